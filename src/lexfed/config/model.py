@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of `lexfed.toml`: one frozen class per table, one field per key.
+
+A class holds what can be said of one key alone: its type, its bounds, its default.
+What ties keys together (`local_steps` needs `unit = "client"`) is in `rules.py`;
+how a mistake is put into words is in `wording.py`. Optional keys that are `None`
+mean "set by the rule", never "off". `docs/configuration.md` explains every key.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from lexfed import canonical
+from lexfed.tiers import Tier
+
+# Bounds. Integers stay below 2^53 so that canonical JSON can hold them exactly.
+Count = Annotated[int, Field(ge=1, lt=2**53)]
+Seed = Annotated[int, Field(ge=0, lt=2**53)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[Real, Field(gt=0)]
+Rate = Annotated[Real, Field(gt=0, le=1)]
+Text = Annotated[str, Field(min_length=1, max_length=4096)]
+
+TierName = Literal["non_personal", "personal", "special", "identifier"]
+
+
+class Table(BaseModel):
+    """A table of the file: unknown keys are errors, values are never converted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class RunTable(Table):
+    """`[run]`: what the run is called and where it writes."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    out: Text | None = None
+    seed: Seed = 0
+    test: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The run folder: `out`, or `runs/<name>`."""
+        return self.out or f"runs/{self.name}"
+
+
+class SitesTable(Table):
+    """`data.sites`: by a column, by a partition into `count` parts, or by files."""
+
+    column: Text | None = None
+    count: Count | None = None
+    partition: Literal["iid", "dirichlet"] = "iid"
+    alpha: Positive | None = None
+    files: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+
+
+class GeneratorTable(Table):
+    """`[data.generator]`: sizes of a synthetic source; omitted ones are its own."""
+
+    patients: Count | None = None
+    customers: Count | None = None
+    sites: Count | None = None
+    seed: Seed | None = None
+
+
+class ColumnTable(Table):
+    """`[data.columns]`: the public declaration of one column."""
+
+    kind: Literal["number", "category", "flag"]
+    range: tuple[Real, Real] | None = None
+    values: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
+    scale: Literal["linear", "log"] = "linear"
+    sources: tuple[Text, ...] = ()
+    missing: bool = True
+    public_stats: tuple[Real, Positive] | None = None
+
+
+class DataTable(Table):
+    """`[data]`: where the rows are, whom they are about, how they are spread."""
+
+    source: Text | None = None
+    target: Text | None = None
+    person: Text | None = None
+    records_per_person: Count = 1
+    excess_records: Literal["error", "drop"] = "error"
+    sites_per_person: Count = 1
+    units: Count | None = None
+    test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
+    public_test: bool = False
+    strict: bool = False
+    sites: SitesTable | None = None
+    generator: GeneratorTable = GeneratorTable()
+    columns: dict[Text, ColumnTable] = Field(default_factory=dict)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether schema, tags and number of persons come with the source."""
+        return (self.source or "").startswith(("synthetic:", "sklearn:"))
+
+
+class LawColumnTable(Table):
+    """`[law.columns]`: what a person decided about one column, and why."""
+
+    tier: Annotated[TierName, BeforeValidator(lambda v: v)]
+    reason: Text
+    category: Text | None = None
+
+    @property
+    def as_tier(self) -> Tier:
+        """The tier as the rest of lexfed knows it."""
+        return Tier.parse(self.tier)
+
+
+class LawTable(Table):
+    """`[law]`: whose law applies, and what people decided about columns."""
+
+    jurisdictions: tuple[Literal["gdpr", "hipaa", "ccpa"], ...] = ("gdpr",)
+    columns: dict[Text, LawColumnTable] = Field(default_factory=dict)
+
+
+class CapsTable(Table):
+    """`[budget.caps]`: the most attribute epsilon a tier may reach."""
+
+    special: Positive | None = None
+    personal: Positive | None = None
+    non_personal: Positive | None = None
+
+
+class MultipliersTable(Table):
+    """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
+
+    special: Positive = 0.5
+    personal: Positive = 1.0
+    non_personal: Positive = 2.0
+
+
+class BudgetTable(Table):
+    """`[budget]`: what the whole record may cost, and how the tiers share it."""
+
+    epsilon: Positive
+    delta: Annotated[Real, Field(gt=0, lt=1)]
+    unit: Literal["record", "client"] = "record"
+    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
+    schedule: Literal["constant", "geometric"] = "constant"
+    alpha: Annotated[Real, Field(gt=1)] = 2.0
+    caps: CapsTable = CapsTable()
+    multipliers: MultipliersTable = MultipliersTable()
+    importance: dict[Text, Positive] = Field(default_factory=dict)
+
+
+class ClipTable(Table):
+    """`privacy.clip`: the charged norm of one contribution, per tower or group."""
+
+    default: Positive | None = None
+    non_personal: Positive | None = None
+    personal: Positive | None = None
+    special: Positive | None = None
+
+
+class PrivacyTable(Table):
+    """`[privacy]`: how the noise is added, who is trusted, who counts."""
+
+    mechanism: Literal["cascade", "grouped", "uniform", "none"] = "cascade"
+    trust: Literal["central", "local"] = "central"
+    accountant: Literal["pld", "rdp", "gdp"] = "pld"
+    clip: ClipTable = ClipTable()
+
+
+class FederationTable(Table):
+    """`[federation]`: how the sites train together."""
+
+    engine: Literal["simulation", "inprocess"] = "simulation"
+    rounds: Count | None = None
+    sampling_rate: Rate = 1.0
+    local_steps: Count = 1
+    learning_rate: Positive | None = None
+    momentum: Annotated[Real, Field(ge=0, lt=1)] = 0.0
+    batch_size: Count | None = None
+    model: Text = "logistic"
+    weighting: Literal["units", "sites"] = "units"
+
+
+class EvaluationTable(Table):
+    """`[evaluation]`: what the run is compared with."""
+
+    baselines: tuple[Literal["none", "uniform"], ...] = ("none", "uniform")
+    seeds: Count = 5
+
+
+class Config(Table):
+    """Everything that decides a run."""
+
+    version: Literal[1]
+    run: RunTable
+    data: DataTable
+    law: LawTable = LawTable()
+    budget: BudgetTable
+    privacy: PrivacyTable = PrivacyTable()
+    federation: FederationTable = FederationTable()
+    evaluation: EvaluationTable = EvaluationTable()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every key with its value, defaults included, as JSON values."""
+        return self.model_dump(mode="json")
+
+    @property
+    def digest(self) -> str:
+        """The hash of the configuration, whatever its layout, order and comments."""
+        return canonical.digest(self.to_json())
+
+    @classmethod
+    def of(cls, **tables: Any) -> Self:
+        """Build a configuration from Python mappings, without rules or lines."""
+        return cls.model_validate(tables)

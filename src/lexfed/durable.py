@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that survive a crash: whole or not there, and on disk before we go on.
+
+`write_atomically` never leaves a half-written file under the final name. `JsonLines`
+appends one JSON value per line and returns only after the line is on disk; a last
+line without its newline was never acknowledged and is cut off on opening.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lexfed.errors import RunFolderError
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part.
+
+    Guarantees:
+        On return content and name are on disk.
+        On failure the old file, if any, is unchanged and no part file is left.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> RunFolderError:
+    return RunFolderError(
+        f"cannot write `{path}`: {(error.strerror or str(error)).lower()}",
+        "free some space or fix the folder's permissions, then continue with "
+        "`lexfed run --resume`",
+    )
+
+
+class JsonLines:
+    """An append-only file of JSON objects, one per line, synced one by one."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file, cutting off a line that was never acknowledged.
+
+        Raises:
+            RunFolderError: if an acknowledged line is not a JSON object.
+        """
+        self.path = path
+        self._rows: list[dict[str, Any]] = []
+        try:
+            content = path.read_bytes() if path.exists() else b""
+            whole = content.rfind(b"\n") + 1
+            for number, line in enumerate(content[:whole].splitlines(), start=1):
+                self._rows.append(_parse(path, number, line))
+            self._file = open(path, "ab")  # noqa: SIM115 - lives as long as the object
+            if whole < len(content):
+                self._file.truncate(whole)
+                os.fsync(self._file.fileno())
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """Everything acknowledged so far, oldest first."""
+        return tuple(self._rows)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Append one object; on return it is on disk, on failure it is not there."""
+        line = json.dumps(row, sort_keys=True, allow_nan=False).encode() + b"\n"
+        start = os.fstat(self._file.fileno()).st_size
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._drop_from(start)
+            raise _unwritable(self.path, error) from error
+        self._rows.append(dict(row))
+
+    def _drop_from(self, start: int) -> None:
+        # Closing would flush the rest of the failed line again: truncate the
+        # descriptor itself and reopen.
+        descriptor = os.dup(self._file.fileno())
+        try:
+            self._file.close()
+        except OSError:
+            pass  # the buffered rest of the failed line; it is cut off below
+        finally:
+            os.truncate(descriptor, start)
+            os.close(descriptor)
+        self._file = open(self.path, "ab")  # noqa: SIM115 - see __init__
+
+    def close(self) -> None:
+        """Close the file; everything acknowledged is already on disk."""
+        self._file.close()
+
+
+def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise RunFolderError(f"{path}:{number}: not a JSON line") from error
+    if not isinstance(row, dict):
+        raise RunFolderError(f"{path}:{number}: expected a JSON object")
+    return row

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything lexfed raises on purpose, as one tree.
+
+    LexfedError
+    ├── ConfigError      the configuration is wrong           exit code 2
+    ├── DataError        the data do not match the schema     exit code 2
+    ├── RunFolderError   a run folder cannot be used          exit code 2
+    ├── ClaimError       a claim that cannot be proven        exit code 1
+    └── Refused          a budget would be exceeded           exit code 3
+
+No exception of another library crosses the public interface on purpose; what still
+does is a defect and ends with exit code 4. A message never holds a data value: it
+names the file, the line or the column and the row number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, where it is, and what to do about it."""
+
+    where: str
+    what: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        """The line a person reads."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+
+class LexfedError(Exception):
+    """Base of every error a user can act on."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class _Problems(LexfedError):
+    """An error that lists every problem at once, so nobody fixes them one by one."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        first = problems[0]
+        super().__init__("\n".join(map(str, problems)), first.hint)
+        self.problems = tuple(problems)
+
+
+class ConfigError(_Problems):
+    """The configuration is wrong; nothing was read, written or spent."""
+
+
+class DataError(_Problems):
+    """The data do not match their public declaration; nothing was spent."""
+
+
+class RunFolderError(LexfedError):
+    """A run folder cannot be created, read or continued."""
+
+    exit_code = 2
+
+
+class ClaimError(LexfedError):
+    """A claim says more than its releases prove."""
+
+    exit_code = 1
+
+
+class Refused(LexfedError):
+    """A release was refused before anything was computed: it would overspend."""
+
+    exit_code = 3

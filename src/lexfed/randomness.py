@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random bits as an argument: secure for real runs, seeded for tests.
+
+Both sources are AES-256 in counter mode; they differ in where the key comes from.
+The secure one takes a fresh key from the operating system for every request, so no
+state is left behind that could reveal or repeat earlier noise. The seeded one exists
+for tests; it says of itself that it is not private, and whatever was produced with
+it is stamped so.
+"""
+
+import hashlib
+import os
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+
+class RandomSource(Protocol):
+    """Where noise and sampling coins take their bits from."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody can predict or repeat the bits."""
+        ...
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return that many fresh, independent, uniform 64-bit words."""
+        ...
+
+
+def _keystream(key: bytes, nonce: bytes, size: int) -> bytes:
+    cipher = Cipher(algorithms.AES(key), modes.CTR(nonce))
+    return cipher.encryptor().update(bytes(size))
+
+
+class SecureSource:
+    """Bits from the operating system's generator, stretched by AES-256-CTR."""
+
+    private = True
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return fresh words under a key that is used once and forgotten."""
+        stream = _keystream(os.urandom(32), bytes(16), 8 * count)
+        return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
+
+
+class SeededSource:
+    """Repeatable bits for tests: NOT PRIVATE.
+
+    Two sources with the same seed and the same name give the same words in the same
+    order of requests; different names give independent streams.
+    """
+
+    private = False
+
+    def __init__(self, seed: int, name: str = "") -> None:
+        self._key = hashlib.sha256(f"lexfed test noise {seed} {name}".encode()).digest()
+        self._requests = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the words of the next request."""
+        nonce = self._requests.to_bytes(8, "big") + bytes(8)
+        self._requests += 1
+        stream = _keystream(self._key, nonce, 8 * count)
+        return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
+
+
+def bernoulli(source: RandomSource, rate: float, count: int) -> NDArray[np.bool_]:
+    """Flip independent coins that show heads with probability `rate`.
+
+    The rate is rounded down to a multiple of 2^-64, so the sampling rate that is
+    charged is never below the one that is used; `rate = 1` needs no coins.
+    """
+    if rate >= 1.0:
+        return np.ones(count, dtype=bool)
+    return source.words(count) < np.uint64(int(rate * 2.0**64))
