@@ -7,9 +7,10 @@ how a mistake is put into words is in `wording.py`. Optional keys that are `None
 mean "set by the rule", never "off". `docs/configuration.md` explains every key.
 """
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from lexfed import canonical
 from lexfed.tiers import Tier
@@ -91,7 +92,7 @@ class DataTable(Table):
     strict: bool = False
     sites: SitesTable | None = None
     generator: GeneratorTable = GeneratorTable()
-    columns: dict[Text, ColumnTable] = Field(default_factory=dict)
+    columns: Mapping[Text, ColumnTable] = Field(default_factory=dict)
 
     @property
     def built_in(self) -> bool:
@@ -102,7 +103,7 @@ class DataTable(Table):
 class LawColumnTable(Table):
     """`[law.columns]`: what a person decided about one column, and why."""
 
-    tier: Annotated[TierName, BeforeValidator(lambda v: v)]
+    tier: TierName
     reason: Text
     category: Text | None = None
 
@@ -116,7 +117,7 @@ class LawTable(Table):
     """`[law]`: whose law applies, and what people decided about columns."""
 
     jurisdictions: tuple[Literal["gdpr", "hipaa", "ccpa"], ...] = ("gdpr",)
-    columns: dict[Text, LawColumnTable] = Field(default_factory=dict)
+    columns: Mapping[Text, LawColumnTable] = Field(default_factory=dict)
 
 
 class CapsTable(Table):
@@ -144,10 +145,10 @@ class BudgetTable(Table):
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
     schedule: Literal["constant", "geometric"] = "constant"
-    alpha: Annotated[Real, Field(gt=1)] = 2.0
+    alpha: Annotated[Real, Field(ge=1)] = 2.0
     caps: CapsTable = CapsTable()
     multipliers: MultipliersTable = MultipliersTable()
-    importance: dict[Text, Positive] = Field(default_factory=dict)
+    importance: Mapping[Text, Positive] = Field(default_factory=dict)
 
 
 class ClipTable(Table):
@@ -209,8 +210,3 @@ class Config(Table):
     def digest(self) -> str:
         """The hash of the configuration, whatever its layout, order and comments."""
         return canonical.digest(self.to_json())
-
-    @classmethod
-    def of(cls, **tables: Any) -> Self:
-        """Build a configuration from Python mappings, without rules or lines."""
-        return cls.model_validate(tables)
