@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a file, by column and row, and never by value.
+
+Reading goes on after the first problem so that a person sees all of them at once.
+A column of a million wrong values must not become a million lines: of every kind of
+problem the first twenty are kept and the rest are counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lexfed.errors import DataError, Problem
+
+SHOWN_PER_KIND = 20
+
+
+@dataclass(frozen=True)
+class DataProblem(Problem):
+    """A problem with its place: file, column, and row as a person counts it.
+
+    Attributes:
+        file: the file or source, as it was named.
+        column: the column, empty when the whole file is meant.
+        row: line number of a CSV file (the header is line 1), or number of the row
+            counted from 1 in other sources; None when the whole column is meant.
+        kind: a short stable name such as `column-missing`.
+    """
+
+    file: str = ""
+    column: str = ""
+    row: int | None = None
+    kind: str = ""
+
+
+def data_problem(
+    kind: str,
+    what: str,
+    *,
+    file: str = "",
+    column: str = "",
+    row: int | None = None,
+    hint: str = "",
+) -> DataProblem:
+    """Return the problem with its place written out for people."""
+    places = [file] if file else []
+    if column:
+        places.append(f"column `{column}`")
+    if row is not None:
+        places.append(f"row {row}")
+    where = ", ".join(places)
+    return DataProblem(where, what, hint, file=file, column=column, row=row, kind=kind)
+
+
+@dataclass
+class Problems:
+    """Collects problems while a source is read, then raises them together."""
+
+    kept: list[DataProblem] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(
+        self,
+        kind: str,
+        what: str,
+        *,
+        file: str = "",
+        column: str = "",
+        row: int | None = None,
+        hint: str = "",
+    ) -> None:
+        """Note one problem; past the twentieth of its kind it is only counted."""
+        count = self.counts[kind] = self.counts.get(kind, 0) + 1
+        if count <= SHOWN_PER_KIND:
+            self.kept.append(
+                data_problem(kind, what, file=file, column=column, row=row, hint=hint)
+            )
+
+    def add_rows(
+        self,
+        kind: str,
+        what: str,
+        rows: Sequence[int],
+        *,
+        file: str,
+        column: str,
+        hint: str = "",
+    ) -> None:
+        """Note the same problem at several rows of one column."""
+        for row in rows[:SHOWN_PER_KIND]:
+            self.add(kind, what, file=file, column=column, row=int(row), hint=hint)
+        unseen = max(0, len(rows) - SHOWN_PER_KIND)
+        self.counts[kind] = self.counts.get(kind, 0) + unseen
+
+    def raise_if_any(self) -> None:
+        """Raise one `DataError` with everything found, if anything was."""
+        if not self.kept:
+            return
+        listed: list[Problem] = list(self.kept)
+        for kind, count in self.counts.items():
+            if count > SHOWN_PER_KIND:
+                more = count - SHOWN_PER_KIND
+                listed.append(
+                    data_problem(kind, f"{more} more problem(s) of this kind")
+                )
+        raise DataError(listed)
+
+
+def refuse(kind: str, what: str, *, file: str = "", hint: str = "") -> DataError:
+    """Return the error of a single problem, ready to be raised."""
+    return DataError([data_problem(kind, what, file=file, hint=hint)])

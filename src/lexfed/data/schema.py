@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is publicly declared about a table: columns, kinds, ranges, category lists.
+
+A schema holds no data and nothing computed from data. Scaling, vocabularies and
+missing flags all come from here, so preparing a column spends no privacy budget and
+cannot carry one column's values into another column's slots.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lexfed.data.plain import fields, items, pair, text, texts, truth
+from lexfed.errors import ConfigError, Problem
+
+Kind = Literal["number", "category", "flag", "text"]
+"""`flag` is yes/no (0/1, true/false); `text` is a key or identifier, never encoded."""
+Scale = Literal["linear", "log"]
+Task = Literal["binary", "multiclass", "regression"]
+
+KINDS: tuple[Kind, ...] = ("number", "category", "flag", "text")
+FLAG_CLASSES = ("no", "yes")
+
+
+def _wrong(column: str, what: str, hint: str = "") -> ConfigError:
+    return ConfigError([Problem(f"column `{column}`", what, hint)])
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as declared in public, before anybody looks at the data.
+
+    Attributes:
+        name: its name in the file.
+        kind: number, category, flag or text.
+        range: lowest and highest value of a number; values outside are clamped.
+        values: the categories, in the order of their slots.
+        scale: `log` for positive numbers that span several orders of magnitude.
+        sources: the raw columns an engineered column was made from.
+        missing: whether a value may be missing.
+        public_stats: centre and spread that are public knowledge (on the log scale
+            for `scale = "log"`); without them a number is scaled by its range.
+
+    Raises:
+        ConfigError: if the declaration contradicts itself.
+    """
+
+    name: str
+    kind: Kind
+    range: tuple[float, float] | None = None
+    values: tuple[str, ...] | None = None
+    scale: Scale = "linear"
+    sources: tuple[str, ...] = ()
+    missing: bool = True
+    public_stats: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise _wrong(self.name, "a column needs a name")
+        if self.kind not in KINDS:
+            raise _wrong(self.name, f"unknown kind `{self.kind}`")
+        if self.kind == "number":
+            self._check_number()
+        elif self.range is not None or self.public_stats is not None:
+            raise _wrong(self.name, f"a {self.kind} has no `range` or `public_stats`")
+        elif self.scale != "linear":
+            raise _wrong(self.name, f"a {self.kind} has no `scale`")
+        if self.kind == "category":
+            self._check_category()
+        elif self.values is not None:
+            raise _wrong(self.name, f"a {self.kind} has no list of `values`")
+        if self.name in self.sources:
+            raise _wrong(self.name, "a column cannot be made from itself")
+
+    def _check_number(self) -> None:
+        if self.range is None:
+            raise _wrong(
+                self.name,
+                "a number needs a `range`",
+                "state the lowest and highest value that are public knowledge; "
+                "a range taken from the data would leak it",
+            )
+        low, high = self.range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise _wrong(self.name, "`range` must be two finite numbers, low < high")
+        if not math.isfinite(high - low):
+            raise _wrong(self.name, "`range` is too wide for a number")
+        if self.scale not in ("linear", "log"):
+            raise _wrong(self.name, f"unknown scale `{self.scale}`")
+        if self.scale == "log" and low < 0:
+            raise _wrong(self.name, '`scale = "log"` needs a range from 0 upwards')
+        if self.public_stats is not None:
+            centre, spread = self.public_stats
+            if not (math.isfinite(centre) and math.isfinite(spread) and spread > 0):
+                raise _wrong(self.name, "`public_stats` must be (centre, spread > 0)")
+
+    def _check_category(self) -> None:
+        if not self.values:
+            raise _wrong(
+                self.name,
+                "a category needs its list of `values`",
+                "list the categories that are public knowledge; "
+                "a list taken from the data would leak rare ones",
+            )
+        if len(set(self.values)) != len(self.values):
+            raise _wrong(self.name, "`values` holds a category twice")
+        if any(not value or value != value.strip() for value in self.values):
+            raise _wrong(self.name, "`values` holds an empty or space-padded category")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data, without fields left at default."""
+        plain: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        if self.range is not None:
+            plain["range"] = list(self.range)
+        if self.values is not None:
+            plain["values"] = list(self.values)
+        if self.scale != "linear":
+            plain["scale"] = self.scale
+        if self.sources:
+            plain["sources"] = list(self.sources)
+        if not self.missing:
+            plain["missing"] = False
+        if self.public_stats is not None:
+            plain["public_stats"] = list(self.public_stats)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Column":
+        """Return the column of a plain declaration; an unknown field is an error."""
+        known = {
+            "name": text, "kind": text, "range": pair, "values": texts,
+            "scale": text, "sources": texts, "missing": truth, "public_stats": pair,
+        }  # fmt: skip
+        return cls(**fields(plain, known, ("name", "kind"), "column"))
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All columns of a table, and which of them play a special part.
+
+    The keys `person` and `site` need not be among the columns: they are read as
+    text and never enter a model.
+
+    Raises:
+        ConfigError: if a name appears twice, the target is not declared or cannot
+            be one, or an engineered column is made from the target or from itself.
+    """
+
+    columns: tuple[Column, ...]
+    target: str
+    person: str | None = None
+    site: str | None = None
+
+    def __post_init__(self) -> None:
+        names = self.names
+        for name in names:
+            if names.count(name) > 1:
+                raise _wrong(name, "declared twice")
+        if self.target not in names:
+            raise _wrong(self.target, "the target is not declared")
+        target = self.by_name(self.target)
+        if target.kind == "text":
+            raise _wrong(self.target, "the target cannot be text")
+        if target.kind == "category" and len(target.values or ()) < 2:
+            raise _wrong(self.target, "the target needs at least two classes")
+        if self.target in (self.person, self.site):
+            raise _wrong(self.target, "the target cannot be the person or site key")
+        if self.person is not None and self.person == self.site:
+            raise _wrong(self.person, "one column cannot be both person and site key")
+        for column in self.columns:
+            if self.target in self.ancestors(column.name):
+                raise _wrong(column.name, f"made from the target `{self.target}`")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all declared columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The person and site key, where there is one."""
+        return frozenset(key for key in (self.person, self.site) if key is not None)
+
+    @property
+    def task(self) -> Task:
+        """What is learned: a yes/no answer, one of several classes, or a number."""
+        target = self.by_name(self.target)
+        if target.kind == "number":
+            return "regression"
+        return "binary" if len(self.classes) == 2 else "multiclass"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes in the order of their codes; none for a number."""
+        target = self.by_name(self.target)
+        if target.kind == "number":
+            return ()
+        return FLAG_CLASSES if target.kind == "flag" else target.values or ()
+
+    def by_name(self, name: str) -> Column:
+        """Return the column of that name.
+
+        Raises:
+            ConfigError: if no such column is declared.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise _wrong(name, "not declared", "declare it under `[data.columns]`")
+
+    def features(self, exclude: Collection[str] = ()) -> tuple[Column, ...]:
+        """Return what may enter a model: no target, no key, no text, none excluded."""
+        out = {self.target, *self.keys, *exclude}
+        return tuple(c for c in self.columns if c.name not in out and c.kind != "text")
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """Return every column that this one was made from, however indirectly.
+
+        Raises:
+            ConfigError: if columns are made from each other in a circle.
+        """
+        declared = {column.name: column.sources for column in self.columns}
+        found: set[str] = set()
+        waiting = list(declared.get(name, ()))
+        while waiting:
+            source = waiting.pop()
+            if source == name:
+                raise _wrong(name, "made from itself through other columns")
+            if source not in found:
+                found.add(source)
+                waiting.extend(declared.get(source, ()))
+        return frozenset(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as plain data."""
+        return {
+            "columns": [column.to_dict() for column in self.columns],
+            "target": self.target,
+            "person": self.person,
+            "site": self.site,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Schema":
+        """Return the schema of plain data; an unknown field is an error."""
+        known = {"columns": items, "target": text, "person": text, "site": text}
+        given = fields(plain, known, ("columns", "target"), "schema")
+        columns = tuple(Column.from_dict(column) for column in given.pop("columns"))
+        return cls(columns=columns, **given)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table that matches its schema: every value checked, clamped and counted.
+
+Numbers and flags are floats with NaN for missing; categories are codes into the
+declared list with -1 for missing. Which rows there are, in which order, of whom and
+from where never depends on a value of a feature: a row with an odd value is kept
+and the value is clamped, or the whole table is refused (isolation, privacy.md 3.0).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.schema import Schema
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Values = Floats | Ints
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that were read under a schema.
+
+    Attributes:
+        schema: what was declared.
+        columns: values of each feature read, and of the target where there is one.
+        persons: for each row the code of its person; one code per row where the
+            schema has no person key.
+        person_keys: the key behind each code. Kept for stable splits; never shown.
+        sites: for each row the code of its site.
+        site_names: the name behind each site code.
+        rows: row number in the source, as `DataProblem` counts it.
+        files: the sources read; `file_codes` says which one a row came from.
+        clamped: how many values of a column lay outside its declared range.
+        undeclared: how many values of a column were not in its declared list.
+        ignored: columns of the sources that nobody declared; they were not read.
+    """
+
+    schema: Schema
+    columns: Mapping[str, Values]
+    persons: Ints
+    person_keys: tuple[str, ...]
+    sites: Ints
+    site_names: tuple[str, ...]
+    rows: Ints
+    file_codes: Ints
+    files: tuple[str, ...]
+    clamped: Mapping[str, int] = field(default_factory=dict)
+    undeclared: Mapping[str, int] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the target was read (it is not, for prediction)."""
+        return self.schema.target in self.columns
+
+    def numbers(self, name: str) -> Floats:
+        """Return a number or flag column: floats, NaN where missing."""
+        return np.asarray(self.columns[name], dtype=np.float64)
+
+    def codes(self, name: str) -> Ints:
+        """Return a category column: positions in the declared list, -1 if missing."""
+        return np.asarray(self.columns[name], dtype=np.int64)
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Return where a column has no value (undeclared categories included)."""
+        if self.schema.by_name(name).kind == "category":
+            return self.codes(name) < 0
+        return np.isnan(self.numbers(name))
+
+    def person_count(self) -> int:
+        """Return how many persons have at least one row here."""
+        return len(np.unique(self.persons))
+
+    def take(self, rows: Ints) -> "Table":
+        """Return the table of these row positions, in this order.
+
+        Codes keep their meaning; the counts stay those of the whole source.
+        """
+        return replace(
+            self,
+            columns={name: values[rows] for name, values in self.columns.items()},
+            persons=self.persons[rows],
+            sites=self.sites[rows],
+            rows=self.rows[rows],
+            file_codes=self.file_codes[rows],
+        )

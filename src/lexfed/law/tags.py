@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tags: what each column is in the eyes of the law, and who says so.
+
+A tag gives a column its tier, and says by which articles and for which reason. No
+column is used without one: what nobody has tagged is refused, not guessed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lexfed.data.encode import effective_tiers
+from lexfed.data.plain import fields, items, mapping, text
+from lexfed.data.schema import Column, Schema
+from lexfed.errors import ConfigError, Problem
+from lexfed.tiers import Tier
+
+Author = Literal["rule", "person", "generator"]
+AUTHORS: tuple[Author, ...] = ("rule", "person", "generator")
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """An article that applies to a column, such as `gdpr`, `GDPR Art. 9(1)`."""
+
+    jurisdiction: str
+    reference: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the obligation as plain data."""
+        return {"jurisdiction": self.jurisdiction, "reference": self.reference}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Obligation":
+        """Return the obligation of plain data; an unknown field is an error."""
+        known = {"jurisdiction": text, "reference": text}
+        return cls(**fields(plain, known, tuple(known), "obligation"))
+
+
+@dataclass(frozen=True)
+class Tag:
+    """What a column is, and why.
+
+    Attributes:
+        tier: how strongly it must be protected.
+        category: what kind of data it is, such as `health` or `operational`.
+        obligations: the articles that apply.
+        reason: one sentence a data-protection officer can agree or disagree with.
+        by: whether a rule, a person or the generator of synthetic data said so.
+
+    Raises:
+        ConfigError: if no reason is given or the author is unknown.
+    """
+
+    tier: Tier
+    category: str
+    obligations: tuple[Obligation, ...]
+    reason: str
+    by: Author
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise ConfigError([Problem("tag", "a tag needs a reason")])
+        if self.by not in AUTHORS:
+            raise ConfigError([Problem("tag", f"unknown author `{self.by}`")])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tag as plain data."""
+        return {
+            "tier": self.tier.label,
+            "category": self.category,
+            "obligations": [o.to_dict() for o in self.obligations],
+            "reason": self.reason,
+            "by": self.by,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Tag":
+        """Return the tag of plain data; an unknown field is an error."""
+        known = {
+            "tier": Tier.parse, "category": text, "obligations": items,
+            "reason": text, "by": text,
+        }  # fmt: skip
+        given = fields(plain, known, tuple(known), "tag")
+        listed = given.pop("obligations")
+        return cls(obligations=tuple(map(Obligation.from_dict, listed)), **given)
+
+
+@dataclass(frozen=True)
+class TaggedSchema:
+    """A schema in which every column, the target included, has a tag.
+
+    Guarantees:
+        Every column has a tag, and so has every source of an engineered column.
+        An engineered column is at least as sensitive as everything it is made from.
+        Features contain no identifier, no target, no key and no text.
+
+    Raises:
+        ConfigError: naming every untagged column, and every tag of no column.
+    """
+
+    schema: Schema
+    tags: Mapping[str, Tag]
+
+    def __post_init__(self) -> None:
+        sources = {s for column in self.schema.columns for s in column.sources}
+        known = {*self.schema.names, *self.schema.keys, *sources}
+        strangers = [name for name in self.tags if name not in known]
+        if strangers:
+            raise ConfigError(
+                [
+                    Problem(
+                        f"column `{name}`",
+                        "has a tag but is not declared",
+                        "declare it under `[data.columns]` or remove its tag",
+                    )
+                    for name in strangers
+                ]
+            )
+        self.tiers()
+
+    def tiers(self) -> dict[str, Tier]:
+        """Return the tier of every column, inherited ones included."""
+        own = {name: tag.tier for name, tag in self.tags.items()}
+        return effective_tiers(self.schema, own)
+
+    def tier_of(self, column: str) -> Tier:
+        """Return a column's tier; an engineered one takes its sources' maximum.
+
+        Raises:
+            ConfigError: if no such column is declared.
+        """
+        return self.tiers()[self.schema.by_name(column).name]
+
+    def features(self) -> tuple[Column, ...]:
+        """Return what may enter a model: no identifier, target, key or text."""
+        tiers = self.tiers()
+        return tuple(
+            column
+            for column in self.schema.features()
+            if tiers[column.name] < Tier.IDENTIFIER
+        )
+
+    def columns_in(self, tier: Tier) -> tuple[str, ...]:
+        """Return the names of the columns of a tier, the target and keys included."""
+        tiers = self.tiers()
+        return tuple(name for name in self.schema.names if tiers[name] == tier)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return schema and tags as plain data."""
+        return {
+            "schema": self.schema.to_dict(),
+            "tags": {name: tag.to_dict() for name, tag in self.tags.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "TaggedSchema":
+        """Return the tagged schema of plain data; an unknown field is an error."""
+        known = {"schema": mapping, "tags": mapping}
+        given = fields(plain, known, tuple(known), "tagged schema")
+        tags = {name: Tag.from_dict(tag) for name, tag in given["tags"].items()}
+        return cls(Schema.from_dict(given["schema"]), tags)
