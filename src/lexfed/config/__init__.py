@@ -1,6 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed.toml`: its shape, its rules, and the words for what is wrong with it."""
+"""`lexfed.toml`: its shape, its rules, and the words for what is wrong with it.
 
+Read `model.py` for the keys, `load.py` for how a file becomes a `Config`.
+"""
+
+from lexfed.config.load import (
+    ConfigProblem,
+    Examination,
+    examine,
+    examine_file,
+    from_mapping,
+    load,
+    loads,
+)
 from lexfed.config.model import Config
 
-__all__ = ["Config"]
+__all__ = [
+    "Config",
+    "ConfigProblem",
+    "Examination",
+    "examine",
+    "examine_file",
+    "from_mapping",
+    "load",
+    "loads",
+]

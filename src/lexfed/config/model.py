@@ -35,7 +35,13 @@ class Table(BaseModel):
 class RunTable(Table):
     """`[run]`: what the run is called and where it writes."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    name: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            description="a name of up to 64 letters, digits, `.`, `_`, `-`",
+        ),
+    ]
     out: Text | None = None
     seed: Seed = 0
     test: bool = False
@@ -68,9 +74,9 @@ class GeneratorTable(Table):
 class ColumnTable(Table):
     """`[data.columns]`: the public declaration of one column."""
 
-    kind: Literal["number", "category", "flag"]
+    kind: Literal["number", "category", "flag", "text"]
     range: tuple[Real, Real] | None = None
-    values: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
+    values: tuple[str, ...] | None = None
     scale: Literal["linear", "log"] = "linear"
     sources: tuple[Text, ...] = ()
     missing: bool = True
@@ -131,9 +137,9 @@ class CapsTable(Table):
 class MultipliersTable(Table):
     """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
 
-    special: Positive = 0.5
-    personal: Positive = 1.0
-    non_personal: Positive = 2.0
+    special: Positive = 0.25
+    personal: Positive = 0.5
+    non_personal: Positive = 1.0
 
 
 class BudgetTable(Table):
@@ -186,7 +192,7 @@ class FederationTable(Table):
 class EvaluationTable(Table):
     """`[evaluation]`: what the run is compared with."""
 
-    baselines: tuple[Literal["none", "uniform"], ...] = ("none", "uniform")
+    baselines: tuple[Literal["none", "uniform"], ...] = ()
     seeds: Count = 5
 
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is allowed but worth a word: shown by `lexfed check`, never in the way."""
+
+from collections.abc import Iterator
+
+from lexfed.config.data_rules import SOURCE
+from lexfed.config.locate import Path
+from lexfed.config.model import Config
+from lexfed.config.training_rules import MECHANISM
+from lexfed.config.translate import Finding
+from lexfed.config.wording import shown
+
+CAPS: Path = ("budget", "caps")
+
+
+def _note(path: Path, what: str, hint: str, *also: Path) -> Finding:
+    return Finding(path, what, hint, also, note=True)
+
+
+def not_private(config: Config) -> Iterator[Finding]:
+    """Two settings give up the guarantee, on purpose."""
+    if config.run.test:
+        yield _note(
+            ("run", "test"),
+            "`run.test` is on: noise can be repeated, every output says NOT PRIVATE",
+            "remove `test` for a run whose results leave this machine",
+        )
+    if config.privacy.mechanism == "none":
+        yield _note(
+            MECHANISM,
+            '`mechanism = "none"`: no noise, no guarantee; the budget is not used',
+            "",
+        )
+
+
+def caps_that_do_not_bind(config: Config) -> Iterator[Finding]:
+    """A cap above what another budget allows changes nothing."""
+    caps = config.budget.caps
+    pairs = (
+        ("special", caps.special),
+        ("personal", caps.personal),
+        ("non_personal", caps.non_personal),
+    )
+    epsilon = config.budget.epsilon
+    for number, (tier, cap) in enumerate(pairs):
+        if cap is None:
+            continue
+        path = (*CAPS, tier)
+        if cap > epsilon:
+            yield _note(
+                path,
+                f"`budget.caps.{tier}` = {cap:g} is above `budget.epsilon` = "
+                f"{epsilon:g}: the whole record's budget usually binds first",
+                "",
+                ("budget", "epsilon"),
+            )
+        for lower, other in pairs[number + 1 :]:
+            if other is not None and cap > other:
+                yield _note(
+                    path,
+                    f"`budget.caps.{tier}` = {cap:g} is above `budget.caps.{lower}` "
+                    f"= {other:g}: what a `{lower}` column may cost binds first",
+                    f"a column of tier `{lower}` is also read by the towers above it, "
+                    "so the cap of the more sensitive tier is the smaller one",
+                    (*CAPS, lower),
+                )
+
+
+def baselines_cost_extra(config: Config) -> Iterator[Finding]:
+    """Whatever is trained for comparison reads the same rows again."""
+    baselines = config.evaluation.baselines
+    if baselines and not config.data.built_in:
+        yield _note(
+            ("evaluation", "baselines"),
+            f"`evaluation.baselines` trains {len(baselines)} more model(s) on the same "
+            "rows, outside the claim of this run",
+            "compare on synthetic or public rows, or keep those numbers to yourself",
+            SOURCE,
+        )
+
+
+def test_rows_are_not_covered(config: Config) -> Iterator[Finding]:
+    """Metrics on private test rows are outside the claim."""
+    data = config.data
+    if data.test_size > 0 and not data.public_test and not data.built_in:
+        yield _note(
+            ("data", "test_size"),
+            f"`data.test_size` = {shown(data.test_size)[1:-1]}: metrics on these rows "
+            "are not covered by the claim",
+            "set `public_test = true` if these rows may be known to everyone",
+            SOURCE,
+            ("data", "public_test"),
+        )
+
+
+RULES = (
+    not_private,
+    caps_that_do_not_bind,
+    baselines_cost_extra,
+    test_rows_are_not_covered,
+)

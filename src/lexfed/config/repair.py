@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a broken configuration whole enough for the rules to look at the rest.
+
+People want all problems at once, but rules need a whole configuration. So keys that
+are wrong are taken out, required ones get a stand-in, and every path touched is
+remembered: findings that rest on one of those are dropped by the caller.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from lexfed.config.locate import Path
+from lexfed.config.model import Config
+
+_DEEPEST = 20
+_STAND_INS: Mapping[Path, Any] = {
+    ("version",): 1,
+    ("run",): {"name": "run"},
+    ("run", "name"): "run",
+    ("data",): {},
+    ("budget",): {"epsilon": 1.0, "delta": 1e-300},
+    ("budget", "epsilon"): 1.0,
+    ("budget", "delta"): 1e-300,
+}
+
+
+def without_lists(value: Any, depth: int = 0) -> Any:
+    """Return a copy with tuples for lists, because strict models convert nothing.
+
+    Raises:
+        RecursionError: if values are nested deeper than any configuration needs.
+    """
+    if depth > _DEEPEST:
+        raise RecursionError
+    if isinstance(value, Mapping):
+        return {key: without_lists(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(without_lists(inner, depth + 1) for inner in value)
+    return value
+
+
+def repaired(raw: Mapping[str, Any]) -> tuple[Config | None, frozenset[Path]]:
+    """Return the configuration without its wrong keys, and the paths of those.
+
+    The configuration is `None` if it cannot be made whole.
+    """
+    tables: dict[str, Any] = copy.deepcopy(dict(raw))
+    bad: set[Path] = set()
+    # A wrong required key is first taken out, then found missing; two turns suffice.
+    for _ in range(3):
+        try:
+            return Config.model_validate(tables), frozenset(bad)
+        except ValidationError as error:
+            for details in error.errors(include_url=False):
+                path = _mended(tables, details["loc"], details["type"] == "missing")
+                bad.add(path)
+    return None, frozenset(bad)
+
+
+def _mended(tables: dict[str, Any], path: Path, missing: bool) -> Path:
+    """Take out the key at the path, or put its stand-in; return what was touched."""
+    if missing and path in _STAND_INS:
+        above = _table_at(tables, path[:-1])
+        if above is not None:
+            above[path[-1]] = copy.deepcopy(_STAND_INS[path])
+        return path
+    if missing:
+        path = path[:-1]
+    while path:
+        above = _table_at(tables, path[:-1])
+        if above is not None:
+            above.pop(path[-1], None)
+            return path
+        path = path[:-1]
+    return path
+
+
+def _table_at(tables: dict[str, Any], path: Path) -> dict[Any, Any] | None:
+    inner: Any = tables
+    for part in path:
+        if not isinstance(inner, dict) or part not in inner:
+            return None
+        inner = inner[part]
+    return inner if isinstance(inner, dict) else None

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the errors of the model's validation to findings in plain words.
+
+A finding is a problem before it has a file and a line: the path of the key, what is
+wrong, what to do. The rules of `rules.py` speak the same language.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from lexfed.config.locate import Path
+from lexfed.config.model import Config
+from lexfed.config.wording import (
+    Node,
+    did_you_mean,
+    dotted,
+    expectation,
+    follow,
+    listed,
+    shown,
+    type_hint,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a key, or worth knowing; `also` are other keys it rests on."""
+
+    path: Path
+    what: str
+    hint: str = ""
+    also: tuple[Path, ...] = ()
+    note: bool = False
+
+
+# Names a reader may know from the project's plans. Saying "unknown" of them would
+# send people looking for a typing mistake that they did not make.
+UNAVAILABLE_KEYS: frozenset[Path] = frozenset(
+    {("audit",), ("report",), ("sketch",), ("evaluation", "attacks")}
+)
+UNAVAILABLE_VALUES: Mapping[Path, frozenset[str]] = {
+    ("privacy", "trust"): frozenset({"distributed"}),
+    ("federation", "engine"): frozenset({"flare", "flower"}),
+    ("budget", "schedule"): frozenset({"time-adaptive", "cosine"}),
+}
+NOT_AVAILABLE = "is not available in this version"
+
+_TO_ADD: Mapping[Path, str] = {
+    ("version",): "add `version = 1` as the first line",
+    ("run",): 'add `[run]` with `name = "..."`',
+    ("run", "name"): 'add a name for the run, for example `name = "readmission"`',
+    ("data",): 'add `[data]` with `source = "..."`',
+    ("budget",): "add `[budget]` with `epsilon` and `delta`",
+    ("budget", "epsilon"): "add what the whole run may cost one person, for example "
+    "`epsilon = 2.0`",
+    ("budget", "delta"): "add `delta`, well below one over the number of persons, for "
+    "example `delta = 1e-6`",
+}
+_TO_ADD_IN_COLUMN: Mapping[str, str] = {
+    "kind": 'add `kind = "number"`, `"category"` or `"flag"`',
+    "tier": 'add `tier = "non_personal"`, `"personal"`, `"special"` or `"identifier"`',
+    "reason": 'say in a few words why, for example `reason = "operational code"`; '
+    "the reason is kept with the run",
+}
+
+
+@cache
+def _schema() -> Node:
+    return Config.model_json_schema()
+
+
+def findings_of(errors: list[ErrorDetails]) -> Iterator[Finding]:
+    """Translate validation errors, in the order of the model, one per key."""
+    seen: set[Path] = set()
+    for error in errors:
+        finding = _finding(error)
+        if finding.path not in seen:
+            seen.add(finding.path)
+            yield finding
+
+
+def _finding(error: ErrorDetails) -> Finding:
+    path: Path = error["loc"]
+    value = error["input"]
+    if path and path[-1] == "[key]":
+        return Finding(path[:-1], "a column's name must not be empty or very long")
+    if error["type"] == "missing" and isinstance(path[-1], int):
+        return _unexpected(path[:-1], value)
+    if error["type"] == "missing":
+        return _missing(path)
+    if error["type"] == "extra_forbidden":
+        return _unknown(path)
+    return _unexpected(path, value)
+
+
+def _missing(path: Path) -> Finding:
+    name = f"[{path[0]}]" if len(path) == 1 and path != ("version",) else dotted(path)
+    hint = _TO_ADD.get(path) or _TO_ADD_IN_COLUMN.get(str(path[-1]), "")
+    return Finding(path, f"`{name}` is missing", hint)
+
+
+def _unknown(path: Path) -> Finding:
+    key = str(path[-1])
+    table = path[:-1]
+    if path in UNAVAILABLE_KEYS:
+        name = dotted(path) if table else f"[{key}]"
+        return Finding(path, f"`{name}` {NOT_AVAILABLE}", "remove it")
+    known = list(follow(_schema(), table).get("properties", {}))
+    home = None if key in known else _home_of(key)
+    what = f"unknown key `{dotted(path)}`"
+    if not table:
+        what = f"unknown table `[{key}]`" if not home else what
+        otherwise = "the tables are"
+    else:
+        otherwise = f"the keys of `{dotted(table)}` are"
+    hint = did_you_mean(key, known, otherwise, "{}" if table else "[{}]")
+    if home is not None and not hint.startswith("did you mean"):
+        hint = f"`{key}` belongs to `[{home}]`"
+    return Finding(path, what, hint)
+
+
+def _home_of(key: str) -> str | None:
+    """Return the one table that has such a key, if it is one."""
+    properties = follow(_schema(), ()).get("properties", {})
+    homes = [
+        table
+        for table in properties
+        if key in follow(_schema(), (table,)).get("properties", {})
+    ]
+    return homes[0] if len(homes) == 1 else None
+
+
+def _unexpected(path: Path, value: Any) -> Finding:
+    if isinstance(value, str) and value in UNAVAILABLE_VALUES.get(path, ()):
+        choices = follow(_schema(), path).get("enum", [])
+        what = f"`{dotted(path)}`: `{value}` {NOT_AVAILABLE}"
+        return Finding(path, what, f"use one of {listed(choices)}")
+    node = follow(_schema(), path)
+    expected = expectation(_schema(), node, value)
+    got = shown(value)
+    hint = type_hint(node, path, value)
+    if path == ("version",):
+        hint = "this version of lexfed reads configurations of version 1"
+    if isinstance(value, str) and "enum" in node:
+        near = did_you_mean(value, map(str, node["enum"]), "")
+        hint = near if near.startswith("did you mean") else ""
+    name = f"`{dotted(path)}`: " if path else ""
+    return Finding(path, f"{name}expected {expected}, got: {got}", hint)
