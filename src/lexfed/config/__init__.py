@@ -14,14 +14,17 @@ from lexfed.config.load import (
     loads,
 )
 from lexfed.config.model import Config
+from lexfed.config.scaffold import demo_config, scaffold
 
 __all__ = [
     "Config",
     "ConfigProblem",
     "Examination",
+    "demo_config",
     "examine",
     "examine_file",
     "from_mapping",
     "load",
     "loads",
+    "scaffold",
 ]

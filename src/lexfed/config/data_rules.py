@@ -21,7 +21,7 @@ BUILT_IN = (
     "sklearn:breast_cancer",
     "sklearn:diabetes",
 )
-FILE_ENDINGS = (".csv", ".csv.gz", ".parquet")
+FILE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 
 SOURCE: Path = ("data", "source")
 SITES: Path = ("data", "sites")
@@ -68,7 +68,7 @@ def _readable(path: Path, source: str, built_in: bool = True) -> Iterator[Findin
     elif built_in and prefix == "openml" and name:
         what = f"`{dotted(path)}`: reading from OpenML {NOT_AVAILABLE}"
         yield Finding(path, what, "download the table as a CSV file and name that")
-    elif not source.lower().endswith(FILE_ENDINGS):
+    elif not source.endswith(FILE_ENDINGS):
         what = f"`{dotted(path)}`: cannot tell how to read {shown(source)}"
         hint = f"use a file that ends in {listed(FILE_ENDINGS)}"
         near = closest(source, BUILT_IN) if built_in else None

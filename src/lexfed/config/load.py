@@ -22,9 +22,9 @@ from pydantic import ValidationError
 from lexfed.config import data_rules, law_rules, notes, training_rules
 from lexfed.config.locate import Path, key_lines, nearest_line
 from lexfed.config.model import Config
-from lexfed.config.repair import repaired, without_lists
+from lexfed.config.repair import repaired, without, without_lists
 from lexfed.config.syntax import syntax_finding
-from lexfed.config.translate import Finding, findings_of
+from lexfed.config.translate import Finding, findings_of, undecided_in
 from lexfed.config.wording import dotted
 from lexfed.errors import ConfigError, Problem
 
@@ -143,14 +143,17 @@ def examine(text: str, name: str = "lexfed.toml") -> Examination:
 def _judged(
     tables: Mapping[str, Any], name: str, lines: Mapping[Path, int] | None
 ) -> Examination:
+    findings = list(undecided_in(tables))
+    bad = frozenset(finding.path for finding in findings)
+    decided = without(tables, bad)
     config: Config | None
-    findings: list[Finding] = []
     try:
-        config = Config.model_validate(tables)
-        bad: frozenset[Path] = frozenset()
+        config = Config.model_validate(decided)
     except ValidationError as error:
-        findings += findings_of(error.errors(include_url=False))
-        config, bad = repaired(tables)
+        wrong = findings_of(error.errors(include_url=False))
+        findings += [finding for finding in wrong if finding.path not in bad]
+        config, removed = repaired(decided)
+        bad |= removed
     if config is not None:
         found = (finding for rule in RULES for finding in rule(config))
         findings += [finding for finding in found if not _rests_on(finding, bad)]

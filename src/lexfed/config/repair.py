@@ -7,7 +7,7 @@ remembered: findings that rest on one of those are dropped by the caller.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -40,6 +40,14 @@ def without_lists(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return tuple(without_lists(inner, depth + 1) for inner in value)
     return value
+
+
+def without(tables: Mapping[str, Any], paths: Collection[Path]) -> dict[str, Any]:
+    """Return a copy of the tables without the keys at those paths."""
+    copied: dict[str, Any] = copy.deepcopy(dict(tables))
+    for path in paths:
+        _mended(copied, path, missing=False)
+    return copied
 
 
 def repaired(raw: Mapping[str, Any]) -> tuple[Config | None, frozenset[Path]]:

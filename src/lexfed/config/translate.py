@@ -68,6 +68,37 @@ _TO_ADD_IN_COLUMN: Mapping[str, str] = {
 }
 
 
+UNDECIDED = "?"
+"""What `lexfed init` writes where only a person can decide."""
+
+_TO_DECIDE: Mapping[str, str] = {
+    "tier": "choose `non_personal`, `personal`, `special` (health, religion, ...) or "
+    "`identifier` (never enters a model)",
+    "reason": "say in a few words why this tier is right",
+    "range": "write the lowest and highest value that are public knowledge, for "
+    "example `[0, 110]`; those of your data would leak",
+    "values": "list the categories that are public knowledge, for example "
+    '`["none", "cardiac", "other"]`; those of your data would leak rare ones',
+    "target": "name the column to predict",
+    "units": "write a public number of persons, for example `6000`; counted from the "
+    "data it would leak",
+    "sites": 'write `{ column = "hospital" }`, or `{ count = 8, partition = "iid" }`',
+}
+
+
+def undecided_in(tables: Mapping[str, Any], above: Path = ()) -> Iterator[Finding]:
+    """Find the keys whose decision is still open."""
+    for key, value in tables.items():
+        path = (*above, key)
+        if isinstance(value, Mapping):
+            yield from undecided_in(value, path)
+        elif value == UNDECIDED:
+            hint = _TO_DECIDE.get(key) or "write " + expectation(
+                _schema(), follow(_schema(), path), value
+            )
+            yield Finding(path, f"`{dotted(path)}` is not decided yet", hint)
+
+
 @cache
 def _schema() -> Node:
     return Config.model_json_schema()

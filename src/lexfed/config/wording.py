@@ -53,13 +53,15 @@ def dotted(path: Path) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            name = part if _BARE_KEY.fullmatch(part) else _quoted(part)
+            name = part if _BARE_KEY.fullmatch(part) else quoted(part)
             text += f".{name}" if text else name
     return text
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def quoted(text: str) -> str:
+    """Write text as a TOML string."""
+    # JSON and TOML escape alike, except that TOML does not take a bare DEL.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def shown(value: object) -> str:
@@ -67,7 +69,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, str):
-        return f"`{_quoted(value if len(value) <= 60 else value[:57] + '...')}`"
+        return f"`{quoted(value if len(value) <= 60 else value[:57] + '...')}`"
     if isinstance(value, int | float):
         digits = "a number of many digits" if abs(value) >= 1e300 else ""
         return digits or f"`{value}`"
@@ -189,7 +191,7 @@ def type_hint(node: Node, path: Path, value: object) -> str:
             right = "true" if value.lower() in ("true", "yes") else "false"
             return f"write it without quotes: `{key} = {right}`"
         if kind == "array" and "prefixItems" not in node:
-            return f"write it in brackets: `{key} = [{_quoted(value)}]`"
+            return f"write it in brackets: `{key} = [{quoted(value)}]`"
     if kind == "boolean" and value in (0, 1):
         return f"write `{key} = {str(bool(value)).lower()}`"
     if kind == "string" and isinstance(value, int | float):
