@@ -91,18 +91,19 @@ class Problems:
         unseen = max(0, len(rows) - SHOWN_PER_KIND)
         self.counts[kind] = self.counts.get(kind, 0) + unseen
 
-    def raise_if_any(self) -> None:
-        """Raise one `DataError` with everything found, if anything was."""
-        if not self.kept:
-            return
+    def error(self) -> DataError:
+        """Return one error with everything found."""
         listed: list[Problem] = list(self.kept)
         for kind, count in self.counts.items():
             if count > SHOWN_PER_KIND:
-                more = count - SHOWN_PER_KIND
-                listed.append(
-                    data_problem(kind, f"{more} more problem(s) of this kind")
-                )
-        raise DataError(listed)
+                more = f"{count - SHOWN_PER_KIND} more problem(s) of this kind"
+                listed.append(data_problem(kind, more))
+        return DataError(listed)
+
+    def raise_if_any(self) -> None:
+        """Raise everything found, if anything was."""
+        if self.kept:
+            raise self.error()
 
 
 def refuse(kind: str, what: str, *, file: str = "", hint: str = "") -> DataError:

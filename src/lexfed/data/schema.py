@@ -90,6 +90,8 @@ class Column:
             raise _wrong(self.name, f"unknown scale `{self.scale}`")
         if self.scale == "log" and low < 0:
             raise _wrong(self.name, '`scale = "log"` needs a range from 0 upwards')
+        if self.scale == "log" and low and math.log(low) == math.log(high):
+            raise _wrong(self.name, "`range` is too narrow for a logarithm")
         if self.public_stats is not None:
             centre, spread = self.public_stats
             if not (math.isfinite(centre) and math.isfinite(spread) and spread > 0):

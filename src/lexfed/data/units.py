@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lexfed.data.persons import earlier_rows
 from lexfed.data.problems import refuse
 from lexfed.data.table import Floats, Ints
 
@@ -66,7 +67,7 @@ def group_units(
     unit_of_code = np.empty(len(codes), dtype=np.int64)
     unit_of_code[by_first] = np.arange(len(codes))
     unit = unit_of_code[inverse]
-    place = _places(unit)
+    place = earlier_rows(persons)
     shape = (len(codes), records_per_person)
     block = np.zeros((*shape, inputs.shape[1]), dtype=np.float64)
     block[unit, place] = inputs
@@ -75,14 +76,3 @@ def group_units(
     weights = np.zeros(shape, dtype=np.float64)
     weights[unit, place] = 1.0 / counts[inverse]
     return UnitBlock(block, goals, weights, codes[by_first].astype(np.int64))
-
-
-def _places(groups: Ints) -> Ints:
-    """Return for each row how many earlier rows belong to the same group."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
-    lengths = np.diff(np.r_[starts, len(ordered)])
-    places = np.empty(len(groups), dtype=np.int64)
-    places[order] = np.arange(len(groups)) - np.repeat(starts, lengths)
-    return places

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a built-in source declares about itself: columns, tiers, articles, reasons.
+
+The references name the definition a column meets. Whether an exemption applies (the
+CCPA leaves out much of what HIPAA and the GLBA already govern, Cal. Civ. Code
+1798.145(c) and (e)) depends on who holds the data and is not decided here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lexfed.data.frame import Frame
+from lexfed.data.schema import Column, Schema
+from lexfed.tiers import Tier
+
+Article = tuple[str, str]
+"""Jurisdiction and reference, such as `("gdpr", "GDPR Art. 9(1)")`."""
+
+PERSONAL_DATA: Article = ("gdpr", "GDPR Art. 4(1)")
+SPECIAL_DATA: Article = ("gdpr", "GDPR Art. 9(1)")
+HEALTH_DATA: Article = ("gdpr", "GDPR Art. 4(15)")
+PSEUDONYM: Article = ("gdpr", "GDPR Art. 4(5)")
+HIPAA_PHI: Article = ("hipaa", "HIPAA 45 CFR 160.103")
+HIPAA_RECORD_NUMBER: Article = ("hipaa", "HIPAA 45 CFR 164.514(b)(2)(i)(H)")
+HIPAA_AREA: Article = ("hipaa", "HIPAA 45 CFR 164.514(b)(2)(i)(B)")
+CCPA_PERSONAL: Article = ("ccpa", "CCPA 1798.140(v)")
+CCPA_SENSITIVE: Article = ("ccpa", "CCPA 1798.140(ae)")
+
+
+@dataclass(frozen=True)
+class DeclaredTag:
+    """Tier, category, articles and reason of a column, in the source's own words."""
+
+    tier: Tier
+    category: str
+    articles: tuple[Article, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A column of a built-in source together with its tag."""
+
+    column: Column
+    tag: DeclaredTag
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A built-in source: its rows, its public schema, and the tag of every column.
+
+    `records_per_person` is the cap that the source itself respects.
+    """
+
+    frame: Frame
+    schema: Schema
+    tags: Mapping[str, DeclaredTag]
+    records_per_person: int = 1
+
+
+def declare(tier: Tier, category: str, reason: str, *articles: Article) -> DeclaredTag:
+    """Return a tag; the articles come last because there may be several."""
+    return DeclaredTag(tier, category, articles, reason)
+
+
+def bundle(
+    frame: Frame,
+    declared: tuple[Declared, ...],
+    *,
+    target: str,
+    person: str | None = None,
+    site: str | None = None,
+    records_per_person: int = 1,
+) -> Builtin:
+    """Return a built-in source of a frame and its declarations."""
+    schema = Schema(
+        tuple(item.column for item in declared), target, person=person, site=site
+    )
+    tags = {item.column.name: item.tag for item in declared}
+    return Builtin(frame, schema, tags, records_per_person)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns as a source gave them, before anything is checked against a schema."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.table import Ints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RawKind = Literal["text", "number", "flag", "other"]
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """Values of one column and where there is none.
+
+    Attributes:
+        kind: what the source says the values are; a CSV file only knows text.
+        values: stripped texts, numbers or truth values; arbitrary where missing.
+        missing: where the source has no value (empty text, null).
+    """
+
+    kind: RawKind
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What was read from one source.
+
+    Attributes:
+        name: the file or source, as messages name it.
+        columns: the columns read.
+        rows: row numbers as a person counts them in that source.
+        ignored: columns of the source that were not asked for.
+    """
+
+    name: str
+    columns: Mapping[str, RawColumn]
+    rows: Ints
+    ignored: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def text_column(values: list[str]) -> RawColumn:
+    """Return a column of texts; an empty or blank one is missing."""
+    stripped = [value.strip() for value in values]
+    return RawColumn(
+        "text",
+        np.array(stripped, dtype=object),
+        np.array([not value for value in stripped], dtype=bool),
+    )
+
+
+def array_column(values: NDArray[Any]) -> RawColumn:
+    """Return a column of a NumPy array; NaN and None are missing."""
+    kind = values.dtype.kind
+    if kind == "b":
+        return RawColumn("flag", values, np.zeros(len(values), dtype=bool))
+    if kind in "iu":
+        return RawColumn("number", values, np.zeros(len(values), dtype=bool))
+    if kind == "f":
+        return RawColumn("number", values, np.isnan(values))
+    if kind in "OUT":
+        # A missing value in an object array is None, NaN or pandas' NA: all of them
+        # are unequal to themselves or None, and none of them is a text.
+        return text_column(["" if _absent(v) else str(v) for v in values])
+    return RawColumn("other", values, np.zeros(len(values), dtype=bool))
+
+
+def _absent(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def frame_of_arrays(name: str, columns: Mapping[str, NDArray[Any]]) -> Frame:
+    """Return a frame of arrays of one length; rows are counted from 1."""
+    read = {column: array_column(values) for column, values in columns.items()}
+    length = len(next(iter(columns.values()))) if columns else 0
+    return Frame(name, read, np.arange(1, length + 1, dtype=np.int64))
+
+
+def frame_of_pandas(name: str, data: "pd.DataFrame") -> Frame:
+    """Return a frame of a pandas one; rows are counted from 1."""
+    columns: dict[str, RawColumn] = {}
+    for column in data.columns:
+        series = data[column]
+        missing = series.isna().to_numpy(dtype=bool)
+        raw = array_column(series.to_numpy())
+        columns[str(column)] = RawColumn(raw.kind, raw.values, raw.missing | missing)
+    return Frame(name, columns, np.arange(1, len(data) + 1, dtype=np.int64))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rows are at which site.
+
+Real sites come from a key column or from one file per site. The other two divide
+one table to simulate a federation: `iid` deals persons out evenly, `dirichlet` gives
+every site its own mix of labels. Both keep all rows of a person together.
+
+`dirichlet` looks at the label to build its simulation. It is for experiments: in a
+deployment nobody deals people out, and a layout that depends on labels is not
+covered by the attribute guarantee of the label.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lexfed.data.encode import encode_target
+from lexfed.data.problems import Problems, refuse
+from lexfed.data.table import Ints, Table
+from lexfed.errors import ConfigError, Problem
+
+_REGRESSION_BINS = 4
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Sites by name, and for each the positions of its rows in ascending order."""
+
+    names: tuple[str, ...]
+    rows: tuple[Ints, ...]
+
+    def codes(self, length: int) -> Ints:
+        """Return for each row of a table the code of its site, -1 for none."""
+        codes = np.full(length, -1, dtype=np.int64)
+        for code, rows in enumerate(self.rows):
+            codes[rows] = code
+        return codes
+
+    def keep(self, rows: Ints) -> "Partition":
+        """Return the partition of some of the rows, such as those for training.
+
+        Raises:
+            DataError: naming every site that would have no rows left.
+        """
+        kept = tuple(site[np.isin(site, rows)] for site in self.rows)
+        problems = Problems()
+        for name, site in zip(self.names, kept, strict=True):
+            if not len(site):
+                problems.add("site-empty", f"site `{name}` has no rows left")
+        problems.raise_if_any()
+        return Partition(self.names, kept)
+
+
+def by_column(table: Table) -> Partition:
+    """Return the sites named by the schema's site key, in the order of their names.
+
+    Raises:
+        ConfigError: if the schema has no site key.
+    """
+    if table.schema.site is None:
+        hint = "name the column that holds the site, or set a `count` of sites"
+        raise ConfigError([Problem("sites", "no site column is declared", hint)])
+    return _grouped(table.sites, table.site_names)
+
+
+def by_files(table: Table) -> Partition:
+    """Return one site for each file, named after it."""
+    names = [file.replace("\\", "/").rsplit("/", 1)[-1] for file in table.files]
+    stems = [name.split(".", 1)[0] or name for name in names]
+    unique = stems if len(set(stems)) == len(stems) else list(table.files)
+    return _grouped(table.file_codes, tuple(unique))
+
+
+def iid(table: Table, count: int, generator: np.random.Generator) -> Partition:
+    """Return a partition that deals persons out at random, evenly.
+
+    Guarantees:
+        Depends on the person keys, the order of rows and the generator only.
+        Sites differ by at most one person, and none is empty.
+
+    Raises:
+        DataError: if there are more sites than persons.
+    """
+    persons = _persons(table, count)
+    site_of = np.empty(len(table.person_keys), dtype=np.int64)
+    site_of[generator.permutation(persons)] = np.arange(len(persons)) % count
+    return _grouped(site_of[table.persons], _numbered(count))
+
+
+def dirichlet(
+    table: Table, count: int, alpha: float, generator: np.random.Generator
+) -> Partition:
+    """Return a partition in which every site has its own mix of labels.
+
+    For each label the shares of the sites are drawn from Dirichlet(alpha, ...,
+    alpha): the smaller alpha, the more the sites differ. A person's label is that
+    of the first row; a number is cut in four equal parts of its declared range. A
+    site that would stay empty takes one person from the largest.
+
+    For simulations only: the layout depends on the labels.
+
+    Raises:
+        ConfigError: if alpha is not above zero.
+        DataError: if there are more sites than persons.
+    """
+    if not alpha > 0:
+        raise ConfigError([Problem("sites", f"expected `alpha` > 0, got: {alpha}")])
+    persons = _persons(table, count)
+    labels = encode_target(table)
+    if table.schema.task == "regression":
+        labels = np.minimum(np.floor((labels + 1.0) / 2.0 * _REGRESSION_BINS), 3.0)
+    _, first = np.unique(table.persons, return_index=True)
+    label_of = labels[first]
+    site_of = np.full(len(table.person_keys), -1, dtype=np.int64)
+    for label in np.unique(label_of):
+        members = generator.permutation(persons[label_of == label])
+        shares = generator.dirichlet(np.full(count, alpha))
+        cuts = np.floor(np.cumsum(shares)[:-1] * len(members) + 0.5).astype(np.int64)
+        for site, group in enumerate(np.split(members, np.minimum(cuts, len(members)))):
+            site_of[group] = site
+    for site in range(count):
+        sizes = np.bincount(site_of[persons], minlength=count)
+        if sizes[site] == 0:
+            site_of[persons[site_of[persons] == sizes.argmax()][0]] = site
+    return _grouped(site_of[table.persons], _numbered(count))
+
+
+def _persons(table: Table, count: int) -> Ints:
+    if count < 1:
+        raise ConfigError([Problem("sites", f"expected `count` >= 1, got: {count}")])
+    persons = np.unique(table.persons)
+    if count > len(persons):
+        raise refuse(
+            "more-sites-than-persons",
+            f"{count} sites but only {len(persons)} person(s) to divide",
+            file=", ".join(table.files[:3]),
+            hint="lower the `count` of sites",
+        )
+    return persons
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    width = len(str(count))
+    return tuple(f"site-{number:0{width}d}" for number in range(1, count + 1))
+
+
+def _grouped(codes: Ints, names: tuple[str, ...]) -> Partition:
+    rows = tuple(np.flatnonzero(codes == code) for code in range(len(names)))
+    return Partition(names, rows)
