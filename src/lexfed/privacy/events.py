@@ -150,5 +150,8 @@ def _typed(name: str, value: Any, kind: type[_T]) -> _T:
 
 def _number(name: str, value: Any) -> float:
     # JSON has one kind of number: 1 and 1.0 are the same.
-    return float(_typed(name, value, int) if isinstance(value, int) else
-                 _typed(name, value, float))
+    return float(
+        _typed(name, value, int)
+        if isinstance(value, int)
+        else _typed(name, value, float)
+    )

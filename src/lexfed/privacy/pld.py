@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Privacy loss distributions through dp-accounting: tight under sampling.
+
+The library discretises the privacy loss of every step on a grid of width h, always to
+the pessimistic side (connect the dots [DGK+22, Alg. 1]), and convolves. This module
+decides what to hand it:
+
+* Unsampled steps are merged into one Gaussian first, which is exact.
+* Multipliers are floats, one Gaussian per release: an integer multiplier inside a
+  composed event is taken for something else there and under-reports.
+* Replace-one is passed on as such: for distributions (unlike its Rényi accountant)
+  the library doubles the sensitivity itself.
+* The width h. Connecting the dots adds a variance of about h^2/6 per step to a loss
+  of variance v, so epsilon grows by about h^2/(12 v) of itself: h is the largest
+  power of two times 1e-4 that keeps this below 0.2 % (0.7 % for the finest widths).
+* More than 24 different levels are rounded down to 64 (`levels`), which costs about
+  1 %; then h may cost as much.
+
+Importing the library takes seconds, so it happens on first use.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from lexfed.privacy.levels import round_down
+from lexfed.privacy.steps import Neighbours, Step, gaussian_mu, merge, sensitivity
+
+_EXACT_LEVELS = 24
+_LEVELS = 64
+_UNIT = 1e-4
+_COARSEST = 16 * _UNIT
+_FINE = 4 * _UNIT  # below this a point costs more than a little tightness
+_POINTS = 2.0**20  # grid points that one step may have
+_TAIL = 10.0  # standard deviations of noise that the library keeps, rounded up
+NUMERICAL_DELTA = 1e-13
+"""Error of the convolutions' floats, taken off delta for each thousand steps."""
+
+
+def composed(steps: Sequence[Step], neighbours: Neighbours) -> Any:
+    """Return the library's distribution of the composed steps (at least one).
+
+    Guarantees:
+        Its (epsilon, delta) curve is never below the exact one.
+    """
+    steps = merge(steps)
+    if len(steps) > _EXACT_LEVELS:
+        steps = round_down(steps, _LEVELS)
+    full = [step for step in steps if step.sampling_rate == 1.0]
+    parts = [step for step in steps if step.sampling_rate < 1.0]
+    if full:
+        parts.append(Step(1.0 / gaussian_mu(full, "add-remove")))
+    width = discretisation(parts, neighbours)
+    result: Any = None
+    for part in parts:
+        one = _single(part.noise_multiplier, part.sampling_rate, width, neighbours)
+        some = one.self_compose(part.count)
+        result = some if result is None else result.compose(some)
+    return result
+
+
+def discretisation(steps: Sequence[Step], neighbours: Neighbours) -> float:
+    """Return the width of the loss grid for these steps.
+
+    Guarantees:
+        A power of two times 1e-4, so that grids nest and a coarser one is never
+        below a finer one.
+    """
+    total = sum(step.count for step in steps)
+    variance = sum(s.count * _loss_variance(s, neighbours) for s in steps) / total
+    longest = max(_longest_loss(step, neighbours) for step in steps)
+    width = _COARSEST
+    while width > longest / _POINTS:
+        error = width**2 / (12.0 * variance)
+        if error <= (0.002 if width >= _FINE else 0.007):
+            break
+        if error <= 0.015 and len(steps) > _EXACT_LEVELS:
+            break
+        width /= 2.0
+    return width
+
+
+def _loss_variance(step: Step, neighbours: Neighbours) -> float:
+    """Return about the variance of the privacy loss of one step, without its tail."""
+    square = sensitivity(neighbours) ** 2 / step.noise_multiplier**2
+    if step.sampling_rate == 1.0:
+        return square
+    return step.sampling_rate**2 * math.expm1(min(square, 2.0))
+
+
+def _longest_loss(step: Step, neighbours: Neighbours) -> float:
+    """Return about the largest loss on the grid: ln(1 - q + q e^x)."""
+    shift = sensitivity(neighbours) / step.noise_multiplier
+    exponent = _TAIL * shift + shift**2 / 2.0
+    if exponent > 500.0:
+        return exponent
+    return math.log1p(step.sampling_rate * math.expm1(exponent))
+
+
+@lru_cache(maxsize=256)
+def _single(
+    multiplier: float, rate: float, width: float, neighbours: Neighbours
+) -> Any:
+    from dp_accounting import NeighboringRelation
+    from dp_accounting.pld import privacy_loss_distribution
+
+    relation = {
+        "add-remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
+        "replace-one": NeighboringRelation.REPLACE_ONE,
+    }[neighbours]
+    return privacy_loss_distribution.from_gaussian_mechanism(
+        float(multiplier),
+        sampling_prob=float(rate),
+        value_discretization_interval=width,
+        neighboring_relation=relation,
+    )
