@@ -75,10 +75,10 @@ def _one_bank(
     strain = rng.normal(size=size)
     illness = 0.3 * strain + 0.3 * years + 0.9 * rng.normal(size=size)
     sex = draw(rng, np.tile([0.5, 0.49, 0.01], (size, 1)))
-    no_job = np.full((size, 5), [1.6, 0.2, -0.3, -0.8, -3.0])
-    no_job[:, 3] += 0.5 * strain + 0.4 * illness
-    no_job[:, 4] += 2.6 * np.maximum(years - 0.6, 0.0) * 2.0
-    employment = draw(rng, softmax(no_job))
+    work = np.full((size, 5), [1.6, 0.2, -0.3, -0.8, -3.0])
+    work[:, 3] += 0.5 * strain + 0.4 * illness
+    work[:, 4] += 2.6 * np.maximum(years - 0.6, 0.0) * 2.0
+    employment = draw(rng, softmax(work))
     family = np.full((size, 4), [0.6, 0.9, -0.6, -2.0])
     family[:, 0] -= years
     family[:, 3] += 1.2 * years
