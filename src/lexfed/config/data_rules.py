@@ -42,7 +42,7 @@ def source_is_known(config: Config) -> Iterator[Finding]:
             '`sites = { files = ["a.csv", "b.csv"] }`',
             also=(SITES,),
         )
-    if data.source is not None and files is not None:
+    if data.source is not None and files is not None and sites_by(config) == ["files"]:
         yield Finding(
             SOURCE,
             "`data.source` and `data.sites.files` both say where the rows are",
@@ -56,6 +56,12 @@ def source_is_known(config: Config) -> Iterator[Finding]:
         if file in (files or ())[:number]:
             what = f"`data.sites.files` names `{file}` twice"
             yield Finding((*SITES, "files", number), what, "name each file once")
+
+
+def sites_by(config: Config) -> list[str]:
+    """Return the ways in which the configuration says how rows belong to sites."""
+    sites = config.data.sites
+    return [k for k in ("column", "count", "files") if getattr(sites, k, None)]
 
 
 def _readable(path: Path, source: str, built_in: bool = True) -> Iterator[Finding]:
@@ -91,7 +97,7 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
                 also=(SOURCE,),
             )
         return
-    given = [k for k in ("column", "count", "files") if getattr(sites, k) is not None]
+    given = sites_by(config)
     if len(given) != 1:
         found = listed(given) if given else "none of them"
         yield Finding(
@@ -101,7 +107,8 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
             'for example `sites = { column = "hospital" }`',
         )
     elif sites.count is None:
-        for key in sorted(sites.model_fields_set & {"partition", "alpha"}):
+        unused = {"partition": sites.partition != "iid", "alpha": sites.alpha}
+        for key in filter(unused.get, unused):
             what = f"`data.sites.{key}` does nothing without `count`"
             yield Finding((*SITES, key), what, f"remove `{key}`, or `{given[0]}`")
     elif sites.partition == "dirichlet" and sites.alpha is None:
@@ -207,7 +214,7 @@ def units_are_public(config: Config) -> Iterator[Finding]:
     data, budget = config.data, config.budget
     path: Path = ("data", "units")
     if data.built_in:
-        if data.units is not None:
+        if data.units is not None and data.source in BUILT_IN:
             what = f"`data.units` comes with `{data.source}`"
             yield Finding(path, what, "remove it", (SOURCE,))
         return

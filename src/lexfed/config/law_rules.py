@@ -22,8 +22,13 @@ def columns_are_tagged(config: Config) -> Iterator[Finding]:
     for name, table in data.columns.items():
         for source in table.sources:
             needed.setdefault(source, (*COLUMNS, name, "sources"))
+    if data.person not in data.columns:
+        needed.pop(str(data.person), None)  # a source that is refused elsewhere
+    untagged = [name for name in needed if name not in tags]
+    # A misspelt tag is reported once, as the tag of no column.
+    misspelt = {closest(name, untagged) for name in tags if name not in needed}
     for name, path in needed.items():
-        if name not in tags:
+        if name in untagged and name not in misspelt:
             tier = '{ tier = "...", reason = "..." }'
             yield Finding(
                 path,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from lexfed.config.data_rules import COLUMNS, SITES, SOURCE
 from lexfed.config.locate import Path
-from lexfed.config.model import Config
+from lexfed.config.model import BudgetTable, Config
 from lexfed.config.translate import Finding
 from lexfed.config.wording import closest, did_you_mean, dotted, listed, shown
 
@@ -58,8 +58,8 @@ def delta_is_small(config: Config) -> Iterator[Finding]:
             DELTA,
             f"`budget.delta`: expected below 1/{units}, one over `{dotted(path)}`, "
             f"got: {shown(config.budget.delta)}",
-            f"at 1/{units} publishing one whole {whom} would be allowed; use for "
-            f"example `delta = {0.1 / units:.0e}`",
+            f"a delta of 1/{units} would allow publishing one whole {whom}; use for "
+            f"example `delta = 1e-{len(str(units)) + 1}`",
             (UNIT, MECHANISM, path),
         )
 
@@ -73,7 +73,8 @@ def allocation_keys_are_used(config: Config) -> Iterator[Finding]:
         "importance": "multiplier",
     }
     for key, owner in owners.items():
-        if key in budget.model_fields_set and budget.allocation != owner:
+        default = BudgetTable.model_fields[key].get_default(call_default_factory=True)
+        if getattr(budget, key) != default and budget.allocation != owner:
             what = (
                 f'`budget.{key}` does nothing with `allocation = "{budget.allocation}"`'
             )
@@ -120,7 +121,9 @@ def clips_have_groups(config: Config) -> Iterator[Finding]:
     """A clip per tier needs a group per tier."""
     if config.privacy.mechanism != "uniform":
         return
-    for tier in sorted(config.privacy.clip.model_fields_set - {"default"}):
+    for tier, clip in config.privacy.clip:
+        if tier == "default" or clip is None:
+            continue
         path: Path = ("privacy", "clip", tier)
         what = f'`{dotted(path)}` does nothing with `mechanism = "uniform"`'
         yield Finding(path, what, "use `clip = { default = ... }`", (MECHANISM,))

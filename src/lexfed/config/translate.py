@@ -124,7 +124,7 @@ def _finding(error: ErrorDetails) -> Finding:
     if error["type"] == "missing":
         return _missing(path)
     if error["type"] == "extra_forbidden":
-        return _unknown(path)
+        return _unknown(path, value)
     return _unexpected(path, value)
 
 
@@ -134,24 +134,26 @@ def _missing(path: Path) -> Finding:
     return Finding(path, f"`{name}` is missing", hint)
 
 
-def _unknown(path: Path) -> Finding:
+def _unknown(path: Path, value: object) -> Finding:
     key = str(path[-1])
     table = path[:-1]
     if path in UNAVAILABLE_KEYS:
         name = dotted(path) if table else f"[{key}]"
         return Finding(path, f"`{name}` {NOT_AVAILABLE}", "remove it")
-    known = list(follow(_schema(), table).get("properties", {}))
-    home = None if key in known else _home_of(key)
+    home = _home_of(key)
     what = f"unknown key `{dotted(path)}`"
-    if not table:
-        what = f"unknown table `[{key}]`" if not home else what
-        otherwise = "the tables are"
-    else:
-        otherwise = f"the keys of `{dotted(table)}` are"
-    hint = did_you_mean(key, known, otherwise, "{}" if table else "[{}]")
-    if home is not None and not hint.startswith("did you mean"):
-        hint = f"`{key}` belongs to `[{home}]`"
-    return Finding(path, what, hint)
+    if home is not None:
+        return Finding(path, what, f"`{key}` belongs to `[{home}]`")
+    known = list(follow(_schema(), table).get("properties", {}))
+    if table:
+        name = f"[{table[0]}]" if len(table) == 1 else dotted(table)
+        return Finding(
+            path, what, did_you_mean(key, known, f"the keys of `{name}` are")
+        )
+    if isinstance(value, Mapping):
+        what = f"unknown table `[{dotted(path)}]`"
+    known.remove("version")
+    return Finding(path, what, did_you_mean(key, known, "the tables are", "[{}]"))
 
 
 def _home_of(key: str) -> str | None:
@@ -174,6 +176,8 @@ def _unexpected(path: Path, value: Any) -> Finding:
     expected = expectation(_schema(), node, value)
     got = shown(value)
     hint = type_hint(node, path, value)
+    if path and path[-1] in ("range", "values", "sites") and not hint:
+        hint = _TO_DECIDE[str(path[-1])]
     if path == ("version",):
         hint = "this version of lexfed reads configurations of version 1"
     if isinstance(value, str) and "enum" in node:

@@ -8,6 +8,7 @@ disagree with the check that failed. The words follow one pattern,
 
 import difflib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -71,12 +72,14 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         return f"`{quoted(value if len(value) <= 60 else value[:57] + '...')}`"
     if isinstance(value, int | float):
-        digits = "a number of many digits" if abs(value) >= 1e300 else ""
-        return digits or f"`{value}`"
+        # Python refuses to print integers of thousands of digits.
+        huge = isinstance(value, int) and value.bit_length() > 1000
+        return "a number of many digits" if huge else f"`{value}`"
     if isinstance(value, Mapping):
         return "a table"
     if isinstance(value, list | tuple):
-        return f"an array of {len(value)}"
+        inner = ", ".join(shown(entry).strip("`") for entry in value[:5])
+        return f"`[{inner}]`" if len(inner) <= 60 else f"an array of {len(value)}"
     return "a date or time"
 
 
@@ -139,6 +142,8 @@ def expectation(schema: Node, node: Node, value: object) -> str:
         choices = [str(choice) for choice in node.get("enum", [node.get("const")])]
         return listed(choices) if len(choices) == 1 else f"one of {listed(choices)}"
     kind = node.get("type", "")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "a finite number" + _bounds(node, None)
     if kind == "array":
         return _array(schema, node)
     if kind == "string" and node.get("maxLength", 0) < len(str(value)):
@@ -175,7 +180,7 @@ def _bounds(node: Node, value: object) -> str:
     elif upper is not None:
         parts.append(f"below {upper:g}")
     if "maximum" in node:
-        parts.append(f"of at most {node['maximum']:g}")
+        parts.append(f"at most {node['maximum']:g}")
     return f" {' and '.join(parts)}" if parts else ""
 
 
@@ -194,6 +199,8 @@ def type_hint(node: Node, path: Path, value: object) -> str:
             return f"write it in brackets: `{key} = [{quoted(value)}]`"
     if kind == "boolean" and value in (0, 1):
         return f"write `{key} = {str(bool(value)).lower()}`"
+    if kind == "string" and isinstance(value, tuple) and len(value) == 1:
+        return f"write it without brackets: `{key} = {shown(value[0]).strip('`')}`"
     if kind == "string" and isinstance(value, int | float):
         return f'write it in quotes: `{key} = "{str(value).lower()}"`'
     if kind == "integer" and isinstance(value, float) and value.is_integer():
