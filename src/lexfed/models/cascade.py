@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model: a sum of towers, one for each tier, that can be served tier by tier.
+
+    f(x) = intercept + h_1(x of tier 1) + ... + h_K(x of tier K)
+
+Tower t reads the slots of its own tier only, and when it is trained the towers below
+are a constant (`offset`). So a released value of tower s < t cannot depend on a column
+of tier t: that is the isolation Theorem C rests on. A model without tiers (`uniform`,
+`grouped`, `none`) is the same thing with one tower that reads everything.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+from torch import Tensor, nn
+
+from lexfed.models.architecture import build
+from lexfed.models.parameters import flatten
+from lexfed.models.parameters import load as load_parameters
+from lexfed.tiers import Tier
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TowerShape:
+    """What a tower is, before it has learned anything: public.
+
+    Attributes:
+        tier: the most sensitive tier whose columns it reads.
+        slots: indices of the encoded slots it reads.
+        architecture: as in `federation.model`.
+        outputs: number of logits.
+        bias: whether its own layers have bias terms.
+        seed: seed of the initial weights.
+        flags: for each slot the place, among `slots`, of its missing flag, or -1.
+        families: for each one-hot slot a number shared by the slots of its column,
+            or -1.
+    """
+
+    tier: Tier
+    slots: tuple[int, ...]
+    architecture: str
+    outputs: int
+    bias: bool
+    seed: int
+    flags: tuple[int, ...]
+    families: tuple[int, ...]
+
+    def presence(self, own: Tensor) -> Tensor:
+        """Return 1 where a slot's value is there and 0 where it is missing.
+
+        Args:
+            own: encoded values of this tower's slots, `[..., slots]`.
+        """
+        present = torch.ones_like(own)
+        flagged = [place for place, flag in enumerate(self.flags) if flag >= 0]
+        if flagged:
+            sources = [self.flags[place] for place in flagged]
+            present[..., flagged] = 1.0 - own[..., sources]
+        for family in sorted(set(self.families) - {-1}):
+            members = [i for i, number in enumerate(self.families) if number == family]
+            present[..., members] = own[..., members].sum(dim=-1, keepdim=True)
+        return present
+
+    def module(self) -> nn.Module:
+        """Return the untrained network."""
+        return build(
+            self.architecture, len(self.slots), self.outputs, self.seed, bias=self.bias
+        )
+
+
+@dataclass(frozen=True)
+class Tower:
+    """A tower with its current, released parameters.
+
+    Attributes:
+        shape: what it is.
+        centre: subtracted from the slots that have a value, so that a missing value
+            counts as an average one; public or released.
+        scale: the slots are then divided by this; public or released.
+        parameters: flat vector, in the order of the module's parameters.
+    """
+
+    shape: TowerShape
+    centre: Floats
+    scale: Floats
+    parameters: Floats
+
+    @classmethod
+    def untrained(cls, shape: TowerShape) -> "Tower":
+        """Return the tower with its initial weights and slots as they are encoded."""
+        size = len(shape.slots)
+        parameters = flatten(shape.module()).numpy()
+        return cls(shape, np.zeros(size), np.ones(size), parameters)
+
+    def inputs(self, slots: Tensor) -> Tensor:
+        """Select and scale the slots this tower reads.
+
+        Indexing, not masking: a slot of another tower is never touched, so not even
+        its NaN can leak in through a multiplication by zero.
+        """
+        own = slots[..., list(self.shape.slots)]
+        if self.centre.any():
+            own = own - self.shape.presence(own) * torch.from_numpy(self.centre)
+        return own / torch.from_numpy(self.scale)
+
+    def module(self) -> nn.Module:
+        """Return the network with the current parameters."""
+        module = self.shape.module()
+        load_parameters(module, torch.from_numpy(self.parameters))
+        return module
+
+    def logits(self, slots: Tensor) -> Tensor:
+        """Return this tower's share of the logits, `[..., outputs]`."""
+        inputs = self.inputs(slots)
+        with torch.no_grad():
+            flat = inputs.reshape(-1, inputs.shape[-1])
+            result: Tensor = self.module().to(flat.dtype)(flat)
+        return result.reshape(*inputs.shape[:-1], self.shape.outputs)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Towers from the least to the most sensitive tier, and a common intercept."""
+
+    towers: tuple[Tower, ...]
+    intercept: Floats
+
+    def logits(self, slots: Tensor, towers: int | None = None) -> Tensor:
+        """Return the logits of the first `towers` towers; all by default."""
+        chosen = self.towers if towers is None else self.towers[:towers]
+        total = torch.from_numpy(self.intercept).expand(
+            *slots.shape[:-1], len(self.intercept)
+        )
+        for tower in chosen:
+            total = total + tower.logits(slots)
+        return total
+
+    def with_tower(self, index: int, tower: Tower) -> "Model":
+        """Return the model with one tower replaced."""
+        towers = list(self.towers)
+        towers[index] = tower
+        return replace(self, towers=tuple(towers))
+
+
+def to_bytes(
+    model: Model,
+    metadata: Mapping[str, Any] | None = None,
+    extra: Mapping[str, NDArray[Any]] | None = None,
+) -> bytes:
+    """Return the model as a safetensors file, with JSON metadata and extra arrays."""
+    arrays: dict[str, NDArray[Any]] = {"intercept": model.intercept}
+    for index, tower in enumerate(model.towers):
+        arrays[f"tower.{index}.centre"] = tower.centre
+        arrays[f"tower.{index}.scale"] = tower.scale
+        arrays[f"tower.{index}.parameters"] = tower.parameters
+    for name, array in (extra or {}).items():
+        arrays[f"extra.{name}"] = np.ascontiguousarray(array)
+    header = {
+        "shapes": [_shape_to_json(tower.shape) for tower in model.towers],
+        "metadata": dict(metadata or {}),
+    }
+    return save(arrays, metadata={"lexfed": json.dumps(header, sort_keys=True)})
+
+
+def from_bytes(
+    content: bytes,
+) -> tuple[Model, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return model, metadata and extra arrays of a file written by `to_bytes`."""
+    arrays = load(content)
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
+    towers = [
+        Tower(
+            _shape_from_json(shape),
+            arrays[f"tower.{index}.centre"],
+            arrays[f"tower.{index}.scale"],
+            arrays[f"tower.{index}.parameters"],
+        )
+        for index, shape in enumerate(header["shapes"])
+    ]
+    extra = {
+        name.removeprefix("extra."): array
+        for name, array in arrays.items()
+        if name.startswith("extra.")
+    }
+    return Model(tuple(towers), arrays["intercept"]), header["metadata"], extra
+
+
+def untrained(shapes: Sequence[TowerShape]) -> Model:
+    """Return the model before its first round."""
+    towers = tuple(Tower.untrained(shape) for shape in shapes)
+    return Model(towers, np.zeros(shapes[0].outputs))
+
+
+def _shape_to_json(shape: TowerShape) -> dict[str, Any]:
+    return {
+        "tier": shape.tier.label,
+        "slots": list(shape.slots),
+        "architecture": shape.architecture,
+        "outputs": shape.outputs,
+        "bias": shape.bias,
+        "seed": shape.seed,
+        "flags": list(shape.flags),
+        "families": list(shape.families),
+    }
+
+
+def _shape_from_json(plain: Mapping[str, Any]) -> TowerShape:
+    return TowerShape(
+        tier=Tier.parse(plain["tier"]),
+        slots=tuple(plain["slots"]),
+        architecture=plain["architecture"],
+        outputs=plain["outputs"],
+        bias=plain["bias"],
+        seed=plain["seed"],
+        flags=tuple(plain["flags"]),
+        families=tuple(plain["families"]),
+    )

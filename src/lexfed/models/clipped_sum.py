@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sum over units of their clipped gradients: the one thing a site computes.
+
+    Σ_units  g · min(1, C / |g|),    g = Σ_records weight · ∇ loss
+
+For Linear and Conv1d layers the norms come from every layer's inputs A and slopes D
+(`norms.py`), and the sum is one more matrix product per layer, Aᵀ diag(factor) D: no
+unit's gradient is ever formed. Other models go through `per_unit.py`.
+
+Several sites are computed in one program. Their sums are still taken site by site in
+chunks (`blocks.py`), so that the result is the sum of the sites' own results up to the
+rounding of float64 additions.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from lexfed.models import per_unit
+from lexfed.models.batch import Batch, join
+from lexfed.models.blocks import Run, blocks
+from lexfed.models.clipping import Clipping
+from lexfed.models.dense import DenseModel
+from lexfed.models.layers import closed_form, is_dense
+from lexfed.models.losses import Loss
+from lexfed.models.scaling import Piece, clip_block
+from lexfed.models.taps import Slope, trace
+
+
+@torch.no_grad()
+def clipped_sum(
+    module: nn.Module,
+    loss: Loss,
+    batches: Batch | Sequence[Batch],
+    clips: Sequence[float],
+    groups: Sequence[int] | None = None,
+) -> Tensor:
+    """Sum the clipped gradients of all units of a round.
+
+    Args:
+        module: The model, [rows, slots] to [rows, outputs].
+        loss: Evaluated on offset plus logits.
+        batches: One batch per site, or several sites in one batch.
+        clips: One clip, or one per group; `[math.inf]` does not clip.
+        groups: Group of every slot, for per-group clipping: the columns of the first
+            layer's weight are clipped with their slot's group, everything else is the
+            last group (`parameters.group_index`).
+
+    Returns:
+        A flat float64 vector in the order of `parameters.flatten`.
+
+    Guarantees:
+        - Every unit's contribution to a group has norm at most that group's clip,
+          before summation; summation adds at most `rounding.summation_error`.
+        - A unit whose gradient is not finite contributes exactly zero (when clipped).
+        - A zero gradient contributes zero, whatever the clip.
+        - Several sites at once give the sum of the sites one by one, within the
+          rounding of float64.
+        - The model's parameters and the global generator are left as they were.
+    """
+    batch = batches if isinstance(batches, Batch) else join(batches)
+    clipping = Clipping.of(module, clips, groups)
+    layers = closed_form(module)
+    if layers is None:
+        return per_unit.clipped_sum(module, loss, batch, clipping)
+    narrow = batch.records == 1 and batch.inputs.dtype == torch.float32
+    dense = is_dense(layers)
+    dtype = torch.float32 if narrow and dense else torch.float64
+    model = DenseModel.of(layers, dtype) if dense else None
+    parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
+    sums = [_LayerSum(layer) for layer in parametrised]
+    width = batch.records * (batch.slots + sum(map(_width, parametrised)))
+    for block in blocks(batch.sites, width):
+        rows = slice(block[0].start, block[-1].stop)
+        inputs = batch.inputs[rows].flatten(0, 1)
+        slope = _slope(loss, batch, rows, dtype)
+        if model is not None:
+            taps = model.run(inputs, slope, batch.records)
+        else:
+            taps = trace(layers, inputs.to(dtype), slope, batch.records)
+        for layer_sum, piece in zip(sums, clip_block(taps, clipping), strict=True):
+            for run in block:
+                layer_sum.add(piece, run, rows.start)
+    return torch.cat([part for layer_sum in sums for part in layer_sum.parts()])
+
+
+class _LayerSum:
+    """The running float64 sum of one layer's weight and bias."""
+
+    def __init__(self, layer: nn.Linear | nn.Conv1d) -> None:
+        fan_out, fan_in = layer.weight.shape[0], layer.weight[0].numel()
+        self.weight = torch.zeros(fan_in, fan_out, dtype=torch.float64)
+        self.bias = torch.zeros(fan_out, dtype=torch.float64)
+        self.has_bias = layer.bias is not None
+
+    def add(self, piece: Piece, run: Run, origin: int) -> None:
+        """Add a run of chunks of a block that starts at unit `origin`."""
+        rows = slice(
+            (run.start - origin) * piece.terms, (run.stop - origin) * piece.terms
+        )
+        slopes = _chunked(piece.slopes[rows], run)
+        inputs = _chunked(piece.inputs[rows], run)
+        fan_in, fan_out = self.weight.shape
+        products = torch.bmm(inputs.transpose(1, 2), slopes)[:, :fan_in, :fan_out]
+        self.weight += products.sum(0, dtype=torch.float64)
+        if piece.bias is not None:
+            sums = _chunked(piece.bias[rows], run).sum(1)[:, :fan_out]
+            self.bias += sums.sum(0, dtype=torch.float64)
+
+    def parts(self) -> list[Tensor]:
+        """Give the sums in the order and layout of the layer's parameters."""
+        weight = self.weight.t().reshape(-1)
+        return [weight, self.bias] if self.has_bias else [weight]
+
+
+def _chunked(rows: Tensor, run: Run) -> Tensor:
+    chunks = rows.view(run.chunks, -1, rows.shape[1])
+    return chunks.double() if run.wide else chunks
+
+
+def _width(layer: nn.Linear | nn.Conv1d) -> int:
+    # Inputs and slopes of a layer; a convolution has one row per position.
+    if isinstance(layer, nn.Linear):
+        return layer.in_features + layer.out_features
+    return 64 * (layer.in_channels * layer.kernel_size[0] + layer.out_channels)
+
+
+def _slope(loss: Loss, batch: Batch, rows: slice, dtype: torch.dtype) -> Slope:
+    weights = batch.weights[rows].reshape(-1, 1).to(dtype)
+    targets = batch.targets[rows].reshape(-1)
+    offset = batch.offset[rows].flatten(0, 1)
+
+    def slope(logits: Tensor) -> Tensor:
+        slopes = loss.slope((logits + offset).to(dtype), targets)
+        return torch.where(weights > 0, slopes.mul_(weights), 0.0)
+
+    return slope

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Local training of one site, for guarantees whose unit is the site itself.
+
+The site trains a copy of the model for several steps on its own records and sends the
+difference, clipped once. Nothing inside is clipped per record: any local training is
+covered when the whole update is (Theorem C, 5).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from lexfed.checks import in_range, positive
+from lexfed.models.batch import Batch
+from lexfed.models.losses import Loss
+from lexfed.models.parameters import trainable
+
+Schedule = Literal["constant", "cosine"]
+
+
+@dataclass(frozen=True)
+class LocalTraining:
+    """How a site trains between two rounds; public.
+
+    Attributes:
+        steps: Number of gradient steps.
+        batch_size: Records per step, drawn without replacement until all were used.
+        learning_rate: Step length at the first step.
+        schedule: `constant`, or `cosine` from the learning rate down towards zero.
+        momentum: Heavy-ball momentum in [0, 1); starts at rest every round.
+    """
+
+    steps: int
+    batch_size: int
+    learning_rate: float
+    schedule: Schedule = "constant"
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        positive(
+            steps=self.steps,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+        )
+        in_range(0.0, math.nextafter(1.0, 0.0), momentum=self.momentum)
+
+    def rate(self, step: int) -> float:
+        """Give the step length of step 0, 1, ..., `steps` - 1."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        return self.learning_rate * (1 + math.cos(math.pi * step / self.steps)) / 2
+
+
+def local_update(
+    module: nn.Module,
+    loss: Loss,
+    batch: Batch,
+    training: LocalTraining,
+    generator: torch.Generator,
+) -> Tensor:
+    """Train a copy of the model on a site's records.
+
+    Args:
+        module: The model at the start of the round; left unchanged.
+        loss: Evaluated on offset plus logits, averaged over the records of a step.
+        batch: All records of the site; rows of weight zero are left out.
+        training: The local schedule.
+        generator: Draws the order of the records.
+
+    Returns:
+        Trained minus start, flat, in float64; zero where the site has no records.
+    """
+    present = (batch.weights > 0).flatten().nonzero().squeeze(1)
+    start = {name: value.detach().clone() for name, value in trainable(module).items()}
+    if not len(present):
+        return torch.cat([torch.zeros(v.numel()) for v in start.values()]).double()
+    dtype = next(iter(start.values())).dtype
+    inputs = batch.inputs.flatten(0, 1)[present].to(dtype)
+    offset = batch.offset.flatten(0, 1)[present].to(dtype)
+    targets = batch.targets.flatten()[present]
+    now = {name: value.clone().requires_grad_() for name, value in start.items()}
+    speed = {name: torch.zeros_like(value) for name, value in start.items()}
+    order = present.new_zeros(0)
+    for step in range(training.steps):
+        if not len(order):
+            order = torch.randperm(len(present), generator=generator)
+        rows, order = order[: training.batch_size], order[training.batch_size :]
+        logits = torch.func.functional_call(module, now, (inputs[rows],))
+        slopes = loss.slope(logits.detach() + offset[rows], targets[rows].to(dtype))
+        gradients = torch.autograd.grad(
+            logits, list(now.values()), slopes.to(dtype) / len(rows)
+        )
+        with torch.no_grad():
+            for name, gradient in zip(now, gradients, strict=True):
+                speed[name].mul_(training.momentum).add_(gradient)
+                now[name].sub_(speed[name], alpha=training.rate(step))
+    return torch.cat(
+        [(now[name].detach().double() - start[name].double()).flatten() for name in now]
+    )
+
+
+def clip_update(update: Tensor, clip: float) -> Tensor:
+    """Scale a site's update so that its norm is at most `clip`.
+
+    Guarantees:
+        - The norm of the result is at most `clip`, in exact arithmetic.
+        - An update at most `clip` long is returned unchanged, up to rounding.
+        - An update that is not finite becomes zero.
+    """
+    positive(clip=clip)
+    largest = update.abs().max() if update.numel() else update.new_zeros(())
+    if not torch.isfinite(largest) or largest == 0:
+        return torch.zeros_like(update)
+    # Divided by its largest coordinate, no square can overflow or vanish.
+    norm = torch.linalg.vector_norm(update / largest) * largest
+    # Rounding of the sum of squares and five more roundings.
+    norm = norm * (1 + (update.numel() + 16) * 2.0**-53)
+    return update * min(1.0, clip / float(norm))
