@@ -202,7 +202,7 @@ def persons_are_countable(config: Config) -> Iterator[Finding]:
     if data.person is not None or data.built_in:
         return
     for key in ("records_per_person", "sites_per_person", "excess_records"):
-        if getattr(data, key) not in (1, "error"):
+        if getattr(data, key) not in (None, 1, "error"):
             path: Path = ("data", key)
             what = f"`data.{key}` does nothing without `data.person`"
             hint = "name the column that identifies a person, or remove it"
@@ -236,6 +236,30 @@ def units_are_public(config: Config) -> Iterator[Finding]:
         )
 
 
+def generator_fits(config: Config) -> Iterator[Finding]:
+    """Each synthetic source has its own sizes."""
+    source = config.data.source or ""
+    sizes = {"synthetic:hospital": "patients", "synthetic:bank": "clients"}
+    people = sizes.get(source)
+    for key, value in config.data.generator:
+        path: Path = ("data", "generator", key)
+        if value is None:
+            continue
+        if source.startswith("sklearn:") or not config.data.built_in:
+            what = f"`{dotted(path)}` does nothing with a source that is not synthetic"
+            yield Finding(path, what, "remove `[data.generator]`", (SOURCE, SITES))
+        elif key in sizes.values() and key != people:
+            what = f"`{dotted(path)}` does nothing with `{source}`"
+            yield Finding(path, what, f"use `{people}`", (SOURCE,))
+    number = getattr(config.data.generator, people or "", None)
+    sites = config.data.generator.sites
+    if number is not None and sites is not None and sites > number:
+        what = f"`data.generator.sites`: expected at most `{people}`, got: `{sites}`"
+        hint = f"each site needs at least one of the {number} {people}"
+        also = (SOURCE, ("data", "generator", str(people)))
+        yield Finding(("data", "generator", "sites"), what, hint, also)
+
+
 RULES = (
     source_is_known,
     sites_are_clear,
@@ -244,4 +268,5 @@ RULES = (
     parts_are_distinct,
     persons_are_countable,
     units_are_public,
+    generator_fits,
 )

@@ -66,7 +66,7 @@ class GeneratorTable(Table):
     """`[data.generator]`: sizes of a synthetic source; omitted ones are its own."""
 
     patients: Count | None = None
-    customers: Count | None = None
+    clients: Count | None = None
     sites: Count | None = None
     seed: Seed | None = None
 
@@ -89,7 +89,7 @@ class DataTable(Table):
     source: Text | None = None
     target: Text | None = None
     person: Text | None = None
-    records_per_person: Count = 1
+    records_per_person: Count | None = None
     excess_records: Literal["error", "drop"] = "error"
     sites_per_person: Count = 1
     units: Count | None = None

@@ -41,7 +41,7 @@ def _number_of_units(config: Config) -> tuple[int, Path] | None:
         found = (
             (data.units, ("data", "units")),
             (data.generator.patients, (*generator, "patients")),
-            (data.generator.customers, (*generator, "customers")),
+            (data.generator.clients, (*generator, "clients")),
         )
     return next(((n, path) for n, path in found if n is not None), None)
 
@@ -114,6 +114,20 @@ def sampling_is_secret(config: Config) -> Iterator[Finding]:
             "whoever receives a site's message knows that the site took part, so "
             "sampling sites protects nobody from them",
             (UNIT, ("privacy", "trust")),
+        )
+
+
+def persons_flip_one_coin(config: Config) -> Iterator[Finding]:
+    """A person at several sites is sampled at each, so sampling proves nothing."""
+    rate, sites = config.federation.sampling_rate, config.data.sites_per_person
+    if sites > 1 and rate < 1 and config.budget.unit == "record":
+        yield Finding(
+            RATE,
+            f"`federation.sampling_rate`: `sites_per_person = {sites}` needs 1, "
+            f"got: {shown(rate)}",
+            "a person at several sites would flip a coin at each, so sampling proves "
+            "nothing for the person",
+            (UNIT, ("data", "sites_per_person")),
         )
 
 
@@ -211,6 +225,7 @@ RULES = (
     allocation_keys_are_used,
     accountant_fits,
     sampling_is_secret,
+    persons_flip_one_coin,
     clips_have_groups,
     local_training_needs_clients,
     model_is_known,
