@@ -38,9 +38,12 @@ def schema_of(config: Config, source: Builtin | None = None) -> Schema:
     own = source.schema
     _check_names(stated, own, config.data.source or "")
     columns = tuple(stated.get(column.name, column) for column in own.columns)
-    if data.sites is None:
-        site = own.site
-    return Schema(columns, data.target or own.target, data.person or own.person, site)
+    return Schema(
+        columns,
+        data.target or own.target,
+        data.person or own.person,
+        site or own.site,
+    )
 
 
 def _check_names(stated: dict[str, Column], own: Schema, source: str) -> None:

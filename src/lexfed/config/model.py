@@ -89,7 +89,7 @@ class DataTable(Table):
     source: Text | None = None
     target: Text | None = None
     person: Text | None = None
-    records_per_person: Count | None = None
+    records_per_person: Count = 1
     excess_records: Literal["error", "drop"] = "error"
     sites_per_person: Count = 1
     units: Count | None = None
