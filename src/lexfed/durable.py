@@ -28,9 +28,10 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Guarantees:
         On return content and name are on disk.
-        On failure the old file, if any, is unchanged and no part file is left.
+        On failure the old file, if any, is unchanged. What was written so far stays
+        in the part file, as evidence that something left the process.
     """
-    part = path.with_name(path.name + ".part")
+    part = part_of(path)
     try:
         with open(part, "wb") as file:
             file.write(content)
@@ -39,8 +40,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.replace(part, path)
         _sync_folder(path.parent)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise _unwritable(path, error) from error
+
+
+def part_of(path: Path) -> Path:
+    """Return where a file is written before it takes its name; never read."""
+    return path.with_name(path.name + ".part")
 
 
 def _unwritable(path: Path, error: OSError) -> RunFolderError:

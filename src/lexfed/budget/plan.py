@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a budget to priced releases: how much noise each round needs.
+
+The drafts say what will be released (clips, dimensions, rounds, sampling rates) and
+which share of its tower's budget each takes; the noise is what is solved for. Where
+every draft uses the full batch the answer is a formula, because squares of Gaussian
+differential privacy add up. With sampling the same shares are the starting point and
+the multipliers are scaled, tower by tower from the most sensitive one, until every
+cap and the record budget hold under the accountant that will also print the claim.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.accountant import Accountant, Neighbours, Step
+from lexfed.privacy.calibrate import mu_from, scale_to_budget
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.noise import delta_sampler
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a whole run may spend.
+
+    Attributes:
+        epsilon: of the whole record, over the entire run.
+        delta: likewise; also the delta of every tier's claim.
+        neighbours: relation of the record guarantee.
+        caps: attribute epsilon that a tier may reach (always replace-one).
+        sites_per_person: at how many sites one person may have rows.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    caps: Mapping[Tier, float] = field(default_factory=dict)
+    sites_per_person: int = 1
+
+
+@dataclass(frozen=True)
+class DraftGroup:
+    """A group before its noise is known.
+
+    `weight` is its part in the joint multiplier: the weights of a release are
+    proportional to clip / sigma.
+    """
+
+    name: str
+    clip: float
+    dimension: int
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A release of several rounds before its noise is known.
+
+    Attributes:
+        name: which sum it is.
+        tower: index of the tower that pays for it.
+        groups: what leaves together.
+        sampling_rate: of its rounds.
+        profile: relative noise of each round; all ones for a constant schedule.
+        reads: the most sensitive tier it depends on; None for the label alone.
+        share: its part of the tower's square.
+        senders: how many parties draw noise of their own for one round.
+    """
+
+    name: str
+    tower: int
+    groups: tuple[DraftGroup, ...]
+    sampling_rate: float
+    profile: tuple[float, ...]
+    reads: Tier | None
+    share: float
+    senders: int = 1
+
+    @property
+    def samples(self) -> int:
+        """Noise values drawn in one round."""
+        return self.senders * sum(group.dimension for group in self.groups)
+
+
+def effective_delta(budget: Budget, drafts: Sequence[Draft]) -> float:
+    """Return the delta that is left once the noise sampler's error is paid for."""
+    samples = sum(draft.samples * len(draft.profile) for draft in drafts)
+    return budget.delta - delta_sampler(samples, budget.epsilon)
+
+
+def tower_bounds(
+    budget: Budget, delta: float, reads: Sequence[Tier], present: Sequence[Tier]
+) -> tuple[float, ...]:
+    """Return for each tower the most that it and the towers above may spend together.
+
+    The unit is a square of add/remove Gaussian privacy. A replaced person or value
+    moves a sum twice as far as a removed one, and a person at m sites m times as far.
+
+    Args:
+        budget: record budget and caps.
+        delta: the delta left for the Gaussians.
+        reads: tier of each tower, least sensitive first.
+        present: tiers that own at least one column; a cap on any other binds nobody.
+    """
+    reach = 2.0 if budget.neighbours == "replace-one" else 1.0
+    bounds = [math.inf] * len(reads)
+    bounds[0] = _square(budget.epsilon, delta, reach * budget.sites_per_person)
+    for tier, cap in budget.caps.items():
+        if tier not in present:
+            continue
+        first = next(index for index, read in enumerate(reads) if read >= tier)
+        limit = _square(cap, delta, 2.0 * budget.sites_per_person)
+        bounds[first] = min(bounds[first], limit)
+    for index in range(1, len(bounds)):
+        # A bound on more towers binds the fewer above as well.
+        bounds[index] = min(bounds[index], bounds[index - 1])
+    return tuple(bounds)
+
+
+def _square(epsilon: float, delta: float, reach: float) -> float:
+    return (mu_from(epsilon, delta) / reach) ** 2
+
+
+def full_batch_releases(
+    drafts: Sequence[Draft], squares: Sequence[float]
+) -> tuple[tuple[Release, ...], ...]:
+    """Return the releases of each draft, one per round, whose squares are the shares.
+
+    Exact where every sampling rate is 1.
+    """
+    return tuple(
+        _releases(draft, _multipliers(draft, squares[draft.tower])) for draft in drafts
+    )
+
+
+def _multipliers(draft: Draft, square: float) -> list[float]:
+    total = sum(part**-2 for part in draft.profile)
+    base = math.sqrt(total / (draft.share * square))
+    return [base * part for part in draft.profile]
+
+
+def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]:
+    norm = math.hypot(*(group.weight for group in draft.groups))
+    return tuple(
+        Release(
+            name=draft.name,
+            groups=tuple(
+                Group(group.name, group.clip, group.clip * z * norm / group.weight)
+                for group in draft.groups
+            ),
+            sampling_rate=draft.sampling_rate,
+            reads=draft.reads,
+            samples=draft.samples,
+        )
+        for z in multipliers
+    )
+
+
+def sampled_releases(
+    drafts: Sequence[Draft],
+    squares: Sequence[float],
+    budget: Budget,
+    delta: float,
+    accountant: Accountant,
+    tight: Sequence[bool],
+    caps: Sequence[float],
+) -> tuple[tuple[Release, ...], ...]:
+    """Return releases for drafts of which some sample the batch.
+
+    From the most sensitive tower down, each tower whose cap is tight is scaled so
+    that it and the towers above meet the cap; the towers below the last tight cap
+    are scaled together to the record budget.
+
+    Args:
+        drafts: what will be released.
+        squares: starting shares of each tower.
+        budget: the record budget.
+        delta: the delta left for the Gaussians.
+        accountant: who prices the steps.
+        tight: for each tower whether its cap decides its noise.
+        caps: attribute epsilon that binds each tower; infinite for none.
+    """
+    if budget.sites_per_person > 1:
+        raise ConfigError(
+            [
+                Problem(
+                    "`data.sites_per_person`",
+                    "a person at several sites flips a coin at each, so sampling "
+                    "proves nothing for the person",
+                    "set `federation.sampling_rate = 1`",
+                )
+            ]
+        )
+    scales = [1.0] * len(squares)
+    steps = [_steps(draft, squares[draft.tower]) for draft in drafts]
+
+    def scaled(towers: set[int]) -> list[Step]:
+        return [
+            Step(step.noise_multiplier * scales[draft.tower], step.sampling_rate, 1)
+            for draft, own in zip(drafts, steps, strict=True)
+            if draft.tower in towers
+            for step in own
+        ]
+
+    free = set(range(len(squares)))
+    for tower in reversed(range(len(squares))):
+        if not tight[tower] or math.isinf(caps[tower]):
+            continue
+        pool = {index for index in free if index >= tower}
+        done = set(range(tower, len(squares))) - pool
+        factor = scale_to_budget(
+            scaled(pool), caps[tower], delta, "replace-one", accountant,
+            fixed=scaled(done),
+        )  # fmt: skip
+        for index in pool:
+            scales[index] *= factor
+        free -= pool
+    everyone = set(range(len(squares)))
+    if free:
+        factor = scale_to_budget(
+            scaled(free), budget.epsilon, delta, budget.neighbours, accountant,
+            fixed=scaled(everyone - free),
+        )  # fmt: skip
+        for index in free:
+            scales[index] *= factor
+    else:
+        factor = scale_to_budget(
+            scaled(everyone), budget.epsilon, delta, budget.neighbours, accountant
+        )
+        scales = [scale * max(1.0, factor) for scale in scales]
+    return tuple(
+        _releases(draft, [step.noise_multiplier * scales[draft.tower] for step in own])
+        for draft, own in zip(drafts, steps, strict=True)
+    )
+
+
+def _steps(draft: Draft, square: float) -> list[Step]:
+    rate = draft.sampling_rate
+    if rate == 1.0:
+        return [Step(z, 1.0, 1) for z in _multipliers(draft, square)]
+    # Starting point only: T rounds of a sampled Gaussian act like a Gaussian of
+    # square T q² (exp(1/z²) - 1) when T is large [DRS22, Cor. 5.4].
+    rounds = len(draft.profile)
+    z = 1.0 / math.sqrt(math.log1p(draft.share * square / (rounds * rate * rate)))
+    return [Step(z * part, rate, 1) for part in draft.profile]

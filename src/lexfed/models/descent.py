@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Noisy gradient descent for towers that have no rule of their own (MLP, CNN, yours).
+
+Everything here is a function of released values and public constants, so it costs no
+privacy. The step is a momentum step whose length may follow a cosine over the rounds.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Schedule = Literal["constant", "cosine"]
+
+FLOOR = 0.1
+"""A cosine schedule ends at this part of the first step, as published (.01 to .001)."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Public constants of the descent of one tower.
+
+    Attributes:
+        learning_rate: first step length.
+        momentum: heavy ball, in [0, 1).
+        schedule: how the step length changes over the tower's rounds.
+        rounds: number of rounds of the tower.
+    """
+
+    learning_rate: float
+    momentum: float
+    schedule: Schedule
+    rounds: int
+
+    def rate(self, step: int) -> float:
+        """Return the step length of round `step` = 0, 1, ..."""
+        if self.schedule == "constant" or self.rounds == 1:
+            return self.learning_rate
+        wave = (1 + math.cos(math.pi * step / (self.rounds - 1))) / 2
+        return self.learning_rate * (FLOOR + (1 - FLOOR) * wave)
+
+    def step(
+        self, parameters: Floats, velocity: Floats, gradient: Floats, step: int
+    ) -> tuple[Floats, Floats]:
+        """Return parameters and velocity after one released mean gradient."""
+        velocity = self.momentum * velocity + gradient
+        return parameters - self.rate(step) * velocity, velocity
