@@ -120,6 +120,25 @@ def test_monsters() -> None:
     assert len(problem) < 200
 
 
+def test_texts() -> None:
+    for value, expected in {
+        '""': '`data.source`: expected some text, got: `""`',
+        "inf": "`data.source`: expected text in quotes, got: `inf`",
+    }.items():
+        (problem,) = examine(GOOD.replace('"patients.csv"', value)).problems
+        assert problem.what == expected
+    (problem,) = examine(GOOD.replace('["north", "south"]', "[1, 2.5]")).problems[:1]
+    assert problem.what == (
+        "`data.columns.ward.values[0]`: expected text in quotes, got: `1`"
+    )
+    sites = '{ column = "hospital" }'
+    (problem,) = examine(GOOD.replace(sites, "{ files = [] }")).problems
+    assert problem.what == (
+        "`data.sites.files`: expected an array of texts in quotes, at least one, "
+        "got: `[]`"
+    )
+
+
 def test_column_without_a_name() -> None:
     text = GOOD.replace("age = { kind", '"" = { kind')
     assert "f:19: a column's name must not be empty or very long" in problems(text)

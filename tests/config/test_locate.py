@@ -183,3 +183,10 @@ def test_nearest_line() -> None:
 
 def test_deep_nesting_is_survived() -> None:
     assert key_lines("a = " + "[" * 5000)["a",] == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a = {b = 1 c", "a = [1 'x'", r'"\x" = 1', "a = {b", "[a", "a"]
+)
+def test_stops_quietly_where_the_text_is_no_toml(text: str) -> None:
+    assert first_repeat(text) is None

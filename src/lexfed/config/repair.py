@@ -70,26 +70,22 @@ def repaired(raw: Mapping[str, Any]) -> tuple[Config | None, frozenset[Path]]:
 
 def _mended(tables: dict[str, Any], path: Path, missing: bool) -> Path:
     """Take out the key at the path, or put its stand-in; return what was touched."""
-    if missing and path in _STAND_INS:
-        above = _table_at(tables, path[:-1])
-        if above is not None:
-            above[path[-1]] = copy.deepcopy(_STAND_INS[path])
-        return path
-    if missing:
-        path = path[:-1]
-    while path:
-        above = _table_at(tables, path[:-1])
-        if above is not None:
-            above.pop(path[-1], None)
-            return path
-        path = path[:-1]
+    stand_in = copy.deepcopy(_STAND_INS.get(path)) if missing else None
+    if missing and stand_in is None:
+        path = path[:-1]  # a column without its kind is no column
+    table = _table_at(tables, path[:-1])
+    while table is None:
+        path = path[:-1]  # an entry of an array goes with the whole array
+        table = _table_at(tables, path[:-1])
+    if stand_in is not None:
+        table[path[-1]] = stand_in
+    else:
+        table.pop(path[-1], None)
     return path
 
 
 def _table_at(tables: dict[str, Any], path: Path) -> dict[Any, Any] | None:
     inner: Any = tables
     for part in path:
-        if not isinstance(inner, dict) or part not in inner:
-            return None
-        inner = inner[part]
+        inner = inner.get(part) if isinstance(inner, dict) else None
     return inner if isinstance(inner, dict) else None

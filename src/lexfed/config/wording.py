@@ -142,12 +142,14 @@ def expectation(schema: Node, node: Node, value: object) -> str:
         choices = [str(choice) for choice in node.get("enum", [node.get("const")])]
         return listed(choices) if len(choices) == 1 else f"one of {listed(choices)}"
     kind = node.get("type", "")
-    if isinstance(value, float) and not math.isfinite(value):
-        return "a finite number" + _bounds(node, None)
     if kind == "array":
         return _array(schema, node)
-    if kind == "string" and node.get("maxLength", 0) < len(str(value)):
-        return f"text of at most {node['maxLength']} characters"
+    if kind == "string" and isinstance(value, str):
+        return (
+            f"text of at most {node['maxLength']} characters" if value else "some text"
+        )
+    if kind == "number" and isinstance(value, float) and not math.isfinite(value):
+        return "a finite number" + _bounds(node, None)
     return _TYPES.get(kind, "another value") + _bounds(node, value)
 
 
@@ -157,13 +159,10 @@ def _array(schema: Node, node: Node) -> str:
     entry = _resolved(schema, entries[0])
     if "enum" in entry:
         return f"an array of {listed(entry['enum'])}"
-    inner = _TYPES.get(entry.get("type", ""), "value")
-    plural = {"a number": "numbers", "text in quotes": "texts in quotes"}
-    what = plural.get(inner, "values")
+    what = "numbers" if entry.get("type") == "number" else "texts in quotes"
     if length is not None:
         return f"an array of {length} {what}"
-    least = node.get("minItems", 0)
-    return f"an array of {what}" + (f", at least {least}" if least else "")
+    return f"an array of {what}" + (", at least one" if "minItems" in node else "")
 
 
 def _bounds(node: Node, value: object) -> str:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import pytest
+
+from lexfed.config import demo_config, loads
+from lexfed.config.declare import schema_of, tagged_schema_of
+from lexfed.data.builtin import builtin
+from lexfed.errors import ConfigError
+from lexfed.tiers import Tier
+
+GOOD = (Path(__file__).parent / "good.toml").read_text()
+HOSPITAL = builtin("synthetic:hospital", sites=2, patients=20)
+
+
+def test_schema_of_a_file_is_the_configuration() -> None:
+    schema = schema_of(loads(GOOD))
+    assert schema.names == ("age", "blood type", "ward", "smoker", "readmitted")
+    assert schema.target == "readmitted"
+    assert schema.person == "patient_id"
+    assert schema.site == "hospital"
+    assert schema.by_name("ward").missing is False
+    assert schema.by_name("age").range == (0.0, 110.0)
+
+
+def test_tags_of_a_file_come_from_people() -> None:
+    tagged = tagged_schema_of(loads(GOOD))
+    assert tagged.tier_of("blood type") is Tier.SPECIAL
+    assert tagged.tags["blood type"].category == "health"
+    assert tagged.tags["smoker"].by == "person"
+    assert tagged.tags["ward"].reason == "operational code"
+
+
+def test_built_in_source_keeps_its_declarations() -> None:
+    config = loads(demo_config())
+    assert schema_of(config, HOSPITAL) == HOSPITAL.schema
+    tagged = tagged_schema_of(config, HOSPITAL)
+    assert set(tagged.tags) == set(HOSPITAL.tags)
+    jurisdictions = {
+        obligation.jurisdiction
+        for tag in tagged.tags.values()
+        for obligation in tag.obligations
+    }
+    assert jurisdictions == {"gdpr"}
+
+
+def test_configuration_overrules_a_built_in_source() -> None:
+    text = demo_config() + (
+        "[data.columns]\nage = { kind = 'number', range = [18, 90] }\n"
+        "[law.columns]\nage = { tier = 'special', reason = 'clinic of the old' }\n"
+    )
+    config = loads(text)
+    assert schema_of(config, HOSPITAL).by_name("age").range == (18.0, 90.0)
+    assert tagged_schema_of(config, HOSPITAL).tier_of("age") is Tier.SPECIAL
+
+
+def test_column_that_a_built_in_source_does_not_have() -> None:
+    text = demo_config() + "[data.columns]\nagee = { kind = 'flag' }\n"
+    with pytest.raises(ConfigError, match="has no column `agee`") as caught:
+        schema_of(loads(text), HOSPITAL)
+    assert caught.value.hint == "did you mean `age`?"
+
+
+def test_other_parts_of_a_built_in_source() -> None:
+    text = demo_config().replace(
+        "test_size = 0.2", "test_size = 0.2\nsites = { count = 3 }\ntarget = 'sex'"
+    )
+    schema = schema_of(loads(text), HOSPITAL)
+    assert schema.target == "sex"
+    assert schema.person == HOSPITAL.schema.person
+    assert schema.site == HOSPITAL.schema.site
