@@ -22,7 +22,7 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 
 def is_parquet(path: Path) -> bool:
     """Return whether the file's name says Parquet."""
-    return path.suffix in (".parquet", ".pq")
+    return path.suffix.lower() in (".parquet", ".pq")
 
 
 def read_file(
@@ -34,7 +34,7 @@ def read_file(
     None.
     """
     file = str(path)
-    if not file.endswith(SUFFIXES):
+    if not file.lower().endswith(SUFFIXES):
         known = ", ".join(SUFFIXES)
         problems.add("file-kind", f"unknown kind of file, known: {known}", file=file)
         return None
@@ -62,7 +62,7 @@ def read_file(
 
 def open_text(path: Path) -> IO[str]:
     """Open a CSV file as text, unpacking it by its name."""
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         return cast(IO[str], gzip.open(path, "rt", encoding="utf-8-sig", newline=""))
     return path.open(encoding="utf-8-sig", newline="")
 
@@ -133,8 +133,7 @@ def _read_csv(
     except csv.Error:
         problems.add(
             "file-csv",
-            "cannot be read as CSV: a quote that is not closed, a zero byte, or an "
-            "oversized field",
+            "cannot be read as CSV: a quote is not closed or a field is too long",
             file=file,
             row=reader.line_num,
         )
@@ -148,7 +147,7 @@ def _read_csv(
 
 
 def _first_undecodable(path: Path) -> int | None:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 line.decode("utf-8")

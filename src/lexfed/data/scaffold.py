@@ -15,6 +15,7 @@ from lexfed.data.files import read_file
 from lexfed.data.frame import RawColumn
 from lexfed.data.problems import Problems
 from lexfed.data.schema import Kind
+from lexfed.data.table import Floats
 
 _FEW = 20
 _TRUTH = {"0", "1", "true", "false", "yes", "no"}
@@ -60,23 +61,31 @@ def _guess(raw: RawColumn) -> Kind:
     present = raw.values[~raw.missing]
     if raw.kind == "flag":
         return "flag"
-    if raw.kind == "number":
-        return "flag" if np.isin(present, (0, 1)).all() and len(present) else "number"
     if raw.kind == "other":
         return "text"
+    if raw.kind == "number":
+        return _number_or_key(present.astype(np.float64))
     distinct = {str(value).lower() for value in present}
     if distinct and distinct <= _TRUTH:
         return "flag"
-    if distinct and all(_is_number(value) for value in distinct):
-        return "number"
+    numbers = _numbers(present.tolist())
+    if distinct and numbers is not None:
+        return _number_or_key(numbers)
     # A key has about as many values as rows, a category has few and repeats them.
     few = len(distinct) <= _FEW and len(distinct) < len(present)
     return "category" if few else "text"
 
 
-def _is_number(text: str) -> bool:
+def _number_or_key(present: Floats) -> Kind:
+    if len(present) and np.isin(present, (0.0, 1.0)).all():
+        return "flag"
+    different = len(np.unique(present)) == len(present) > _FEW
+    whole = bool((np.floor(present) == present).all())
+    return "text" if different and whole else "number"
+
+
+def _numbers(texts: list[str]) -> Floats | None:
     try:
-        float(text)
+        return np.array([float(text) for text in texts])
     except ValueError:
-        return False
-    return True
+        return None

@@ -5,11 +5,13 @@ Everything that is wrong in any of the sources is found before anything is raise
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from lexfed.data.convert import convert, key_texts
+from lexfed.data.encode import Encoding
 from lexfed.data.files import read_file
 from lexfed.data.frame import Frame
 from lexfed.data.problems import Problems, refuse
@@ -38,13 +40,29 @@ def read_files(
         DataError: with every problem of every file.
     """
     problems = Problems()
-    names = [path.resolve() for path in paths]
-    for path in sorted({name for name in names if names.count(name) > 1}):
-        problems.add("file-twice", "the same file is listed twice", file=str(path))
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            problems.add("file-twice", "the same file is listed twice", file=str(path))
+        seen.add(path.resolve())
     wanted = _wanted(schema, target=target, columns=columns)
     found = [read_file(path, wanted, problems) for path in paths]
     frames = [frame for frame in found if frame is not None]
     return _table(frames, schema, wanted, problems, strict=strict, target=target)
+
+
+def read_inputs(
+    paths: Sequence[Path], encoding: Encoding, *, strict: bool = False
+) -> Table:
+    """Read only what an encoding needs, to predict: no target and no keys.
+
+    Raises:
+        DataError: with every problem of every file.
+    """
+    schema = replace(encoding.schema, person=None, site=None)
+    return read_files(
+        paths, schema, strict=strict, target=False, columns=encoding.columns
+    )
 
 
 def read_frames(
@@ -72,6 +90,8 @@ def _wanted(
 ) -> list[str]:
     """Return the columns to read: text other than the keys is left where it is."""
     features = [column.name for column in schema.features()]
+    for name in columns or ():
+        schema.by_name(name)
     chosen = [name for name in features if columns is None or name in columns]
     keys = [key for key in (schema.person, schema.site) if key is not None]
     return [*keys, *chosen, *([schema.target] if target else [])]

@@ -34,7 +34,9 @@ class Table:
         site_names: the name behind each site code.
         rows: row number in the source, as `DataProblem` counts it.
         files: the sources read; `file_codes` says which one a row came from.
-        clamped: how many values of a column lay outside its declared range.
+        clamped: how many values of a column lay outside its declared range. Like
+            `undeclared`, a fact about private rows: for the people who hold the
+            data, never for a claim, a model or anybody else.
         undeclared: how many values of a column were not in its declared list.
         ignored: columns of the sources that nobody declared; they were not read.
     """

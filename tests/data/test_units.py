@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Persons, caps, units, sites and splits: nobody counts twice, nobody is split."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lexfed.data.frame import frame_of_arrays
+from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
+from lexfed.data.persons import cap_records, check_sites_per_person, earlier_rows
+from lexfed.data.problems import DataProblem
+from lexfed.data.schema import Column, Schema
+from lexfed.data.sources import read_files, read_frames
+from lexfed.data.split import split_by_person
+from lexfed.data.table import Table
+from lexfed.data.units import group_units
+from lexfed.errors import ConfigError, DataError
+
+PERSONS = st.lists(st.integers(0, 12), min_size=2, max_size=60)
+SCHEMA = Schema((Column("x", "number", range=(0, 99)), Column("y", "flag")), "y", "p")
+
+
+def table_of(persons: list[int]) -> Table:
+    count = len(persons)
+    columns = {
+        "p": np.array([f"key {person}" for person in persons], dtype=object),
+        "x": np.arange(count, dtype=np.float64),
+        "y": np.arange(count) % 2,
+    }
+    return read_frames([frame_of_arrays("f", columns)], SCHEMA)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PERSONS, st.integers(1, 4))
+def test_the_cap_keeps_everybodys_first_rows(persons: list[int], cap: int) -> None:
+    table = table_of(persons)
+    capped, dropped = cap_records(table, cap, "drop")
+    expected = [
+        row for row, who in enumerate(persons) if persons[:row].count(who) < cap
+    ]
+    assert (capped.rows - 1).tolist() == expected
+    assert len(capped) + dropped == len(persons)
+
+
+def test_rows_beyond_the_cap_are_named_by_row() -> None:
+    with pytest.raises(DataError) as caught:
+        cap_records(table_of([1, 2, 1, 1]), 1)
+    found = [p for p in caught.value.problems if isinstance(p, DataProblem)]
+    assert [(p.row, p.column) for p in found] == [(3, "p"), (4, "p")]
+    assert "key" not in str(caught.value)
+    assert 'excess = "drop"' in caught.value.hint
+
+
+def test_nobody_beyond_the_cap_changes_nothing() -> None:
+    table = table_of([1, 2, 1])
+    assert cap_records(table, 2) == (table, 0)
+    assert earlier_rows(np.array([], dtype=np.int64)).tolist() == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(PERSONS)
+def test_units_average_a_persons_rows(persons: list[int]) -> None:
+    codes = np.array(persons, dtype=np.int64)
+    inputs = np.arange(3.0 * len(codes)).reshape(-1, 3) + 1
+    targets = np.arange(1.0, len(codes) + 1)
+    most = int(np.bincount(codes).max())
+    units = group_units(inputs, targets, codes, most + 1)
+    assert units.persons.tolist() == list(dict.fromkeys(persons))
+    np.testing.assert_allclose(units.weights.sum(axis=1), 1)
+    assert (units.inputs[units.weights == 0] == 0).all()
+    assert (units.targets[units.weights == 0] == 0).all()
+    for unit, person in enumerate(units.persons):
+        real = units.weights[unit] > 0
+        np.testing.assert_array_equal(units.inputs[unit, real], inputs[codes == person])
+        np.testing.assert_array_equal(
+            units.targets[unit, real], targets[codes == person]
+        )
+    assert len(units) == len(set(persons))
+
+
+def test_units_refuse_more_rows_than_places() -> None:
+    with pytest.raises(DataError, match="1 person"):
+        group_units(np.ones((2, 1)), np.ones(2), np.zeros(2, dtype=np.int64), 1)
+
+
+def test_no_rows_make_no_units() -> None:
+    units = group_units(np.ones((0, 2)), np.ones(0), np.zeros(0, dtype=np.int64), 3)
+    assert units.inputs.shape == (0, 3, 2)
+
+
+def covers(partition: Partition, table: Table) -> None:
+    """Every row is at one site, every person at one site, no site is empty."""
+    assert sorted(np.concatenate(partition.rows).tolist()) == list(range(len(table)))
+    assert all(len(rows) for rows in partition.rows)
+    assert check_sites_per_person(table, partition.codes(len(table))) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(PERSONS, st.integers(1, 13), st.floats(0.01, 50), st.integers(0, 9))
+def test_simulated_sites_keep_persons_whole(
+    persons: list[int], count: int, alpha: float, seed: int
+) -> None:
+    table = table_of(persons)
+    if count > table.person_count():
+        with pytest.raises(DataError, match="only"):
+            iid(table, count, np.random.default_rng(seed))
+        return
+
+    def make() -> list[Partition]:
+        rng = np.random.default_rng(seed)
+        return [iid(table, count, rng), dirichlet(table, count, alpha, rng)]
+
+    for partition, again in zip(make(), make(), strict=True):
+        covers(partition, table)
+        assert all(map(np.array_equal, partition.rows, again.rows))
+
+
+def test_iid_sites_are_even() -> None:
+    partition = iid(table_of(list(range(11))), 4, np.random.default_rng(0))
+    assert sorted(map(len, partition.rows)) == [2, 3, 3, 3]
+    assert partition.names == ("site-1", "site-2", "site-3", "site-4")
+
+
+def test_small_alpha_makes_sites_differ_and_large_alpha_does_not() -> None:
+    table = table_of(list(range(4000)))
+    labels = table.numbers("y")
+
+    def spread(alpha: float) -> float:
+        parts = dirichlet(table, 5, alpha, np.random.default_rng(2)).rows
+        return float(np.std([labels[rows].mean() for rows in parts]))
+
+    assert spread(0.1) > 0.15 > 0.02 > spread(1e4)
+
+
+def test_numbers_are_dealt_by_quarters_of_their_range() -> None:
+    target = Column("y", "number", range=(0, 1))
+    frame = frame_of_arrays("f", {"y": np.linspace(0, 1, 400)})
+    table = read_frames([frame], Schema((target,), "y"))
+    covers(dirichlet(table, 4, 0.2, np.random.default_rng(0)), table)
+
+
+def test_wrong_settings_of_a_partition() -> None:
+    table = table_of([0, 1])
+    with pytest.raises(ConfigError, match="alpha"):
+        dirichlet(table, 2, 0.0, np.random.default_rng(0))
+    with pytest.raises(ConfigError, match="count"):
+        iid(table, 0, np.random.default_rng(0))
+    with pytest.raises(ConfigError, match="no site column"):
+        by_column(table)
+
+
+def test_sites_by_column_and_by_file(
+    tmp_path: Path, register: Path, rows: list[str], schema: Schema
+) -> None:
+    table = read_files([register], schema)
+    natural = by_column(table)
+    assert natural.names == ("north", "south")
+    assert [part.tolist() for part in natural.rows] == [[0, 1, 2], [3, 4, 5, 6]]
+    other = tmp_path / "sub" / "other.csv"
+    other.parent.mkdir()
+    renamed = [line.replace("p", "q", 1) for line in rows[1:]]
+    other.write_text("\n".join([rows[0], *renamed]), encoding="utf-8")
+    assert by_files(read_files([register, other], schema)).names == (
+        "register", "other",
+    )  # fmt: skip
+    twin = other.rename(other.with_name("register.csv"))
+    both = by_files(read_files([register, twin], schema))
+    assert both.names == (str(register), str(twin))
+    assert [len(part) for part in both.rows] == [7, 7]
+
+
+def test_people_at_several_sites_are_refused_unless_declared(
+    tmp_path: Path, register: Path, schema: Schema
+) -> None:
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(register.read_bytes())
+    table = read_files([register, copy], schema)
+    files = by_files(table).codes(len(table))
+    with pytest.raises(DataError, match="more than 1 site") as caught:
+        check_sites_per_person(table, files)
+    assert len(caught.value.problems) == 5
+    assert "put the site's name" in caught.value.hint
+    assert check_sites_per_person(table, files, limit=2) == 5
+
+
+def test_a_site_without_rows_is_named() -> None:
+    partition = Partition(("a", "b"), (np.array([0, 2]), np.array([1])))
+    kept = partition.keep(np.array([1, 2]))
+    assert [part.tolist() for part in kept.rows] == [[2], [1]]
+    assert kept.codes(3).tolist() == [-1, 1, 0]
+    with pytest.raises(DataError, match="site `b` has no rows left"):
+        partition.keep(np.array([0]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(PERSONS, st.floats(0.2, 0.8), st.integers(0, 10**9))
+def test_a_split_keeps_persons_whole(
+    persons: list[int], share: float, seed: int
+) -> None:
+    table = table_of(persons)
+    try:
+        split = split_by_person(table, share, seed)
+    except DataError:
+        return
+    everything = np.concatenate([split.train, split.test])
+    assert sorted(everything.tolist()) == list(range(len(table)))
+    trained, tested = (set(table.persons[part]) for part in (split.train, split.test))
+    assert not trained & tested
+
+
+def test_the_share_held_back_is_as_asked() -> None:
+    # 10,000 fair-ish coins: se = sqrt(.2 * .8 / 1e4) = .004; 6.11 se for p = 1e-9.
+    table = table_of(list(range(10_000)))
+    share = len(split_by_person(table, 0.2, seed=1).test) / 10_000
+    assert abs(share - 0.2) < 6.11 * 0.004
+    assert not abs(share - 0.25) < 6.11 * 0.004
+    other = split_by_person(table, 0.2, seed=2).test
+    assert set(other) != set(split_by_person(table, 0.2, seed=1).test)
+    assert set(other) < set(split_by_person(table, 0.3, seed=2).test)
+
+
+def test_a_split_without_rows_on_one_side_is_refused() -> None:
+    table = table_of([0, 1])
+    assert len(split_by_person(table, 0.0, seed=0).train) == 2
+    with pytest.raises(DataError, match="no rows for training"):
+        split_by_person(table, 1.0, seed=0)
+    with pytest.raises(DataError, match="no rows for testing"):
+        split_by_person(table, 1e-9, seed=0)
+    with pytest.raises(ValueError, match="test_size"):
+        split_by_person(table, 1.5, seed=0)
