@@ -83,7 +83,7 @@ def rounded_gaussian(
 
     pairs = (count + 1) // 2
     words = source.words(2 * pairs)
-    uniform = (words[:pairs] + 0.5) * 2.0**-64
+    uniform = (words[:pairs].astype(np.float64) + 0.5) * 2.0**-64
     radius = np.sqrt(-2.0 * np.log(np.minimum(uniform, 1.0 - _EDGE / 2)))
     # Signed words: an angle in [-pi, pi) keeps more of its bits than [0, 2 pi).
     angle = torch.from_numpy(words[pairs:].view(np.int64) * (math.pi * 2.0**-63))

@@ -32,7 +32,7 @@ _LEVELS = 64
 _UNIT = 1e-4
 _COARSEST = 16 * _UNIT
 _FINE = 4 * _UNIT  # below this a point costs more than a little tightness
-_POINTS = 2.0**20  # grid points that one step may have
+_POINTS = 2.0**17  # grid points that one step may have
 _TAIL = 10.0  # standard deviations of noise that the library keeps, rounded up
 NUMERICAL_DELTA = 1e-13
 """Error of the convolutions' floats, taken off delta for each thousand steps."""
@@ -71,6 +71,8 @@ def discretisation(steps: Sequence[Step], neighbours: Neighbours) -> float:
     variance = sum(s.count * _loss_variance(s, neighbours) for s in steps) / total
     longest = max(_longest_loss(step, neighbours) for step in steps)
     width = _COARSEST
+    while width < longest / _POINTS:
+        width *= 2.0
     while width > longest / _POINTS:
         error = width**2 / (12.0 * variance)
         if error <= (0.002 if width >= _FINE else 0.007):

@@ -45,7 +45,7 @@ _KNOTS = 129
 _LEVELS = 64
 _WINDOW = 12.0  # the normal density is below 1e-31 of its peak beyond
 _REACH = 256.0  # longer windows are not integrated: such orders never win
-_SLACK = 1e-9  # relative, covers the floats of sums and of the trapezoid rule
+_FLOATS = 1e-13  # added to every logarithm: above the rounding of its sum
 
 
 def curve(
@@ -67,9 +67,9 @@ def curve(
             square = math.fsum(s.count / s.noise_multiplier**2 for s in same)
             total += alphas * square * sensitivity(neighbours) ** 2 / 2.0
         elif neighbours == "add-remove":
-            total += _add_remove(rate, same, tuple(orders)) * (1.0 + _SLACK)
+            total += _add_remove(rate, same, tuple(orders))
         else:
-            total += _replace_one(rate, same, tuple(orders)) * (1.0 + _SLACK)
+            total += _replace_one(rate, same, tuple(orders))
     return total
 
 
@@ -117,11 +117,9 @@ def _closed_form(rate: float, squares: Floats, orders: tuple[int, ...]) -> Float
     result = np.empty((len(squares), len(orders)))
     for column, order in enumerate(orders):
         fixed, slope = _terms(order, rate)
-        result[:, column] = logsumexp(fixed + squares[:, None] * slope, axis=1) / (
-            order - 1
-        )
-    # The sum is at least 1 in exact arithmetic (k = 0, 1 and Jensen).
-    return np.maximum(result, 0.0)
+        logs = logsumexp(fixed + squares[:, None] * slope, axis=1)
+        result[:, column] = _rounded_up(logs) / (order - 1)
+    return result
 
 
 @lru_cache(maxsize=512)
@@ -148,11 +146,16 @@ def _pair(rate: float, shift: float, order: int) -> float:
     reach = (2 * order - 1) * shift
     if reach > _REACH:
         return 2.0 * order * shift**2  # without sampling, which costs at least as much
-    step = 1.0 / (16.0 * max(1.0, shift))
+    step = 1.0 / (8.0 * max(1.0, shift))
     x = np.arange(-shift - _WINDOW, reach + _WINDOW, step)
     stay, move = math.log1p(-rate), math.log(rate)
     first = np.logaddexp(stay, move + shift * x - shift**2 / 2.0)
     second = np.logaddexp(stay, move - shift * x - shift**2 / 2.0)
     log_values = order * first - (order - 1) * second - x * x / 2.0
     integral = logsumexp(log_values) + math.log(step) - 0.5 * math.log(2.0 * math.pi)
-    return max(0.0, float(integral)) / (order - 1)
+    return float(_rounded_up(integral)) / (order - 1)
+
+
+def _rounded_up(logs: Floats) -> Floats:
+    # The integral is at least 1 (Jensen), its floats need not be.
+    return np.maximum(logs, 0.0) * (1.0 + _FLOATS) + _FLOATS
