@@ -79,6 +79,14 @@ def test_target_key_text_and_identifier_cannot_be_features(
         build_encoding(schema, tiers, ["ill"])
 
 
+def test_two_columns_cannot_make_the_same_slot() -> None:
+    odd = Column("x?", "number", range=(0, 1), missing=False)
+    schema = Schema((Column("x", "number", range=(0, 1)), odd, TARGET), "y")
+    tiers = dict.fromkeys(("x", "x?", "y"), Tier.PERSONAL)
+    with pytest.raises(ConfigError, match=r"slot `x\?`: two columns make it"):
+        build_encoding(schema, tiers)
+
+
 def test_excluded_columns_own_no_slots(schema: Schema, tiers: dict[str, Tier]) -> None:
     encoding = build_encoding(schema, tiers, exclude=("dose", "sex"))
     assert encoding.columns == ("age", "ill")

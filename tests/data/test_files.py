@@ -224,6 +224,8 @@ def test_folders_unreadable_and_repeated_files(
 
 
 def test_header_mistakes(tmp_path: Path, schema: Schema, rows: list[str]) -> None:
+    unnamed = write(tmp_path, [f"{line},," for line in rows])
+    assert len(read_files([unnamed], schema)) == 7
     rows[0] = rows[0].replace("mrn", "age")
     found = problems_of(write(tmp_path, rows), schema)
     assert [(p.kind, p.column) for p in found] == [("header-duplicate", "age")]

@@ -51,7 +51,7 @@ def test_rows_beyond_the_cap_are_named_by_row() -> None:
     found = [p for p in caught.value.problems if isinstance(p, DataProblem)]
     assert [(p.row, p.column) for p in found] == [(3, "p"), (4, "p")]
     assert "key" not in str(caught.value)
-    assert 'excess = "drop"' in caught.value.hint
+    assert 'excess_records = "drop"' in caught.value.hint
 
 
 def test_nobody_beyond_the_cap_changes_nothing() -> None:
@@ -118,10 +118,35 @@ def test_simulated_sites_keep_persons_whole(
         assert all(map(np.array_equal, partition.rows, again.rows))
 
 
-def test_iid_sites_are_even() -> None:
-    partition = iid(table_of(list(range(11))), 4, np.random.default_rng(0))
-    assert sorted(map(len, partition.rows)) == [2, 3, 3, 3]
+def test_iid_sites_are_about_even() -> None:
+    # Each size is binomial(8000, 1/4): se = 38.7; 6.11 se for p = 1e-9.
+    partition = iid(table_of(list(range(8000))), 4, np.random.default_rng(0))
+    sizes = np.array([len(rows) for rows in partition.rows])
+    assert (np.abs(sizes - 2000) < 6.11 * 38.8).all()
+    assert not (np.abs(sizes - 1700) < 6.11 * 38.8).any()
     assert partition.names == ("site-1", "site-2", "site-3", "site-4")
+
+
+def test_one_person_less_leaves_everybody_else_at_their_site() -> None:
+    people = [n // 2 for n in range(800)]
+    # Without a pair of rows the labels of all the others stay as they were.
+    fewer = [person for person in people if person != 7]
+
+    def sites(persons: list[int]) -> list[dict[str, int]]:
+        table = table_of(persons)
+        keys = [table.person_keys[person] for person in table.persons]
+        parts = (
+            iid(table, 4, np.random.default_rng(1)),
+            dirichlet(table, 4, 0.5, np.random.default_rng(1)),
+        )
+        return [
+            dict(zip(keys, part.codes(len(table)).tolist(), strict=True))
+            for part in parts
+        ]
+
+    for before, after in zip(sites(people), sites(fewer), strict=True):
+        assert before.pop("key 7") in range(4)
+        assert before == after
 
 
 def test_small_alpha_makes_sites_differ_and_large_alpha_does_not() -> None:

@@ -179,6 +179,15 @@ def build_encoding(
     if problems:
         raise ConfigError(problems)
     slots = [slot for name in columns for slot in _slots(features[name], known[name])]
+    names = [slot.name for slot in slots]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ConfigError(
+            [
+                Problem(f"slot `{name}`", "two columns make it", "rename a column")
+                for name in twice
+            ]
+        )
     return Encoding(schema, known, tuple(columns), tuple(slots))
 
 

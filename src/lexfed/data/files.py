@@ -75,7 +75,8 @@ def check_header(
 ) -> list[str]:
     """Return the columns to read; note duplicates and columns that are not there."""
     names = list(header)
-    for name in sorted({name for name in names if names.count(name) > 1}):
+    # Columns without a name, as spreadsheets leave them behind, cannot be declared.
+    for name in sorted({name for name in names if name and names.count(name) > 1}):
         problems.add(
             "header-duplicate", "the header names it twice", file=file, column=name
         )

@@ -2,8 +2,9 @@
 """Which rows are at which site.
 
 Real sites come from a key column or from one file per site. The other two divide
-one table to simulate a federation: `iid` deals persons out evenly, `dirichlet` gives
-every site its own mix of labels. Both keep all rows of a person together.
+one table to simulate a federation: `iid` deals persons out at random, `dirichlet` gives
+every site its own mix of labels. Both keep all rows of a person together, and neither
+lets one person's presence move another person to another site.
 
 `dirichlet` looks at the label to build its simulation. It is for experiments: in a
 deployment nobody deals people out, and a layout that depends on labels is not
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.data.encode import encode_target
+from lexfed.data.lots import draw_lots
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.table import Ints, Table
 from lexfed.errors import ConfigError, Problem
@@ -72,19 +74,19 @@ def by_files(table: Table) -> Partition:
 
 
 def iid(table: Table, count: int, generator: np.random.Generator) -> Partition:
-    """Return a partition that deals persons out at random, evenly.
+    """Return a partition that gives every person a site at random.
 
     Guarantees:
-        Depends on the person keys, the order of rows and the generator only.
-        Sites differ by at most one person, and none is empty.
+        A person's site depends on the person's key and the generator only, except
+        that a site that would stay empty takes one person from the largest.
+        No site is empty.
 
     Raises:
         DataError: if there are more sites than persons.
     """
-    persons = _persons(table, count)
-    site_of = np.empty(len(table.person_keys), dtype=np.int64)
-    site_of[generator.permutation(persons)] = np.arange(len(persons)) % count
-    return _grouped(site_of[table.persons], _numbered(count))
+    _check_count(table, count)
+    lots = draw_lots(generator.bytes(32), table.person_keys)
+    return _without_empty(table, np.floor(lots * count).astype(np.int64), count)
 
 
 def dirichlet(
@@ -105,19 +107,24 @@ def dirichlet(
     """
     if not alpha > 0:
         raise ConfigError([Problem("sites", f"expected `alpha` > 0, got: {alpha}")])
-    persons = _persons(table, count)
+    _check_count(table, count)
     labels = encode_target(table)
+    kinds = len(table.schema.classes) or _REGRESSION_BINS
     if table.schema.task == "regression":
-        labels = np.minimum(np.floor((labels + 1.0) / 2.0 * _REGRESSION_BINS), 3.0)
-    _, first = np.unique(table.persons, return_index=True)
-    label_of = labels[first]
-    site_of = np.full(len(table.person_keys), -1, dtype=np.int64)
-    for label in np.unique(label_of):
-        members = generator.permutation(persons[label_of == label])
-        shares = generator.dirichlet(np.full(count, alpha))
-        cuts = np.floor(np.cumsum(shares)[:-1] * len(members) + 0.5).astype(np.int64)
-        for site, group in enumerate(np.split(members, np.minimum(cuts, len(members)))):
-            site_of[group] = site
+        labels = np.clip(np.floor((labels + 1.0) / 2.0 * kinds), 0.0, kinds - 1.0)
+    # Shares for every declared label, so that the draws do not depend on the data.
+    shares = generator.dirichlet(np.full(count, alpha), size=kinds)
+    ends = np.cumsum(shares, axis=1)[:, :-1]
+    present, first = np.unique(table.persons, return_index=True)
+    lots = draw_lots(generator.bytes(32), table.person_keys)
+    sites = np.zeros(len(table.person_keys), dtype=np.int64)
+    label_of = labels[first].astype(np.int64)
+    sites[present] = (lots[present, None] >= ends[label_of]).sum(axis=1)
+    return _without_empty(table, sites, count)
+
+
+def _without_empty(table: Table, site_of: Ints, count: int) -> Partition:
+    persons = np.unique(table.persons)
     for site in range(count):
         sizes = np.bincount(site_of[persons], minlength=count)
         if sizes[site] == 0:
@@ -125,18 +132,17 @@ def dirichlet(
     return _grouped(site_of[table.persons], _numbered(count))
 
 
-def _persons(table: Table, count: int) -> Ints:
+def _check_count(table: Table, count: int) -> None:
     if count < 1:
         raise ConfigError([Problem("sites", f"expected `count` >= 1, got: {count}")])
-    persons = np.unique(table.persons)
-    if count > len(persons):
+    persons = table.person_count()
+    if count > persons:
         raise refuse(
             "more-sites-than-persons",
-            f"{count} sites but only {len(persons)} person(s) to divide",
+            f"{count} sites but only {persons} person(s) to divide",
             file=", ".join(table.files[:3]),
             hint="lower the `count` of sites",
         )
-    return persons
 
 
 def _numbered(count: int) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def cap_records(
             column=table.schema.person or "",
             row=int(table.rows[row]),
             hint="raise `records_per_person` (more noise), or set "
-            '`excess = "drop"` to keep the first rows of each person',
+            '`excess_records = "drop"` to keep the first rows of each person',
         )
     raise problems.error()
 

@@ -8,12 +8,12 @@ neighbouring tables have neighbouring training sets. The price is that the size 
 the test set is `test_size` on average, not exactly.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from lexfed.checks import in_range
+from lexfed.data.lots import draw_lots
 from lexfed.data.problems import refuse
 from lexfed.data.table import Ints, Table
 
@@ -37,7 +37,7 @@ def split_by_person(table: Table, test_size: float, seed: int) -> Split:
         DataError: if a side that should have rows would have none.
     """
     in_range(0.0, 1.0, test_size=test_size)
-    drawn = np.array([_uniform(seed, key) for key in table.person_keys])
+    drawn = draw_lots(f"split {seed}".encode(), table.person_keys)
     held_back = (drawn < test_size)[table.persons]
     split = Split(np.flatnonzero(~held_back), np.flatnonzero(held_back))
     if not len(split.train) or (test_size > 0 and not len(split.test)):
@@ -48,11 +48,3 @@ def split_by_person(table: Table, test_size: float, seed: int) -> Split:
             file=", ".join(table.files[:3]),
         )
     return split
-
-
-def _uniform(seed: int, key: str) -> float:
-    """Return a number in [0, 1) that only the seed and the key decide."""
-    hashed = hashlib.blake2b(
-        key.encode(), digest_size=8, key=str(seed).encode()[:64], person=b"lexfed split"
-    )
-    return (int.from_bytes(hashed.digest(), "big") >> 11) / 2.0**53
