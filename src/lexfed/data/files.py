@@ -165,19 +165,19 @@ def _read_parquet(
 
     file = str(path)
     try:
-        with pq.ParquetFile(path) as source:
+        with pq.ParquetFile(path, page_checksum_verification=True) as source:
             header = list(source.schema_arrow.names)
             names = check_header(header, wanted, file, problems)
-            if len(set(header)) < len(header):
+            if len(set(names)) < len(names):
                 return None
             table = source.read(columns=names)
-            length = source.metadata.num_rows
-    except pa.ArrowInvalid:
+        columns = {name: _arrow_column(table.column(name)) for name in names}
+    except (pa.ArrowException, UnicodeDecodeError):
         problems.add("file-parquet", "is not a Parquet file or is damaged", file=file)
         return None
-    columns = {name: _arrow_column(table.column(name)) for name in names}
+    rows = np.arange(1, table.num_rows + 1, dtype=np.int64)
     ignored = tuple(name for name in header if name not in columns)
-    return Frame(file, columns, np.arange(1, length + 1, dtype=np.int64), ignored)
+    return Frame(file, columns, rows, ignored)
 
 
 def _arrow_column(column: Any) -> RawColumn:
