@@ -75,12 +75,13 @@ def curve(
 
 def epsilon_at(divergence: float, order: int, delta: float) -> float:
     """Return epsilon at `delta` of a mechanism with that divergence at that order."""
-    value = (
-        divergence
-        + math.log1p(-1.0 / order)
-        - (math.log(delta) + math.log(order)) / (order - 1)
-    )
-    return max(0.0, value)
+    return max(0.0, divergence + offset(order, delta))
+
+
+def offset(order: int, delta: float) -> float:
+    """Return what the conversion at that order adds to the divergence."""
+    tail = (math.log(delta) + math.log(order)) / (order - 1)
+    return math.log1p(-1.0 / order) - tail
 
 
 def epsilon_from(divergences: Floats, delta: float) -> float:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters: what makes a guarantee hold when the noise is chosen along the way.
+
+If the next release is chosen after seeing earlier ones, adding up what was spent is
+not a proof. A filter decides *before* each release whether it may run, by a rule
+fixed beforehand, and the guarantee is the filter's own, not the running sum:
+
+* F0 `Envelope`: a list of releases fixed in advance; only a release dominated by the
+  next planned one passes. For every history the run is dominated by the plan, so
+  ordinary adaptive composition prices it, by any accountant. Ending early or leaving
+  planned releases out is allowed (a release with infinite noise) and earns nothing.
+* F1 `RdpFilter`: one order fixed in advance; the divergences at that order may add up
+  to the budget [FZ21, Thm. 4.3]. Valid with sampling.
+* F2 `GdpFilter`: squares of mu may add up to mu^2 [ST22, Thm. 4.1]. Without sampling
+  only.
+
+A filter is frozen: `after` returns the filter that has let the release pass, or None.
+There is no filter by live privacy loss distributions: it is not valid in general.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+from lexfed import checks
+from lexfed.privacy import gdp, rdp
+from lexfed.privacy.attributes import Counted, record_epsilon, steps_of
+from lexfed.privacy.events import Release
+from lexfed.privacy.steps import Neighbours, gaussian_mu
+
+ROOM = 1e-11
+"""Relative room for the floats of a running sum; the guarantee includes it."""
+
+
+class Filter(Protocol):
+    """Lets releases pass as long as its own guarantee holds."""
+
+    def after(self, release: Release) -> Self | None:
+        """Return the filter once that release has run; None if it must not run."""
+        ...
+
+    def epsilon(self, delta: float) -> float:
+        """Return the guarantee, whatever passes and in whatever order it is chosen."""
+        ...
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """F0: at most the planned releases, in their order.
+
+    Guarantees:
+        A release passes only if it is dominated by a planned one at or after the
+        current position: same name, no less noise, no higher sampling rate, reads no
+        more sensitive a tier, draws no more noise values.
+        No planned release is used twice.
+        The time of `after` does not grow with the rounds that were run.
+
+    Attributes:
+        plan: releases and their counts, in the order in which they will run.
+        neighbours: the relation of `epsilon`.
+        position: first entry of the plan that is not used up.
+        used: rounds taken from that entry.
+    """
+
+    plan: tuple[Counted, ...]
+    neighbours: Neighbours = "add-remove"
+    position: int = 0
+    used: int = 0
+
+    def after(self, release: Release) -> Self | None:
+        """Return the envelope after the release, or None if it is not in the plan."""
+        used = self.used
+        for position in range(self.position, len(self.plan)):
+            planned, count = self.plan[position]
+            if used < count and dominates(planned, release):
+                return replace(self, position=position, used=used + 1)
+            used = 0
+        return None
+
+    def epsilon(self, delta: float) -> float:
+        """Return the price of the whole plan."""
+        return record_epsilon(self.plan, delta, self.neighbours)
+
+
+def dominates(planned: Release, release: Release) -> bool:
+    """Say whether the release costs no more than the planned one, for everybody."""
+    return (
+        release.name == planned.name
+        and release.noise_multiplier >= planned.noise_multiplier
+        and release.sampling_rate <= planned.sampling_rate
+        and _rank(release) <= _rank(planned)
+        and release.samples <= planned.samples
+    )
+
+
+def _rank(release: Release) -> int:
+    return -1 if release.reads is None else int(release.reads)
+
+
+@dataclass(frozen=True)
+class RdpFilter:
+    """F1: divergences at one order, fixed in advance, add up to at most the budget."""
+
+    order: int
+    budget: float
+    neighbours: Neighbours = "add-remove"
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.in_range(2, 4096, order=self.order)
+        checks.finite_positive(budget=self.budget)
+
+    def after(self, release: Release) -> Self | None:
+        """Return the filter after the release, or None if it would overspend."""
+        steps = steps_of([(release, 1)])
+        cost = float(rdp.curve(steps, self.neighbours, (self.order,))[0])
+        spent = math.nextafter(self.spent + cost, math.inf)
+        fits = spent <= self.budget * (1.0 + ROOM)
+        return replace(self, spent=spent) if fits else None
+
+    def epsilon(self, delta: float) -> float:
+        """Return epsilon of (order, budget)-RDP."""
+        return rdp.epsilon_at(self.budget * (1.0 + ROOM), self.order, delta)
+
+
+@dataclass(frozen=True)
+class GdpFilter:
+    """F2: squares of mu add up to at most mu^2; unsampled releases only."""
+
+    mu: float
+    neighbours: Neighbours = "add-remove"
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.finite_positive(mu=self.mu)
+
+    def after(self, release: Release) -> Self | None:
+        """Return the filter after the release, or None if it would overspend.
+
+        Raises:
+            ValueError: if the release is sampled.
+        """
+        square = gaussian_mu(steps_of([(release, 1)]), self.neighbours) ** 2
+        spent = math.nextafter(self.spent + square, math.inf)
+        fits = spent <= self.mu**2 * (1.0 + ROOM)
+        return replace(self, spent=spent) if fits else None
+
+    def epsilon(self, delta: float) -> float:
+        """Return epsilon of mu-GDP."""
+        return gdp.epsilon_from(self.mu * (1.0 + ROOM), delta)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The integer grid a sum lives on, and what rounding costs in sensitivity.
+
+A site sums its clipped contributions in float64 and puts that sum on a fine grid;
+sums over sites and noise are exact integers. One unit more or less then moves the
+integer sum, in units of the data, by at most
+
+    clip_to (1 + 2e-6)        its contribution, with the rounding of the clip itself
+    + 2 summation_error       the float sum is wrong by that much with and without it
+    + sqrt(dimension) step    both are rounded, each coordinate by half a step
+
+and `clip_to` is chosen so that this is `clip`, the sensitivity that is charged. The
+noise is round(N(0, (sigma/step)^2)) on the same grid, hence post-processing of a
+Gaussian mechanism with noise multiplier sigma/clip exactly (see `noise`).
+
+Before it is released the noisy integer is rounded once more, to a coarser grid: that
+is post-processing, and it lets engines that add in another order agree to within one
+release step. Steps are powers of two, so scaling is exact.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed import checks
+from lexfed.privacy.noise import LARGEST_SCALE, rounded_gaussian
+from lexfed.randomness import RandomSource
+
+CLIP_ROUNDING = 2e-6
+"""By how much a norm clipped in single precision may exceed the clip, relatively."""
+
+_GRID_SHARE = 2.5e-4  # of the clip that rounding may cost
+_RELEASE_BITS = 14
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid of one group.
+
+    Attributes:
+        clip: charged L2 sensitivity of the sum under add/remove.
+        sigma: standard deviation of the noise on the sum.
+        dimension: coordinates of the group.
+        units: public bound on how many units enter one sum, over all sites.
+        summation_error: bound on the L2 distance between a site's float sum and the
+            exact sum of its clipped contributions.
+
+    Guarantees:
+        Integer sums of neighbouring inputs differ by at most `clip`, once descaled.
+        Integer sums of `units` contributions and as many noises never overflow.
+        Rounding takes at most 0.03 % of the clip, beside the summation error.
+
+    Raises:
+        ValueError: if no grid is fine and short enough, or a value is out of range.
+    """
+
+    clip: float
+    sigma: float
+    dimension: int
+    units: int
+    summation_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.finite_positive(clip=self.clip, sigma=self.sigma)
+        checks.in_range(1, 2**40, dimension=self.dimension, units=self.units)
+        checks.in_range(0.0, self.clip / 100.0, summation_error=self.summation_error)
+        if self.scale > LARGEST_SCALE:
+            raise ValueError(
+                f"expected `sigma` below about {LARGEST_SCALE * self.step:.3g} for "
+                f"`clip` {self.clip:g} in {self.dimension} dimensions, "
+                f"got: {self.sigma:g}"
+            )
+        # 16 sigma: a noise beyond has probability below 2^-190.
+        if self.units * (self.clip + 16.0 * self.sigma) >= 2.0**62 * self.step:
+            raise ValueError(f"expected fewer `units`, got: {self.units}")
+
+    @property
+    def step(self) -> float:
+        """The fine grid: a power of two with sqrt(dimension) step <= 2.5e-4 clip."""
+        return _power_below(_GRID_SHARE * self.clip / math.sqrt(self.dimension))
+
+    @property
+    def release_step(self) -> float:
+        """The grid of what is released: about max(clip, sigma) 2^-14, never finer."""
+        coarse = _power_below(max(self.clip, self.sigma)) * 2.0**-_RELEASE_BITS
+        return max(self.step, coarse)
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the integer noise before rounding."""
+        return self.sigma / self.step
+
+    @property
+    def clip_to(self) -> float:
+        """What contributions are really clipped to, so that all errors fit."""
+        rounding = math.sqrt(self.dimension) * self.step
+        room = self.clip - rounding - 2.0 * self.summation_error
+        return room / (1.0 + CLIP_ROUNDING) * (1.0 - 1e-12)
+
+    def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Put a site's float sum on the fine grid.
+
+        Raises:
+            ValueError: if the sum has another shape, is not finite, or is longer than
+                `units` clipped contributions can be: then nothing was clipped.
+        """
+        if total.shape != (self.dimension,):
+            raise ValueError(
+                f"expected a vector of {self.dimension}, got another shape"
+            )
+        longest = self.units * self.clip
+        if not float(np.linalg.norm(total)) <= longest:
+            raise ValueError(f"the sum is not finite or longer than {longest:g}")
+        return np.rint(total / self.step).astype(np.int64)
+
+    def noise(self, source: RandomSource) -> NDArray[np.int64]:
+        """Draw the noise of one release on the fine grid."""
+        return rounded_gaussian(source, self.scale, self.dimension)
+
+    def decode(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Round a noisy integer sum to the release grid and descale it."""
+        ratio = int(self.release_step / self.step)
+        # Floor division rounds the same way for negative numbers; a ratio of 1 is
+        # the identity.
+        rounded = (noisy + ratio // 2) // ratio
+        return rounded.astype(np.float64) * self.release_step
+
+
+def _power_below(value: float) -> float:
+    """Return the largest power of two that is not above the value."""
+    return math.ldexp(0.5, math.frexp(value)[1])
