@@ -11,6 +11,7 @@ With a plan (F0) everything is priced once, when the ledger is opened; a round t
 costs a comparison. Without one, every budget gets its own adaptive filter (F1 or F2).
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from lexfed.privacy.events import Release
 from lexfed.privacy.filters import ROOM, Envelope, Filter, GdpFilter, RdpFilter
 from lexfed.privacy.gdp import mu_from
 from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
 
@@ -80,7 +82,8 @@ class Excess:
         """The words of a refusal, rounded against us."""
         if self.would_reach <= self.of:
             return f"`{self.scope}`: the release is not covered by the plan"
-        return f"`{self.scope}` would reach ε = {self.would_reach:.4g} of {self.of:g}"
+        reach = up(self.would_reach, 4) if self.would_reach < math.inf else math.inf
+        return f"`{self.scope}` would reach ε = {reach:g} of {self.of:g}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of a claim file, and its published JSON schema.
+
+A claim is read by people and machines that do not trust who wrote it, so its shape is
+closed: an unknown field is an error. The schema (draft 2020-12) is published beside
+this file as `claim.schema.json`; a test keeps the two equal.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lexfed.privacy.accountant import Accountant
+from lexfed.privacy.events import Release
+from lexfed.privacy.steps import Neighbours
+
+VERSION = 1
+
+Mechanism = Literal["uniform", "grouped", "cascade"]
+Unit = Literal["record", "client"]
+Trust = Literal["central", "local", "distributed"]
+TierName = Literal["non_personal", "personal", "special", "identifier"]
+
+Epsilon = Field(ge=0, description="rounded up")
+Delta = Field(ge=0, le=1)
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class GroupRecord(_Closed):
+    """A block of coordinates with its charged clip and its noise."""
+
+    name: str
+    clip: float = Field(gt=0, description="charged L2 sensitivity under add/remove")
+    sigma: float = Field(gt=0, description="standard deviation of the noise on the sum")
+
+
+class ReleaseRecord(_Closed):
+    """A release, as stored in the ledger."""
+
+    version: Literal[1] = 1
+    name: str
+    groups: tuple[GroupRecord, ...] = Field(min_length=1)
+    sampling_rate: float = Field(ge=0, le=1)
+    reads: TierName | None = Field(description="most sensitive tier it may depend on")
+    samples: int = Field(ge=0, description="noise values drawn for it")
+
+    def release(self) -> Release:
+        """Return the event."""
+        return Release.from_json(self.model_dump(mode="json"))
+
+
+class CountedRecord(_Closed):
+    """A release and how many rounds of it the guarantee covers."""
+
+    release: ReleaseRecord
+    count: int = Field(ge=0)
+
+
+class AccountantRecord(_Closed):
+    """Who computed the numbers, and the filter under which they hold."""
+
+    name: Accountant
+    version: str
+    filter: Literal["F0"] = Field(description="F0: releases fixed beforehand")
+
+
+class GridRecord(_Closed):
+    """The integer grid of one group."""
+
+    group: str
+    dimension: int = Field(ge=1)
+    step: float = Field(gt=0)
+    release_step: float = Field(gt=0)
+    clip_to: float = Field(gt=0)
+
+
+class MechanismRecord(_Closed):
+    """What was run."""
+
+    name: Mechanism
+    noise: Literal["rounded-gaussian"] = "rounded-gaussian"
+    grid: tuple[GridRecord, ...]
+
+
+class SamplingRecord(_Closed):
+    """How units get into a release."""
+
+    scheme: Literal["none", "poisson"]
+    rates: tuple[float, ...]
+    secrecy: str
+
+
+class TierRecord(_Closed):
+    """The guarantee of one attribute of a tier."""
+
+    epsilon: float = Epsilon
+    delta: float = Delta
+    neighbours: Literal["attribute"] = "attribute"
+    columns: tuple[str, ...]
+    reads: tuple[str, ...] = Field(description="releases that may depend on the tier")
+
+
+class LabelRecord(_Closed):
+    """The guarantee of the label."""
+
+    epsilon: float = Epsilon
+    delta: float = Delta
+    neighbours: Literal["replace-one"] = "replace-one"
+
+
+class Claim(_Closed):
+    """What a run proves, to whom, and what it does not cover."""
+
+    version: Literal[1] = 1
+    stamp: Literal["NOT PRIVATE"] | None = Field(
+        description="set when the noise was seeded: then nothing is private"
+    )
+    unit: Unit
+    records_per_person: int = Field(ge=1)
+    sites_per_person: int = Field(ge=1)
+    neighbours: Neighbours
+    epsilon: float = Epsilon
+    delta: float = Delta
+    delta_sampler: float = Field(ge=0, le=1, description="on top of delta")
+    accountant: AccountantRecord
+    mechanism: MechanismRecord
+    sampling: SamplingRecord
+    rounds: int = Field(ge=0, description="rounds that were run")
+    trust: Trust
+    released: str
+    tiers: dict[TierName, TierRecord]
+    label: LabelRecord
+    not_covered: tuple[str, ...]
+    releases: tuple[CountedRecord, ...]
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a claim."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"lexfed/claim/v{VERSION}",
+        **Claim.model_json_schema(mode="serialization"),
+    }
