@@ -4,7 +4,11 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import demo_config, loads
-from lexfed.config.declare import schema_of, tagged_schema_of
+from lexfed.config.declare import (
+    records_per_person_of,
+    schema_of,
+    tagged_schema_of,
+)
 from lexfed.data.builtin import builtin
 from lexfed.errors import ConfigError
 from lexfed.tiers import Tier
@@ -69,3 +73,25 @@ def test_other_parts_of_a_built_in_source() -> None:
     assert schema.target == "sex"
     assert schema.person == HOSPITAL.schema.person
     assert schema.site == HOSPITAL.schema.site
+
+
+def test_category_is_carried_into_tags() -> None:
+    law = "[law.columns]\nage = { tier = 'special', reason = 'clinic of the old'"
+    text = demo_config() + law + ", category = 'frailty' }\n"
+    assert tagged_schema_of(loads(text), HOSPITAL).tags["age"].category == "frailty"
+    text = demo_config() + law + " }\n"
+    own = HOSPITAL.tags["age"].category
+    assert tagged_schema_of(loads(text), HOSPITAL).tags["age"].category == own
+    assert tagged_schema_of(loads(GOOD)).tags["smoker"].category == "stated"
+
+
+def test_cap_on_records_is_stated_or_the_sources_own_or_one() -> None:
+    demo = demo_config()
+    assert HOSPITAL.records_per_person > 2
+    assert records_per_person_of(loads(demo), HOSPITAL) == HOSPITAL.records_per_person
+    stated = loads(demo.replace("[data]", "[data]\nrecords_per_person = 2"))
+    assert records_per_person_of(stated, HOSPITAL) == 2
+    assert records_per_person_of(loads(GOOD)) == 4
+    omitted = loads(GOOD.replace("records_per_person = 4\n", ""))
+    assert omitted.data.records_per_person is None
+    assert records_per_person_of(omitted) == 1

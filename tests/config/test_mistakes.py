@@ -30,8 +30,8 @@ MISTAKES = {
     "known under another name": ("learning_rate = 0.5", "lr = 0.5"),
     "table of a later version": ("[federation]", '[audit]\nkeys = "k"\n[federation]'),
     "key of a later version": (
-        "[federation]",
-        "[evaluation]\nattacks = []\n[federation]",
+        "[evaluation]",
+        "[evaluation]\nattacks = []",
     ),
     "value of a later version": ('"central"', '"distributed"'),
     "engine of a later version": ('"simulation"', '"flare"'),
@@ -43,9 +43,9 @@ MISTAKES = {
     "name with a space": ('"readmission"', '"my run"'),
     "number in quotes": ("epsilon = 2.0", 'epsilon = "2.0"'),
     "text without quotes": ('unit = "record"', "unit = record"),
-    "python truth": ("public_test = true", "public_test = True"),
-    "quoted truth": ("public_test = true", 'public_test = "yes"'),
-    "truth as a number": ("public_test = true", "public_test = 1"),
+    "python truth": ("strict = true", "strict = True"),
+    "quoted truth": ("strict = true", 'strict = "yes"'),
+    "truth as a number": ("strict = true", "strict = 1"),
     "text where an array goes": ('["gdpr", "hipaa"]', '"gdpr"'),
     "array where text goes": ('"patients.csv"', '["patients.csv"]'),
     "text where a table goes": ('{ column = "hospital" }', '"hospital"'),
@@ -127,7 +127,22 @@ MISTAKES = {
     "linear model for a flag": ('"logistic"', '"linear"'),
     "model misspelt": ('"logistic"', '"logisitc"'),
     "mlp without widths": ('"logistic"', '"mlp:"'),
+    "metrics like nothing": ('"public"', '"free"'),
     "public test rows without test rows": ("test_size = 0.2", "test_size = 0"),
+    "paid metrics without a budget": (
+        'mechanism = "cascade"',
+        'mechanism = "none"\n[evaluation]\nmetrics = "paid"\n#',
+    ),
+    "momentum where the rule decides": ("learning_rate = 0.5", "momentum = 0.9"),
+    "schedule where the rule decides": (
+        "learning_rate = 0.5",
+        'learning_rate_schedule = "cosine"',
+    ),
+    "batches without clients": ("rounds = 30", "rounds = 30\nbatch_size = 64"),
+    "sites of private sizes": ('"logistic"', '"logistic"\nweighting = "sites"'),
+    "epsilon too small": ("epsilon = 2.0", "epsilon = 1e-5"),
+    "epsilon too large": ("epsilon = 2.0", "epsilon = 5000"),
+    "delta too small": ("delta = 1e-6", "delta = 1e-16"),
 }
 
 
@@ -144,7 +159,7 @@ def mistaken(name: str) -> str:
     old, new = MISTAKES[name]
     assert old in GOOD
     text = GOOD.replace(old, new, 1)
-    if name == "gdp with sampling":
+    if new.endswith("\n#"):
         text = text[: text.index("\n#") + 1]
     return text
 

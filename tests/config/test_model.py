@@ -43,9 +43,12 @@ def test_names_agree_with_the_packages_that_own_them() -> None:
     # Written twice so that reading a configuration imports neither numpy nor pandas.
     assert BUILT_IN == BUILTIN_NAMES
     assert FILE_ENDINGS == SUFFIXES
-    multipliers = MultipliersTable()
-    for tier in MODEL_TIERS:
-        assert getattr(multipliers, tier.label) == TIER_MULTIPLIER[tier]
+
+
+def test_multipliers_are_those_of_the_rule() -> None:
+    defaults = {"special": 0.25, "personal": 0.5, "non_personal": 1.0}
+    assert MultipliersTable().model_dump() == defaults
+    assert {t.label: TIER_MULTIPLIER[t] for t in MODEL_TIERS} == defaults
 
 
 def test_generator_keys_are_taken_by_the_generators() -> None:

@@ -39,6 +39,8 @@ FILES = ('source = "patients.csv"\n', "")
 SITES = '{ column = "hospital" }'
 SOURCE = 'source = "synthetic:hospital"'
 TAG = 'tier = "personal"\nreason = "demographic"'
+WEIGHTED = ('"logistic"', '"logistic"\nweighting = "sites"')
+NUMBER = 'readmitted = { kind = "number", range = [0, 1] }'
 CLIENT = ('unit = "record"', 'unit = "client"')
 
 
@@ -52,6 +54,24 @@ CLIENT = ('unit = "record"', 'unit = "client"')
         good(('"cascade"', '"none"'), ("units = 6000\n", "")),
         good(CLIENT, ("units = 6000\n", ""), ("rounds = 30", "local_steps = 5")),
         good(CLIENT, ("rounds = 30", "momentum = 0.9\nbatch_size = 64")),
+        good(CLIENT, ("learning_rate = 0.5", "momentum = 0.9")),
+        good(("rounds = 30", "momentum = 0.9")),
+        good(("rounds = 30", 'learning_rate_schedule = "cosine"')),
+        good(("learning_rate = 0.5\n", "")),
+        good(("learning_rate = 0.5", "momentum = 0.9"), ('"logistic"', '"mlp:8"')),
+        good(("learning_rate = 0.5", "momentum = 0.9"), ('"cascade"', '"grouped"')),
+        good(("learning_rate = 0.5\n", ""), ('"logistic"', '"cnn"')),
+        good(WEIGHTED, ("add-remove", "replace-one")),
+        good(WEIGHTED, CLIENT),
+        good(WEIGHTED, ('"cascade"', '"none"')),
+        good(('"public"', '"paid"')),
+        good(('"public"', '"uncovered"')),
+        good(('"public"', '"uncovered"'), ("test_size = 0.2", "test_size = 0")),
+        good(("epsilon = 2.0", "epsilon = 1e-4"), ("delta = 1e-6", "delta = 1e-15")),
+        good(("epsilon = 2.0", "epsilon = 1000")),
+        good(("epsilon = 2.0", "epsilon = 1e9"), ('"cascade"', '"none"')),
+        good(("records_per_person = 4\n", "")),
+        good(('person = "patient_id"\nrecords_per_person = 4\n', "")),
         good(('"caps"', '"inverse"\nalpha = 3')),
         good(('"caps"', '"multiplier"\nimportance = { age = 2.0 }')),
         good(('"caps"', '"multiplier"\nmultipliers = { special = 0.1 }')),
@@ -215,8 +235,7 @@ def test_importance_of_no_column() -> None:
 
 
 def test_regression_needs_a_linear_model() -> None:
-    number = 'readmitted = { kind = "number", range = [0, 1] }'
-    text = good(('readmitted = { kind = "flag" }', number))
+    text = good(('readmitted = { kind = "flag" }', NUMBER))
     (problem,) = examine(text).problems
     assert problem.hint == 'use `model = "linear"`'
     assert problems(text.replace('"logistic"', '"linear"')) == []
@@ -227,9 +246,39 @@ def test_model_like_nothing() -> None:
     assert problem.hint == ""
 
 
-def test_baselines_are_named_once() -> None:
-    text = GOOD + '[evaluation]\nbaselines = ["none", "none"]\n'
-    assert problems(text) == ["`evaluation.baselines` names `none` twice"]
+def test_rule_decides_only_where_nobody_gave_a_step() -> None:
+    omitted = ("learning_rate = 0.5\n", "")
+    uniform = ('"cascade"', '"uniform"'), (", special = 0.5", "")
+    number = ('readmitted = { kind = "flag" }', NUMBER), ('"logistic"', '"linear"')
+    for rule in (good(omitted), good(omitted, *uniform), good(omitted, *number)):
+        assert examine(rule).require().follows_rule
+    for plain in (
+        GOOD,
+        good(omitted, CLIENT),
+        good(omitted, ('"cascade"', '"grouped"')),
+        good(omitted, ('"cascade"', '"none"')),
+        good(omitted, ('"logistic"', '"mlp:8"')),
+    ):
+        assert not examine(plain).require().follows_rule
+
+
+def test_momentum_and_schedule_are_both_reported() -> None:
+    both = 'momentum = 0.9\nlearning_rate_schedule = "cosine"'
+    found = examine(good(("learning_rate = 0.5", both))).problems
+    assert [problem.key for problem in found] == [
+        "federation.momentum",
+        "federation.learning_rate_schedule",
+    ]
+    assert {problem.hint for problem in found} == {
+        "set `learning_rate` too, or remove it"
+    }
+
+
+def test_paid_metrics_without_test_rows() -> None:
+    text = good(('"public"', '"paid"'), ("test_size = 0.2", "test_size = 0"))
+    assert problems(text) == [
+        "`evaluation.metrics`: `paid` does nothing with `test_size = 0`"
+    ]
 
 
 def test_notes() -> None:
@@ -240,13 +289,14 @@ def test_notes() -> None:
     assert notes(good(('"cascade"', '"none"'))) == [
         '`mechanism = "none"`: no noise, no guarantee; the budget is not used'
     ]
-    assert notes(good(("public_test = true\n", ""))) == [
+    uncovered = [
         "`data.test_size` = 0.2: metrics on these rows are not covered by the claim"
     ]
-    assert notes(GOOD + '[evaluation]\nbaselines = ["uniform"]\n') == [
-        "`evaluation.baselines` trains 1 more model(s) on the same rows, outside the "
-        "claim of this run"
-    ]
+    assert notes(good(('metrics = "public"\n', ""))) == uncovered
+    assert notes(good(('"public"', '"uncovered"'))) == uncovered
+    assert notes(good(('"public"', '"paid"'))) == []
+    without = ('metrics = "public"\n', ""), ("test_size = 0.2", "test_size = 0")
+    assert notes(good(*without)) == []
 
 
 def test_notes_on_caps() -> None:

@@ -59,10 +59,19 @@ def test_commented_keys_are_right_too() -> None:
     text = scaffold("patients.csv", COLUMNS)
     for mark, decision in DECISIONS.items():
         text = text.replace(mark, decision)
-    text = re.sub(r"^# (out|seed|person|records|public)", r"\1", text, flags=re.M)
+    text = re.sub(r"^# (out|seed|person|records)", r"\1", text, flags=re.M)
     config = examine(text).require()
     assert config.data.person == "patient_id"
-    assert config.data.public_test
+    assert config.data.records_per_person == 1
+
+
+def test_replace_one_needs_no_units() -> None:
+    text = scaffold("patients.csv", COLUMNS)
+    text = text.replace('neighbours = "add-remove"', 'neighbours = "replace-one"')
+    text = text.replace('units = "?"', "#")
+    for mark, decision in DECISIONS.items():
+        text = text.replace(mark, decision)
+    assert examine(text).require().data.units is None
 
 
 def test_name_of_the_run() -> None:

@@ -202,7 +202,7 @@ def persons_are_countable(config: Config) -> Iterator[Finding]:
     if data.person is not None or data.built_in:
         return
     for key in ("records_per_person", "sites_per_person", "excess_records"):
-        if getattr(data, key) not in (1, "error"):
+        if getattr(data, key) not in (None, 1, "error"):
             path: Path = ("data", key)
             what = f"`data.{key}` does nothing without `data.person`"
             hint = "name the column that identifies a person, or remove it"

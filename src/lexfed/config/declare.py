@@ -61,6 +61,14 @@ def _check_names(stated: dict[str, Column], own: Schema, source: str) -> None:
         )
 
 
+def records_per_person_of(config: Config, source: Builtin | None = None) -> int:
+    """Return the cap on one person's rows: the stated one, the source's own, or 1."""
+    stated = config.data.records_per_person
+    if stated is not None:
+        return stated
+    return 1 if source is None else source.records_per_person
+
+
 def tagged_schema_of(config: Config, source: Builtin | None = None) -> TaggedSchema:
     """Return the schema with the tag of every column; people overrule the source.
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lexfed.config import data_rules, law_rules, notes, training_rules
+from lexfed.config import budget_rules, data_rules, law_rules, notes, training_rules
 from lexfed.config.locate import Path, key_lines, nearest_line
 from lexfed.config.model import Config
 from lexfed.config.repair import repaired, without, without_lists
@@ -31,6 +31,7 @@ from lexfed.errors import ConfigError, Problem
 RULES = (
     *data_rules.RULES,
     *law_rules.RULES,
+    *budget_rules.RULES,
     *training_rules.RULES,
     *notes.RULES,
 )

@@ -2,9 +2,9 @@
 """The shape of `lexfed.toml`: one frozen class per table, one field per key.
 
 A class holds what can be said of one key alone: its type, its bounds, its default.
-What ties keys together (`local_steps` needs `unit = "client"`) is in `rules.py`;
+What ties keys together (`local_steps` needs `unit = "client"`) is in `*_rules.py`;
 how a mistake is put into words is in `wording.py`. Optional keys that are `None`
-mean "set by the rule", never "off". `docs/configuration.md` explains every key.
+mean "set by a rule", never "off". `docs/configuration.md` explains every key.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from lexfed import canonical
+from lexfed.budget.allocation import TIER_MULTIPLIER
 from lexfed.tiers import Tier
 
 # Bounds. Integers stay below 2^53 so that canonical JSON can hold them exactly.
@@ -89,12 +90,11 @@ class DataTable(Table):
     source: Text | None = None
     target: Text | None = None
     person: Text | None = None
-    records_per_person: Count = 1
+    records_per_person: Count | None = None
     excess_records: Literal["error", "drop"] = "error"
     sites_per_person: Count = 1
     units: Count | None = None
     test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
-    public_test: bool = False
     strict: bool = False
     sites: SitesTable | None = None
     generator: GeneratorTable = GeneratorTable()
@@ -137,9 +137,9 @@ class CapsTable(Table):
 class MultipliersTable(Table):
     """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
 
-    special: Positive = 0.25
-    personal: Positive = 0.5
-    non_personal: Positive = 1.0
+    special: Positive = TIER_MULTIPLIER[Tier.SPECIAL]
+    personal: Positive = TIER_MULTIPLIER[Tier.PERSONAL]
+    non_personal: Positive = TIER_MULTIPLIER[Tier.NON_PERSONAL]
 
 
 class BudgetTable(Table):
@@ -183,6 +183,7 @@ class FederationTable(Table):
     sampling_rate: Rate = 1.0
     local_steps: Count = 1
     learning_rate: Positive | None = None
+    learning_rate_schedule: Literal["constant", "cosine"] = "constant"
     momentum: Annotated[Real, Field(ge=0, lt=1)] = 0.0
     batch_size: Count | None = None
     model: Text = "logistic"
@@ -190,10 +191,9 @@ class FederationTable(Table):
 
 
 class EvaluationTable(Table):
-    """`[evaluation]`: what the run is compared with."""
+    """`[evaluation]`: who pays for the metrics on the test rows."""
 
-    baselines: tuple[Literal["none", "uniform"], ...] = ()
-    seeds: Count = 5
+    metrics: Literal["uncovered", "public", "paid"] = "uncovered"
 
 
 class Config(Table):
@@ -207,6 +207,19 @@ class Config(Table):
     privacy: PrivacyTable = PrivacyTable()
     federation: FederationTable = FederationTable()
     evaluation: EvaluationTable = EvaluationTable()
+
+    @property
+    def follows_rule(self) -> bool:
+        """Whether the built-in rule for linear towers sets rounds, steps and clip.
+
+        A step size given by a person means plain descent, whatever the model.
+        """
+        return (
+            self.federation.learning_rate is None
+            and self.federation.model in ("logistic", "linear")
+            and self.budget.unit == "record"
+            and self.privacy.mechanism in ("cascade", "uniform")
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return every key with its value, defaults included, as JSON values."""

@@ -3,10 +3,10 @@
 
 from collections.abc import Iterator
 
+from lexfed.config.budget_rules import MECHANISM
 from lexfed.config.data_rules import SOURCE
 from lexfed.config.locate import Path
 from lexfed.config.model import Config
-from lexfed.config.training_rules import MECHANISM
 from lexfed.config.translate import Finding
 from lexfed.config.wording import shown
 
@@ -66,36 +66,24 @@ def caps_that_do_not_bind(config: Config) -> Iterator[Finding]:
                 )
 
 
-def baselines_cost_extra(config: Config) -> Iterator[Finding]:
-    """Whatever is trained for comparison reads the same rows again."""
-    baselines = config.evaluation.baselines
-    if baselines and not config.data.built_in:
-        yield _note(
-            ("evaluation", "baselines"),
-            f"`evaluation.baselines` trains {len(baselines)} more model(s) on the same "
-            "rows, outside the claim of this run",
-            "compare on synthetic or public rows, or keep those numbers to yourself",
-            SOURCE,
-        )
-
-
 def test_rows_are_not_covered(config: Config) -> Iterator[Finding]:
     """Metrics on private test rows are outside the claim."""
     data = config.data
-    if data.test_size > 0 and not data.public_test and not data.built_in:
+    uncovered = config.evaluation.metrics == "uncovered"
+    if data.test_size > 0 and uncovered and not data.built_in:
         yield _note(
             ("data", "test_size"),
             f"`data.test_size` = {shown(data.test_size)[1:-1]}: metrics on these rows "
             "are not covered by the claim",
-            "set `public_test = true` if these rows may be known to everyone",
+            'under `[evaluation]` set `metrics = "public"` if these rows may be known '
+            'to everyone, or `metrics = "paid"` to take the metrics from the budget',
             SOURCE,
-            ("data", "public_test"),
+            ("evaluation", "metrics"),
         )
 
 
 RULES = (
     not_private,
     caps_that_do_not_bind,
-    baselines_cost_extra,
     test_rows_are_not_covered,
 )

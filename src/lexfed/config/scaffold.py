@@ -30,10 +30,10 @@ target = "?"             # the column to predict
 # person = "patient_id"  # the column that says whom a row is about; without it
 #                        # each row counts as a person of its own
 # records_per_person = 1 # with `person`: at most so many rows of one person
-units = "?"              # a public number of persons, not counted from the data
+units = "?"              # a public number of persons, not counted from the data;
+#                        # not needed with `neighbours = "replace-one"`, see [budget]
 sites = "?"              # {{ column = "hospital" }}, {{ count = 8, partition = "iid" }}
 test_size = 0.2
-# public_test = true     # if the test rows may be known to everyone
 
 # What anyone may know about a column without seeing the data. Kinds are guesses.
 # Ranges and categories must be public knowledge: those of your data would leak.
@@ -55,7 +55,9 @@ _TAIL = """
 epsilon = 2.0            # what the whole run may cost one person; smaller is safer
 delta = 1e-6             # well below one over the number of persons
 unit = "record"          # whom the guarantee is about: "record" or "client" (a site)
-neighbours = "add-remove"
+neighbours = "add-remove" # with and without a person, so their number is private.
+#                        # "replace-one": a person replaced by another; about twice as
+#                        # strict, makes the number public and needs no `units`
 
 # The most that a column of a tier may cost by itself (one value replaced).
 [budget.caps]
@@ -68,6 +70,10 @@ trust = "central"        # who adds the noise: "central" or "local" (each site)
 
 [federation]
 model = "logistic"       # "linear" for numbers, "mlp:64,32", "cnn", "module:factory"
+
+[evaluation]
+metrics = "uncovered"    # metrics on test rows are outside the claim; "public": these
+#                        # rows may be known to everyone; "paid": from the budget
 """
 
 _COLUMN = {
@@ -107,9 +113,6 @@ mechanism = "cascade"
 
 [federation]
 model = "logistic"
-
-[evaluation]
-baselines = ["none", "uniform"]
 """
 
 

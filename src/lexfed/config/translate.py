@@ -2,7 +2,7 @@
 """From the errors of the model's validation to findings in plain words.
 
 A finding is a problem before it has a file and a line: the path of the key, what is
-wrong, what to do. The rules of `rules.py` speak the same language.
+wrong, what to do. The rules of `*_rules.py` speak the same language.
 """
 
 from collections.abc import Iterator, Mapping
@@ -81,7 +81,7 @@ _TO_DECIDE: Mapping[str, str] = {
     '`["none", "cardiac", "other"]`; those of your data would leak rare ones',
     "target": "name the column to predict",
     "units": "write a public number of persons, for example `6000`; counted from the "
-    "data it would leak",
+    'data it would leak (with `neighbours = "replace-one"` remove the key)',
     "sites": 'write `{ column = "hospital" }`, or `{ count = 8, partition = "iid" }`',
 }
 
