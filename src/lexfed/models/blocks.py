@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from lexfed.models.rounding import CHUNK, FLOAT32_UNITS
 
-# Numbers a block may hold, inputs and slopes of all layers together: about 1 MB.
-_CACHE = 2**18
+# Numbers a block may hold, inputs and slopes of all layers together: about 4 MB.
+_CACHE = 2**20
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,21 @@ class Run:
         return self.start + self.chunks * self.size
 
 
-def blocks(sites: Sequence[int], width: int) -> Iterator[list[Run]]:
+def capacity(width: int) -> int:
+    """Say how many units of `width` numbers a block holds at most."""
+    return max(CHUNK, _CACHE // width // CHUNK * CHUNK)
+
+
+def blocks(sites: Sequence[int], most: int) -> Iterator[list[Run]]:
     """Cut a round into blocks of runs.
 
     Args:
         sites: Units of every site.
-        width: Numbers kept per unit.
+        most: Units that a block holds at most.
     """
-    capacity = max(CHUNK, _CACHE // width // CHUNK * CHUNK)
     block: list[Run] = []
     for start, size, wide in _chunks(sites):
-        if block and start + size - block[0].start > capacity:
+        if block and start + size - block[0].start > most:
             yield block
             block = []
         if block and (block[-1].size, block[-1].wide) == (size, wide):

@@ -17,14 +17,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from lexfed.checks import in_range
+from lexfed.errors import ConfigError, Problem
 from lexfed.models import per_unit
 from lexfed.models.batch import Batch, join
-from lexfed.models.blocks import Run, blocks
+from lexfed.models.blocks import blocks, capacity
 from lexfed.models.clipping import Clipping
 from lexfed.models.dense import DenseModel
+from lexfed.models.layer_sum import LayerSum
 from lexfed.models.layers import closed_form, is_dense
 from lexfed.models.losses import Loss
-from lexfed.models.scaling import Piece, clip_block
+from lexfed.models.scaling import clip_block
 from lexfed.models.taps import Slope, trace
 
 
@@ -35,6 +38,8 @@ def clipped_sum(
     batches: Batch | Sequence[Batch],
     clips: Sequence[float],
     groups: Sequence[int] | None = None,
+    *,
+    site_weights: Sequence[float] | None = None,
 ) -> Tensor:
     """Sum the clipped gradients of all units of a round.
 
@@ -46,6 +51,8 @@ def clipped_sum(
         groups: Group of every slot, for per-group clipping: the columns of the first
             layer's weight are clipped with their slot's group, everything else is the
             last group (`parameters.group_index`).
+        site_weights: Public weight of every site's units in the sum, in [0, 1]; None:
+            all 1.
 
     Returns:
         A flat float64 vector in the order of `parameters.flatten`.
@@ -61,62 +68,46 @@ def clipped_sum(
     """
     batch = batches if isinstance(batches, Batch) else join(batches)
     clipping = Clipping.of(module, clips, groups)
+    shares = _shares(site_weights, batch.sites)
     layers = closed_form(module)
     if layers is None:
-        return per_unit.clipped_sum(module, loss, batch, clipping)
+        return per_unit.clipped_sum(module, loss, batch, clipping, shares)
+    parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
+    width = batch.records * (batch.slots + sum(map(_width, parametrised)))
+    most = min(capacity(width), batch.units)
     narrow = batch.records == 1 and batch.inputs.dtype == torch.float32
     dense = is_dense(layers)
     dtype = torch.float32 if narrow and dense else torch.float64
-    model = DenseModel.of(layers, dtype) if dense else None
-    parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
-    sums = [_LayerSum(layer) for layer in parametrised]
-    width = batch.records * (batch.slots + sum(map(_width, parametrised)))
-    for block in blocks(batch.sites, width):
+    if dense:
+        model = DenseModel(layers, dtype, most * batch.records, batch.records)
+    sums = [LayerSum(layer) for layer in parametrised]
+    for block in blocks(batch.sites, most):
         rows = slice(block[0].start, block[-1].stop)
         inputs = batch.inputs[rows].flatten(0, 1)
         slope = _slope(loss, batch, rows, dtype)
-        if model is not None:
-            taps = model.run(inputs, slope, batch.records)
+        if dense:
+            taps = model.run(inputs, slope)
         else:
             taps = trace(layers, inputs.to(dtype), slope, batch.records)
-        for layer_sum, piece in zip(sums, clip_block(taps, clipping), strict=True):
+        part = None if shares is None else shares[rows].to(dtype)
+        pieces = clip_block(taps, clipping, part)
+        for layer_sum, piece in zip(sums, pieces, strict=True):
             for run in block:
                 layer_sum.add(piece, run, rows.start)
     return torch.cat([part for layer_sum in sums for part in layer_sum.parts()])
 
 
-class _LayerSum:
-    """The running float64 sum of one layer's weight and bias."""
-
-    def __init__(self, layer: nn.Linear | nn.Conv1d) -> None:
-        fan_out, fan_in = layer.weight.shape[0], layer.weight[0].numel()
-        self.weight = torch.zeros(fan_in, fan_out, dtype=torch.float64)
-        self.bias = torch.zeros(fan_out, dtype=torch.float64)
-        self.has_bias = layer.bias is not None
-
-    def add(self, piece: Piece, run: Run, origin: int) -> None:
-        """Add a run of chunks of a block that starts at unit `origin`."""
-        rows = slice(
-            (run.start - origin) * piece.terms, (run.stop - origin) * piece.terms
-        )
-        slopes = _chunked(piece.slopes[rows], run)
-        inputs = _chunked(piece.inputs[rows], run)
-        fan_in, fan_out = self.weight.shape
-        products = torch.bmm(inputs.transpose(1, 2), slopes)[:, :fan_in, :fan_out]
-        self.weight += products.sum(0, dtype=torch.float64)
-        if piece.bias is not None:
-            sums = _chunked(piece.bias[rows], run).sum(1)[:, :fan_out]
-            self.bias += sums.sum(0, dtype=torch.float64)
-
-    def parts(self) -> list[Tensor]:
-        """Give the sums in the order and layout of the layer's parameters."""
-        weight = self.weight.t().reshape(-1)
-        return [weight, self.bias] if self.has_bias else [weight]
-
-
-def _chunked(rows: Tensor, run: Run) -> Tensor:
-    chunks = rows.view(run.chunks, -1, rows.shape[1])
-    return chunks.double() if run.wide else chunks
+def _shares(
+    site_weights: Sequence[float] | None, sites: Sequence[int]
+) -> Tensor | None:
+    if site_weights is None or all(weight == 1 for weight in site_weights):
+        return None
+    if len(site_weights) != len(sites):
+        what = f"expected {len(sites)} site weights, got: {len(site_weights)}"
+        raise ConfigError([Problem("site weights", what)])
+    in_range(0.0, 1.0, smallest=min(site_weights), largest=max(site_weights))
+    shares = torch.tensor(site_weights, dtype=torch.float64)
+    return shares.repeat_interleave(torch.tensor(sites))
 
 
 def _width(layer: nn.Linear | nn.Conv1d) -> int:

@@ -12,7 +12,6 @@ a ReLU, and no summation bound would cover that.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -24,69 +23,87 @@ _ROWS = 16
 _ALIGNED = 4
 
 
-@dataclass(frozen=True)
 class DenseModel:
-    """Weights of a dense model, padded for its matrix products.
+    """Weights of a dense model, padded for its matrix products, and room to work in.
 
     Guarantees:
         - A row's inputs and slopes do not depend on the other rows, to the bit.
         - The model's own tensors are neither changed nor tracked by autograd.
     """
 
-    weights: tuple[Tensor, ...]
-    biases: tuple[Tensor | None, ...]
-    outputs: int
+    def __init__(
+        self, layers: Sequence[nn.Module], dtype: torch.dtype, rows: int, records: int
+    ) -> None:
+        """Take the weights; those that need no padding or cast are not copied.
 
-    @staticmethod
-    def of(layers: Sequence[nn.Module], dtype: torch.dtype) -> "DenseModel":
-        """Take the weights; those that need no padding or cast are not copied."""
+        Args:
+            layers: Linear, ReLU, Linear, ..., Linear.
+            dtype: Type to compute in.
+            rows: The most rows of one `run`.
+            records: Rows per unit.
+        """
         linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
+        self._outputs = linear[-1].out_features
+        self._records = records
+        self._rows = math.lcm(_ROWS, records)
+        self._weights: list[Tensor] = []
+        self._biases: list[Tensor | None] = []
+        # Fresh memory for every product would cost a tenth of the time in page faults.
+        self._inputs: list[Tensor] = []
+        self._slopes: list[Tensor] = []
+        rows = _up(rows, self._rows)
         columns = _up(linear[0].in_features, _ALIGNED)
-        weights: list[Tensor] = []
-        biases: list[Tensor | None] = []
         for layer in linear:
-            rows = max(_up(layer.out_features, _ALIGNED), _ROWS)
-            missing = rows - layer.out_features
+            width = max(_up(layer.out_features, _ALIGNED), _ROWS)
+            missing = width - layer.out_features
             weight = layer.weight.detach().to(dtype)
-            weights.append(_pad(weight, (0, columns - layer.in_features, 0, missing)))
+            weight = _pad(weight, (0, columns - layer.in_features, 0, missing))
             bias: Tensor | None = layer.bias
             if bias is not None:
                 bias = _pad(bias.detach().to(dtype), (0, missing))
-            biases.append(bias)
-            columns = rows
-        return DenseModel(tuple(weights), tuple(biases), linear[-1].out_features)
+            self._weights.append(weight)
+            self._biases.append(bias)
+            self._inputs.append(torch.empty(rows, width, dtype=dtype))
+            self._slopes.append(torch.empty(rows, width, dtype=dtype))
+            columns = width
 
-    def run(self, inputs: Tensor, slope: Slope, records: int) -> list[Tap]:
-        """Propagate rows [units * records, slots]; taps may end in rows of zeros."""
+    def run(self, inputs: Tensor, slope: Slope) -> list[Tap]:
+        """Propagate rows [units * records, slots] forth and back.
+
+        Returns:
+            One tap per Linear layer; they may end in rows of zeros, and hold until the
+            next call.
+        """
         rows, slots = inputs.shape
-        first = self.weights[0]
-        hidden = _pad(
-            inputs.to(first.dtype),
-            (0, first.shape[1] - slots, 0, _up(rows, math.lcm(_ROWS, records)) - rows),
+        padded = _up(rows, self._rows)
+        first = self._weights[0]
+        before = _pad(
+            inputs.to(first.dtype), (0, first.shape[1] - slots, 0, padded - rows)
         )
         seen = []
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            seen.append(hidden)
+        for weight, bias, room in zip(
+            self._weights, self._biases, self._inputs, strict=True
+        ):
+            seen.append(before)
+            after = room[:padded]
             if bias is None:
-                hidden = torch.mm(hidden, weight.t())
+                torch.mm(before, weight.t(), out=after)
             else:
-                hidden = torch.addmm(bias, hidden, weight.t())
-            if weight is not self.weights[-1]:
-                hidden.relu_()
-        delta = torch.zeros_like(hidden)
-        logits = hidden[:rows, : self.outputs]
-        delta[:rows, : self.outputs] = slope(logits)
-        slopes = [delta]
-        for weight, before in zip(self.weights[:0:-1], seen[:0:-1], strict=True):
-            # The slope of the input itself is never needed: no product with the
-            # first weight.
-            delta = torch.ops.aten.threshold_backward(delta.mm(weight), before, 0)
-            slopes.append(delta)
-        return [
-            Tap(before, delta, records, bias is not None)
-            for before, delta, bias in zip(
-                seen, reversed(slopes), self.biases, strict=True
+                torch.addmm(bias, before, weight.t(), out=after)
+            before = after if weight is self._weights[-1] else after.relu_()
+        slopes = [room[:padded] for room in self._slopes]
+        slopes[-1].zero_()
+        slopes[-1][:rows, : self._outputs] = slope(before[:rows, : self._outputs])
+        # The slope of the input itself is never needed: the first weight is left out.
+        for place in range(len(slopes) - 1, 0, -1):
+            below = slopes[place - 1]
+            torch.mm(slopes[place], self._weights[place], out=below)
+            torch.ops.aten.threshold_backward.grad_input(
+                below, seen[place], 0, grad_input=below
             )
+        return [
+            Tap(before, after, self._records, bias is not None)
+            for before, after, bias in zip(seen, slopes, self._biases, strict=True)
         ]
 
 

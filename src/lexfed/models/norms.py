@@ -26,23 +26,27 @@ class Squares:
     norm: Tensor
     spread: Tensor
 
-
-def total(parts: Sequence[Squares], slack: float) -> Tensor:
-    """Add disjoint parts of a gradient to squared norms not below the true ones."""
-    norm = parts[0].norm
-    spread = parts[0].spread
-    for part in parts[1:]:
-        norm = norm + part.norm
-        spread = spread + part.spread
-    return norm + slack * spread
+    def enlarged(self, slack: float) -> Tensor:
+        """Give squared norms that are not below the true ones."""
+        if self.norm is self.spread:
+            return self.norm * (1 + slack)
+        return self.norm + slack * self.spread
 
 
-def layer_squares(tap: Tap) -> Squares:
-    """Square the norms of one layer's gradients, weight and bias."""
-    if tap.terms == 1:
-        inputs = _length(tap.inputs).square_()
-        product = inputs.add_(float(tap.bias)) * _length(tap.slopes).square_()
-        return Squares(product, product)
+def layers_squares(taps: Sequence[Tap]) -> Squares:
+    """Square the norms of several layers' gradients, weights and biases."""
+    if any(tap.terms > 1 for tap in taps):
+        parts = [_layer_squares(tap) for tap in taps]
+        norm = torch.stack([part.norm for part in parts]).sum(0)
+        return Squares(norm, torch.stack([part.spread for part in parts]).sum(0))
+    inputs = torch.stack([_length(tap.inputs) for tap in taps]).square_()
+    biases = inputs.new_tensor([[float(tap.bias)] for tap in taps])
+    slopes = torch.stack([_length(tap.slopes) for tap in taps]).square_()
+    product = inputs.add_(biases).mul_(slopes).sum(0)
+    return Squares(product, product)
+
+
+def _layer_squares(tap: Tap) -> Squares:
     a, d = _by_unit(tap.inputs, tap.terms), _by_unit(tap.slopes, tap.terms)
     if tap.terms**2 <= a.shape[2] * d.shape[2]:
         inner = torch.bmm(a, a.transpose(1, 2)).add_(float(tap.bias))
@@ -56,26 +60,28 @@ def layer_squares(tap: Tap) -> Squares:
     return Squares(norm.clamp_min_(0), lengths.sum(1).square_())
 
 
-def column_squares(tap: Tap, members: Tensor | None) -> Squares:
-    """Square the norms of groups of columns of one layer's weight, [units, groups].
+def column_lengths(tap: Tap, members: Tensor | None, slack: float) -> Tensor:
+    """Give enlarged norms of groups of columns of one layer's weight, [units, groups].
 
     Args:
         tap: The layer.
         members: Columns times groups, 1 where a column belongs to a group; None where
             every column is a group of its own.
+        slack: Part of the squared spread by which squared norms are enlarged.
     """
-    d = _length(tap.slopes).unsqueeze(-1)
-    squares = (tap.inputs * d).square_()
+    steps = _length(tap.slopes).unsqueeze(-1)
+    if tap.terms == 1 and members is None:
+        return (tap.inputs * steps.mul_(1 + slack)).abs_()
+    squares = (tap.inputs * steps).square_()
+    if members is not None:
+        squares = squares @ members
     if tap.terms == 1:
-        norm = squares if members is None else squares @ members
-        return Squares(norm, norm)
-    spread = squares if members is None else squares @ members
-    spread = _by_unit(spread.sqrt_(), tap.terms).sum(1).square_()
-    a, slopes = _by_unit(tap.inputs, tap.terms), _by_unit(tap.slopes, tap.terms)
-    inner = torch.bmm(slopes, slopes.transpose(1, 2))
-    columns = torch.bmm(inner, a).mul_(a).sum(1)
+        return squares.mul_(1 + slack).sqrt_()
+    spread = _by_unit(squares.sqrt_(), tap.terms).sum(1).square_()
+    a, d = _by_unit(tap.inputs, tap.terms), _by_unit(tap.slopes, tap.terms)
+    columns = torch.bmm(torch.bmm(d, d.transpose(1, 2)), a).mul_(a).sum(1)
     norm = columns if members is None else columns @ members
-    return Squares(norm.clamp_min_(0), spread)
+    return norm.clamp_min_(0).add_(spread, alpha=slack).sqrt_()
 
 
 def bias_squares(tap: Tap) -> Squares:
@@ -88,9 +94,9 @@ def bias_squares(tap: Tap) -> Squares:
     return Squares(total, lengths.sum(1).square_())
 
 
-def clip_factors(squares: Tensor, clip: float | Tensor) -> Tensor:
-    """Give min(1, clip / norm) from enlarged squared norms; a zero norm gives 1."""
-    return torch.rsqrt(squares).mul_(clip).clamp_max_(1.0)
+def clip_factors(lengths: Tensor, clip: float | Tensor) -> Tensor:
+    """Give min(1, clip / length) in place of the lengths; a zero length gives 1."""
+    return lengths.reciprocal_().mul_(clip).clamp_max_(1.0)
 
 
 def _length(rows: Tensor) -> Tensor:

@@ -88,3 +88,8 @@ def group_index(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
             for parameter in trainable(module).values()
         ]
     )
+
+
+def group_order(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
+    """Say in which order coordinates stand when groups follow each other."""
+    return np.argsort(group_index(module, groups), kind="stable")

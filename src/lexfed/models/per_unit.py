@@ -25,16 +25,26 @@ Gradient = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def clipped_sum(
-    module: nn.Module, loss: Loss, batch: Batch, clipping: Clipping
+    module: nn.Module,
+    loss: Loss,
+    batch: Batch,
+    clipping: Clipping,
+    shares: Tensor | None = None,
 ) -> Tensor:
-    """Sum the clipped gradients of all units, [parameters] in float64."""
+    """Sum the clipped gradients of all units, [parameters] in float64.
+
+    `shares` is every unit's weight in the sum, at most 1; None: all 1.
+    """
     size = count(module)
     total = torch.zeros(size, dtype=torch.float64)
     units = max(1, min(CHUNK, _CHUNK_NUMBERS // size))
     fields = (batch.inputs, batch.targets, batch.offset, batch.weights)
     gradients = _gradients(module, loss)
-    for chunk in zip(*(torch.split(field, units) for field in fields), strict=True):
-        total += _clip(gradients(*chunk), module, clipping).sum(0)
+    if shares is None:
+        shares = torch.ones(batch.units, dtype=torch.float64)
+    parts = [torch.split(field, units) for field in (shares, *fields)]
+    for weights, *chunk in zip(*parts, strict=True):
+        total += weights @ _clip(gradients(*chunk), module, clipping)
     return total
 
 

@@ -27,25 +27,35 @@ class Piece:
     Attributes:
         inputs: [units * terms, fan-in].
         slopes: [units * terms, fan-out].
-        bias: Slopes that the bias sums; None for a layer without bias.
         terms: Rows per unit.
+        bias_factors: Factor of every row in the bias; None where the slopes are
+            scaled already.
     """
 
     inputs: Tensor
     slopes: Tensor
-    bias: Tensor | None
     terms: int
+    bias_factors: Tensor | None = None
 
 
-def clip_block(taps: Sequence[Tap], clipping: Clipping) -> list[Piece]:
-    """Scale the taps of a block so that no unit exceeds a clip.
+def clip_block(
+    taps: Sequence[Tap], clipping: Clipping, shares: Tensor | None = None
+) -> list[Piece]:
+    """Scale the taps of a block, in place, so that no unit exceeds a clip.
+
+    Args:
+        taps: The layers of the model, in order.
+        clipping: Clips and groups.
+        shares: Weight of every unit in the sum, at most 1; None: all 1.
 
     Guarantees:
         - In exact arithmetic every unit's part of a group has norm at most its clip.
         - Units whose gradient is not finite become zeros, not products with zero.
     """
     if clipping.unbounded:
-        return [_piece(tap, tap.inputs, tap.slopes, tap.slopes) for tap in taps]
+        factors = taps[0].slopes.new_ones(len(taps[0].slopes) // taps[0].terms)
+        factors = _shared_out(factors, shares)
+        return [_scaled(tap, factors) for tap in taps]
     slack = norm_slack(
         max(tap.inputs.shape[1] + tap.slopes.shape[1] for tap in taps),
         len(taps),
@@ -53,18 +63,23 @@ def clip_block(taps: Sequence[Tap], clipping: Clipping) -> list[Piece]:
         taps[0].inputs.dtype,
     )
     if clipping.groups is not None:
-        return _clip_groups(taps, clipping.clips, clipping.groups, slack)
-    squares = norms.total(list(map(norms.layer_squares, taps)), slack)
+        return _clip_groups(taps, clipping.clips, clipping.groups, slack, shares)
+    squares = norms.layers_squares(taps).enlarged(slack)
     broken = _broken(squares)
     if broken is not None:
         taps = _erase(taps, broken)
         squares = torch.where(broken, 0.0, squares)
-    factors = norms.clip_factors(squares, clipping.clips[0])
+    factors = norms.clip_factors(squares.sqrt_(), clipping.clips[0])
+    factors = _shared_out(factors, shares)
     return [_scaled(tap, factors) for tap in taps]
 
 
 def _clip_groups(
-    taps: Sequence[Tap], clips: Sequence[float], groups: Sequence[int], slack: float
+    taps: Sequence[Tap],
+    clips: Sequence[float],
+    groups: Sequence[int],
+    slack: float,
+    shares: Tensor | None,
 ) -> list[Piece]:
     first = taps[0]
     # Columns that pad the input are zero in every row; they may join any group.
@@ -72,27 +87,38 @@ def _clip_groups(
     limits = first.inputs.new_tensor(clips[:-1])
     alone = len(limits) == len(groups)
     members = None if alone else functional.one_hot(index).to(limits.dtype)
-    columns = norms.total([norms.column_squares(first, members)], slack)
-    rest = [norms.layer_squares(tap) for tap in taps[1:]]
+    everything = norms.layers_squares([first]).norm
+    shared = torch.zeros_like(everything)
+    if len(taps) > 1:
+        shared += norms.layers_squares(taps[1:]).enlarged(slack)
     if first.bias:
-        rest.append(norms.bias_squares(first))
-    shared = norms.total(rest, slack) if rest else torch.zeros_like(columns[:, 0])
-    broken = _broken(shared + columns.sum(1))
+        shared += norms.bias_squares(first).enlarged(slack)
+    broken = _broken(everything.add_(shared))
     if broken is not None:
         taps = _erase(taps, broken)
         shared = torch.where(broken, 0.0, shared)
-        columns = torch.where(broken.unsqueeze(1), 0.0, columns)
-    factors = norms.clip_factors(columns, limits[index] if alone else limits)
+    first, *later = taps
+    lengths = norms.column_lengths(first, members, slack)
+    factors = norms.clip_factors(lengths, limits[index] if alone else limits)
     if not alone:
         factors = factors[:, index]
-    first, *later = taps
-    rest_factors = norms.clip_factors(shared, clips[-1])
-    inputs = first.inputs * _per_row(factors, first.terms)
-    bias = _scaled(first, rest_factors).bias
+    factors = _shared_out(factors, shares)
+    rest_factors = norms.clip_factors(shared.sqrt_(), clips[-1])
+    rest_factors = _shared_out(rest_factors, shares)
+    inputs = _per_row(factors, first.terms).mul_(first.inputs)
+    bias_factors = _per_row(rest_factors, first.terms)
     return [
-        Piece(inputs, first.slopes, bias, first.terms),
+        Piece(inputs, first.slopes, first.terms, bias_factors),
         *(_scaled(tap, rest_factors) for tap in later),
     ]
+
+
+def _shared_out(factors: Tensor, shares: Tensor | None) -> Tensor:
+    if shares is not None:
+        # Rows that pad a block have no share, and nothing to scale.
+        units = factors[: len(shares)]
+        units *= shares.view(-1, *[1] * (factors.dim() - 1))
+    return factors
 
 
 def _broken(squares: Tensor) -> Tensor | None:
@@ -114,12 +140,8 @@ def _erase(taps: Sequence[Tap], broken: Tensor) -> list[Tap]:
 
 
 def _scaled(tap: Tap, factors: Tensor) -> Piece:
-    slopes = tap.slopes * _per_row(factors, tap.terms).unsqueeze(1)
-    return _piece(tap, tap.inputs, slopes, slopes)
-
-
-def _piece(tap: Tap, inputs: Tensor, slopes: Tensor, bias: Tensor) -> Piece:
-    return Piece(inputs, slopes, bias if tap.bias else None, tap.terms)
+    rows = _per_row(factors, tap.terms).unsqueeze(1)
+    return Piece(tap.inputs, tap.slopes.mul_(rows), tap.terms)
 
 
 def _per_row(values: Tensor, terms: int) -> Tensor:

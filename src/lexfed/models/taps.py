@@ -70,7 +70,7 @@ def trace(
         taps.append(
             Tap(
                 before.reshape(-1, width),
-                delta.reshape(-1, fan_out),
+                delta.reshape(-1, fan_out).contiguous(),
                 terms,
                 layer.bias is not None,
             )
