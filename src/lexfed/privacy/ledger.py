@@ -11,7 +11,6 @@ With a plan (F0) everything is priced once, when the ledger is opened; a round t
 costs a comparison. Without one, every budget gets its own adaptive filter (F1 or F2).
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,9 +80,8 @@ class Excess:
     def __str__(self) -> str:
         """The words of a refusal, rounded against us."""
         if self.would_reach <= self.of:
-            return f"`{self.scope}`: the release is not covered by the plan"
-        reach = up(self.would_reach, 4) if self.would_reach < math.inf else math.inf
-        return f"`{self.scope}` would reach ε = {reach:g} of {self.of:g}"
+            return f"`{self.scope}`: not what the plan or filter fixed beforehand allows"
+        return f"`{self.scope}` would reach ε = {up(self.would_reach, 4)} of {self.of}"
 
 
 @dataclass(frozen=True)

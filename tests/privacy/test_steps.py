@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merging steps, rounding levels and rounding numbers, all on the safe side."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexfed.privacy.levels import round_down
+from lexfed.privacy.rounding import up
+from lexfed.privacy.steps import Step, gaussian_mu, merge, sensitivity
+
+STEPS = st.lists(
+    st.builds(Step, st.floats(0.3, 30), st.floats(0.001, 1), st.integers(0, 5)),
+    min_size=1,
+    max_size=60,
+)
+
+
+def test_merge_counts_equal_steps_and_drops_free_ones() -> None:
+    steps = [Step(2), Step(2.0, 1.0, 3), Step(math.inf), Step(1.0, 0.0), Step(5, 1, 0)]
+    assert merge(steps) == (Step(2.0, 1.0, 4),)
+    assert isinstance(merge(steps)[0].noise_multiplier, float)
+
+
+@given(STEPS, st.randoms())
+def test_merge_ignores_the_order(steps: list[Step], random: object) -> None:
+    shuffled = list(steps)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert merge(shuffled) == merge(steps)
+
+
+@pytest.mark.parametrize(
+    "step", [(0.0, 1.0, 1), (1.0, 1.1, 1), (1.0, 0.5, -1), (math.nan, 1.0, 1)]
+)
+def test_impossible_steps_are_refused(step: tuple[float, float, int]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        Step(*step)
+
+
+def test_unknown_neighbours_are_refused() -> None:
+    with pytest.raises(ValueError, match="neighbours"):
+        sensitivity("zero-out")  # type: ignore[arg-type]
+
+
+def test_mu_doubles_under_replace_one_and_needs_full_participation() -> None:
+    steps = [Step(4.0, 1.0, 16)]
+    assert gaussian_mu(steps, "add-remove") == 1.0
+    assert gaussian_mu(steps, "replace-one") == 2.0
+    with pytest.raises(ValueError, match="sampling_rate"):
+        gaussian_mu([Step(1.0, 0.5)], "add-remove")
+
+
+@given(STEPS, st.integers(1, 20))
+def test_rounded_levels_are_few_and_at_least_as_costly(
+    steps: list[Step], limit: int
+) -> None:
+    rounded = round_down(steps, limit)
+    merged = merge(steps)
+    assert len(rounded) <= max(limit, 1)
+    assert sum(s.count for s in rounded) == sum(s.count for s in merged)
+    if len(merged) <= limit:
+        assert rounded == merged
+    # Domination: for every threshold no more steps are quieter or rarer than before.
+    for probe in merged:
+        before = sum(
+            s.count
+            for s in merged
+            if s.noise_multiplier <= probe.noise_multiplier
+            and s.sampling_rate >= probe.sampling_rate
+        )
+        after = sum(
+            s.count
+            for s in rounded
+            if s.noise_multiplier <= probe.noise_multiplier
+            and s.sampling_rate >= probe.sampling_rate
+        )
+        assert after >= before
+
+
+@given(st.floats(1e-300, 1e300), st.integers(2, 12))
+def test_numbers_are_rounded_up_and_not_far(value: float, digits: int) -> None:
+    rounded = up(value, digits)
+    assert value <= rounded <= value * (1 + 10.0 ** (1 - digits)) * (1 + 1e-15)
+
+
+def test_rounding_keeps_what_is_already_round() -> None:
+    assert up(2.0) == 2.0
+    assert up(0.1) == 0.1 or up(0.1) == pytest.approx(0.1, rel=1e-7)
+    assert up(0.0) == 0.0
+    assert up(math.inf) == math.inf
