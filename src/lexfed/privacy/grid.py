@@ -110,7 +110,7 @@ class Grid:
             raise ValueError(
                 f"expected a vector of {self.dimension}, got another shape"
             )
-        longest = self.units * self.clip
+        longest = self.units * self.clip * (1.0 + CLIP_ROUNDING)
         if not float(np.linalg.norm(total)) <= longest:
             raise ValueError(f"the sum is not finite or longer than {longest:g}")
         return np.rint(total / self.step).astype(np.int64)

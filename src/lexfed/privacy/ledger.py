@@ -80,7 +80,9 @@ class Excess:
     def __str__(self) -> str:
         """The words of a refusal, rounded against us."""
         if self.would_reach <= self.of:
-            return f"`{self.scope}`: not what the plan or filter fixed beforehand allows"
+            return (
+                f"`{self.scope}`: not what the plan or filter fixed beforehand allows"
+            )
         return f"`{self.scope}` would reach ε = {up(self.would_reach, 4)} of {self.of}"
 
 
@@ -158,20 +160,24 @@ class Ledger:
 
     @classmethod
     def adaptive(
-        cls, limits: Limits, order: int | None = None, sites_per_person: int = 1
+        cls, limits: Limits, sampled: bool = False, sites_per_person: int = 1
     ) -> "Ledger":
-        """Open a ledger for releases chosen along the way (F1 with an order, or F2).
+        """Open a ledger for releases chosen along the way.
+
+        Args:
+            limits: the budgets; each gets a filter of its own.
+            sampled: whether releases may be sampled: F1 instead of F2.
+            sites_per_person: sites at which one person may be.
 
         Raises:
-            Refused: if the budget is below what that order can prove at all.
+            Refused: if a budget is below what the filter can prove at all.
         """
         guards = []
         for tier, budget in limits.scopes():
             relation = limits.neighbours if tier is None else "replace-one"
-            guards.append(
-                _Guard(tier, _filter(limits, budget, order, relation), budget)
-            )
-        accountant: Accountant = "gdp" if order is None else "rdp"
+            kind = _rdp_filter if sampled else _gdp_filter
+            guards.append(_Guard(tier, kind(budget, limits.delta, relation), budget))
+        accountant: Accountant = "rdp" if sampled else "gdp"
         return cls(limits, guards, accountant, sites_per_person)
 
     def would_exceed(self, release: Release) -> Excess | None:
@@ -261,17 +267,21 @@ class Ledger:
         return tier_epsilon(counted, tier, delta, self.accountant, sites)
 
 
-def _filter(
-    limits: Limits, budget: float, order: int | None, neighbours: Neighbours
-) -> Filter:
-    if order is None:
-        return GdpFilter(mu_from(budget, limits.delta) * (1.0 - ROOM), neighbours)
-    # Invert the conversion: epsilon_at is linear in the divergence.
-    offset = rdp.offset(order, limits.delta)
-    if budget <= offset:
+def _gdp_filter(budget: float, delta: float, neighbours: Neighbours) -> Filter:
+    return GdpFilter(mu_from(budget, delta) * (1.0 - ROOM), neighbours)
+
+
+def _rdp_filter(budget: float, delta: float, neighbours: Neighbours) -> Filter:
+    """Return the filter of the order that lets most unsampled Gaussians pass.
+
+    Their divergence is proportional to the order, and the conversion adds `offset`:
+    the order is a function of the budget alone, hence fixed beforehand.
+    """
+    order = max(rdp.ORDERS, key=lambda a: (budget - rdp.offset(a, delta)) / a)
+    room = budget - rdp.offset(order, delta)
+    if room <= 0.0:
         raise Refused(
-            f"order {order} proves no epsilon below {offset:.4g} at delta "
-            f"{limits.delta:g}, the budget is {budget:g}",
-            "choose a larger order",
+            f"no Rényi order proves epsilon {budget:g} at delta {delta:g}",
+            "raise the budget, or plan the releases beforehand",
         )
-    return RdpFilter(order, (budget - offset) * (1.0 - ROOM), neighbours)
+    return RdpFilter(order, room * (1.0 - ROOM), neighbours)

@@ -19,7 +19,7 @@ of u and of v and 500-bit arithmetic.
 **Error.** Outside the slow path 2^-20 <= u <= 1 - 2^-20, and with r = sqrt(-2 ln u)
 
     |x/s - its float| <= 2^-62/(r u) + 2^-52/r + 2^-48 r        (`_error`)
-                      <= 2^-43,
+                      <= 2^-42,
 
 where the terms are the unknown bits of u, the float of u near 1, and everything
 proportional to r (bits of v, argument of the cosine, functions within 4 ulp). On the
@@ -48,7 +48,7 @@ LARGEST_SCALE = 2.0**40
 """Beyond this the stated error does not hold."""
 
 _EDGE = 2.0**-20  # u this close to 0 or 1 always takes the slow path
-_GUARD = 2.0**-43
+_GUARD = 2.0**-42
 _MORE_WORDS = 4  # 256 bits for each of u and v
 _PRECISION = 500
 
@@ -77,19 +77,9 @@ def rounded_gaussian(
     checks.positive(scale=scale)
     checks.in_range(0.0, LARGEST_SCALE, scale=scale)
     checks.in_range(0, 2**40, count=count)
-    # The only use of torch: its sine and cosine take a third of NumPy's time, and a
-    # reader of claims should not have to load it.
-    import torch
-
     pairs = (count + 1) // 2
     words = source.words(2 * pairs)
-    uniform = (words[:pairs].astype(np.float64) + 0.5) * 2.0**-64
-    radius = np.sqrt(-2.0 * np.log(np.minimum(uniform, 1.0 - _EDGE / 2)))
-    # Signed words: an angle in [-pi, pi) keeps more of its bits than [0, 2 pi).
-    angle = torch.from_numpy(words[pairs:].view(np.int64) * (math.pi * 2.0**-63))
-    values = np.empty((2, pairs))
-    np.multiply(radius, torch.cos(angle).numpy(), out=values[0])
-    np.multiply(radius, torch.sin(angle).numpy(), out=values[1])
+    uniform, radius, values = _standard_pairs(words)
     values *= scale
     nearest = np.rint(values)
     result = nearest.astype(np.int64)
@@ -113,6 +103,25 @@ def delta_sampler(samples: int, epsilon: float) -> float:
     exponent = math.log(samples) + math.log(TOTAL_VARIATION)
     grown = exponent + epsilon + math.log1p(math.exp(-epsilon))
     return min(1.0, math.exp(min(grown, 0.0)))
+
+
+def _standard_pairs(
+    words: NDArray[np.uint64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return u, sqrt(-2 ln u) and the two standard normals of every pair, as floats."""
+    # The only use of torch: its sine and cosine take a third of NumPy's time, and a
+    # reader of claims should not have to load it.
+    import torch
+
+    pairs = len(words) // 2
+    uniform = (words[:pairs].astype(np.float64) + 0.5) * 2.0**-64
+    radius = np.sqrt(-2.0 * np.log(np.minimum(uniform, 1.0 - _EDGE / 2)))
+    # Signed words: an angle in [-pi, pi) keeps more of its bits than [0, 2 pi).
+    angle = torch.from_numpy(words[pairs:].view(np.int64) * (math.pi * 2.0**-63))
+    values = np.empty((2, pairs))
+    np.multiply(radius, torch.cos(angle).numpy(), out=values[0])
+    np.multiply(radius, torch.sin(angle).numpy(), out=values[1])
+    return uniform, radius, values
 
 
 def _error(
@@ -143,14 +152,20 @@ def _decide(
     """Round one pair exactly, given the 64 bits known of each uniform."""
     more = source.words(2 * _MORE_WORDS)
     with mpmath.workprec(_PRECISION):
-        uniform = _extended(first, more[:_MORE_WORDS])
-        turn = 2 * _extended(second, more[_MORE_WORDS:])
-        radius = scale * mpmath.sqrt(-2 * mpmath.log(uniform))
         half = mpmath.mpf(0.5)
-        return (
-            int(mpmath.floor(radius * mpmath.cospi(turn) + half)),
-            int(mpmath.floor(radius * mpmath.sinpi(turn) + half)),
-        )
+        pair = _exact_pair(first, second, more)
+        x, y = (int(mpmath.floor(scale * value + half)) for value in pair)
+    return x, y
+
+
+def _exact_pair(
+    first: int, second: int, more: NDArray[np.uint64]
+) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Return the standard normals of two words continued by further bits."""
+    uniform = _extended(first, more[:_MORE_WORDS])
+    turn = 2 * _extended(second, more[_MORE_WORDS:])
+    radius = mpmath.sqrt(-2 * mpmath.log(uniform))
+    return radius * mpmath.cospi(turn), radius * mpmath.sinpi(turn)
 
 
 def _extended(word: int, more: NDArray[np.uint64]) -> mpmath.mpf:

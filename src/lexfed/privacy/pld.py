@@ -12,7 +12,7 @@ decides what to hand it:
   the library doubles the sensitivity itself.
 * The width h. Connecting the dots adds a variance of about h^2/6 per step to a loss
   of variance v, so epsilon grows by about h^2/(12 v) of itself: h is the largest
-  power of two times 1e-4 that keeps this below 0.2 % (0.7 % for the finest widths).
+  power of two times 1e-4 that keeps this below 0.2 % (0.8 % for the finest widths).
 * More than 24 different levels are rounded down to 64 (`levels`), which costs about
   1 %; then h may cost as much.
 
@@ -75,7 +75,7 @@ def discretisation(steps: Sequence[Step], neighbours: Neighbours) -> float:
         width *= 2.0
     while width > longest / _POINTS:
         error = width**2 / (12.0 * variance)
-        if error <= (0.002 if width >= _FINE else 0.007):
+        if error <= (0.002 if width >= _FINE else 0.008):
             break
         if error <= 0.015 and len(steps) > _EXACT_LEVELS:
             break

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims: computed from releases, proven again on reading, refused when they lie."""
+
+import json
+from importlib import resources
+from typing import Any
+
+import jsonschema
+import pytest
+
+from lexfed.errors import ClaimError
+from lexfed.privacy.attributes import Counted
+from lexfed.privacy.claim import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim_record import Claim, schema
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.gdp import epsilon_from
+from lexfed.privacy.grid import Grid
+from lexfed.tiers import Tier
+
+
+def tower(tier: Tier, sigma: float, rate: float = 1.0) -> Release:
+    group = Group(tier.label, 1.0, sigma)
+    return Release(tier.label, (group,), rate, tier, 100)
+
+
+CASCADE: list[Counted] = [
+    (tower(Tier.PERSONAL, 20.0), 30),
+    (tower(Tier.SPECIAL, 80.0), 15),
+    (tower(Tier.SPECIAL, 60.0), 15),
+]
+
+
+def build(releases: list[Counted] | None = None, **changes: Any) -> Claim:
+    settings: dict[str, Any] = {
+        "delta": 1e-6,
+        "neighbours": "add-remove",
+        "accountant": "pld",
+        "mechanism": "cascade",
+        "unit": "record",
+        "trust": "central",
+        "rounds": 30,
+        "columns": {Tier.PERSONAL: ["age"], Tier.SPECIAL: ["diagnosis"]},
+        "grids": {"special": Grid(1.0, 80.0, 100, 1000)},
+        "private": True,
+        "not_covered": ["the test rows"],
+    }
+    return build_claim(CASCADE if releases is None else releases, **settings | changes)
+
+
+def stored(**changes: Any) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(json.dumps(dump_claim(build())))
+    for path, new in changes.items():
+        place = value
+        *parents, last = path.split("__")
+        for parent in parents:
+            place = place[int(parent) if parent.isdigit() else parent]
+        place[last] = new
+    return value
+
+
+def test_numbers_are_the_exact_ones_rounded_up() -> None:
+    claim = build()
+    square = 15 / 80**2 + 15 / 60**2
+    exact = epsilon_from((30 / 20**2 + square) ** 0.5, 1e-6)
+    assert exact <= claim.epsilon <= exact * (1 + 1e-6)
+    special = epsilon_from(2 * square**0.5, 1e-6)
+    assert special <= claim.tiers["special"].epsilon <= special * (1 + 1e-6)
+    assert claim.tiers["special"].reads == ("special",)
+    assert claim.tiers["personal"].reads == ("personal", "special")
+    assert claim.label.epsilon == claim.tiers["personal"].epsilon
+    assert claim.epsilon < claim.label.epsilon
+    assert 0 < claim.delta_sampler < 1e-20
+    assert claim.sampling.scheme == "none"
+    assert claim.accountant.version.startswith("lexfed ")
+    assert claim.stamp is None
+
+
+def test_a_claim_survives_json_and_is_proven_again() -> None:
+    claim = build()
+    assert load_claim(json.dumps(dump_claim(claim))) == claim
+    assert load_claim(json.dumps(dump_claim(claim)).encode()) == claim
+    assert load_claim(dump_claim(claim)) == claim
+
+
+def test_sampling_is_described() -> None:
+    claim = build([(tower(Tier.SPECIAL, 3.0, 0.1), 50)])
+    assert claim.sampling.scheme == "poisson"
+    assert claim.sampling.rates == (0.1,)
+    assert "dp-accounting" in claim.accountant.version
+    check_claim(claim)
+    rdp = build([(tower(Tier.SPECIAL, 3.0, 0.1), 50)], accountant="rdp")
+    assert rdp.epsilon > claim.epsilon
+    assert "dp-accounting" not in rdp.accountant.version
+
+
+def test_seeded_noise_is_stamped() -> None:
+    assert build(private=False).stamp == "NOT PRIVATE"
+    check_claim(build(private=False))
+
+
+def test_overstating_is_allowed() -> None:
+    assert load_claim(stored(epsilon=9.0)).epsilon == 9.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epsilon": 0.5}, "`epsilon` is 0.5, its releases prove no less than"),
+        ({"tiers__special__epsilon": 0.1}, "`tiers.special.epsilon`"),
+        ({"tiers__special__delta": 1e-3}, "`tiers.special.delta` does not follow"),
+        ({"tiers__special__reads": []}, "`tiers.special.reads` does not follow"),
+        ({"label__epsilon": 0.1}, "`label.epsilon`"),
+        ({"label__delta": 0.1}, "`label.delta` does not follow"),
+        ({"delta_sampler": 0.0}, "`delta_sampler`"),
+        ({"delta": 1e-9}, "`epsilon`"),
+        ({"neighbours": "replace-one"}, "`epsilon`"),
+        ({"sites_per_person": 2}, "`epsilon`"),
+        ({"sampling__scheme": "poisson"}, "`sampling` does not follow"),
+        ({"releases__0__count": 31}, "`epsilon`"),
+        ({"releases__0__release__reads": "special"}, "`tiers.special.epsilon`"),
+        ({"extra": 1}, "`extra`: extra inputs are not permitted"),
+        ({"tiers__special__extra": 1}, r"`tiers.special.extra`"),
+        ({"version": 2}, "`version`"),
+        ({"epsilon": "low"}, "`epsilon`"),
+        ({"mechanism__name": "none"}, "`mechanism.name`"),
+        ({"releases__0__release__groups": []}, "groups`"),
+    ],
+)
+def test_what_is_not_proven_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClaimError, match=message):
+        load_claim(stored(**changes))
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "nonsense", b"\xff"])
+def test_what_is_no_claim_is_refused(content: bytes | str) -> None:
+    with pytest.raises(ClaimError):
+        load_claim(content)
+
+
+def test_towers_release_one_group_at_a_time() -> None:
+    groups = (Group("a", 1.0, 9.0), Group("b", 1.0, 9.0))
+    joint: list[Counted] = [(Release("model", groups, 1.0, Tier.SPECIAL, 9), 5)]
+    assert build(joint, mechanism="grouped").tiers["personal"].epsilon == (
+        build(joint, mechanism="grouped").label.epsilon
+    )
+    with pytest.raises(ClaimError, match="2 groups"):
+        build(joint)
+
+
+def test_without_towers_every_tier_is_read() -> None:
+    lower: list[Counted] = [(tower(Tier.PERSONAL, 9.0), 5)]
+    with pytest.raises(ClaimError, match="`special`, but no release"):
+        build(lower, mechanism="uniform")
+    assert build(lower).tiers["special"].epsilon == 0.0
+
+
+def test_sampling_and_several_sites_prove_nothing() -> None:
+    with pytest.raises(ClaimError, match="there is no proof"):
+        build([(tower(Tier.SPECIAL, 3.0, 0.1), 50)], sites_per_person=2)
+
+
+def test_the_published_schema_is_this_one_and_accepts_claims() -> None:
+    text = resources.files("lexfed.privacy").joinpath("claim.schema.json").read_text()
+    published = json.loads(text)
+    assert published == json.loads(json.dumps(schema()))
+    validator = jsonschema.Draft202012Validator
+    validator.check_schema(published)
+    validator(published).validate(stored())
+    # Negative control: the schema refuses what the loader refuses.
+    with pytest.raises(jsonschema.ValidationError):
+        validator(published).validate(stored(extra=1))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One suite for three filters: whatever is chosen, the guarantee holds."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from lexfed.privacy.accountant import epsilon
+from lexfed.privacy.attributes import Counted, steps_of
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.filters import Envelope, Filter, GdpFilter, RdpFilter, dominates
+from lexfed.privacy.steps import Neighbours
+from lexfed.tiers import Tier
+
+DELTA = 1e-6
+
+
+def release(sigma: float, rate: float = 1.0, name: str = "tower") -> Release:
+    return Release(name, (Group("all", 1.0, sigma),), rate, Tier.PERSONAL, 10)
+
+
+class FilterSuite:
+    """What every filter promises; subclasses build one and say what it is fed."""
+
+    rates: tuple[float, ...] = (1.0,)
+    neighbours: Neighbours = "add-remove"
+
+    def start(self) -> Filter:
+        raise NotImplementedError
+
+    def proposal(self, rng: random.Random) -> Release:
+        """An adversary's next choice: anything from harmless to ruinous."""
+        return release(math.exp(rng.uniform(-1, 5)), rng.choice(self.rates))
+
+    def run(self, seed: int) -> tuple[Filter, list[Release], list[Release]]:
+        rng = random.Random(seed)
+        current, passed, refused = self.start(), [], []
+        for _ in range(60):
+            chosen = self.proposal(rng)
+            following = current.after(chosen)
+            if following is None:
+                refused.append(chosen)
+            else:
+                current = following
+                passed.append(chosen)
+        return current, passed, refused
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_an_adversary_never_exceeds_the_guarantee(self, seed: int) -> None:
+        _, passed, refused = self.run(seed)
+        cost = epsilon(
+            steps_of((chosen, 1) for chosen in passed), DELTA, self.neighbours
+        )
+        assert cost <= self.start().epsilon(DELTA) * (1 + 1e-9)
+        assert refused  # the adversary did try
+
+    def test_stops_before_not_after(self) -> None:
+        current, _, _ = self.run(1)
+        ruinous = release(1e-3, self.rates[0])
+        assert current.after(ruinous) is None
+        assert current.after(ruinous) is None  # asking changes nothing
+
+    def test_asking_does_not_change_the_filter(self) -> None:
+        start = self.start()
+        before = repr(start)
+        start.after(release(100.0, self.rates[0]))
+        assert repr(start) == before
+
+
+class TestEnvelope(FilterSuite):
+    rates = (1.0, 0.1)
+
+    def start(self) -> Envelope:
+        return Envelope(((release(5.0, 0.5), 3), (release(3.0, 0.2), 4)))
+
+    def test_the_plan_itself_passes_and_nothing_after_it(self) -> None:
+        plan: tuple[Counted, ...] = ((release(5.0), 2), (release(3.0), 1))
+        current: Envelope | None = Envelope(plan)
+        for planned in (release(5.0), release(5.0), release(3.0)):
+            assert current is not None
+            current = current.after(planned)
+        assert current is not None
+        assert current.after(release(1e6)) is None
+
+    def test_planned_releases_may_be_left_out_but_not_taken_up_again(self) -> None:
+        plan = ((release(5.0, name="a"), 2), (release(3.0, name="b"), 1))
+        current = Envelope(plan).after(release(3.0, name="b"))
+        assert current is not None
+        assert current.after(release(5.0, name="a")) is None
+
+    def test_a_later_entry_may_be_used_early(self) -> None:
+        current = Envelope(((release(5.0), 2), (release(3.0), 1))).after(release(4.0))
+        assert current is not None
+        assert current.position == 1
+        assert current.after(release(5.0)) is None
+
+    def test_no_budget_for_empty_plans(self) -> None:
+        assert Envelope(()).after(release(1e9)) is None
+        assert Envelope(()).epsilon(DELTA) == 0.0
+        assert Envelope(((release(1.0), 0),)).after(release(1.0)) is None
+
+
+def test_domination_looks_at_everything_that_is_charged() -> None:
+    planned = release(5.0, 0.5)
+    assert dominates(planned, planned)
+    assert dominates(planned, release(6.0, 0.4))
+    assert dominates(planned, replace(planned, reads=None))
+    assert dominates(planned, replace(planned, reads=Tier.NON_PERSONAL))
+    assert not dominates(planned, release(4.9, 0.5))
+    assert not dominates(planned, release(5.0, 0.6))
+    assert not dominates(planned, replace(planned, name="other"))
+    assert not dominates(planned, replace(planned, reads=Tier.SPECIAL))
+    assert not dominates(planned, replace(planned, samples=11))
+    assert not dominates(replace(planned, reads=None), planned)
+
+
+class TestRdp(FilterSuite):
+    rates = (1.0, 0.3, 0.01)
+
+    def start(self) -> RdpFilter:
+        return RdpFilter(8, 0.5)
+
+    def test_impossible_orders_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="order"):
+            RdpFilter(1, 0.5)
+        with pytest.raises(ValueError, match="budget"):
+            RdpFilter(8, 0.0)
+
+
+class TestRdpReplaceOne(FilterSuite):
+    rates = (1.0, 0.3)
+    neighbours: Neighbours = "replace-one"
+
+    def start(self) -> RdpFilter:
+        return RdpFilter(8, 0.5, "replace-one")
+
+
+class TestGdp(FilterSuite):
+    def start(self) -> GdpFilter:
+        return GdpFilter(0.7)
+
+    def test_exactly_the_planned_rounds_fit(self) -> None:
+        for rounds in (3, 30, 3000):
+            current: GdpFilter | None = GdpFilter(0.7)
+            each = release(math.sqrt(rounds) / 0.7)
+            for _ in range(rounds):
+                assert current is not None
+                current = current.after(each)
+            assert current is not None
+            assert current.after(each) is None
+
+    def test_sampling_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="sampling_rate"):
+            GdpFilter(1.0).after(release(1.0, 0.5))
