@@ -10,14 +10,16 @@ cap and the record budget hold under the accountant that will also print the cla
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lexfed.budget.allocation import CappedShares
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy.accountant import Accountant, Neighbours, Step
+from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.calibrate import mu_from, scale_to_budget
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.steps import Neighbours, Step
 from lexfed.tiers import Tier
 
 
@@ -85,9 +87,23 @@ class Draft:
 
 
 def effective_delta(budget: Budget, drafts: Sequence[Draft]) -> float:
-    """Return the delta that is left once the noise sampler's error is paid for."""
+    """Return the delta that is left once the noise sampler's error is paid for.
+
+    Raises:
+        ConfigError: if it takes more than half of delta.
+    """
     samples = sum(draft.samples * len(draft.profile) for draft in drafts)
-    return budget.delta - delta_sampler(samples, budget.epsilon)
+    left = budget.delta - delta_sampler(samples, budget.epsilon)
+    if left < budget.delta / 2.0:
+        raise ConfigError([_TOO_LARGE])
+    return left
+
+
+_TOO_LARGE = Problem(
+    "`budget.epsilon`",
+    "the error of the noise sampler, times e^ε, would use up `budget.delta`",
+    "choose an epsilon below 30; above it the guarantee means nothing anyway",
+)
 
 
 def tower_bounds(
@@ -160,80 +176,88 @@ def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]
 
 def sampled_releases(
     drafts: Sequence[Draft],
-    squares: Sequence[float],
+    shares: CappedShares,
     budget: Budget,
     delta: float,
     accountant: Accountant,
-    tight: Sequence[bool],
-    caps: Sequence[float],
+    reads: Sequence[Tier],
+    present: Sequence[Tier],
 ) -> tuple[tuple[Release, ...], ...]:
     """Return releases for drafts of which some sample the batch.
 
-    From the most sensitive tower down, each tower whose cap is tight is scaled so
-    that it and the towers above meet the cap; the towers below the last tight cap
-    are scaled together to the record budget.
+    From the most sensitive tower down, the towers that share a tight cap are scaled
+    together until they and the towers above meet it; what is left over is scaled to
+    the record budget.
 
-    Args:
-        drafts: what will be released.
-        squares: starting shares of each tower.
-        budget: the record budget.
-        delta: the delta left for the Gaussians.
-        accountant: who prices the steps.
-        tight: for each tower whether its cap decides its noise.
-        caps: attribute epsilon that binds each tower; infinite for none.
+    Raises:
+        ConfigError: if a person may be at several sites: each site flips its own
+            coin, so sampling proves nothing for the person (Theorem C, 7).
     """
     if budget.sites_per_person > 1:
-        raise ConfigError(
-            [
-                Problem(
-                    "`data.sites_per_person`",
-                    "a person at several sites flips a coin at each, so sampling "
-                    "proves nothing for the person",
-                    "set `federation.sampling_rate = 1`",
-                )
-            ]
-        )
-    scales = [1.0] * len(squares)
-    steps = [_steps(draft, squares[draft.tower]) for draft in drafts]
+        raise ConfigError([_SEVERAL_COINS])
+    steps = [_steps(draft, shares.squares[draft.tower]) for draft in drafts]
+    scales = [1.0] * len(reads)
 
-    def scaled(towers: set[int]) -> list[Step]:
+    def scaled(towers: Collection[int]) -> list[Step]:
         return [
-            Step(step.noise_multiplier * scales[draft.tower], step.sampling_rate, 1)
+            Step(step.noise_multiplier * scales[draft.tower], step.sampling_rate)
             for draft, own in zip(drafts, steps, strict=True)
             if draft.tower in towers
             for step in own
         ]
 
-    free = set(range(len(squares)))
-    for tower in reversed(range(len(squares))):
-        if not tight[tower] or math.isinf(caps[tower]):
-            continue
-        pool = {index for index in free if index >= tower}
-        done = set(range(tower, len(squares))) - pool
-        factor = scale_to_budget(
-            scaled(pool), caps[tower], delta, "replace-one", accountant,
-            fixed=scaled(done),
-        )  # fmt: skip
-        for index in pool:
-            scales[index] *= factor
-        free -= pool
-    everyone = set(range(len(squares)))
-    if free:
-        factor = scale_to_budget(
-            scaled(free), budget.epsilon, delta, budget.neighbours, accountant,
-            fixed=scaled(everyone - free),
-        )  # fmt: skip
-        for index in free:
-            scales[index] *= factor
-    else:
-        factor = scale_to_budget(
-            scaled(everyone), budget.epsilon, delta, budget.neighbours, accountant
+    above: list[int] = []
+    for pool in _pools(shares.tight):
+        limits: list[tuple[float, Neighbours]] = []
+        cap = _cap(budget, reads, present, pool[0])
+        if cap is not None:
+            limits.append((cap, "replace-one"))
+        if pool[0] == 0:
+            limits.append((budget.epsilon, budget.neighbours))
+        factor = max(
+            scale_to_budget(
+                scaled(pool), limit, delta, relation, accountant, fixed=scaled(above)
+            )
+            for limit, relation in limits
         )
-        scales = [scale * max(1.0, factor) for scale in scales]
+        for tower in pool:
+            scales[tower] *= factor
+        above = [*pool, *above]
     return tuple(
         _releases(draft, [step.noise_multiplier * scales[draft.tower] for step in own])
         for draft, own in zip(drafts, steps, strict=True)
     )
+
+
+_SEVERAL_COINS = Problem(
+    "`data.sites_per_person`",
+    "a person at several sites flips a coin at each of them, so sampling proves "
+    "nothing for the person",
+    "set `federation.sampling_rate = 1`",
+)
+
+
+def _pools(tight: Sequence[bool]) -> list[list[int]]:
+    """Return runs of towers that end, downwards, at a tight bound; top run first."""
+    starts = [index for index, flag in enumerate(tight) if flag]
+    ends = [*starts[1:], len(tight)]
+    return [
+        list(range(start, end))
+        for start, end in reversed(list(zip(starts, ends, strict=True)))
+    ]
+
+
+def _cap(
+    budget: Budget, reads: Sequence[Tier], present: Sequence[Tier], tower: int
+) -> float | None:
+    """Return the smallest cap of a tier that this tower is the first to read."""
+    below = reads[tower - 1] if tower else None
+    caps = [
+        cap
+        for tier, cap in budget.caps.items()
+        if tier in present and tier <= reads[tower] and (below is None or tier > below)
+    ]
+    return min(caps, default=None)
 
 
 def _steps(draft: Draft, square: float) -> list[Step]:

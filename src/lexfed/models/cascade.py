@@ -37,43 +37,27 @@ class TowerShape:
         slots: indices of the encoded slots it reads.
         architecture: as in `federation.model`.
         outputs: number of logits.
-        bias: whether its own layers have bias terms.
         seed: seed of the initial weights.
-        flags: for each slot the place, among `slots`, of its missing flag, or -1.
-        families: for each one-hot slot a number shared by the slots of its column,
-            or -1.
+        kinds: what each slot holds: `number`, `flag`, `onehot` or `missing`.
+        levels: for each one-hot slot how many values its column declares, else 1.
+        columns: a number for each slot that the slots of one column share.
+        tails: for each slot the public guess of its skewness.
     """
 
     tier: Tier
     slots: tuple[int, ...]
     architecture: str
     outputs: int
-    bias: bool
     seed: int
-    flags: tuple[int, ...]
-    families: tuple[int, ...]
-
-    def presence(self, own: Tensor) -> Tensor:
-        """Return 1 where a slot's value is there and 0 where it is missing.
-
-        Args:
-            own: encoded values of this tower's slots, `[..., slots]`.
-        """
-        present = torch.ones_like(own)
-        flagged = [place for place, flag in enumerate(self.flags) if flag >= 0]
-        if flagged:
-            sources = [self.flags[place] for place in flagged]
-            present[..., flagged] = 1.0 - own[..., sources]
-        for family in sorted(set(self.families) - {-1}):
-            members = [i for i, number in enumerate(self.families) if number == family]
-            present[..., members] = own[..., members].sum(dim=-1, keepdim=True)
-        return present
+    kinds: tuple[str, ...]
+    levels: tuple[int, ...]
+    columns: tuple[int, ...]
+    tails: tuple[float, ...]
 
     def module(self) -> nn.Module:
         """Return the untrained network."""
-        return build(
-            self.architecture, len(self.slots), self.outputs, self.seed, bias=self.bias
-        )
+        size = len(self.slots)
+        return build(self.architecture, size, self.outputs, self.seed)
 
 
 @dataclass(frozen=True)
@@ -82,34 +66,24 @@ class Tower:
 
     Attributes:
         shape: what it is.
-        centre: subtracted from the slots that have a value, so that a missing value
-            counts as an average one; public or released.
-        scale: the slots are then divided by this; public or released.
         parameters: flat vector, in the order of the module's parameters.
     """
 
     shape: TowerShape
-    centre: Floats
-    scale: Floats
     parameters: Floats
 
     @classmethod
     def untrained(cls, shape: TowerShape) -> "Tower":
-        """Return the tower with its initial weights and slots as they are encoded."""
-        size = len(shape.slots)
-        parameters = flatten(shape.module()).numpy()
-        return cls(shape, np.zeros(size), np.ones(size), parameters)
+        """Return the tower with its initial weights."""
+        return cls(shape, flatten(shape.module()).numpy())
 
     def inputs(self, slots: Tensor) -> Tensor:
-        """Select and scale the slots this tower reads.
+        """Select the slots this tower reads.
 
         Indexing, not masking: a slot of another tower is never touched, so not even
         its NaN can leak in through a multiplication by zero.
         """
-        own = slots[..., list(self.shape.slots)]
-        if self.centre.any():
-            own = own - self.shape.presence(own) * torch.from_numpy(self.centre)
-        return own / torch.from_numpy(self.scale)
+        return slots[..., list(self.shape.slots)]
 
     def module(self) -> nn.Module:
         """Return the network with the current parameters."""
@@ -135,12 +109,14 @@ class Model:
 
     def logits(self, slots: Tensor, towers: int | None = None) -> Tensor:
         """Return the logits of the first `towers` towers; all by default."""
-        chosen = self.towers if towers is None else self.towers[:towers]
-        total = torch.from_numpy(self.intercept).expand(
-            *slots.shape[:-1], len(self.intercept)
-        )
-        for tower in chosen:
-            total = total + tower.logits(slots)
+        count = len(self.towers) if towers is None else towers
+        return torch.from_numpy(self.intercept) + self.towers_below(count, slots)
+
+    def towers_below(self, tower: int, slots: Tensor) -> Tensor:
+        """Return the sum of the towers before this one, without the intercept."""
+        total = torch.zeros(*slots.shape[:-1], len(self.intercept), dtype=slots.dtype)
+        for lower in self.towers[:tower]:
+            total = total + lower.logits(slots)
         return total
 
     def with_tower(self, index: int, tower: Tower) -> "Model":
@@ -158,8 +134,6 @@ def to_bytes(
     """Return the model as a safetensors file, with JSON metadata and extra arrays."""
     arrays: dict[str, NDArray[Any]] = {"intercept": model.intercept}
     for index, tower in enumerate(model.towers):
-        arrays[f"tower.{index}.centre"] = tower.centre
-        arrays[f"tower.{index}.scale"] = tower.scale
         arrays[f"tower.{index}.parameters"] = tower.parameters
     for name, array in (extra or {}).items():
         arrays[f"extra.{name}"] = np.ascontiguousarray(array)
@@ -180,8 +154,6 @@ def from_bytes(
     towers = [
         Tower(
             _shape_from_json(shape),
-            arrays[f"tower.{index}.centre"],
-            arrays[f"tower.{index}.scale"],
             arrays[f"tower.{index}.parameters"],
         )
         for index, shape in enumerate(header["shapes"])
@@ -206,10 +178,11 @@ def _shape_to_json(shape: TowerShape) -> dict[str, Any]:
         "slots": list(shape.slots),
         "architecture": shape.architecture,
         "outputs": shape.outputs,
-        "bias": shape.bias,
+        "kinds": list(shape.kinds),
+        "levels": list(shape.levels),
         "seed": shape.seed,
-        "flags": list(shape.flags),
-        "families": list(shape.families),
+        "columns": list(shape.columns),
+        "tails": list(shape.tails),
     }
 
 
@@ -219,8 +192,9 @@ def _shape_from_json(plain: Mapping[str, Any]) -> TowerShape:
         slots=tuple(plain["slots"]),
         architecture=plain["architecture"],
         outputs=plain["outputs"],
-        bias=plain["bias"],
+        kinds=tuple(plain["kinds"]),
+        levels=tuple(plain["levels"]),
         seed=plain["seed"],
-        flags=tuple(plain["flags"]),
-        families=tuple(plain["families"]),
+        columns=tuple(plain["columns"]),
+        tails=tuple(plain["tails"]),
     )

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Schedule = Literal["constant", "cosine"]
 
+Unit = Literal["record", "client"]
+
 FLOOR = 0.1
 """A cosine schedule ends at this part of the first step, as published (.01 to .001)."""
 
@@ -48,3 +50,18 @@ class Descent:
         """Return parameters and velocity after one released mean gradient."""
         velocity = self.momentum * velocity + gradient
         return parameters - self.rate(step) * velocity, velocity
+
+
+def default_clip(unit: Unit) -> float:
+    """Return the norm that one unit's gradient or update is clipped to."""
+    return 1.0
+
+
+def default_rounds(mechanism: str) -> int:
+    """Return the number of rounds of a tower."""
+    return 200 if mechanism == "none" else 40
+
+
+def default_learning_rate(unit: Unit) -> float:
+    """Return the first step length."""
+    return 1.0 if unit == "record" else 0.1

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of `lexfed`.
+
+Data go to stdout, talk goes to stderr. Exit codes: 0 fine, 1 a check failed, 2 bad
+usage, configuration or data, 3 refused (a budget would be exceeded), 4 internal error.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lexfed import __version__
+from lexfed.cli import talk
+from lexfed.errors import LexfedError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Federated training under privacy budgets that the law sets.",
+)
+
+ConfigFile = Annotated[
+    Path, typer.Argument(help="Configuration file.", show_default=True)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+DEFAULT = Path("lexfed.toml")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lexfed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show tracebacks of errors.")
+    ] = False,
+) -> None:
+    """Federated training under privacy budgets that the law sets."""
+    del version
+    talk.verbose = verbose
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Run folder; a demo there is replaced.")] = (
+        Path("runs/demo")
+    ),
+    seeds: Annotated[
+        int, typer.Option(min=2, help="Trainings behind each interval.")
+    ] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Train a federated model on synthetic patients, and compare it."""
+    from lexfed.cli.demo import demo as command
+
+    command(out, seeds, as_json)
+
+
+@app.command()
+def init(
+    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    out: Annotated[Path, typer.Option(help="Where to write.")] = DEFAULT,
+) -> None:
+    """Write a commented configuration from a table's header, for you to complete."""
+    from lexfed.cli.commands import init as command
+
+    command(table, out)
+
+
+@app.command()
+def check(config: ConfigFile = DEFAULT, as_json: AsJson = False) -> None:
+    """List every problem of a configuration and of its data. Spends nothing."""
+    from lexfed.cli.commands import check as command
+
+    command(config, as_json)
+
+
+@app.command()
+def plan(
+    config: ConfigFile = DEFAULT,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Price another number of rounds.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Price a run: noise, clip and epsilon of every release. Spends nothing."""
+    from lexfed.cli.commands import plan as command
+
+    command(config, rounds, as_json)
+
+
+@app.command()
+def run(
+    config: ConfigFile = DEFAULT,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model under the budgets of a configuration."""
+    from lexfed.cli.commands import run as command
+
+    command(config, resume, as_json)
+
+
+@app.command()
+def predict(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    tiers: Annotated[
+        str,
+        typer.Option(help="Most sensitive tier to read: later towers are left out."),
+    ] = "special",
+) -> None:
+    """Score the rows of a table, one line each, as CSV on stdout."""
+    from lexfed.cli.commands import predict as command
+
+    command(folder, table, tiers)
+
+
+def main() -> None:
+    """Run the command line and end with its exit code."""
+    try:
+        app(standalone_mode=True)
+    except LexfedError as error:
+        talk.fail(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        talk.say("interrupted; continue with `lexfed run --resume`")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+    except Exception as error:  # a defect, whatever it is: say so and keep the trace
+        talk.defect(error)
+        sys.exit(4)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans and results in words and tables.
+
+The whole-record guarantee always comes first, with its unit, relation, accountant and
+trust model; what is spent is rounded up.
+"""
+
+import math
+
+from lexfed.privacy.claim_record import Claim
+from lexfed.run import Priced, RunResult
+from lexfed.tiers import Tier
+
+_TIER_WORDS = {
+    Tier.SPECIAL: "special",
+    Tier.PERSONAL: "personal",
+    Tier.NON_PERSONAL: "free",
+    Tier.IDENTIFIER: "identifier dropped",
+}
+
+
+def up(value: float, digits: int = 2) -> str:
+    """Return a number of which the last digit shown is rounded up."""
+    scale = 10.0**digits
+    # What is exact in decimal must not be lifted by its binary rest.
+    return f"{math.ceil(value * scale - 1e-6) / scale:.{digits}f}"
+
+
+def guarantee(claim: Claim) -> str:
+    """Return the record's guarantee in one line."""
+    unit = {"client": "site"}.get(
+        claim.unit, "person" if claim.records_per_person > 1 else "record"
+    )
+    relation = (
+        claim.neighbours.replace("-", "/", 1)
+        if "add" in claim.neighbours
+        else (claim.neighbours)
+    )
+    accountant = claim.accountant.name.upper()
+    return (
+        f"whole record (ε, δ) = ({up(claim.epsilon)}, {claim.delta:g}) per {unit}, "
+        f"{relation}, {accountant}, trust: {claim.trust}"
+    )
+
+
+def law_line(priced: Priced) -> str:
+    """Return how many columns each tier has."""
+    tagged = priced.population.tagged
+    counts = {tier: len(tagged.columns_in(tier)) for tier in Tier}
+    target = tagged.schema.target
+    parts = [
+        f"{counts[tier]} {_TIER_WORDS[tier]}"
+        for tier in (Tier.SPECIAL, Tier.PERSONAL, Tier.NON_PERSONAL, Tier.IDENTIFIER)
+        if counts[tier]
+    ]
+    return (
+        f"{sum(counts.values())} columns: {', '.join(parts)}, each with a reason; "
+        f"target `{target}` is {tagged.tier_of(target).label}"
+    )
+
+
+def tier_lines(claim: Claim) -> list[str]:
+    """Return one line per tier: its attribute guarantee and its columns."""
+    lines = []
+    for name, tier in reversed(claim.tiers.items()):
+        columns = list(tier.columns)
+        names = ", ".join(columns[:4]) + (", …" if len(columns) > 4 else "")
+        lines.append(f"  {name:<13}{up(tier.epsilon):>6} per attribute   {names}")
+    return lines
+
+
+def opening(priced: Priced) -> list[str]:
+    """Return what is said before training."""
+    claim = priced.claim(priced.programme.rounds)
+    lines = [f"  law      {law_line(priced)}"]
+    if claim is None:
+        lines.append("  budget   none: NOT PRIVATE, no noise is added")
+        return lines
+    if claim.stamp:
+        lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
+    lines.append(f"  budget   {guarantee(claim)}")
+    lines += ["         " + line for line in tier_lines(claim)]
+    return lines
+
+
+def closing(priced: Priced, result: RunResult) -> list[str]:
+    """Return what is said after training."""
+    lines = []
+    if result.stopped:
+        lines.append(f"  stopped  {result.stopped}; {result.rounds} rounds are kept")
+    if result.metrics:
+        values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
+        lines.append(f"  result   {values}{_metrics_note(priced)}")
+    if len(result.gains) > 1:
+        steps = ", then ".join(f"{v:.3f} with {k}" for k, v in result.gains.items())
+        lines.append(f"  tiers    {steps}")
+    lines.append(f"\nRun folder: {result.folder}")
+    return lines
+
+
+def _metrics_note(priced: Priced) -> str:
+    return {
+        "uncovered": " (on test rows that the guarantee does not cover)",
+        "public": " (on public test rows)",
+        "paid": " (paid for, noised)",
+    }[priced.config.evaluation.metrics]
+
+
+def plan_table(priced: Priced) -> str:
+    """Return the plan for people."""
+    claim = priced.claim(priced.programme.rounds)
+    lines = opening(priced)
+    if claim is None:
+        return "\n".join(lines)
+    lines += ["", f"  {'release':<26}{'clip':>10}{'sigma':>12}{'σ/clip':>10}"
+              f"{'rate':>7}{'rounds':>8}"]  # fmt: skip
+    for release, count in priced.programme.charges():
+        for group in release.groups:
+            name = group.name
+            if len(release.groups) > 1:
+                name = f"{release.name}: {group.name}"
+            lines.append(
+                f"  {name:<26}{group.clip:>10.4g}{group.sigma:>12.5g}"
+                f"{group.sigma / group.clip:>10.4g}{release.sampling_rate:>7g}"
+                f"{count:>8}"
+            )
+    lines += ["", f"  {priced.programme.rounds} rounds fit the budget exactly; "
+              "nothing was spent"]  # fmt: skip
+    return "\n".join(lines)

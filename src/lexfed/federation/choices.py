@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people decide about training, and what is public about the population."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lexfed.budget.allocation import TIER_MULTIPLIER
+from lexfed.data.encode import Encoding
+from lexfed.federation.programme import Mechanism, Trust, Unit
+from lexfed.models.descent import Schedule
+from lexfed.models.losses import LossName
+from lexfed.privacy.accountant import Accountant
+from lexfed.tiers import Tier
+
+Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]
+NoiseSchedule = Literal["constant", "geometric"]
+
+LINEAR = ("logistic", "linear")
+"""Models that are one linear layer."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What people decide about training; every field has a key in `lexfed.toml`."""
+
+    mechanism: Mechanism = "cascade"
+    trust: Trust = "central"
+    unit: Unit = "record"
+    model: str = "logistic"
+    allocation: Allocation = "caps"
+    schedule: NoiseSchedule = "constant"
+    accountant: Accountant = "pld"
+    alpha: float = 2.0
+    multipliers: Mapping[Tier, float] = field(default_factory=lambda: TIER_MULTIPLIER)
+    importance: Mapping[str, float] = field(default_factory=dict)
+    clip: Mapping[Tier, float] = field(default_factory=dict)
+    default_clip: float | None = None
+    rounds: int | None = None
+    sampling_rate: float = 1.0
+    local_steps: int = 1
+    learning_rate: float | None = None
+    learning_rate_schedule: Schedule = "constant"
+    momentum: float = 0.0
+    batch_size: int | None = None
+    paid_metrics: bool = False
+    seed: int = 0
+
+    @property
+    def follows_rule(self) -> bool:
+        """Whether the towers are linear ones trained by `lexfed.models.rule`.
+
+        A step size given by a person means plain descent, whatever the model.
+        """
+        return (
+            self.model in LINEAR
+            and self.unit == "record"
+            and self.mechanism in ("cascade", "uniform")
+            and self.learning_rate is None
+        )
+
+    def clip_of(self, tier: Tier) -> float | None:
+        """Return the clip that a person chose for a tier; None: the rule decides."""
+        return self.clip.get(tier, self.default_clip)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is public about the population.
+
+    Attributes:
+        encoding: slots of every column and tier.
+        loss: of the task.
+        outputs: number of logits.
+        units: public number of units.
+        divisor: what a full-batch sum is divided by to give a mean.
+        sites: names of the sites.
+        site_weights: public weight of each site's sum, at most 1.
+        places: rows that a unit may have.
+    """
+
+    encoding: Encoding
+    loss: LossName
+    outputs: int
+    units: int
+    divisor: float
+    sites: tuple[str, ...]
+    site_weights: tuple[float, ...]
+    places: int

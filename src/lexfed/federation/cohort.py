@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The units that one program computes on: those of one site, or of all sites at once.
+
+`inprocess` gives every site a cohort of its own; `simulation` puts all sites behind
+each other in one cohort and computes them in one batch. The sums are the same up to
+rounding, because every contribution depends on one unit alone.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lexfed.data.units import UnitBlock
+from lexfed.randomness import RandomSource, bernoulli
+
+
+@dataclass(frozen=True)
+class SiteData:
+    """One site's units: those it trains on and those it tests on."""
+
+    name: str
+    train: UnitBlock
+    test: UnitBlock
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Units of one or several sites, one site after the other.
+
+    Attributes:
+        inputs: encoded slots, [units, places, slots].
+        targets: [units, places].
+        weights: weight of a row in its unit, [units, places]; 0 pads.
+        sites: number of units of each site.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    weights: Tensor
+    sites: tuple[int, ...]
+
+    @classmethod
+    def of(cls, blocks: Sequence[UnitBlock]) -> "Cohort":
+        """Put the units of these sites behind each other."""
+        return cls(
+            torch.from_numpy(np.concatenate([block.inputs for block in blocks])),
+            torch.from_numpy(np.concatenate([block.targets for block in blocks])),
+            torch.from_numpy(np.concatenate([block.weights for block in blocks])),
+            tuple(len(block) for block in blocks),
+        )
+
+    def __len__(self) -> int:
+        return self.inputs.shape[0]
+
+    def take(self, chosen: NDArray[np.bool_]) -> "Cohort":
+        """Return the chosen units, in order."""
+        if chosen.all():
+            return self
+        places = torch.from_numpy(np.flatnonzero(chosen))
+        ends = np.cumsum([0, *self.sites])
+        counts = tuple(
+            int(chosen[start:stop].sum()) for start, stop in itertools.pairwise(ends)
+        )
+        return Cohort(
+            self.inputs[places], self.targets[places], self.weights[places], counts
+        )
+
+    def split(self) -> list["Cohort"]:
+        """Return one cohort per site."""
+        parts = []
+        start = 0
+        for units in self.sites:
+            rows = slice(start, start + units)
+            parts.append(
+                Cohort(
+                    self.inputs[rows], self.targets[rows], self.weights[rows], (units,)
+                )
+            )
+            start += units
+        return parts
+
+    def sites_where(self, present: Sequence[bool]) -> "Cohort":
+        """Return the units of some of the sites."""
+        units = np.repeat(np.array(present), self.sites)
+        kept = [count for count, here in zip(self.sites, present, strict=True) if here]
+        places = torch.from_numpy(np.flatnonzero(units))
+        return Cohort(
+            self.inputs[places],
+            self.targets[places],
+            self.weights[places],
+            tuple(kept),
+        )
+
+
+def flip_coins(
+    sources: Sequence[RandomSource], sites: Sequence[int], rate: float
+) -> NDArray[np.bool_]:
+    """Flip a fresh, independent coin for every unit of every site.
+
+    One coin per unit and round, whatever the unit's values: coins that looked at a
+    row, or were shared between towers, would reveal who took part (Theorem C, 4).
+    """
+    coins = [
+        bernoulli(source, rate, units)
+        for source, units in zip(sources, sites, strict=True)
+    ]
+    return np.concatenate(coins)

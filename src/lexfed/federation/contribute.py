@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site adds up for each kind of query: one clipped vector per unit.
+
+Every function returns a float64 sum over units of a vector that depends on that unit
+and on released or public numbers alone, and whose norm is at most the stage's
+`clip_to`. A unit is a person, whose rows are averaged first; with `unit = "client"` it
+is the whole site.
+
+    labels     the target
+    moments    slots of one linear tower and squares of its numbers
+    residuals  the gradient of a linear tower that follows the rule
+    gradient   the gradient of any other tower, by closed form where there is one
+    update     how far local training moves a tower (unit = "client")
+    metrics    a histogram of score and label over test rows
+"""
+
+import sys
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from lexfed.federation.cohort import Cohort
+from lexfed.federation.messages import Query
+from lexfed.federation.programme import Programme, Stage
+from lexfed.federation.scoring import score_histogram
+from lexfed.models.batch import Batch
+from lexfed.models.clipped_sum import clipped_sum
+from lexfed.models.losses import Loss
+from lexfed.models.parameters import group_order
+from lexfed.models.rule.contribution import (
+    label_vectors,
+    moment_vectors,
+    residual_vectors,
+)
+from lexfed.models.rule.facts import RuleFacts
+from lexfed.models.updates import LocalTraining, clip_update, local_update
+
+_ROWS = 1 << 16
+"""Units per slice where vectors are formed one by one: bounds memory."""
+
+
+def contribute(
+    query: Query, programme: Programme, cohort: Cohort, site_weights: Tensor
+) -> Tensor:
+    """Return the cohort's sum for this query, before the grid and before noise.
+
+    Args:
+        query: the round's question.
+        programme: what was agreed on before the first round.
+        cohort: the units that take part, those of a site next to each other.
+        site_weights: public weight of each site of the cohort, at most 1.
+    """
+    stage = programme.stages[query.stage]
+    if stage.kind == "gradient":
+        return _gradients(query, programme, stage, cohort, site_weights)
+    if stage.kind == "update":
+        return _updates(query, programme, stage, cohort, site_weights)
+    vectors = _VECTORS[stage.kind]
+    total = torch.zeros(stage.dimension, dtype=torch.float64)
+    for site, weight in zip(cohort.split(), site_weights, strict=True):
+        if programme.unit == "client":
+            total += weight * _clip(_site_mean(vectors, query, programme, site), stage)
+            continue
+        for start in range(0, len(site), _ROWS):
+            part = _slice(site, start, start + _ROWS)
+            rows = vectors(query, programme, part)
+            total += weight * _clip(_per_unit(rows, part), stage).sum(dim=0)
+    return total
+
+
+Vectors = Callable[[Query, Programme, Cohort], Tensor]
+
+
+def _slice(cohort: Cohort, start: int, stop: int) -> Cohort:
+    inputs = cohort.inputs[start:stop]
+    return Cohort(
+        inputs,
+        cohort.targets[start:stop],
+        cohort.weights[start:stop],
+        (inputs.shape[0],),
+    )
+
+
+def _per_unit(rows: Tensor, cohort: Cohort) -> Tensor:
+    """Average the vectors of each person's rows: [units, places, d] to [units, d]."""
+    # where, not a product: what stands in a padded place must not matter.
+    weights = cohort.weights.unsqueeze(-1)
+    return torch.where(weights > 0, rows * weights, 0.0).sum(dim=1)
+
+
+def _site_mean(
+    vectors: Vectors, query: Query, programme: Programme, site: Cohort
+) -> Tensor:
+    return _per_unit(vectors(query, programme, site), site).mean(dim=0)
+
+
+def _clip(vectors: Tensor, stage: Stage) -> Tensor:
+    """Clip each vector, group by group, to what the grid leaves of the charged clip.
+
+    A vector that is not finite contributes nothing.
+    """
+    parts = []
+    for block in stage.blocks:
+        part = vectors[..., block.start : block.stop]
+        norm = part.norm(dim=-1, keepdim=True)
+        factor = torch.clamp(block.grid.clip_to / norm, max=1.0)
+        parts.append(torch.where(torch.isfinite(norm), part * factor, 0.0))
+    # 0/0 of a zero vector is NaN times zero: such a vector stays zero.
+    return torch.nan_to_num(torch.cat(parts, dim=-1), nan=0.0)
+
+
+def _labels(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
+    outputs = len(query.model.intercept)
+    targets = cohort.targets.numpy()
+    return torch.from_numpy(label_vectors(programme.loss, targets, outputs))
+
+
+def _moments(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
+    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, programme.loss)
+    return torch.from_numpy(moment_vectors(facts, tower.inputs(cohort.inputs).numpy()))
+
+
+def _residuals(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
+    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, programme.loss)
+    below = query.model.towers_below(query.tower + 1, cohort.inputs)
+    logits = torch.from_numpy(query.arrays["reference"]) + below
+    slopes = Loss(programme.loss).slope(logits, cohort.targets)
+    slots = tower.inputs(cohort.inputs).numpy()
+    rows = residual_vectors(facts, slots, slopes.numpy(), query.arrays)
+    return torch.from_numpy(rows)
+
+
+def _metrics(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
+    logits = query.model.logits(cohort.inputs)
+    return score_histogram(programme.loss, logits, cohort.targets)
+
+
+_VECTORS: dict[str, Vectors] = {
+    "labels": _labels,
+    "moments": _moments,
+    "residuals": _residuals,
+    "metrics": _metrics,
+}
+
+
+def _batch(query: Query, programme: Programme, cohort: Cohort) -> Batch:
+    dtype = torch.float32 if programme.float32 else torch.float64
+    tower = query.model.towers[query.tower]
+    return Batch(
+        inputs=tower.inputs(cohort.inputs).to(dtype),
+        targets=cohort.targets.to(dtype),
+        offset=query.model.logits(cohort.inputs, query.tower).to(dtype),
+        weights=cohort.weights.to(dtype),
+        sites=cohort.sites,
+    )
+
+
+def _gradients(
+    query: Query,
+    programme: Programme,
+    stage: Stage,
+    cohort: Cohort,
+    site_weights: Tensor,
+) -> Tensor:
+    """Sum the clipped gradients; one batched program where all sites weigh the same."""
+    tower = query.model.towers[query.tower]
+    module = tower.module()
+    clips = [block.grid.clip_to for block in stage.blocks]
+    groups = programme.groups or None
+    if bool((site_weights == 1.0).all()):
+        parts = [(cohort, 1.0)]
+    else:
+        parts = list(zip(cohort.split(), site_weights.tolist(), strict=True))
+    total = torch.zeros(stage.dimension, dtype=torch.float64)
+    for part, weight in parts:
+        batch = _batch(query, programme, part)
+        total += weight * clipped_sum(
+            module, Loss(programme.loss), batch, clips, groups
+        )
+    if groups is None:
+        return total
+    return total[torch.from_numpy(group_order(module, groups))]
+
+
+def _updates(
+    query: Query,
+    programme: Programme,
+    stage: Stage,
+    cohort: Cohort,
+    site_weights: Tensor,
+) -> Tensor:
+    module = query.model.towers[query.tower].module()
+    training = LocalTraining(
+        steps=programme.local_steps,
+        batch_size=programme.batch_size or sys.maxsize,
+        learning_rate=float(query.arrays["learning_rate"][0]),
+        momentum=programme.momentum,
+    )
+    total = torch.zeros(stage.dimension, dtype=torch.float64)
+    for site, weight in zip(cohort.split(), site_weights, strict=True):
+        update = local_update(
+            module,
+            Loss(programme.loss),
+            _batch(query, programme, site),
+            training,
+            torch.Generator().manual_seed(programme.seed + query.round),
+        )
+        total += weight * clip_update(update, stage.blocks[0].grid.clip_to)
+    return total

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator: asks the next query, adds noise to the sum, learns from the release.
+
+It knows no network and no files. The driver (`lexfed.run`) takes a `Round` from
+`next`, makes its event durable, brings the query to the sites, and hands the answers
+to `receive`. Everything the coordinator knows of the data are the released sums.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lexfed.errors import Refused
+from lexfed.federation import sums
+from lexfed.federation.learner import Learner, Progress
+from lexfed.federation.messages import Query, Refusal, Reply
+from lexfed.federation.programme import Programme
+from lexfed.federation.site import Sources
+from lexfed.privacy.ledger import Ledger
+from lexfed.randomness import bernoulli
+
+
+@dataclass(frozen=True)
+class Round:
+    """A query and the sites it goes to."""
+
+    query: Query
+    participants: tuple[str, ...]
+
+
+class Coordinator:
+    """Drives a programme from its first round to its last.
+
+    Guarantees:
+        A round that the ledger cannot pay for is refused before anyone computes.
+        Noise is drawn afresh for every round and every coordinate.
+        The state after a round is a function of released values and public facts.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        learner: Learner,
+        ledger: Ledger | None,
+        sources: Sources,
+        progress: Progress,
+    ) -> None:
+        self._programme = programme
+        self._digest = programme.digest
+        self._learner = learner
+        self._ledger = ledger
+        self._sources = sources
+        self.progress = progress
+
+    def next(self, charged: bool = False) -> Round | None:
+        """Return the next round, charged to the ledger, or None when all are done.
+
+        Args:
+            charged: the round was charged before an interruption and nothing of it
+                left the process, so it is run under that charge.
+
+        Raises:
+            Refused: if the round would overspend; nothing was computed.
+        """
+        position = self._programme.position(self.progress.done)
+        if position is None:
+            return None
+        index, step = position
+        stage = self._programme.stages[index]
+        release = stage.releases[step]
+        number = self.progress.done + 1
+        if release is not None and self._ledger is not None and not charged:
+            excess = self._ledger.would_exceed(release)
+            if excess is not None:
+                raise Refused(f"round {number} refused: {excess}")
+            self._ledger.charge(release)
+        model, arrays = self._learner.question(index, self.progress)
+        query = Query(
+            programme=self._digest,
+            round=number,
+            kind=stage.kind,
+            tower=stage.tower,
+            stage=index,
+            release=release,
+            model=model,
+            arrays=arrays,
+        )
+        return Round(query, self._participants(query, stage.sampling_rate))
+
+    def _participants(self, query: Query, rate: float) -> tuple[str, ...]:
+        names = self._programme.sites
+        if self._programme.unit == "record":
+            return names
+        source = self._sources(f"clients/{query.round}")
+        coins = bernoulli(source, rate, len(names))
+        return tuple(name for name, coin in zip(names, coins, strict=True) if coin)
+
+    def spent(self) -> float:
+        """Return the record epsilon of what was charged so far; the ledger value."""
+        return 0.0 if self._ledger is None else self._ledger.spent().record
+
+    def receive(self, query: Query, answers: Sequence[Reply | Refusal]) -> Progress:
+        """Sum the answers, add noise, and learn from what is thereby released.
+
+        Raises:
+            Refused: if a site refused; nothing is released.
+        """
+        refusals = [answer for answer in answers if isinstance(answer, Refusal)]
+        if refusals:
+            first = refusals[0]
+            raise Refused(f"site `{first.site}` refused: {first.reason}")
+        replies = [answer for answer in answers if isinstance(answer, Reply)]
+        stage = self._programme.stages[query.stage]
+        empty = np.zeros(stage.dimension, dtype=np.int64)
+        total = sums.exact_sum([empty, *(reply.total for reply in replies)])
+        if self._programme.trust == "central":
+            source = self._sources(f"noise/{query.round}")
+            total = sums.add_noise(total, stage, query.release, source)
+        released = sums.descale(total, stage)
+        self.progress = self._learner.learn(query.stage, self.progress, released)
+        return self.progress

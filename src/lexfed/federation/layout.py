@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stages of a programme from priced drafts: the grid and the place of every group."""
+
+from collections.abc import Sequence
+
+import torch
+
+from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.programme import Block, Programme, Stage
+from lexfed.federation.shapes import column_groups
+from lexfed.federation.wanted import Wanted
+from lexfed.models.cascade import TowerShape
+from lexfed.models.rounding import summation_error
+from lexfed.privacy.events import Release
+from lexfed.privacy.grid import Grid
+
+UNCLIPPED = 2.0**20
+"""Stands for "no clip" where the mechanism is `none`: far above any gradient norm."""
+
+ROOM = 16
+"""The grid has room for this many times the public number of units, so that a wrong
+declaration costs precision nowhere and overflows nowhere."""
+
+
+def lay_out(
+    facts: Facts,
+    choices: Choices,
+    shapes: tuple[TowerShape, ...],
+    wanted: Sequence[Wanted],
+    releases: Sequence[tuple[Release, ...]] | None,
+) -> Programme:
+    """Return the programme; without releases (mechanism `none`) nothing is noised."""
+    float32 = not choices.follows_rule and facts.places == 1
+    private = releases is not None
+    stages = []
+    for place, item in enumerate(wanted):
+        rounds: tuple[Release | None, ...] = (
+            releases[place]
+            if releases is not None
+            else (None,) * len(item.draft.profile)
+        )
+        stages.append(
+            Stage(
+                name=item.draft.name,
+                kind=item.kind,
+                tower=item.draft.tower,
+                sampling_rate=item.draft.sampling_rate,
+                releases=rounds,
+                blocks=_blocks(facts, item, rounds[0], float32),
+            )
+        )
+    return Programme(
+        mechanism=choices.mechanism,
+        trust=choices.trust if private else "central",
+        unit=choices.unit,
+        loss=facts.loss,
+        divisor=facts.divisor,
+        sites=facts.sites,
+        site_weights=facts.site_weights,
+        shapes=shapes,
+        stages=tuple(stages),
+        groups=column_groups(facts.encoding) if choices.mechanism == "grouped" else (),
+        float32=float32,
+        follows_rule=choices.follows_rule,
+        learning_rate=choices.learning_rate,
+        learning_rate_schedule=choices.learning_rate_schedule,
+        momentum=choices.momentum,
+        local_steps=choices.local_steps,
+        batch_size=choices.batch_size,
+        seed=choices.seed,
+    )
+
+
+def _blocks(
+    facts: Facts, item: Wanted, release: Release | None, float32: bool
+) -> tuple[Block, ...]:
+    error = _summation_error(facts, item, float32)
+    blocks = []
+    start = 0
+    for place, group in enumerate(item.draft.groups):
+        clip = UNCLIPPED if release is None else group.clip
+        grid = Grid(
+            clip=clip,
+            sigma=clip if release is None else release.groups[place].sigma,
+            dimension=group.dimension,
+            units=max(ROOM * facts.units, 1024),
+            summation_error=error * clip,
+        )
+        blocks.append(Block(start, start + group.dimension, grid))
+        start += group.dimension
+    return tuple(blocks)
+
+
+def _summation_error(facts: Facts, item: Wanted, float32: bool) -> float:
+    """Return the bound on rounding in a site's sum, in clips."""
+    dtype = torch.float32 if float32 and item.kind == "gradient" else torch.float64
+    return summation_error(
+        max(ROOM * facts.units, 1024),
+        dtype,
+        terms=facts.places,
+        sites=len(facts.sites),
+    )

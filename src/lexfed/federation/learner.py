@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the coordinator asks in a stage, and what it learns from the release.
+
+The state of learning is a `Progress`: the released model and a few released vectors.
+`question` and `learn` are functions of it and of the programme's public constants;
+they never see data, so whatever they do is post-processing and costs nothing.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.federation.programme import Programme, Stage
+from lexfed.models.cascade import Model, untrained
+from lexfed.models.descent import Descent, default_learning_rate
+from lexfed.models.parameters import group_order
+from lexfed.models.rule import learn
+from lexfed.models.rule.facts import RuleFacts
+from lexfed.models.rule.state import (
+    Base,
+    Geometry,
+    TowerState,
+    geometry,
+    unknown_base,
+)
+from lexfed.privacy.events import Release
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands: a function of released values and public facts.
+
+    Attributes:
+        done: rounds of the programme that are over, whether released or lost.
+        model: the model so far.
+        memory: further released vectors, by name.
+    """
+
+    done: int
+    model: Model
+    memory: Mapping[str, NDArray[Any]]
+
+
+class Learner:
+    """Asks and learns stage by stage; holds public constants only."""
+
+    def __init__(self, programme: Programme) -> None:
+        self._programme = programme
+
+    def start(self) -> Progress:
+        """Return where every run of the programme begins."""
+        return Progress(0, untrained(self._programme.shapes), {})
+
+    def question(
+        self, index: int, progress: Progress
+    ) -> tuple[Model, dict[str, Floats]]:
+        """Return the model and the numbers that sites need to answer a stage."""
+        stage = self._programme.stages[index]
+        if stage.kind in ("gradient", "update"):
+            rate = self._descent(stage).rate(self._step(index, progress))
+            return progress.model, {"learning_rate": np.array([rate])}
+        if stage.kind == "residuals":
+            return progress.model, self._residuals_question(stage, progress)
+        return progress.model, {}
+
+    def learn(self, index: int, progress: Progress, released: Floats) -> Progress:
+        """Return the state after a release."""
+        stage = self._programme.stages[index]
+        after = self._learned(index, stage, progress, released)
+        return replace(after, done=progress.done + 1)
+
+    def _learned(
+        self, index: int, stage: Stage, progress: Progress, released: Floats
+    ) -> Progress:
+        divisor = self._programme.divisor * stage.sampling_rate
+        mean = released / divisor
+        release = stage.releases[self._step(index, progress)]
+        deviation = self._noise(release) / divisor
+        if stage.kind == "labels":
+            return self._learn_labels(stage, progress, mean, deviation)
+        if stage.kind == "metrics":
+            return replace(progress, memory={**progress.memory, "histogram": released})
+        if stage.kind in ("gradient", "update"):
+            return self._descend(index, stage, progress, mean)
+        return self._learn_tower(stage, progress, mean, deviation)
+
+    def _learn_labels(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        facts = self._facts(stage)
+        base = learn.learn_labels(facts, self._base(progress), mean, deviation)
+        memory = {"base.rate": base.rate, "base.spread": np.array([base.spread])}
+        model = replace(progress.model, intercept=base.logits(facts.loss))
+        return replace(progress, model=model, memory={**progress.memory, **memory})
+
+    def _base(self, progress: Progress) -> Base:
+        memory = progress.memory
+        if "base.rate" not in memory:
+            outputs = self._programme.shapes[0].outputs
+            return unknown_base(self._programme.loss, outputs)
+        return Base(memory["base.rate"], float(memory["base.spread"][0]))
+
+    def _learn_tower(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        """Learn statistics or a round of a tower that follows the rule."""
+        facts, memory = self._facts(stage), progress.memory
+        state = TowerState.from_memory(facts, stage.tower, memory)
+        if stage.kind == "moments":
+            state = learn.learn_moments(facts, state, mean, deviation)
+            return replace(progress, memory={**memory, **state.to_memory(stage.tower)})
+        scales = self._scales(stage, progress, state)
+        state = learn.learn_residuals(facts, scales, state, mean, deviation)
+        weights, bias = learn.slot_weights(facts, scales, state)
+        tower = progress.model.towers[stage.tower]
+        trained = replace(tower, parameters=np.concatenate([weights.T.ravel(), bias]))
+        return replace(
+            progress,
+            model=progress.model.with_tower(stage.tower, trained),
+            memory={**memory, **state.to_memory(stage.tower)},
+        )
+
+    def _residuals_question(
+        self, stage: Stage, progress: Progress
+    ) -> dict[str, Floats]:
+        facts = self._facts(stage)
+        state = TowerState.from_memory(facts, stage.tower, progress.memory)
+        scales = self._scales(stage, progress, state)
+        base = replace(self._base(progress), rate=scales.reference)
+        radius = scales.focus_radius(state.focus)
+        return {
+            "centre": state.centre,
+            "scale": scales.scale * state.focus / radius,
+            "residual": np.array([scales.residual]),
+            "reference": base.logits(facts.loss),
+        }
+
+    def _scales(self, stage: Stage, progress: Progress, state: TowerState) -> Geometry:
+        return geometry(
+            self._facts(stage),
+            self._base(progress),
+            state,
+            kappa=self._kappa(stage),
+            rounds=len(stage.releases),
+        )
+
+    def _kappa(self, stage: Stage) -> float:
+        """Return the bound of the signal over the norm of the noise of all rounds."""
+        divisor = self._programme.divisor * stage.sampling_rate
+        precision = sum(
+            (divisor / self._noise(release)) ** 2 for release in stage.releases
+        )
+        return math.sqrt(precision / stage.dimension)
+
+    def _noise(self, release: Release | None) -> float:
+        """Return the standard deviation of the noise on the released sum."""
+        if release is None:
+            return 0.0
+        parties = len(self._programme.sites) if self._programme.trust == "local" else 1
+        return float(release.groups[0].sigma * parties**0.5)
+
+    def _step(self, index: int, progress: Progress) -> int:
+        earlier = self._programme.stages[:index]
+        return progress.done - sum(len(stage.releases) for stage in earlier)
+
+    def _facts(self, stage: Stage) -> RuleFacts:
+        return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)
+
+    def _descent(self, stage: Stage) -> Descent:
+        programme = self._programme
+        default = default_learning_rate(programme.unit)
+        return Descent(
+            learning_rate=programme.learning_rate or default,
+            momentum=programme.momentum,
+            schedule=programme.learning_rate_schedule,
+            rounds=len(stage.releases),
+        )
+
+    def _descend(
+        self, index: int, stage: Stage, progress: Progress, mean: Floats
+    ) -> Progress:
+        tower = progress.model.towers[stage.tower]
+        if self._programme.groups:
+            # Sites send group after group; the parameters have their own order.
+            order = group_order(tower.shape.module(), self._programme.groups)
+            mean = mean[np.argsort(order)]
+        key = f"velocity.{stage.tower}"
+        velocity = progress.memory.get(key, np.zeros_like(tower.parameters))
+        if stage.kind == "update":
+            parameters = tower.parameters + mean
+        else:
+            parameters, velocity = self._descent(stage).step(
+                tower.parameters, velocity, mean, self._step(index, progress)
+            )
+        trained = replace(tower, parameters=parameters)
+        return replace(
+            progress,
+            model=progress.model.with_tower(stage.tower, trained),
+            memory={**progress.memory, key: velocity},
+        )

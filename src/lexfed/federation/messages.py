@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What coordinator and sites say to each other.
+
+A `Query` asks every site for one contribution to one release; a site answers with a
+`Reply` (its sum on the integer grid) or a `Refusal` (a reason, and nothing computed).
+Messages are immutable and have one byte form, a safetensors file: an open format that
+holds arrays and cannot hold code.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+
+from lexfed.models import cascade
+from lexfed.models.cascade import Model
+from lexfed.privacy.events import Release
+
+Kind = Literal["labels", "moments", "residuals", "gradient", "update", "metrics"]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One round's question: everything a site needs and everything it is charged for.
+
+    Attributes:
+        programme: hash of the programme both sides agreed on before the first round.
+        round: number of the round, from 1.
+        kind: what is summed.
+        tower: index of the tower that is being trained.
+        stage: index of the programme's stage the round belongs to.
+        release: the event the round is charged for; None without privacy.
+        model: released model so far; the towers below `tower` are final.
+        arrays: further released or public numbers that the kind needs.
+    """
+
+    programme: str
+    round: int
+    kind: Kind
+    tower: int
+    stage: int
+    release: Release | None
+    model: Model
+    arrays: dict[str, NDArray[np.float64]]
+
+    def to_bytes(self) -> bytes:
+        """Return the message as bytes."""
+        head = {
+            "programme": self.programme,
+            "round": self.round,
+            "kind": self.kind,
+            "tower": self.tower,
+            "stage": self.stage,
+            "release": None if self.release is None else self.release.to_json(),
+        }
+        return cascade.to_bytes(self.model, head, self.arrays)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Query":
+        """Return the message that was sent."""
+        model, head, arrays = cascade.from_bytes(content)
+        release = head["release"]
+        return cls(
+            programme=head["programme"],
+            round=head["round"],
+            kind=cast(Kind, head["kind"]),
+            tower=head["tower"],
+            stage=head["stage"],
+            release=release and Release.from_json(release),
+            model=model,
+            arrays=arrays,
+        )
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A site's sum of clipped contributions on the integer grid.
+
+    `noised` says that the site has already added the release's noise itself
+    (`trust = "local"`).
+    """
+
+    site: str
+    round: int
+    total: NDArray[np.int64]
+    noised: bool
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A site's word that it computed nothing, and why."""
+
+    site: str
+    round: int
+    reason: str
+
+
+def answer_to_bytes(answer: Reply | Refusal) -> bytes:
+    """Return a site's answer as bytes."""
+    head: dict[str, Any] = {"site": answer.site, "round": answer.round}
+    arrays: dict[str, NDArray[Any]] = {}
+    if isinstance(answer, Reply):
+        head["noised"] = answer.noised
+        arrays["total"] = answer.total
+    else:
+        head["reason"] = answer.reason
+        arrays["total"] = np.zeros(0, dtype=np.int64)
+    return save(arrays, metadata={"lexfed": json.dumps(head, sort_keys=True)})
+
+
+def answer_from_bytes(content: bytes) -> Reply | Refusal:
+    """Return the answer that a site sent."""
+    size = int.from_bytes(content[:8], "little")
+    head = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
+    if "reason" in head:
+        return Refusal(head["site"], head["round"], head["reason"])
+    return Reply(
+        head["site"], head["round"], load(content)["total"], bool(head["noised"])
+    )

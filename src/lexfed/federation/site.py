@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site: it answers queries about its own units, or refuses. It knows no network.
+
+A site trusts nobody with its budget. Before it computes anything it checks that the
+query belongs to the programme it agreed to, that the release is the one priced there,
+and that its own ledger can pay; the charge is durable before the answer exists.
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from lexfed.federation import sums
+from lexfed.federation.cohort import Cohort, SiteData, flip_coins
+from lexfed.federation.contribute import contribute
+from lexfed.federation.messages import Query, Refusal, Reply, answer_to_bytes
+from lexfed.federation.programme import Programme
+from lexfed.privacy.site_ledger import SiteLedger
+from lexfed.randomness import RandomSource
+
+Sources = Callable[[str], RandomSource]
+"""Gives the random source of a purpose, such as `coins/north/12`."""
+
+
+class Site:
+    """One party that holds data.
+
+    Guarantees:
+        Nothing is computed for a query it refuses.
+        The charge is in its ledger before the answer is.
+        An answer holds a sum of clipped contributions on the integer grid, never a
+        row; with `trust = "local"` it is noised before it leaves.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        data: SiteData,
+        ledger: SiteLedger | None,
+        sources: Sources,
+    ) -> None:
+        self.name = data.name
+        self._programme = programme
+        self._digest = programme.digest
+        self._train = Cohort.of([data.train])
+        self._test = Cohort.of([data.test])
+        self._weight = programme.site_weights[programme.sites.index(data.name)]
+        self._ledger = ledger
+        self._sources = sources
+        self._answered = 0
+
+    def handle(self, content: bytes) -> bytes:
+        """Answer one query."""
+        query = Query.from_bytes(content)
+        reason = self._objection(query)
+        if reason:
+            return answer_to_bytes(Refusal(self.name, query.round, reason))
+        if (
+            query.release is not None
+            and self._ledger is not None
+            and not self._paid(query, self._ledger)
+        ):
+            self._ledger.charge(query.release)
+        self._answered = query.round
+        return answer_to_bytes(self._reply(query))
+
+    def _objection(self, query: Query) -> str:
+        if query.programme != self._digest:
+            return "the query belongs to another programme"
+        stage = self._programme.stages[query.stage]
+        if query.kind != stage.kind or query.release not in stage.releases:
+            return "the release is not the one that was agreed on"
+        if query.round <= self._answered:
+            return f"round {query.round} was answered already"
+        if query.release is None:
+            return ""
+        if self._ledger is None:
+            return "it has no ledger to charge"
+        if self._paid(query, self._ledger):
+            return ""
+        if len(self._ledger.events()) != query.round - 1:
+            return f"round {query.round} is not the next one of its ledger"
+        excess = self._ledger.would_exceed(query.release)
+        return "" if excess is None else str(excess)
+
+    @staticmethod
+    def _paid(query: Query, ledger: SiteLedger) -> bool:
+        """Say whether the round was charged before an interruption.
+
+        Its answer never left the process then: `handle` charges before it computes,
+        and a coordinator that received an answer asks for the next round.
+        """
+        events = ledger.events()
+        return len(events) == query.round and events[-1] == query.release
+
+    def _reply(self, query: Query) -> Reply:
+        stage = self._programme.stages[query.stage]
+        cohort = self._test if query.kind == "metrics" else self._train
+        if self._programme.unit == "record":
+            coins = self._sources(f"coins/{self.name}/{query.round}")
+            chosen = flip_coins([coins], cohort.sites, stage.sampling_rate)
+            cohort = cohort.take(chosen)
+        weights = torch.tensor([self._weight], dtype=torch.float64)
+        total = sums.to_grid(contribute(query, self._programme, cohort, weights), stage)
+        local = self._programme.trust == "local"
+        if local:
+            source = self._sources(f"noise/{self.name}/{query.round}")
+            total = sums.add_noise(total, stage, query.release, source)
+        return Reply(self.name, query.round, total, noised=local)

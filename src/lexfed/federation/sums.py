@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The integer pipeline of a release: grid, exact sums, noise, descale.
+
+A release's vector is cut into the blocks of its groups; each block has its own grid,
+clip and noise, and is treated alone, so nothing spans two groups.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lexfed.federation.programme import Stage
+from lexfed.privacy.events import Release
+from lexfed.privacy.noise import rounded_gaussian
+from lexfed.randomness import RandomSource
+
+Integers = NDArray[np.int64]
+
+
+def to_grid(total: Tensor, stage: Stage) -> Integers:
+    """Put a site's float64 sum on the integer grid."""
+    values = total.numpy()
+    return np.concatenate(
+        [block.grid.encode(values[block.start : block.stop]) for block in stage.blocks]
+    )
+
+
+def add_noise(
+    total: Integers, stage: Stage, release: Release | None, source: RandomSource
+) -> Integers:
+    """Add the release's noise, fresh for every coordinate and every call."""
+    if release is None:
+        return total
+    noise = [
+        rounded_gaussian(
+            source, group.sigma / block.grid.step, block.stop - block.start
+        )
+        for group, block in zip(release.groups, stage.blocks, strict=True)
+    ]
+    return total + np.concatenate(noise)
+
+
+def exact_sum(totals: Sequence[Integers]) -> Integers:
+    """Add the sites' integers; the grid leaves room, so nothing can overflow."""
+    total: Integers = np.sum(np.stack(totals), axis=0, dtype=np.int64)
+    return total
+
+
+def descale(total: Integers, stage: Stage) -> NDArray[np.float64]:
+    """Return the released numbers in their own unit."""
+    return np.concatenate(
+        [block.grid.decode(total[block.start : block.stop]) for block in stage.blocks]
+    )

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which releases a tower wants, before they are priced.
+
+Linear towers follow the rule of `lexfed.models.rule`: paid statistics, then a few
+rounds. Every other tower, and the mechanism `grouped`, descends by noisy gradients, or
+by clipped local updates where the unit is the client. The first tower also buys the
+label rate, and the last one the metrics if they are to be paid for.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lexfed.budget import allocation
+from lexfed.budget.allocation import TierFacts
+from lexfed.budget.plan import Draft, DraftGroup
+from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.messages import Kind
+from lexfed.federation.scoring import histogram_cells
+from lexfed.federation.shapes import column_groups
+from lexfed.models.cascade import TowerShape
+from lexfed.models.descent import default_clip, default_rounds
+from lexfed.models.parameters import count, group_index
+from lexfed.models.rule.facts import RuleFacts
+from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower
+from lexfed.tiers import Tier
+
+LABEL_SHARE = 0.02
+"""Part of the first tower's square that the label rate takes, without the rule."""
+
+METRICS_SHARE = 0.05
+"""Part of the last tower's square that paid metrics take."""
+
+GEOMETRIC_RATIO = 2.0
+"""A geometric schedule starts with this many times the noise it ends with."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A draft and what is summed for it."""
+
+    kind: Kind
+    draft: Draft
+
+
+def wanted_by_tower(
+    facts: Facts,
+    choices: Choices,
+    shapes: Sequence[TowerShape],
+    tower: int,
+    square: float,
+) -> list[Wanted]:
+    """Return what a tower wants to release, in order, and how its square is shared.
+
+    Args:
+        facts: public facts.
+        choices: what people decided.
+        shapes: all towers.
+        tower: index of the one in question.
+        square: the tower's budget as a square of add/remove Gaussian privacy.
+    """
+    first, last = tower == 0, tower == len(shapes) - 1
+    left = 1.0
+    wanted: list[Wanted] = []
+    metrics = METRICS_SHARE if last and choices.paid_metrics else 0.0
+    left -= metrics
+    if choices.follows_rule:
+        wanted += _by_rule(facts, choices, shapes, tower, square * left, left)
+    else:
+        if first:
+            cells = label_dimension(RuleFacts(shapes[tower], facts.loss))
+            wanted.append(_single("labels", "label rate", tower, 1.0, cells, None,
+                                  LABEL_SHARE))  # fmt: skip
+            left -= LABEL_SHARE
+        wanted.append(_descent(facts, choices, shapes[tower], tower, left))
+    if metrics:
+        cells = histogram_cells(facts.loss)
+        tier = shapes[tower].tier
+        wanted.append(_single("metrics", "metrics", tower, 1.0, cells, tier, metrics))
+    senders = len(facts.sites) if choices.trust == "local" else 1
+    return [replace(w, draft=replace(w.draft, senders=senders)) for w in wanted]
+
+
+def _single(
+    kind: Kind,
+    name: str,
+    tower: int,
+    clip: float,
+    dimension: int,
+    reads: Tier | None,
+    share: float,
+) -> Wanted:
+    groups = (DraftGroup(name, clip, dimension),)
+    return Wanted(kind, Draft(name, tower, groups, 1.0, (1.0,), reads, share))
+
+
+def _profile(choices: Choices, rounds: int) -> tuple[float, ...]:
+    if choices.schedule == "constant" or rounds == 1:
+        return (1.0,) * rounds
+    powers = np.linspace(math.log(GEOMETRIC_RATIO), 0.0, rounds)
+    return tuple(float(value) for value in np.exp(powers))
+
+
+def _by_rule(
+    facts: Facts,
+    choices: Choices,
+    shapes: Sequence[TowerShape],
+    tower: int,
+    square: float,
+    left: float,
+) -> list[Wanted]:
+    shape = shapes[tower]
+    # The rule reckons with the noise that reaches the model: with local trust every
+    # site adds its own.
+    mu = 2.0 * math.sqrt(square / _noise_parties(facts, choices))
+    bought = plan_tower(
+        RuleFacts(shape, facts.loss), facts.divisor, mu, tower == 0, choices.rounds
+    )
+    names = {
+        "labels": "label rate",
+        "moments": f"statistics {shape.tier.label}",
+        "residuals": f"tower {shape.tier.label}",
+    }
+    result = []
+    for item in bought:
+        training = item.kind == "residuals"
+        draft = Draft(
+            name=names[item.kind],
+            tower=tower,
+            groups=(DraftGroup(names[item.kind], CLIP, item.dimension),),
+            sampling_rate=choices.sampling_rate if training else 1.0,
+            profile=_profile(choices, item.rounds) if training else (1.0,),
+            reads=None if item.kind == "labels" else shape.tier,
+            share=item.share * left,
+        )
+        result.append(Wanted(item.kind, draft))
+    return result
+
+
+def _noise_parties(facts: Facts, choices: Choices) -> int:
+    return len(facts.sites) if choices.trust == "local" else 1
+
+
+def _descent(
+    facts: Facts, choices: Choices, shape: TowerShape, tower: int, share: float
+) -> Wanted:
+    kind: Kind = "update" if choices.unit == "client" else "gradient"
+    name = f"tower {shape.tier.label}"
+    if choices.mechanism == "grouped":
+        groups = _groups(facts, choices, shape)
+    else:
+        clip = choices.clip_of(shape.tier) or default_clip(choices.unit)
+        groups = (DraftGroup(name, clip, count(shape.module())),)
+    rounds = choices.rounds or default_rounds(choices.mechanism)
+    draft = Draft(
+        name=name,
+        tower=tower,
+        groups=groups,
+        sampling_rate=choices.sampling_rate,
+        profile=_profile(choices, rounds),
+        reads=shape.tier,
+        share=share,
+    )
+    return Wanted(kind, draft)
+
+
+def _groups(
+    facts: Facts, choices: Choices, shape: TowerShape
+) -> tuple[DraftGroup, ...]:
+    """Return one group per tier and one for the parameters that all columns share."""
+    index = group_index(shape.module(), column_groups(facts.encoding))
+    sizes = np.bincount(index)
+    tiers = [
+        TierFacts(tier, int(size))
+        for tier, size in zip(facts.encoding.model_tiers, sizes, strict=False)
+    ]
+    if choices.allocation == "caps":
+        # No tier has a claim of its own here, so only the total noise counts.
+        weights = [math.sqrt(math.sqrt(tier.slots)) for tier in tiers]
+    elif choices.allocation == "inverse":
+        weights = [math.sqrt(s) for s in allocation.inverse(tiers, choices.alpha)]
+    elif choices.allocation == "multiplier":
+        parts = allocation.multiplier(tiers, choices.multipliers)
+        weights = [math.sqrt(part) for part in parts]
+    else:
+        weights = [math.sqrt(part) for part in allocation.noise_scale(tiers)]
+    groups = [
+        DraftGroup(
+            facts.tier.label,
+            choices.clip_of(facts.tier) or default_clip(choices.unit),
+            facts.slots,
+            weight,
+        )
+        for facts, weight in zip(tiers, weights, strict=True)
+    ]
+    if len(sizes) > len(tiers):
+        clip = choices.default_clip or default_clip(choices.unit)
+        groups.append(DraftGroup("shared", clip, int(sizes[-1]), max(weights)))
+    return tuple(groups)

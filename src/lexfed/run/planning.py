@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration and its population as a priced programme, a ledger and a claim."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lexfed.budget.plan import Budget
+from lexfed.config.model import Config
+from lexfed.federation import planning
+from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.programme import Programme
+from lexfed.models.losses import LossName
+from lexfed.privacy.claim import build_claim
+from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.run.population import Population
+from lexfed.tiers import MODEL_TIERS, Tier
+
+LOSSES: Mapping[str, LossName] = {
+    "binary": "logistic",
+    "multiclass": "softmax",
+    "regression": "squared",
+}
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A programme, whom it is for and what it will cost; nothing is spent yet."""
+
+    config: Config
+    population: Population
+    programme: Programme
+    budget: Budget
+
+    @property
+    def private(self) -> bool:
+        """Whether releases are noised at all."""
+        return self.programme.mechanism != "none"
+
+    def ledger(self) -> Ledger | None:
+        """Return an empty ledger that admits exactly the programme.
+
+        Raises:
+            Refused: if the programme as a whole exceeds a budget.
+        """
+        if not self.private:
+            return None
+        limits = Limits(
+            self.budget.epsilon,
+            self.budget.delta,
+            self.budget.neighbours,
+            tuple(sorted(self.budget.caps.items())),
+        )
+        return Ledger.planned(
+            limits,
+            self.programme.charges(),
+            self.config.privacy.accountant,
+            self.budget.sites_per_person,
+        )
+
+    def claim(self, rounds: int) -> Claim | None:
+        """Return what is guaranteed after that many rounds: the planned envelope."""
+        mechanism = self.programme.mechanism
+        if mechanism == "none":
+            return None
+        config, encoding = self.config, self.population.encoding
+        return build_claim(
+            self.programme.charges(),
+            delta=self.budget.delta,
+            neighbours=self.budget.neighbours,
+            accountant=config.privacy.accountant,
+            mechanism=mechanism,
+            unit=config.budget.unit,
+            trust=config.privacy.trust,
+            rounds=rounds,
+            columns={tier: encoding.columns_of(tier) for tier in encoding.model_tiers},
+            grids={
+                group.name: block.grid
+                for stage in self.programme.stages
+                for release in stage.releases[:1]
+                if release is not None
+                for group, block in zip(release.groups, stage.blocks, strict=True)
+            },
+            private=not config.run.test,
+            not_covered=not_covered(config),
+            records_per_person=self.population.records_per_person,
+            sites_per_person=self.budget.sites_per_person,
+        )
+
+
+def not_covered(config: Config) -> tuple[str, ...]:
+    """Return what the guarantee does not speak about, in words."""
+    gaps = [
+        "values of lower tiers that tell something about a more sensitive column",
+        "choices made by looking at the data before this run",
+        "timing and memory of the machines that compute",
+    ]
+    if config.evaluation.metrics == "uncovered" and config.data.test_size > 0:
+        gaps.insert(
+            0, "test rows: the metrics printed for this run are computed on them"
+        )
+    return tuple(gaps)
+
+
+def price(config: Config, population: Population) -> Priced:
+    """Return the priced programme of a configuration.
+
+    Raises:
+        ConfigError: if the choices contradict each other.
+    """
+    budget = Budget(
+        epsilon=config.budget.epsilon,
+        delta=config.budget.delta,
+        neighbours=config.budget.neighbours,
+        caps=_caps(config),
+        sites_per_person=config.data.sites_per_person,
+    )
+    programme = planning.plan(_facts(config, population), budget, _choices(config))
+    return Priced(config, population, programme, budget)
+
+
+def _caps(config: Config) -> dict[Tier, float]:
+    caps = config.budget.caps
+    return {
+        tier: cap
+        for tier in MODEL_TIERS
+        if (cap := getattr(caps, tier.label)) is not None
+    }
+
+
+def _facts(config: Config, population: Population) -> Facts:
+    schema = population.encoding.schema
+    sizes = [len(site.train) for site in population.sites]
+    weights = _site_weights(config, sizes)
+    if config.budget.unit == "client":
+        divisor = sum(weights)
+    elif set(weights) == {1.0}:
+        divisor = float(population.units)
+    else:
+        divisor = sum(w * size for w, size in zip(weights, sizes, strict=True))
+    return Facts(
+        encoding=population.encoding,
+        loss=LOSSES[schema.task],
+        outputs=len(schema.classes) if schema.task == "multiclass" else 1,
+        units=population.units,
+        divisor=divisor,
+        sites=tuple(site.name for site in population.sites),
+        site_weights=tuple(weights),
+        places=population.records_per_person,
+    )
+
+
+def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
+    """Return the public weight of each site's sum, at most 1.
+
+    By itself a sum counts every person alike, or every client. To count sites alike
+    although the person is the unit, weights follow the sites' sizes; under replace-one
+    (a person's place and key stay, the values change) those are the same for
+    neighbours. A client's size is part of the client's data: it never weighs.
+    """
+    if config.budget.unit == "record" and config.federation.weighting == "sites":
+        return [min(sizes) / size for size in sizes]
+    return [1.0] * len(sizes)
+
+
+def _choices(config: Config) -> Choices:
+    budget, federation, privacy = config.budget, config.federation, config.privacy
+    return Choices(
+        mechanism=privacy.mechanism,
+        trust=privacy.trust,
+        unit=budget.unit,
+        model=federation.model,
+        allocation=budget.allocation,
+        schedule=budget.schedule,
+        accountant=privacy.accountant,
+        alpha=budget.alpha,
+        multipliers={t: getattr(budget.multipliers, t.label) for t in MODEL_TIERS},
+        importance=budget.importance,
+        clip={
+            tier: clip
+            for tier in MODEL_TIERS
+            if (clip := getattr(privacy.clip, tier.label)) is not None
+        },
+        default_clip=privacy.clip.default,
+        rounds=federation.rounds,
+        sampling_rate=federation.sampling_rate,
+        local_steps=federation.local_steps,
+        learning_rate=federation.learning_rate,
+        learning_rate_schedule=federation.learning_rate_schedule,
+        momentum=federation.momentum,
+        batch_size=federation.batch_size,
+        paid_metrics=config.evaluation.metrics == "paid",
+        seed=config.run.seed,
+    )
+
+
+def plan_json(priced: Priced) -> dict[str, Any]:
+    """Return the machine-readable plan; the names of its fields are fixed."""
+    claim = priced.claim(priced.programme.rounds)
+    groups = [
+        {
+            "name": group.name,
+            "clip": group.clip,
+            "sigma": group.sigma,
+            "sampling_rate": release.sampling_rate,
+            "rounds": count,
+            "release": release.name,
+        }
+        for release, count in priced.programme.charges()
+        for group in release.groups
+    ]
+    return {
+        "mechanism": priced.programme.mechanism,
+        "neighbours": priced.budget.neighbours,
+        "groups": groups,
+        "claims": None if claim is None else claims_json(claim),
+    }
+
+
+def claims_json(claim: Claim) -> dict[str, Any]:
+    """Return record and tier claims under their fixed names."""
+    return {
+        "record": {
+            "epsilon": claim.epsilon,
+            "delta": claim.delta,
+            "neighbours": claim.neighbours,
+            "accountant": claim.accountant.name,
+        },
+        "tiers": {
+            name: {
+                "epsilon": tier.epsilon,
+                "delta": tier.delta,
+                "neighbours": tier.neighbours,
+            }
+            for name, tier in claim.tiers.items()
+        },
+    }

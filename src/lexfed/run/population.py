@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a configuration to sites with units: reading, tagging, partition, encoding."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lexfed.config.declare import records_per_person_of, tagged_schema_of
+from lexfed.config.model import Config
+from lexfed.data.builtin import builtin, is_builtin
+from lexfed.data.encode import Encoding, build_encoding, encode, encode_target
+from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
+from lexfed.data.persons import cap_records, check_sites_per_person
+from lexfed.data.sources import read_files, read_frames
+from lexfed.data.split import split_by_person
+from lexfed.data.table import Ints, Table
+from lexfed.data.units import UnitBlock, group_units
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.cohort import SiteData
+from lexfed.law.tags import TaggedSchema
+
+
+@dataclass(frozen=True)
+class Population:
+    """Everything a run knows about its data: public facts, and the sites' units.
+
+    Attributes:
+        tagged: schema with the tag of every column.
+        encoding: which slots belong to which column and tier.
+        sites: each site's units.
+        units: public number of training units.
+        records_per_person: rows that one person may have.
+        clamped: values outside their declared range, by column.
+        undeclared: values outside their declared list, by column.
+        dropped: rows beyond the cap on records per person.
+    """
+
+    tagged: TaggedSchema
+    encoding: Encoding
+    sites: tuple[SiteData, ...]
+    units: int
+    records_per_person: int
+    clamped: Mapping[str, int]
+    undeclared: Mapping[str, int]
+    dropped: int
+
+
+@dataclass(frozen=True)
+class _Source:
+    table: Table
+    tagged: TaggedSchema
+    records_per_person: int
+    declared_units: int | None
+
+
+def load_population(config: Config, base: Path) -> Population:
+    """Read the data of a configuration and give every person a place.
+
+    Args:
+        config: the configuration.
+        base: folder that relative paths are relative to.
+
+    Raises:
+        ConfigError: if a column has no tag, or declarations contradict each other.
+        DataError: with every problem of the data; nothing is spent.
+    """
+    source = _read(config, base)
+    cap = source.records_per_person
+    table, dropped = cap_records(source.table, cap, config.data.excess_records)
+    encoding = build_encoding(table.schema, source.tagged.tiers())
+    partition = _partition(config, table)
+    codes = partition.codes(len(table))
+    check_sites_per_person(table, codes, config.data.sites_per_person)
+    split = split_by_person(table, config.data.test_size, config.run.seed)
+    inputs, targets = encode(encoding, table), encode_target(table)
+
+    def block(rows: Ints) -> UnitBlock:
+        return group_units(inputs[rows], targets[rows], table.persons[rows], cap)
+
+    train = partition.keep(split.train)
+    sites = tuple(
+        SiteData(name, block(rows), block(every[np.isin(every, split.test)]))
+        for name, rows, every in zip(
+            train.names, train.rows, partition.rows, strict=True
+        )
+    )
+    return Population(
+        tagged=source.tagged,
+        encoding=encoding,
+        sites=sites,
+        units=_public_units(config, sites, source.declared_units),
+        records_per_person=cap,
+        clamped=table.clamped,
+        undeclared=table.undeclared,
+        dropped=dropped,
+    )
+
+
+def _public_units(
+    config: Config, sites: tuple[SiteData, ...], declared: int | None
+) -> int:
+    """Return the public divisor.
+
+    Under replace-one the number of persons is the same for neighbours, so the true
+    one may be used. Under add/remove it is private: only a declared one may.
+    """
+    if config.budget.unit == "client":
+        return len(sites)
+    if config.budget.neighbours == "replace-one" and config.data.units is None:
+        return sum(len(site.train) for site in sites)
+    units = config.data.units or declared
+    if units is None:
+        raise ConfigError(
+            [
+                Problem(
+                    "`data.units`",
+                    'missing: with `neighbours = "add-remove"` the number of persons '
+                    "is itself private",
+                    'declare a public `units = ...`, or use "replace-one"',
+                )
+            ]
+        )
+    return max(1, round(units * (1.0 - config.data.test_size)))
+
+
+def _read(config: Config, base: Path) -> _Source:
+    data = config.data
+    if data.source is not None and is_builtin(data.source):
+        made = builtin(data.source, **data.generator.model_dump(exclude_none=True))
+        tagged = tagged_schema_of(config, made)
+        table = read_frames([made.frame], tagged.schema, strict=data.strict)
+        cap = records_per_person_of(config, made)
+        return _Source(table, tagged, cap, table.person_count())
+    tagged = tagged_schema_of(config)
+    files = data.sites.files if data.sites else None
+    paths = [base / file for file in files or (data.source or "",)]
+    table = read_files(paths, tagged.schema, strict=data.strict)
+    return _Source(table, tagged, records_per_person_of(config), None)
+
+
+def _partition(config: Config, table: Table) -> Partition:
+    sites = config.data.sites
+    if sites is None or sites.column is not None:
+        return by_column(table)
+    if sites.files is not None:
+        return by_files(table)
+    generator = np.random.default_rng([config.run.seed, 0x517E5])
+    count = sites.count or 1
+    if sites.partition == "dirichlet":
+        return dirichlet(table, count, sites.alpha or 1.0, generator)
+    return iid(table, count, generator)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores for new rows, from the towers up to a tier.
+
+With `tiers = "personal"` the columns of more sensitive tiers are not even read.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lexfed.data.encode import Encoding, decode_target, encode
+from lexfed.data.sources import read_inputs
+from lexfed.errors import RunFolderError
+from lexfed.models import cascade
+from lexfed.models.losses import Loss
+from lexfed.run.planning import LOSSES
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One line per row of the table.
+
+    Attributes:
+        columns: names of what is predicted.
+        values: [rows, columns].
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+
+
+def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
+    """Score the rows of a file with a trained model.
+
+    Args:
+        folder: a finished run.
+        table: CSV or Parquet with the columns that the used towers read.
+        upto: most sensitive tier to read.
+
+    Raises:
+        RunFolderError: if the folder holds no finished run.
+        DataError: if the table does not match the schema.
+    """
+    try:
+        content = (folder / "model.safetensors").read_bytes()
+        full = Encoding.from_dict(json.loads((folder / "encoding.json").read_text()))
+    except OSError as error:
+        raise RunFolderError(
+            f"`{folder}` holds no trained model", "finish it with `lexfed run --resume`"
+        ) from error
+    model, _, _ = cascade.from_bytes(content)
+    towers = [tower for tower in model.towers if tower.shape.tier <= upto]
+    if len(towers) == 0:
+        lowest = model.towers[0].shape.tier.label
+        raise RunFolderError(
+            f"the model has no tower that reads only tiers up to `{upto.label}`",
+            f"use `--tiers {lowest}`",
+        )
+    encoding = full.upto(towers[-1].shape.tier)
+    slots = np.zeros((0, full.width))
+    read = encode(encoding, read_inputs([table], encoding))
+    # A slot that is not read stays NaN: if a tower looked at it, nobody could miss it.
+    slots = np.full((len(read), full.width), np.nan)
+    place = {slot.name: index for index, slot in enumerate(full.slots)}
+    slots[:, [place[slot.name] for slot in encoding.slots]] = read
+    loss = Loss(LOSSES[full.schema.task])
+    logits = model.logits(torch.from_numpy(slots), len(towers))
+    values = loss.predict(logits).numpy()
+    if full.schema.task == "regression":
+        return Predictions((full.schema.target,), decode_target(full.schema, values))
+    if full.schema.task == "binary":
+        return Predictions((f"p_{full.schema.classes[1]}",), values)
+    return Predictions(tuple(f"p_{name}" for name in full.schema.classes), values)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training in memory, for comparisons on data that need no protection.
+
+Nothing is written and nothing is charged to anybody, so this is for synthetic or
+public data only; `lexfed run` is for everything else.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+from lexfed.config import Config
+from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.engines import Simulation
+from lexfed.federation.learner import Learner
+from lexfed.models.cascade import Model
+from lexfed.randomness import SecureSource
+from lexfed.run.evaluation import evaluate
+from lexfed.run.planning import Priced, price
+from lexfed.run.population import load_population
+
+# Two-sided 95 % quantiles of Student's t for 1 to 9 degrees of freedom.
+_T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+
+
+def rehearse(priced: Priced) -> Model:
+    """Train the programme once and return the model."""
+    learner = Learner(priced.programme)
+    source = SecureSource()
+    coordinator = Coordinator(
+        priced.programme, learner, None, lambda _: source, learner.start()
+    )
+    engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
+    while (asked := coordinator.next()) is not None:
+        answers = engine.ask(asked.query, asked.participants)
+        coordinator.receive(asked.query, answers)
+    return coordinator.progress.model
+
+
+def compare(
+    config: Config, mechanisms: Sequence[str], seeds: int
+) -> dict[str, tuple[float, float]]:
+    """Return mean and half-width of a 95 % interval of the deciding metric.
+
+    Every mechanism is trained on the same splits with fresh noise, under the budget
+    and the caps of the configuration.
+    """
+    scores: dict[str, list[float]] = {mechanism: [] for mechanism in mechanisms}
+    for seed in range(seeds):
+        run = config.run.model_copy(update={"seed": seed})
+        population = load_population(config.model_copy(update={"run": run}), Path())
+        for mechanism in mechanisms:
+            privacy = config.privacy.model_copy(update={"mechanism": mechanism})
+            changed = config.model_copy(update={"run": run, "privacy": privacy})
+            priced = price(changed, population)
+            found = evaluate(priced, rehearse(priced))
+            scores[mechanism].append(next(iter(found.values())))
+    return {name: _interval(values) for name, values in scores.items()}
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    spread = stdev(values) / sqrt(len(values))
+    quantile = _T95[len(values) - 2] if len(values) - 2 < len(_T95) else 1.96
+    return fmean(values), quantile * spread
