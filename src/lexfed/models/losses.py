@@ -27,7 +27,7 @@ class Loss:
 
     Guarantees:
         - `slope` is the derivative of `value` with respect to the logits.
-        - The slope of a row depends on that row only.
+        - The slope of a row depends on that row only, to the bit.
         - The logistic and softmax slopes are bounded by 1 in every coordinate.
     """
 
@@ -49,7 +49,7 @@ class Loss:
             index = targets.long().unsqueeze(-1)
             return slope.scatter_add_(-1, index, slope.new_full(index.shape, -1.0))
         if self.name == "logistic":
-            return torch.sigmoid(logits).sub_(targets.unsqueeze(-1))
+            return _sigmoid(logits).sub_(targets.unsqueeze(-1))
         return logits - targets.unsqueeze(-1)
 
     def predict(self, logits: Tensor) -> Tensor:
@@ -65,6 +65,14 @@ class Loss:
             wanted = "2 or more" if self.name == "softmax" else "1"
             what = f"the {self.name} loss needs {wanted} outputs, got: {outputs}"
             raise ConfigError([Problem("model", what)])
+
+
+def _sigmoid(logits: Tensor) -> Tensor:
+    # On contiguous numbers torch takes 16 or 32 at once and the rest one by one, by
+    # two exponentials that differ in the last bit: a row's slope would depend on how
+    # many rows there are. Numbers with gaps between them are all taken one by one.
+    gapped = logits.new_empty(*logits.shape, 2)[..., 0]
+    return torch.sigmoid(gapped.copy_(logits))
 
 
 LOGISTIC = Loss("logistic")

@@ -53,8 +53,10 @@ def clip_block(
         - Units whose gradient is not finite become zeros, not products with zero.
     """
     if clipping.unbounded:
-        factors = taps[0].slopes.new_ones(len(taps[0].slopes) // taps[0].terms)
-        factors = _shared_out(factors, shares)
+        if shares is None:
+            return [Piece(tap.inputs, tap.slopes, tap.terms) for tap in taps]
+        ones = taps[0].slopes.new_ones(len(taps[0].slopes) // taps[0].terms)
+        factors = _shared_out(ones, shares)
         return [_scaled(tap, factors) for tap in taps]
     slack = norm_slack(
         max(tap.inputs.shape[1] + tap.slopes.shape[1] for tap in taps),

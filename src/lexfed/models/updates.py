@@ -115,8 +115,12 @@ def clip_update(update: Tensor, clip: float) -> Tensor:
     largest = update.abs().max() if update.numel() else update.new_zeros(())
     if not torch.isfinite(largest) or largest == 0:
         return torch.zeros_like(update)
-    # Divided by its largest coordinate, no square can overflow or vanish.
-    norm = torch.linalg.vector_norm(update / largest) * largest
-    # Rounding of the sum of squares and five more roundings.
-    norm = norm * (1 + (update.numel() + 16) * 2.0**-53)
-    return update * min(1.0, clip / float(norm))
+    # Divided by its largest coordinate, no square can overflow and what vanishes is
+    # too small to count; a length above 1 is then cut in two exact steps.
+    direction = update / largest
+    length = float(torch.linalg.vector_norm(direction))
+    # The sum of squares and eight more roundings.
+    length *= 1 + (update.numel() + 16) * 2.0**-53
+    if length <= clip / float(largest):
+        return update
+    return direction * (clip / length)

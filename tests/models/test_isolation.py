@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A unit's numbers do not depend on who else is in the batch, to the bit."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lexfed.models import LOGISTIC, Batch, clipped_sum
+from lexfed.models.dense import DenseModel
+from lexfed.models.layers import closed_form
+
+Make = Callable[..., nn.Module]
+MakeBatch = Callable[..., Batch]
+
+
+def _taps(module: nn.Module, inputs: Tensor) -> list[Tensor]:
+    layers = closed_form(module)
+    assert layers is not None
+    model = DenseModel(layers, inputs.dtype, len(inputs), 1)
+    with torch.no_grad():
+        taps = model.run(inputs, torch.sigmoid)
+    rows = len(inputs)
+    return [part[:rows].clone() for tap in taps for part in (tap.inputs, tap.slopes)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("spec", "slots", "outputs"),
+    [
+        ("logistic", 14, 1),
+        ("logistic", 33, 3),
+        ("logistic", 1, 1),
+        ("mlp:33,5", 7, 1),
+        ("mlp:256,128,64", 100, 1),
+        ("mlp:30,17", 101, 4),
+    ],
+)
+def test_rows_do_not_depend_on_their_neighbours(
+    make_model: Make, spec: str, slots: int, outputs: int, dtype: torch.dtype
+) -> None:
+    module = make_model(spec, slots, outputs)
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(700, slots, generator=generator).to(dtype)
+    whole = _taps(module, inputs)
+    for size in (1, 2, 3, 15, 16, 17, 63, 64, 65, 130, 333, 699):
+        chosen = torch.randperm(700, generator=generator)[:size]
+        for part, full in zip(_taps(module, inputs[chosen]), whole, strict=True):
+            assert torch.equal(part, full[chosen])
+
+
+def test_plain_products_do_depend_on_their_neighbours() -> None:
+    # Negative control: were this to hold for any width and number of rows, padding
+    # would be idle. It is a property of the BLAS at hand, so any difference will do.
+    generator = torch.Generator().manual_seed(0)
+    differs = False
+    for slots, outputs in ((14, 1), (100, 1), (33, 5), (64, 3), (999, 1)):
+        for dtype in (torch.float32, torch.float64):
+            rows = torch.randn(700, slots, generator=generator).to(dtype)
+            weight = torch.randn(slots, outputs, generator=generator).to(dtype)
+            whole = rows @ weight
+            for size in (1, 2, 3, 17):
+                differs |= not torch.equal(rows[:size] @ weight, whole[:size])
+    if not differs:
+        pytest.skip("this BLAS treats all rows alike without padding")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_unit_more_moves_the_sum_by_its_own_contribution(
+    make_model: Make, make_batch: MakeBatch, dtype: torch.dtype
+) -> None:
+    module = make_model("mlp:64,32", 20)
+    batch = make_batch(200, 20, dtype=dtype)
+    fields = (batch.inputs, batch.targets, batch.offset, batch.weights)
+    for place in (0, 77, 199):
+        kept = [i for i in range(200) if i != place]
+        without = Batch(*(field[kept] for field in fields))
+        alone = Batch(*(field[place : place + 1] for field in fields))
+        moved = clipped_sum(module, LOGISTIC, batch, (0.2,)) - clipped_sum(
+            module, LOGISTIC, without, (0.2,)
+        )
+        own = clipped_sum(module, LOGISTIC, alone, (0.2,))
+        limit = 2e-5 if dtype == torch.float32 else 1e-13
+        assert (moved - own).norm() <= limit * 0.2
