@@ -27,6 +27,15 @@ def test_schema_of_a_file_is_the_configuration() -> None:
     assert schema.by_name("age").range == (0.0, 110.0)
 
 
+def test_scale_of_a_number_follows_its_range_unless_stated() -> None:
+    wide = GOOD.replace("[0, 110]", "[0, 5000]")
+    assert schema_of(loads(GOOD)).by_name("age").resolved_scale() == "linear"
+    assert schema_of(loads(wide)).by_name("age").resolved_scale() == "log"
+    for scale in ("linear", "symlog"):
+        stated = GOOD.replace("[0, 110]", f'[0, 5000], scale = "{scale}"')
+        assert schema_of(loads(stated)).by_name("age").resolved_scale() == scale
+
+
 def test_tags_of_a_file_come_from_people() -> None:
     tagged = tagged_schema_of(loads(GOOD))
     assert tagged.tier_of("blood type") is Tier.SPECIAL

@@ -78,7 +78,7 @@ class ColumnTable(Table):
     kind: Literal["number", "category", "flag", "text"]
     range: tuple[Real, Real] | None = None
     values: tuple[str, ...] | None = None
-    scale: Literal["linear", "log"] = "linear"
+    scale: Literal["auto", "linear", "log", "symlog"] = "auto"
     sources: tuple[Text, ...] = ()
     missing: bool = True
     public_stats: tuple[Real, Positive] | None = None

@@ -4,8 +4,8 @@
 Each column owns a run of neighbouring slots, and each slot is a function of that
 column's value in that row alone:
 
-    number    one slot: the declared range mapped to [-1, 1] (after a logarithm for
-              `scale = "log"`), or (value - centre) / spread for public statistics
+    number    one slot: the declared range mapped to [-1, 1] after the transform of
+              `scale`, or (transformed - centre) / spread for public statistics
     flag      one slot: 0 or 1, like a one-hot slot
     category  one slot per declared value: 1 for the value, else 0; a missing or
               undeclared value is 0 everywhere, so it needs no slot of its own
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.data.plain import fields, mapping, texts
-from lexfed.data.scaling import scaled, unscaled
+from lexfed.data.scaling import scaled, tail, unscaled
 from lexfed.data.schema import Column, Schema
 from lexfed.data.table import Floats, Table
 from lexfed.errors import ConfigError, Problem
@@ -43,6 +43,9 @@ class Slot:
         kind: what it holds.
         tier: tier of its column.
         levels: for a one-hot slot how many values the column declares, else 1.
+        tail: for a number mapped linearly by its range the direction of the longer
+            tail, from -1 to 1, else 0. It is a public guess of skewness: a range
+            [0, 100] reaches far above zero.
     """
 
     column: str
@@ -50,6 +53,7 @@ class Slot:
     kind: SlotKind
     tier: Tier
     levels: int = 1
+    tail: float = 0.0
 
 
 def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier]:
@@ -210,7 +214,7 @@ def _slots(column: Column, tier: Tier) -> list[Slot]:
             for value in column.values
         ]
     kind: SlotKind = "flag" if column.kind == "flag" else "number"
-    slots = [Slot(name, name, kind, tier)]
+    slots = [Slot(name, name, kind, tier, tail=tail(column))]
     if column.missing:
         slots.append(Slot(name, f"{name}?", "missing", tier))
     return slots
@@ -250,9 +254,9 @@ def encode_target(table: Table) -> Floats:
     target = table.schema.by_name(table.schema.target)
     if not table.has_target:
         raise ConfigError([Problem(f"column `{target.name}`", "was not read")])
-    return scaled(target, table.numbers(target.name))
+    return scaled(target, table.numbers(target.name), target=True)
 
 
 def decode_target(schema: Schema, predictions: Floats) -> Floats:
     """Return predictions of a number on its own scale, inside its declared range."""
-    return unscaled(schema.by_name(schema.target), predictions)
+    return unscaled(schema.by_name(schema.target), predictions, target=True)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers to public units and back, by the declared range or public statistics.
 
-Nothing here looks at more than one value at a time, so scaling needs no budget.
+Nothing here looks at more than one value at a time, so scaling needs no budget. A
+number first goes through the transform that `Column.resolved_scale` names; `target`
+says that the column is what is learned, where `auto` never bends the scale.
 """
 
 import numpy as np
 
 from lexfed.data.schema import Column
 from lexfed.data.table import Floats
+from lexfed.data.transforms import backward, ends, forward
 
 
-def scaled(column: Column, values: Floats) -> Floats:
+def scaled(column: Column, values: Floats, *, target: bool = False) -> Floats:
     """Return a number or flag in public units; NaN stays NaN.
 
     Guarantees:
@@ -18,39 +21,44 @@ def scaled(column: Column, values: Floats) -> Floats:
     """
     if column.range is None:
         return values
-    clamped = np.clip(values, *column.range)
+    transform = column.resolved_scale(target)
+    places = forward(transform, column.range, np.clip(values, *column.range))
     if column.public_stats is not None:
         centre, spread = column.public_stats
-        return np.asarray((_on_scale(column, clamped) - centre) / spread)
-    bottom, top = _ends(column)
-    unit = (_on_scale(column, clamped) - bottom) / (top - bottom)
+        return np.asarray((places - centre) / spread)
+    bottom, top = ends(transform, column.range)
+    unit = (places - bottom) / (top - bottom)
     return np.asarray(np.clip(2.0 * unit - 1.0, -1.0, 1.0))
 
 
-def unscaled(column: Column, values: Floats) -> Floats:
-    """Return numbers in their own units, clamped to the declared range."""
+def unscaled(column: Column, values: Floats, *, target: bool = False) -> Floats:
+    """Return numbers in their own units, clamped to the declared range.
+
+    Guarantees:
+        Undoes `scaled` of the same column and `target`, up to rounding.
+    """
     if column.range is None:
         return values
+    transform = column.resolved_scale(target)
     if column.public_stats is not None:
         centre, spread = column.public_stats
-        place = values * spread + centre
+        places = values * spread + centre
     else:
-        bottom, top = _ends(column)
-        place = bottom + (values + 1.0) / 2.0 * (top - bottom)
-    if column.scale == "log":
-        # A prediction far outside the range would overflow before it is clamped.
-        place = np.minimum(place, _ends(column)[1])
-        place = np.expm1(place) if column.range[0] == 0 else np.exp(place)
-    return np.asarray(np.clip(place, *column.range))
+        bottom, top = ends(transform, column.range)
+        places = bottom + (values + 1.0) / 2.0 * (top - bottom)
+    return backward(transform, column.range, places)
 
 
-def _ends(column: Column) -> tuple[float, float]:
-    low, high = _on_scale(column, np.array(column.range, dtype=np.float64))
-    return float(low), float(high)
+def tail(column: Column) -> float:
+    """Return the direction of a feature's longer tail as its public range shows it.
 
-
-def _on_scale(column: Column, values: Floats) -> Floats:
-    if column.scale == "linear" or column.range is None:
-        return values
-    # A range from zero has no logarithm at its low end; one unit is its resolution.
-    return np.log1p(values) if column.range[0] == 0 else np.log(values)
+    This is a public guess of skewness: a range [0, 100] reaches far above zero and
+    gives 1, [-5, 5] gives 0, [-100, 0] gives -1. A transform takes the tail away and
+    public statistics centre the column, so both give 0, as does a flag.
+    """
+    if column.range is None or column.public_stats is not None:
+        return 0.0
+    if column.resolved_scale() != "linear":
+        return 0.0
+    low, high = column.range
+    return min(1.0, max(-1.0, (high + low) / (high - low)))

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lexfed.data.plain import fields, items, pair, text, texts, truth
+from lexfed.data.transforms import Transform, ends, resolution, suggested
 from lexfed.errors import ConfigError, Problem
 
 Kind = Literal["number", "category", "flag", "text"]
 """`flag` is yes/no (0/1, true/false); `text` is a key or identifier, never encoded."""
-Scale = Literal["linear", "log"]
+Scale = Literal["auto", "linear", "log", "symlog"]
+"""`auto` is one of the others, chosen from the public range."""
 Task = Literal["binary", "multiclass", "regression"]
 
 KINDS: tuple[Kind, ...] = ("number", "category", "flag", "text")
+SCALES: tuple[Scale, ...] = ("auto", "linear", "log", "symlog")
 FLAG_CLASSES = ("no", "yes")
 
 
@@ -36,11 +39,13 @@ class Column:
         kind: number, category, flag or text.
         range: lowest and highest value of a number; values outside are clamped.
         values: the categories, in the order of their slots.
-        scale: `log` for positive numbers that span several orders of magnitude.
+        scale: `log` for numbers from 0 upwards that span several orders of magnitude,
+            `symlog` for such numbers of either sign, `linear` for none of it; `auto`
+            decides by the range (see `resolved_scale`).
         sources: the raw columns an engineered column was made from.
         missing: whether a value may be missing.
-        public_stats: centre and spread that are public knowledge (on the log scale
-            for `scale = "log"`); without them a number is scaled by its range.
+        public_stats: centre and spread that are public knowledge, of the transformed
+            values for `log` and `symlog`; without them a number is scaled by its range.
 
     Raises:
         ConfigError: if the declaration contradicts itself.
@@ -50,7 +55,7 @@ class Column:
     kind: Kind
     range: tuple[float, float] | None = None
     values: tuple[str, ...] | None = None
-    scale: Scale = "linear"
+    scale: Scale = "auto"
     sources: tuple[str, ...] = ()
     missing: bool = True
     public_stats: tuple[float, float] | None = None
@@ -64,7 +69,7 @@ class Column:
             self._check_number()
         elif self.range is not None or self.public_stats is not None:
             raise _wrong(self.name, f"a {self.kind} has no `range` or `public_stats`")
-        elif self.scale != "linear":
+        elif self.scale != "auto":
             raise _wrong(self.name, f"a {self.kind} has no `scale`")
         if self.kind == "category":
             self._check_category()
@@ -86,16 +91,40 @@ class Column:
             raise _wrong(self.name, "`range` must be two finite numbers, low < high")
         if not math.isfinite(high - low):
             raise _wrong(self.name, "`range` is too wide for a number")
-        if self.scale not in ("linear", "log"):
+        if self.scale not in SCALES:
             raise _wrong(self.name, f"unknown scale `{self.scale}`")
         if self.scale == "log" and low < 0:
             raise _wrong(self.name, '`scale = "log"` needs a range from 0 upwards')
-        if self.scale == "log" and low and math.log(low) == math.log(high):
-            raise _wrong(self.name, "`range` is too narrow for a logarithm")
+        if self._collapses():
+            raise _wrong(self.name, f"`range` is too narrow for `{self.scale}`")
         if self.public_stats is not None:
             centre, spread = self.public_stats
             if not (math.isfinite(centre) and math.isfinite(spread) and spread > 0):
                 raise _wrong(self.name, "`public_stats` must be (centre, spread > 0)")
+
+    def _collapses(self) -> bool:
+        if self.range is None or self.scale == "auto" or self.scale == "linear":
+            return False
+        if not resolution(self.scale, self.range):
+            return True
+        bottom, top = ends(self.scale, self.range)
+        return bottom == top
+
+    def resolved_scale(self, target: bool = False) -> Transform:
+        """Return the transform of this column's numbers, from its declaration alone.
+
+        `auto` is what the range suggests. It is `linear` beside `public_stats`, which
+        would otherwise be on a scale nobody stated, and for the target, whose errors
+        are to count in its own units.
+
+        Args:
+            target: whether this column is what is learned.
+        """
+        if self.scale != "auto":
+            return self.scale
+        if target or self.range is None or self.public_stats is not None:
+            return "linear"
+        return suggested(self.range)
 
     def _check_category(self) -> None:
         if not self.values:
@@ -117,7 +146,7 @@ class Column:
             plain["range"] = list(self.range)
         if self.values is not None:
             plain["values"] = list(self.values)
-        if self.scale != "linear":
+        if self.scale != "auto":
             plain["scale"] = self.scale
         if self.sources:
             plain["sources"] = list(self.sources)
