@@ -46,15 +46,15 @@ def test_the_bound_is_not_idle() -> None:
 
 
 def test_float32_is_cheap_enough_to_charge() -> None:
-    for units in (1, 64, FLOAT32_UNITS, 10_000):
-        assert summation_error(units, torch.float32) <= 1.1e-3
+    for units in (1, 64, FLOAT32_UNITS, 10_000, 10**6):
+        assert summation_error(units, torch.float32) <= 1e-3
     assert summation_error(64, torch.float32) <= 2.6e-4
 
 
 def test_float64_costs_nothing() -> None:
     assert summation_error(10_000, torch.float64) <= 1e-9
     assert summation_error(10_000, torch.float64, terms=4) <= 1e-4
-    assert summation_error(256, torch.float64, terms=4, sites=120) <= 1e-3
+    assert summation_error(10_000, torch.float64, terms=4, sites=120) <= 1e-4
 
 
 def test_bound_grows_with_everything() -> None:

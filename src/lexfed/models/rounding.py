@@ -5,10 +5,10 @@ Write u for the unit round-off and gamma_n = n u / (1 - n u): a sum of n exact p
 taken in any order, is off by at most gamma_n times the sum of their absolute values
 [Hig02, Eq. 3.5]. Two consequences, both stated in units of the clip C:
 
-*Sum.* A site's B clipped vectors are summed in chunks of `CHUNK` units, the chunks one
-after the other: the error is at most gamma_(CHUNK + chunks) B C in L2 norm. In float32
-that is about 1e-3 C up to `FLOAT32_UNITS` units; beyond, the vectors are summed in
-float64.
+*Sum.* A site's B clipped vectors are summed in chunks of `CHUNK` units, and the chunks
+in float64: the error is at most gamma_CHUNK B C in L2 norm, and a little for float64.
+In float32 that is below 1e-3 C up to `FLOAT32_UNITS` units; beyond, the vectors are
+summed in float64.
 
 *Norm.* A computed norm may be too small. It is therefore enlarged before it is used:
 norm² + κ S², where S is the sum of the norms of a unit's terms (one term: S = norm).
@@ -52,13 +52,13 @@ def norm_slack(width: int, layers: int, terms: int, dtype: torch.dtype) -> float
 def summation_error(
     units: int, dtype: torch.dtype, *, terms: int = 1, sites: int = 1
 ) -> float:
-    """Bound the rounding error of a site's clipped sum, as a multiple of the clip.
+    """Bound the rounding error of a clipped sum, as a multiple of the clip.
 
     Args:
-        units: The most units a site may bring to one round.
+        units: The most units of one sum, over all its sites.
         dtype: Type of the batch's inputs.
         terms: Terms per unit: records times positions of a convolution.
-        sites: Sites whose sums are added in float64 in one program.
+        sites: Sites whose units are summed in one program.
 
     Returns:
         A number e: with clip C, |computed sum - exact sum| <= e C in every group's L2
@@ -66,17 +66,16 @@ def summation_error(
         differ by at most C + 2 e C.
 
     Guarantees:
-        - At most 1.1e-3 for float32 inputs with one record per unit at one site.
+        - At most 1e-3 for float32 inputs with one record per unit, up to 10^6 units.
         - Never below the error measured against exact arithmetic.
     """
     positive(units=units, terms=terms, sites=sites)
-    chunks = -(-units // CHUNK)
     reach = 1.0 if terms == 1 else 1 / math.sqrt(_CANCELLATION)
-    double = gamma(CHUNK * terms + chunks + sites, torch.float64)
-    # Other sites' sums are constants for a neighbour; only the float64 additions of
-    # the totals see them.
-    error = double * units * reach * sites
+    products = gamma(CHUNK * terms, torch.float64) * reach * units
     if dtype == torch.float32 and terms == 1:
         narrow = min(units, FLOAT32_UNITS)
-        error += gamma(CHUNK + -(-narrow // CHUNK), torch.float32) * narrow
-    return error
+        products += gamma(CHUNK, torch.float32) * narrow
+    # Other sites' products are constants for a neighbour, to the bit; it is the float64
+    # additions of all chunks that see them.
+    chunks = units // CHUNK + sites
+    return products + gamma(chunks, torch.float64) * (1 + products) * units
