@@ -190,9 +190,9 @@ def test_many_levels_are_quick_and_not_far_from_the_truth() -> None:
 
 
 def random_steps(rng: random.Random, most: int) -> list[Step]:
-    levels = rng.choice([1, 1, 2, 5, most])
+    levels = rng.choice([1, 1, 1, 2, 2, 3, 5, most])
     rate = rng.choice([0.005, 0.01, 0.05, 0.1, 0.3, 0.7])
-    base = math.exp(rng.uniform(math.log(0.7), math.log(20.0)))
+    base = math.exp(rng.uniform(math.log(0.8), math.log(20.0)))
     ratio = rng.uniform(1.0, 4.0)
     steps = [
         Step(

@@ -50,7 +50,7 @@ def build(releases: list[Counted] | None = None, **changes: Any) -> Claim:
 def stored(**changes: Any) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(json.dumps(dump_claim(build())))
     for path, new in changes.items():
-        place = value
+        place: Any = value
         *parents, last = path.split("__")
         for parent in parents:
             place = place[int(parent) if parent.isdigit() else parent]

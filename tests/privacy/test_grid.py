@@ -81,7 +81,7 @@ def test_release_is_within_half_a_release_step(grid: Grid, seed: int) -> None:
 
 
 def test_noise_has_the_charged_deviation() -> None:
-    grid = Grid(0.5, 20.0, 200_000, 100)
+    grid = Grid(0.5, 20.0, 100_000, 100)
     noise = grid.noise(SeededSource(1)) * grid.step
     # 6.11 standard errors of a variance: error probability 1e-9.
     allowed = 6.11 * math.sqrt(2 / grid.dimension)

@@ -159,13 +159,17 @@ def test_refusals_say_which_budget_and_how_far() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [(0.0, 1e-6), (1.0, 0.0), (1.0, 1.5), (math.inf, 1e-6), (1.0, 1e-6, "add-remove")],
+    ("epsilon", "delta", "cap"),
+    [
+        (0.0, 1e-6, 1.0),
+        (1.0, 0.0, 1.0),
+        (1.0, 1.5, 1.0),
+        (math.inf, 1e-6, 1.0),
+        (1.0, 1e-6, 0.0),
+    ],
 )
-def test_impossible_limits_are_refused(fields: tuple[float, ...]) -> None:
-    if len(fields) == 3:
-        with pytest.raises(ValueError, match="special"):
-            Limits(*fields, caps=((Tier.SPECIAL, 0.0),))  # type: ignore[arg-type]
-    else:
-        with pytest.raises(ValueError, match="expected"):
-            Limits(*fields)
+def test_impossible_limits_are_refused(
+    epsilon: float, delta: float, cap: float
+) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        Limits(epsilon, delta, caps=((Tier.SPECIAL, cap),))

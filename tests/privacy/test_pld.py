@@ -3,9 +3,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from lexfed.privacy import pld
+from lexfed.privacy.accountant import delta
 from lexfed.privacy.steps import Step
 
 
@@ -41,3 +43,20 @@ def test_a_coarser_grid_is_never_below_a_finer_one() -> None:
         for width in (16e-4, 4e-4, 1e-4)
     ]
     assert costs[0] >= costs[1] >= costs[2]
+
+
+@pytest.mark.parametrize(("rate", "multiplier"), [(0.1, 1.0), (0.5, 2.0), (0.02, 0.7)])
+def test_one_replacement_against_quadrature(rate: float, multiplier: float) -> None:
+    # The library doubles the sensitivity itself; halving again would be wrong.
+    x = np.linspace(-12, 14, 400_001)
+    base = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+    def moved(shift: float) -> np.ndarray:
+        return base * (1 - rate + rate * np.exp(shift * x - shift**2 / 2))
+
+    for epsilon in (0.1, 0.5, 1.0):
+        shift = 1 / multiplier
+        gap = np.maximum(0.0, moved(shift) - math.exp(epsilon) * moved(-shift))
+        exact = float(np.trapezoid(gap, x))
+        ours = delta([Step(multiplier, rate)], epsilon, "replace-one")
+        assert exact * (1 - 1e-6) <= ours <= exact * 1.01

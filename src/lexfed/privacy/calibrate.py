@@ -117,19 +117,12 @@ def _exact_factor(
     neighbours: Neighbours,
 ) -> float:
     """Solve mu_moving^2/factor^2 + mu_still^2 = mu^2, rounded up."""
-    mu = mu_from(epsilon, delta)
+    # 1e-12 is above the rounding of the lines below and of pricing the result.
+    mu = mu_from(epsilon, delta) * (1.0 - 1e-12)
     room = mu**2 - gaussian_mu(still, neighbours) ** 2
     if room <= 0.0:
         raise _no_room(epsilon)
-    factor = gaussian_mu(moving, neighbours) / math.sqrt(room)
-
-    def fits(factor: float) -> bool:
-        total = gaussian_mu((*scaled(moving, factor), *still), neighbours)
-        return epsilon_from(total, delta) <= epsilon
-
-    while not fits(factor):
-        factor *= 1.0 + 1e-12
-    return factor
+    return gaussian_mu(moving, neighbours) / math.sqrt(room)
 
 
 def _smallest(

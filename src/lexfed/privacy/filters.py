@@ -10,8 +10,8 @@ fixed beforehand, and the guarantee is the filter's own, not the running sum:
   ordinary adaptive composition prices it, by any accountant. Ending early or leaving
   planned releases out is allowed (a release with infinite noise) and earns nothing.
 * F1 `RdpFilter`: one order fixed in advance; the divergences at that order may add up
-  to the budget [FZ21, Thm. 4.3]. Valid with sampling.
-* F2 `GdpFilter`: squares of mu may add up to mu^2 [ST22, Thm. 4.1]. Without sampling
+  to the budget [FZ21]. Valid with sampling.
+* F2 `GdpFilter`: squares of mu may add up to mu^2 [ST22]. Without sampling
   only.
 
 A filter is frozen: `after` returns the filter that has let the release pass, or None.

@@ -2,7 +2,7 @@
 """Rényi accounting in closed form, vectorised over orders and steps.
 
 **Add/remove.** The sampled Gaussian with R = 1/noise multiplier has at integer order
-a [MTZ19, Eq. 5 and Thm. 5, both directions]
+a, in both directions, [MTZ19, Sec. 3]
 
     (a-1) D_a = ln sum_k C(a,k) (1-q)^(a-k) q^k e^{k(k-1) t/2},     t = R^2,
 
