@@ -207,12 +207,13 @@ def test_auto_bends_a_feature_and_not_the_target() -> None:
     np.testing.assert_allclose(encode(encoding, table)[:, 0], bent)
 
 
-def test_slots_show_the_tail_of_a_linear_range(
+def test_slots_show_the_tail_of_a_range_and_whether_it_is_linear(
     schema: Schema, tiers: dict[str, Tier]
 ) -> None:
     # Age is linear from 18 to 98, the dose is declared `log`, the rest has no range.
-    tails = {slot.name: slot.tail for slot in build_encoding(schema, tiers).slots}
-    assert tails == {**dict.fromkeys(tails, 0.0), "age": 1.0}
+    slots = build_encoding(schema, tiers).slots
+    assert {slot.name for slot in slots if slot.tail} == {"age", "dose"}
+    assert [slot.name for slot in slots if slot.linear] == ["age"]
     signed = Schema((Column("t", "number", range=(-1, 3)), TARGET), "y")
     encoding = build_encoding(signed, {"t": Tier.PERSONAL, "y": Tier.PERSONAL})
     # The flag for a missing value has no range of its own.

@@ -148,15 +148,15 @@ def test_a_wide_range_no_longer_crowds_one_end() -> None:
         (number(-98, -18), -1.0),
         (number(1e308, 1.7e308), 1.0),
         (number(0, 5000, "linear"), 1.0),
-        (number(0, 5000), 0.0),
-        (number(0, 100, "log"), 0.0),
-        (number(-1, 3, "symlog"), 0.0),
+        (number(0, 5000), 1.0),
+        (number(0, 100, "log"), 1.0),
+        (number(-1, 3, "symlog"), 0.5),
         (number(0, 100, stats=(50, 10)), 0.0),
         (Column("x", "flag"), 0.0),
         (Column("x", "category", values=("a", "b")), 0.0),
     ],
 )
-def test_the_tail_is_where_a_linear_range_reaches(
+def test_the_tail_is_where_a_range_reaches(
     column: Column, expected: float
 ) -> None:
     assert tail(column) == expected

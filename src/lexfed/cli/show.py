@@ -80,6 +80,12 @@ def opening(priced: Priced) -> list[str]:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
+    unread = set(priced.population.encoding.model_tiers) - set(priced.read_tiers)
+    lines += [
+        f"           {tier.label} columns are left out: at this budget they would add "
+        "noise, not signal"
+        for tier in sorted(unread)
+    ]
     return lines
 
 

@@ -43,9 +43,10 @@ class Slot:
         kind: what it holds.
         tier: tier of its column.
         levels: for a one-hot slot how many values the column declares, else 1.
-        tail: for a number mapped linearly by its range the direction of the longer
-            tail, from -1 to 1, else 0. It is a public guess of skewness: a range
-            [0, 100] reaches far above zero.
+        tail: for a number scaled by its range the direction of the longer tail, from
+            -1 to 1, else 0. It is a public guess of skewness: a range [0, 100] reaches
+            far above zero.
+        linear: whether a number is mapped linearly by its range.
     """
 
     column: str
@@ -54,6 +55,7 @@ class Slot:
     tier: Tier
     levels: int = 1
     tail: float = 0.0
+    linear: bool = False
 
 
 def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier]:
@@ -214,7 +216,12 @@ def _slots(column: Column, tier: Tier) -> list[Slot]:
             for value in column.values
         ]
     kind: SlotKind = "flag" if column.kind == "flag" else "number"
-    slots = [Slot(name, name, kind, tier, tail=tail(column))]
+    linear = column.resolved_scale() == "linear" and column.public_stats is None
+    slots = [
+        Slot(name, name, kind, tier, tail=tail(column), linear=linear)
+        if kind == "number"
+        else Slot(name, name, kind, tier)
+    ]
     if column.missing:
         slots.append(Slot(name, f"{name}?", "missing", tier))
     return slots

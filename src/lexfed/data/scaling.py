@@ -53,12 +53,10 @@ def tail(column: Column) -> float:
     """Return the direction of a feature's longer tail as its public range shows it.
 
     This is a public guess of skewness: a range [0, 100] reaches far above zero and
-    gives 1, [-5, 5] gives 0, [-100, 0] gives -1. A transform takes the tail away and
-    public statistics centre the column, so both give 0, as does a flag.
+    gives 1, [-5, 5] gives 0, [-100, 0] gives -1. Public statistics centre the column,
+    so they give 0.
     """
     if column.range is None or column.public_stats is not None:
-        return 0.0
-    if column.resolved_scale() != "linear":
         return 0.0
     low, high = column.range
     return min(1.0, max(-1.0, (high + low) / (high - low)))

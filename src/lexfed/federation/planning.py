@@ -8,6 +8,7 @@ wants and how they share the tower's part, prices them, and lays out the stages.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares, TierFacts
@@ -22,51 +23,89 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.layout import lay_out
 from lexfed.federation.programme import Programme
-from lexfed.federation.shapes import tower_shapes
-from lexfed.federation.wanted import wanted_by_tower
+from lexfed.federation.shapes import read_tiers, tower_shapes
+from lexfed.federation.wanted import Wanted, is_worth_training, wanted_by_tower
 from lexfed.models.cascade import TowerShape
+from lexfed.privacy.events import Release
+from lexfed.tiers import Tier
 
 
 def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
     """Return the programme of a run.
 
+    A tower that its budget would drown in noise is left out, the most sensitive first;
+    its tier is then not read at all, and its share goes to the others.
+
     Raises:
         ConfigError: if choices contradict each other or a cap.
     """
     shapes = tower_shapes(
-        facts.encoding,
-        choices.mechanism,
-        choices.model,
-        facts.outputs,
-        choices.seed,
+        facts.encoding, choices.mechanism, choices.model, facts.outputs, choices.seed
     )
     if choices.mechanism == "none":
-        wanted = [wanted_by_tower(facts, choices, shapes, 0, math.inf)]
-        return lay_out(facts, choices, shapes, wanted[0], None)
-    reads = [shape.tier for shape in shapes]
-    present = facts.encoding.model_tiers
+        wanted = wanted_by_tower(facts, choices, shapes, 0, math.inf)
+        return lay_out(facts, choices, shapes, wanted, None)
+    while True:
+        priced = _price(facts, budget, choices, shapes)
+        noisy = [
+            tower
+            for tower, square in enumerate(priced.shares.squares)
+            if tower > 0
+            and not is_worth_training(facts, choices, shapes[tower], square)
+        ]
+        if not noisy:
+            return lay_out(facts, choices, shapes, priced.wanted, priced.releases())
+        shapes = shapes[: noisy[-1]] + shapes[noisy[-1] + 1 :]
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """Shares and drafts of a set of towers; the noise is solved for on demand."""
+
+    budget: Budget
+    choices: Choices
+    shares: CappedShares
+    wanted: tuple[Wanted, ...]
+    delta: float
+    reads: tuple[Tier, ...]
+    present: tuple[Tier, ...]
+
+    def releases(self) -> tuple[tuple[Release, ...], ...]:
+        drafts = [item.draft for item in self.wanted]
+        if all(draft.sampling_rate == 1.0 for draft in drafts):
+            return full_batch_releases(drafts, self.shares.squares)
+        return sampled_releases(
+            drafts,
+            self.shares,
+            self.budget,
+            self.delta,
+            self.choices.accountant,
+            self.reads,
+            self.present,
+        )
+
+
+def _price(
+    facts: Facts, budget: Budget, choices: Choices, shapes: tuple[TowerShape, ...]
+) -> _Priced:
+    reads = tuple(shape.tier for shape in shapes)
+    present = read_tiers(facts.encoding, shapes)
     # The sampler's own error is paid first. It depends on the number of rounds and
     # that on the budget, so the drafts are made twice; the second time they stay.
     delta = budget.delta
+    wanted: tuple[Wanted, ...] = ()
     for _ in range(2):
         bounds = tower_bounds(budget, delta, reads, present)
-        shares = _shares(facts, choices, shapes, bounds)
-        wanted = [
-            wanted_by_tower(facts, choices, shapes, tower, square)
-            for tower, square in enumerate(shares.squares)
-        ]
-        drafts = [draft for tower in wanted for draft in tower]
-        delta = effective_delta(budget, [item.draft for item in drafts])
+        squares = _shares(facts, choices, shapes, bounds).squares
+        wanted = tuple(
+            item
+            for tower, square in enumerate(squares)
+            for item in wanted_by_tower(facts, choices, shapes, tower, square)
+        )
+        delta = effective_delta(budget, [item.draft for item in wanted])
     bounds = tower_bounds(budget, delta, reads, present)
     shares = _shares(facts, choices, shapes, bounds)
-    plain = [item.draft for item in drafts]
-    if all(draft.sampling_rate == 1.0 for draft in plain):
-        releases = full_batch_releases(plain, shares.squares)
-    else:
-        releases = sampled_releases(
-            plain, shares, budget, delta, choices.accountant, reads, present
-        )
-    return lay_out(facts, choices, shapes, drafts, releases)
+    return _Priced(budget, choices, shares, wanted, delta, reads, present)
 
 
 def _shares(

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which towers a mechanism has, and which slots each of them reads."""
 
+from collections.abc import Sequence
+
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism
 from lexfed.models.cascade import TowerShape
+from lexfed.tiers import Tier
 
 
 def tower_shapes(
@@ -36,9 +39,16 @@ def tower_shapes(
                 levels=tuple(slot.levels for slot in own),
                 columns=tuple(names.index(slot.column) for slot in own),
                 tails=tuple(slot.tail for slot in own),
+                linear=tuple(slot.linear for slot in own),
             )
         )
     return tuple(shapes)
+
+
+def read_tiers(encoding: Encoding, shapes: Sequence[TowerShape]) -> tuple[Tier, ...]:
+    """Return the tiers of which at least one column is read by a tower."""
+    read = {encoding.slots[place].tier for shape in shapes for place in shape.slots}
+    return tuple(sorted(read))
 
 
 def column_groups(encoding: Encoding) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from lexfed.models.cascade import TowerShape
 from lexfed.models.descent import default_clip, default_rounds
 from lexfed.models.parameters import count, group_index
 from lexfed.models.rule.facts import RuleFacts
-from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower
+from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower, worth_training
 from lexfed.tiers import Tier
 
 LABEL_SHARE = 0.02
@@ -137,6 +137,19 @@ def _by_rule(
         )
         result.append(Wanted(item.kind, draft))
     return result
+
+
+def is_worth_training(
+    facts: Facts, choices: Choices, shape: TowerShape, square: float
+) -> bool:
+    """Say whether a tower can tell more than its noise at this budget.
+
+    Only the rule for linear towers judges that; other towers are always trained.
+    """
+    if not choices.follows_rule:
+        return True
+    mu = 2.0 * math.sqrt(square / _noise_parties(facts, choices))
+    return worth_training(RuleFacts(shape, facts.loss), facts.divisor, mu)
 
 
 def _noise_parties(facts: Facts, choices: Choices) -> int:

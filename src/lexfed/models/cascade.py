@@ -42,6 +42,7 @@ class TowerShape:
         levels: for each one-hot slot how many values its column declares, else 1.
         columns: a number for each slot that the slots of one column share.
         tails: for each slot the public guess of its skewness.
+        linear: for each slot whether it is a number mapped linearly by its range.
     """
 
     tier: Tier
@@ -53,6 +54,7 @@ class TowerShape:
     levels: tuple[int, ...]
     columns: tuple[int, ...]
     tails: tuple[float, ...]
+    linear: tuple[bool, ...]
 
     def module(self) -> nn.Module:
         """Return the untrained network."""
@@ -183,6 +185,7 @@ def _shape_to_json(shape: TowerShape) -> dict[str, Any]:
         "seed": shape.seed,
         "columns": list(shape.columns),
         "tails": list(shape.tails),
+        "linear": list(shape.linear),
     }
 
 
@@ -197,4 +200,5 @@ def _shape_from_json(plain: Mapping[str, Any]) -> TowerShape:
         seed=plain["seed"],
         columns=tuple(plain["columns"]),
         tails=tuple(plain["tails"]),
+        linear=tuple(plain["linear"]),
     )

@@ -10,6 +10,7 @@ from lexfed.config.model import Config
 from lexfed.federation import planning
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.programme import Programme
+from lexfed.federation.shapes import read_tiers
 from lexfed.models.losses import LossName
 from lexfed.privacy.claim import build_claim
 from lexfed.privacy.claim_record import Claim
@@ -37,6 +38,11 @@ class Priced:
     def private(self) -> bool:
         """Whether releases are noised at all."""
         return self.programme.mechanism != "none"
+
+    @property
+    def read_tiers(self) -> tuple[Tier, ...]:
+        """The tiers that the model reads."""
+        return read_tiers(self.population.encoding, self.programme.shapes)
 
     def ledger(self) -> Ledger | None:
         """Return an empty ledger that admits exactly the programme.
@@ -74,7 +80,7 @@ class Priced:
             unit=config.budget.unit,
             trust=config.privacy.trust,
             rounds=rounds,
-            columns={tier: encoding.columns_of(tier) for tier in encoding.model_tiers},
+            columns={tier: encoding.columns_of(tier) for tier in self.read_tiers},
             grids={
                 group.name: block.grid
                 for stage in self.programme.stages

@@ -50,6 +50,11 @@ class RuleFacts:
         return np.array([own == kind for own in self.shape.kinds], dtype=bool)
 
     @property
+    def tails(self) -> Floats:
+        """Side of the longer tail of each slot, seen from zero; a flag's is yes."""
+        return np.where(self.mask("flag"), 1.0, np.array(self.shape.tails))
+
+    @property
     def numbers(self) -> Indices:
         """Places of the numbers."""
         return np.flatnonzero(self.mask("number"))
@@ -113,7 +118,8 @@ def public_guess(facts: RuleFacts) -> Guess:
     levels = np.maximum(np.array(facts.shape.levels, dtype=np.float64), 2.0)
     kinds = [facts.mask("number"), facts.mask("onehot"), facts.mask("flag")]
     share = (1 / levels) * (1 - 1 / levels)
-    tails = np.array(facts.shape.tails)
+    # A transform of a wide range takes its tail away.
+    tails = np.where(facts.shape.linear, facts.shape.tails, 0.0)
     return Guess(
         centre=np.select(kinds, [-TAIL_CENTRE * tails, 1 / levels, 0.3], 0.15),
         variance=np.select(kinds, [NUMBER_VARIANCE, share, 0.2], 0.12),

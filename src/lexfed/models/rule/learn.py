@@ -113,7 +113,7 @@ def learn_residuals(
     precision = state.precision + 1.0 / noise
     value = moment / precision[:, None]
     blur = np.broadcast_to((1.0 / precision)[:, None], value.shape) + scales.drift
-    estimate, square = posterior(value, blur, scales.prior)
+    estimate, square = posterior(value, blur, scales.prior, scales.common)
     power = (square / scales.curvature**2).sum(axis=1) * scales.variance
     return replace(
         state,
@@ -134,21 +134,28 @@ def _focus(facts: RuleFacts, scales: Geometry, power: Floats) -> Floats:
     return np.asarray(np.clip(focus / norm, *FOCUS))
 
 
-def posterior(value: Floats, blur: Floats, prior: Floats) -> tuple[Floats, Floats]:
+def posterior(
+    value: Floats, blur: Floats, prior: Floats, common: Floats
+) -> tuple[Floats, Floats]:
     """Return mean and second moment of a signal seen as value = signal + N(0, blur).
 
-    The signal is N(0, size² prior) with one unknown size for the whole tower, averaged
-    over a log-normal prior on a grid (empirical Bayes).
+    The signal is a common + N(0, size² prior): one unknown size for the whole tower,
+    averaged over a log-normal prior on a grid by its likelihood (empirical Bayes), and
+    one unknown a ~ N(0, 1) for each output.
     """
     z = np.linspace(-2.2, 2.6, 12)
     size = (SIGNAL_SIZE * np.exp(SIGNAL_SPREAD * z))[:, None, None] ** 2
     total = size * prior + blur
+    along = (common * value / total).sum(axis=1, keepdims=True)
+    length = (common**2 / total).sum(axis=1, keepdims=True)
+    part = along / (1.0 + length) * common
     fit = -0.5 * (np.log(total) + value**2 / total).sum(axis=(1, 2)) - 0.5 * z**2
+    fit += 0.5 * (along**2 / (1.0 + length) - np.log1p(length)).sum(axis=(1, 2))
     share = np.exp(fit - fit.max())
     share = (share / share.sum())[:, None, None]
     keep = size * prior / total
-    mean = (share * keep).sum(axis=0) * value
-    return mean, (share * ((keep * value) ** 2 + keep * blur)).sum(axis=0)
+    mean = part + keep * (value - part)
+    return (share * mean).sum(axis=0), (share * (mean**2 + keep * blur)).sum(axis=0)
 
 
 def slot_weights(

@@ -29,6 +29,9 @@ STATISTICS_SHARE = 0.20
 
 STATISTICS_KAPPA = 5.0
 
+DROP_KAPPA = 0.4
+"""A tower noisier than this would only add noise: its tier is left out."""
+
 KAPPA_PER_ROUND = 6.0
 MAX_ROUNDS = 8
 
@@ -81,6 +84,14 @@ def plan_tower(
     chosen = rounds or int(np.clip(round(kappa / KAPPA_PER_ROUND), 1, MAX_ROUNDS))
     bought.append(Bought("residuals", left, facts.size * facts.outputs, chosen))
     return tuple(bought)
+
+
+def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
+    """Say whether a tower above the first can tell more than its noise.
+
+    A tower that cannot is left out: nothing of its tier is read, released or spent.
+    """
+    return _kappa(facts, units, mu, 1.0) >= DROP_KAPPA
 
 
 def label_dimension(facts: RuleFacts) -> int:

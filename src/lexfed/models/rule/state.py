@@ -35,6 +35,10 @@ DRIFT = 0.6
 SPARSITY = 0.25
 """Prior variance of a slot's weight falls with its variance to this power."""
 
+COMMON = 0.05
+"""Prior size of the part of the signal that points to all long tails at once: where
+large values are rare, they often go together with the outcome."""
+
 
 @dataclass(frozen=True)
 class Base:
@@ -114,6 +118,7 @@ class Geometry:
         curvature: [slots, outputs] expected second derivative of the loss.
         prior: [slots, outputs] prior variance of a gradient at signal size 1.
         drift: [slots, outputs] extra variance because reference and rate differ.
+        common: [slots, outputs] direction of the long tails, as long as expected.
     """
 
     scale: Floats
@@ -124,6 +129,7 @@ class Geometry:
     curvature: Floats
     prior: Floats
     drift: Floats
+    common: Floats
 
     def focus_radius(self, focus: Floats) -> float:
         """Return the clip of a record whose columns are weighted by the focus."""
@@ -164,8 +170,18 @@ def geometry(
     prior = shape / shape.sum(axis=0) * (radius * unit) ** 2
     shift = (DRIFT * radius * (base.rate - reference)) ** 2
     drift = np.broadcast_to(shift * (variance / norm)[:, None], curvature.shape)
+    tails = curvature * (facts.tails / np.sqrt(variance))[:, None]
+    length = np.maximum(np.linalg.norm(tails, axis=0), 1e-12)
     return Geometry(
-        scale, variance, float(radius), reference, residual, curvature, prior, drift
+        scale=scale,
+        variance=variance,
+        radius=float(radius),
+        reference=reference,
+        residual=residual,
+        curvature=curvature,
+        prior=prior,
+        drift=drift,
+        common=tails / length * (COMMON * radius * unit),
     )
 
 
