@@ -193,6 +193,8 @@ def _updates(
     site_weights: Tensor,
 ) -> Tensor:
     module = query.model.towers[query.tower].module()
+    groups = programme.groups
+    order = torch.from_numpy(group_order(module, groups)) if groups else None
     training = LocalTraining(
         steps=programme.local_steps,
         batch_size=programme.batch_size or sys.maxsize,
@@ -208,5 +210,12 @@ def _updates(
             training,
             torch.Generator().manual_seed(programme.seed + query.round),
         )
-        total += weight * clip_update(update, stage.blocks[0].grid.clip_to)
+        # Group by group: a clip of the whole would let one group exceed its own.
+        ordered = update if order is None else update[order]
+        total += weight * torch.cat(
+            [
+                clip_update(ordered[block.start : block.stop], block.grid.clip_to)
+                for block in stage.blocks
+            ]
+        )
     return total

@@ -67,8 +67,7 @@ class Site:
     def _objection(self, query: Query) -> str:
         if query.programme != self._digest:
             return "the query belongs to another programme"
-        stage = self._programme.stages[query.stage]
-        if query.kind != stage.kind or query.release not in stage.releases:
+        if not self._agreed(query):
             return "the release is not the one that was agreed on"
         if query.round <= self._answered:
             return f"round {query.round} was answered already"
@@ -78,10 +77,32 @@ class Site:
             return "it has no ledger to charge"
         if self._paid(query, self._ledger):
             return ""
-        if len(self._ledger.events()) != query.round - 1:
+        charged = len(self._ledger.events())
+        # A client is not asked in every round; its ledger then has fewer events.
+        gaps = self._programme.unit == "client"
+        if charged > query.round - 1 or (charged < query.round - 1 and not gaps):
             return f"round {query.round} is not the next one of its ledger"
         excess = self._ledger.would_exceed(query.release)
         return "" if excess is None else str(excess)
+
+    def _agreed(self, query: Query) -> bool:
+        """Say whether the programme has this very question at this round.
+
+        The shapes say which slots a tower reads. They come with the query, so they
+        are compared: a tower that peeks at a more sensitive tier than its release is
+        charged for would break every claim about that tier.
+        """
+        position = self._programme.position(query.round - 1)
+        if query.round < 1 or position is None or position[0] != query.stage:
+            return False
+        stage = self._programme.stages[query.stage]
+        shapes = tuple(tower.shape for tower in query.model.towers)
+        return (
+            query.kind == stage.kind
+            and query.tower == stage.tower
+            and query.release == stage.releases[position[1]]
+            and shapes == self._programme.shapes
+        )
 
     @staticmethod
     def _paid(query: Query, ledger: SiteLedger) -> bool:
