@@ -131,5 +131,5 @@ def test_two_thousand_distinct_levels_are_quick() -> None:
     steps = [Step(float(z), 0.02) for z in np.geomspace(1.0, 4.0, 2000)]
     start = time.process_time()
     value = epsilon(steps, 1e-5, "add-remove", "rdp")
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 1.0  # 0.04 s where it was written
     assert math.isfinite(value)

@@ -115,7 +115,9 @@ def _standard_pairs(
 
     pairs = len(words) // 2
     uniform = (words[:pairs].astype(np.float64) + 0.5) * 2.0**-64
-    radius = np.sqrt(-2.0 * np.log(np.minimum(uniform, 1.0 - _EDGE / 2)))
+    radius = np.minimum(uniform, 1.0 - _EDGE / 2)
+    np.log(radius, out=radius)
+    np.sqrt(np.multiply(radius, -2.0, out=radius), out=radius)
     # Signed words: an angle in [-pi, pi) keeps more of its bits than [0, 2 pi).
     angle = torch.from_numpy(words[pairs:].view(np.int64) * (math.pi * 2.0**-63))
     values = np.empty((2, pairs))
