@@ -17,7 +17,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-import lexfed
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import (
@@ -237,7 +236,7 @@ def _names(releases: Sequence[Counted]) -> tuple[str, ...]:
 
 def _accountant(name: Accountant, releases: Sequence[Counted]) -> AccountantRecord:
     sampled = any(release.sampling_rate < 1.0 for release, _ in releases)
-    version = f"lexfed {lexfed.__version__}"
+    version = f"lexfed {metadata.version('lexfed')}"
     if name == "pld" and sampled:
         version += f", dp-accounting {metadata.version('dp-accounting')}"
     return AccountantRecord(name=name, version=version, filter="F0")
