@@ -92,8 +92,7 @@ def clipped_sum(
         part = None if shares is None else shares[rows].to(dtype)
         pieces = clip_block(taps, clipping, part)
         for layer_sum, piece in zip(sums, pieces, strict=True):
-            for run in block:
-                layer_sum.add(piece, run, rows.start)
+            layer_sum.add(piece, block)
     return torch.cat([part for layer_sum in sums for part in layer_sum.parts()])
 
 

@@ -16,10 +16,11 @@ from lexfed.models.batch import Batch
 from lexfed.models.clipping import Clipping
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import count, group_index, trainable
-from lexfed.models.rounding import CHUNK, norm_slack
+from lexfed.models.rounding import norm_slack
 
 # Gradients of one chunk: at most 64 MB.
 _CHUNK_NUMBERS = 2**23
+_CHUNK = 64
 
 Gradient = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -37,7 +38,7 @@ def clipped_sum(
     """
     size = count(module)
     total = torch.zeros(size, dtype=torch.float64)
-    units = max(1, min(CHUNK, _CHUNK_NUMBERS // size))
+    units = max(1, min(_CHUNK, _CHUNK_NUMBERS // size))
     fields = (batch.inputs, batch.targets, batch.offset, batch.weights)
     gradients = _gradients(module, loss)
     if shares is None:

@@ -5,10 +5,10 @@ Write u for the unit round-off and gamma_n = n u / (1 - n u): a sum of n exact p
 taken in any order, is off by at most gamma_n times the sum of their absolute values
 [Hig02, Eq. 3.5]. Two consequences, both stated in units of the clip C:
 
-*Sum.* A site's B clipped vectors are summed in chunks of `CHUNK` units, and the chunks
-in float64: the error is at most gamma_CHUNK B C in L2 norm, and a little for float64.
-In float32 that is below 1e-3 C up to `FLOAT32_UNITS` units; beyond, the vectors are
-summed in float64.
+*Sum.* A site's B clipped vectors are summed in chunks, and the chunks in float64: with
+chunks of c units the error is at most gamma_c B C in L2 norm, and a little for float64.
+Chunks are cut so that c B <= 2^14, which makes that 2^-10 C in float32; sites with more
+than `FLOAT32_UNITS` units would need too small chunks and are summed in float64.
 
 *Norm.* A computed norm may be too small. It is therefore enlarged before it is used:
 norm² + κ S², where S is the sum of the norms of a unit's terms (one term: S = norm).
@@ -23,9 +23,19 @@ import torch
 
 from lexfed.checks import positive
 
-CHUNK = 64
 FLOAT32_UNITS = 256
+_PRODUCT = 2**14
+_WIDE_CHUNK = 256
 _CANCELLATION = 2.0**-26
+
+
+def chunk_size(units: int) -> int:
+    """Say how many units of a site with `units` of them one product may sum."""
+    if units > FLOAT32_UNITS:
+        return _WIDE_CHUNK
+    most = min(units, _PRODUCT // units)
+    # As equal as possible: a product over few units costs nearly as much as a full one.
+    return -(-units // -(-units // most))
 
 
 def gamma(terms: int, dtype: torch.dtype) -> float:
@@ -71,11 +81,12 @@ def summation_error(
     """
     positive(units=units, terms=terms, sites=sites)
     reach = 1.0 if terms == 1 else 1 / math.sqrt(_CANCELLATION)
-    products = gamma(CHUNK * terms, torch.float64) * reach * units
+    products = gamma(_WIDE_CHUNK * terms, torch.float64) * reach * units
     if dtype == torch.float32 and terms == 1:
         narrow = min(units, FLOAT32_UNITS)
-        products += gamma(CHUNK, torch.float32) * narrow
+        most = min(narrow**2, _PRODUCT)
+        products += gamma(most, torch.float32)
     # Other sites' products are constants for a neighbour, to the bit; it is the float64
     # additions of all chunks that see them.
-    chunks = units // CHUNK + sites
+    chunks = units // (_PRODUCT // FLOAT32_UNITS) + sites
     return products + gamma(chunks, torch.float64) * (1 + products) * units
