@@ -4,16 +4,15 @@
 The drafts say what will be released (clips, dimensions, rounds, sampling rates) and
 which share of its tower's budget each takes; the noise is what is solved for. Where
 every draft uses the full batch the answer is a formula, because squares of Gaussian
-differential privacy add up. With sampling the same shares are the starting point and
-the multipliers are scaled, tower by tower from the most sensitive one, until every
-cap and the record budget hold under the accountant that will also print the claim.
+differential privacy add up. Otherwise the same shares are the starting point and the
+multipliers are scaled, tower by tower from the most sensitive one, until every cap
+and the record budget hold under the accountant that will also print the claim.
 """
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lexfed.budget.allocation import CappedShares
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.calibrate import mu_from, scale_to_budget
@@ -174,55 +173,68 @@ def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]
     )
 
 
-def sampled_releases(
+def searched_releases(
     drafts: Sequence[Draft],
-    shares: CappedShares,
+    squares: Sequence[float],
     budget: Budget,
     delta: float,
     accountant: Accountant,
     reads: Sequence[Tier],
     present: Sequence[Tier],
 ) -> tuple[tuple[Release, ...], ...]:
-    """Return releases for drafts of which some sample the batch.
+    """Return releases whose noise has no formula: sampled, or priced by Rényi.
 
-    From the most sensitive tower down, the towers that share a tight cap are scaled
-    together until they and the towers above meet it; what is left over is scaled to
-    the record budget.
+    The shares fix proportions; from the most sensitive tower down it is asked whether
+    filling the record budget in these proportions would break a cap. Where it would,
+    the towers from there up are scaled to the cap and stay; the others fill what is
+    left. So no cap is exceeded, whether or not its bound looked tight beforehand.
 
     Raises:
         ConfigError: if a person may be at several sites: each site flips its own
             coin, so sampling proves nothing for the person (Theorem C, 7).
     """
-    if budget.sites_per_person > 1:
+    sampled = any(draft.sampling_rate < 1.0 for draft in drafts)
+    if sampled and budget.sites_per_person > 1:
         raise ConfigError([_SEVERAL_COINS])
-    steps = [_steps(draft, shares.squares[draft.tower]) for draft in drafts]
+    steps = [_steps(draft, squares[draft.tower]) for draft in drafts]
     scales = [1.0] * len(reads)
 
     def scaled(towers: Collection[int]) -> list[Step]:
         return [
-            Step(step.noise_multiplier * scales[draft.tower], step.sampling_rate)
+            Step(
+                step.noise_multiplier * scales[draft.tower] / budget.sites_per_person,
+                step.sampling_rate,
+            )
             for draft, own in zip(drafts, steps, strict=True)
             if draft.tower in towers
             for step in own
         ]
 
-    above: list[int] = []
-    for pool in _pools(shares.tight):
-        limits: list[tuple[float, Neighbours]] = []
-        cap = _cap(budget, reads, present, pool[0])
-        if cap is not None:
-            limits.append((cap, "replace-one"))
-        if pool[0] == 0:
-            limits.append((budget.epsilon, budget.neighbours))
-        factor = max(
-            scale_to_budget(
-                scaled(pool), limit, delta, relation, accountant, fixed=scaled(above)
-            )
-            for limit, relation in limits
+    def factor(
+        towers: Collection[int],
+        limit: float,
+        relation: Neighbours,
+        above: Collection[int],
+    ) -> float:
+        fixed = scaled(above)
+        return scale_to_budget(
+            scaled(towers), limit, delta, relation, accountant, fixed=fixed
         )
-        for tower in pool:
-            scales[tower] *= factor
-        above = [*pool, *above]
+
+    open_from = len(reads)
+    for tower in reversed(range(len(reads))):
+        cap = _cap(budget, reads, present, tower)
+        if cap is None and tower > 0:
+            continue
+        above = range(open_from, len(reads))
+        # The cap binds these towers; the record budget all that are still open.
+        pool = range(tower, open_from)
+        record = factor(range(open_from), budget.epsilon, budget.neighbours, above)
+        needed = 0.0 if cap is None else factor(pool, cap, "replace-one", above)
+        if tower == 0 or needed > record:
+            for one in pool:
+                scales[one] *= max(needed, record)
+            open_from = tower
     return tuple(
         _releases(draft, [step.noise_multiplier * scales[draft.tower] for step in own])
         for draft, own in zip(drafts, steps, strict=True)
@@ -235,16 +247,6 @@ _SEVERAL_COINS = Problem(
     "nothing for the person",
     "set `federation.sampling_rate = 1`",
 )
-
-
-def _pools(tight: Sequence[bool]) -> list[list[int]]:
-    """Return runs of towers that end, downwards, at a tight bound; top run first."""
-    starts = [index for index, flag in enumerate(tight) if flag]
-    ends = [*starts[1:], len(tight)]
-    return [
-        list(range(start, end))
-        for start, end in reversed(list(zip(starts, ends, strict=True)))
-    ]
 
 
 def _cap(

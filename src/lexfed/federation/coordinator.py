@@ -104,13 +104,15 @@ class Coordinator:
         """Sum the answers, add noise, and learn from what is thereby released.
 
         Raises:
-            Refused: if a site refused; nothing is released.
+            Refused: if a site refused, or an answer is not one to this query: it would
+                count twice, or be released without noise. Nothing is released.
         """
         refusals = [answer for answer in answers if isinstance(answer, Refusal)]
         if refusals:
             first = refusals[0]
             raise Refused(f"site `{first.site}` refused: {first.reason}")
         replies = [answer for answer in answers if isinstance(answer, Reply)]
+        self._check(query, replies)
         stage = self._programme.stages[query.stage]
         empty = np.zeros(stage.dimension, dtype=np.int64)
         total = sums.exact_sum([empty, *(reply.total for reply in replies)])
@@ -120,3 +122,17 @@ class Coordinator:
         released = sums.descale(total, stage)
         self.progress = self._learner.learn(query.stage, self.progress, released)
         return self.progress
+
+    def _check(self, query: Query, replies: Sequence[Reply]) -> None:
+        local = self._programme.trust == "local"
+        seen: set[str] = set()
+        for reply in replies:
+            if reply.site in seen:
+                raise Refused(f"site `{reply.site}` answered twice")
+            if reply.round != query.round:
+                raise Refused(f"site `{reply.site}` answered another round")
+            if reply.noised != local:
+                raise Refused(
+                    f"site `{reply.site}` and the programme disagree on noise"
+                )
+            seen.add(reply.site)

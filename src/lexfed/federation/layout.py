@@ -14,8 +14,10 @@ from lexfed.models.rounding import summation_error
 from lexfed.privacy.events import Release
 from lexfed.privacy.grid import Grid
 
-UNCLIPPED = 2.0**20
-"""Stands for "no clip" where the mechanism is `none`: far above any gradient norm."""
+UNCLIPPED = 2.0**10
+"""Stands for "no clip" where the mechanism is `none`: far above the norm of a gradient
+of inputs in [-1, 1]. The grid is relative to it: a larger one would round away the
+gradients of small federations."""
 
 ROOM = 16
 """The grid has room for this many times the public number of units, so that a wrong

@@ -16,7 +16,7 @@ from lexfed.budget.plan import (
     Budget,
     effective_delta,
     full_batch_releases,
-    sampled_releases,
+    searched_releases,
     tower_bounds,
 )
 from lexfed.errors import ConfigError, Problem
@@ -72,11 +72,13 @@ class _Priced:
 
     def releases(self) -> tuple[tuple[Release, ...], ...]:
         drafts = [item.draft for item in self.wanted]
-        if all(draft.sampling_rate == 1.0 for draft in drafts):
+        whole = all(draft.sampling_rate == 1.0 for draft in drafts)
+        # Rényi accounting costs more than the formula, also without sampling.
+        if whole and self.choices.accountant != "rdp":
             return full_batch_releases(drafts, self.shares.squares)
-        return sampled_releases(
+        return searched_releases(
             drafts,
-            self.shares,
+            self.shares.squares,
             self.budget,
             self.delta,
             self.choices.accountant,
