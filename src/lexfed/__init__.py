@@ -1,4 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Federated training under privacy budgets that the law sets."""
+"""Federated training under privacy budgets that the law sets.
+
+`lexfed.plan`, `lexfed.train` and `lexfed.predict` are the commands as functions
+(`lexfed.run.api`). They are imported when first used, so that `import lexfed` and
+`lexfed --help` stay quick.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lexfed.run.api import plan, predict, train
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "plan", "predict", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("plan", "predict", "train"):
+        from lexfed.run import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module `lexfed` has no attribute `{name}`")

@@ -5,9 +5,10 @@ Data go to stdout, talk goes to stderr. Exit codes: 0 fine, 1 a check failed, 2 
 usage, configuration or data, 3 refused (a budget would be exceeded), 4 internal error.
 """
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +29,8 @@ ConfigFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 DEFAULT = Path("lexfed.toml")
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, by convention 128 + SIGINT."""
 
 
 def _version(wanted: bool) -> None:
@@ -111,7 +114,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train a model under the budgets of a configuration."""
-    from lexfed.cli.commands import run as command
+    from lexfed.cli.training import run as command
 
     command(config, resume, as_json)
 
@@ -133,16 +136,50 @@ def predict(
 
 def main() -> None:
     """Run the command line and end with its exit code."""
+    sys.exit(_exit_code())
+
+
+# What typer raises for wrong usage; not every version has a public name for it.
+_WRONG_USAGE: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+def _exit_code() -> int:
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
     except LexfedError as error:
         talk.fail(error)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        talk.say("interrupted; continue with `lexfed run --resume`")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(0)
-    except Exception as error:  # a defect, whatever it is: say so and keep the trace
+        return error.exit_code
+    except _WRONG_USAGE as error:
+        return _wrong_usage(error)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _drop_stdout()
+        return 0
+    except OSError as error:
+        place = f"`{error.filename}`" if error.filename else "output"
+        talk.fail(LexfedError(f"{place}: {(error.strerror or str(error)).lower()}"))
+        _drop_stdout()
+        return 2
+    except Exception as error:  # a defect, whatever it is
         talk.defect(error)
-        sys.exit(4)
+        return 4
+    if code == INTERRUPTED:
+        talk.say("interrupted")
+    return int(code or 0)
+
+
+def _wrong_usage(error: Any) -> int:
+    """Say what is wrong with the command line itself."""
+    message = error.format_message()
+    if "\n" in message:  # no command at all: the message is the help page
+        talk.say(message)
+        return 2
+    command = error.ctx.command_path if error.ctx is not None else "lexfed"
+    message = message[:1].lower() + message[1:].rstrip(".")
+    talk.fail(LexfedError(message, f"`{command} --help` lists what it takes"))
+    return 2
+
+
+def _drop_stdout() -> None:
+    """Write nothing more to stdout, not even what is still buffered."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

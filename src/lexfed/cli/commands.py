@@ -3,50 +3,55 @@
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from lexfed.cli import show, talk
-from lexfed.cli.progress import progress_lines
+from lexfed.cli.places import located, named_places
 from lexfed.config import Config, examine_file, scaffold
+from lexfed.data.scaffold import scaffold as guess_columns
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
-from lexfed.run import (
-    Priced,
-    load_population,
-    plan_json,
-    price,
-    start,
-    train,
-)
-from lexfed.run import (
-    predict as predict_rows,
-)
-from lexfed.run import (
-    resume as resume_run,
-)
-from lexfed.tiers import MODEL_TIERS, Tier
+from lexfed.run import Priced, api, plan_json, priced_file
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value to stdout."""
+    print(json.dumps(value, indent=2, allow_nan=False))
 
 
 def init(table: Path, out: Path) -> None:
     """Write a configuration to complete from a table's header."""
-    from lexfed.data.scaffold import scaffold as guess_columns
-
-    if out.exists():
+    guesses = guess_columns(table)
+    # Paths in a configuration are relative to its folder.
+    source = table if table.is_absolute() else os.path.relpath(table, out.parent)
+    text = scaffold(str(source), [(guess.name, guess.kind) for guess in guesses])
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
         raise RunFolderError(
             f"`{out}` exists already", "remove it, or write elsewhere with `--out`"
-        )
-    guesses = guess_columns(table)
-    text = scaffold(str(table), [(guess.name, guess.kind) for guess in guesses])
-    try:
-        out.write_text(text)
+        ) from error
     except OSError as error:
         raise RunFolderError(
-            f"cannot write `{out}`: {(error.strerror or '').lower()}"
+            f"cannot write `{out}`: {(error.strerror or '').lower()}",
+            "write elsewhere with `--out`",
         ) from error
     talk.say(
-        f"wrote {out}: {len(guesses)} columns, only their names and kinds were read\n"
+        f"wrote {out}: {len(guesses)} columns, only their names and kinds\n"
         f'replace every "?" in it, then run `lexfed check {out}`'
     )
+
+
+def allow_own_models(*folders: Path) -> None:
+    """Let `model = "module:factory"` name a file next to the configuration.
+
+    An installed command does not look into the working folder by itself. The folders
+    come last, so that a file there never takes the place of an installed package.
+    """
+    sys.path += [str(folder.resolve()) for folder in folders]
 
 
 def load_config(path: Path) -> Config:
@@ -58,31 +63,33 @@ def load_config(path: Path) -> Config:
     return config
 
 
-def load_priced(path: Path, rounds: int | None = None) -> Priced:
-    """Read configuration and data, and price the run; nothing is spent."""
-    config = load_config(path)
-    if rounds is not None:
-        federation = config.federation.model_copy(update={"rounds": rounds})
-        config = config.model_copy(update={"federation": federation})
-    return price(config, load_population(config, path.parent))
+def load_priced(path: Path, config: Config, rounds: int | None = None) -> Priced:
+    """Read the data and price the run; nothing is spent."""
+    allow_own_models(Path(), path.parent)
+    with named_places(path):
+        priced = priced_file(path, config, rounds)
+        priced.ledger()
+    for line in show.remarks(priced):
+        talk.say(line)
+    return priced
 
 
 def check(path: Path, as_json: bool) -> None:
     """List every problem of a configuration and of its data."""
     found = examine_file(path)
     problems: list[Problem] = list(found.problems)
+    for note in found.notes:
+        talk.warn(str(note), note.hint)
     if found.config is not None:
         try:
-            priced = price(found.config, load_population(found.config, path.parent))
-            priced.ledger()
+            load_priced(path, found.config)
         except LexfedError as error:
             listed = getattr(error, "problems", None)
-            problems += listed or [Problem("", error.message, error.hint)]
+            plain = (Problem(str(path), error.message, error.hint),)
+            problems += listed or located(path, plain)
     if as_json:
         rows = [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems]
-        print(json.dumps({"problems": rows}, indent=2))
-    for note in found.notes:
-        talk.warn(str(note))
+        print_json({"problems": rows})
     if problems:
         raise ConfigError(problems)
     talk.say(f"{path}: no problems; `lexfed plan {path}` prices the run")
@@ -90,38 +97,17 @@ def check(path: Path, as_json: bool) -> None:
 
 def plan(path: Path, rounds: int | None, as_json: bool) -> None:
     """Print what a run would release and what it would cost."""
-    priced = load_priced(path, rounds)
-    priced.ledger()
+    priced = load_priced(path, load_config(path), rounds)
     if as_json:
-        print(json.dumps(plan_json(priced), indent=2, allow_nan=False))
+        print_json(plan_json(priced))
     else:
         print(show.plan_table(priced))
 
 
-def run(path: Path, resume: bool, as_json: bool) -> None:
-    """Train, or continue an interrupted training."""
-    priced = load_priced(path)
-    out = path.parent / priced.config.run.folder
-    folder = resume_run(priced, out) if resume else start(priced, out, path.read_text())
-    for line in show.opening(priced):
-        talk.say(line)
-    with progress_lines(priced) as on_round:
-        result = train(priced, folder, on_round)
-    if as_json:
-        print(json.dumps(result.to_json(), indent=2, allow_nan=False))
-    for line in show.closing(priced, result):
-        talk.say(line)
-
-
 def predict(folder: Path, table: Path, tiers: str) -> None:
     """Print a score for every row."""
-    try:
-        upto = Tier.parse(tiers)
-    except ValueError as error:
-        raise RunFolderError(f"`--tiers`: {error}") from error
-    if upto not in MODEL_TIERS:
-        raise RunFolderError("`--tiers`: identifiers are never used by a model")
-    found = predict_rows(folder, table, upto)
+    allow_own_models(Path())
+    found = api.predict(folder, table, tiers)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found.columns)
     writer.writerows([[f"{value:.6g}" for value in row] for row in found.values])

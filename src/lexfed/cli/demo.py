@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed demo`: a model under budgets, its guarantee, and how it compares."""
 
-import json
 import shutil
 import time
 from pathlib import Path
 
 from lexfed import __version__
 from lexfed.cli import show, talk
-from lexfed.cli.progress import progress_lines
+from lexfed.cli.commands import print_json
+from lexfed.cli.training import show_training
 from lexfed.config import demo_config, loads
 from lexfed.errors import RunFolderError
-from lexfed.run import load_population, price, start, train
+from lexfed.run import load_population, price, start
+from lexfed.run.folder import RunFolder, is_run_file, never_began
 from lexfed.run.rehearsal import compare
 
 _FIRST_LINE = demo_config().splitlines()[0]
+_WORDS = {
+    "none": "no privacy",
+    "cascade": "lexfed",
+    "uniform": "uniform noise, same protection of special columns",
+}
 
 
 def demo(out: Path, seeds: int, as_json: bool) -> None:
@@ -26,45 +32,41 @@ def demo(out: Path, seeds: int, as_json: bool) -> None:
     population = load_population(config, Path())
     priced = price(config, population)
     patients = sum(len(site.train) + len(site.test) for site in population.sites)
-    columns = len(population.tagged.schema.columns)
     talk.say(
         f"lexfed {__version__} · demo: {len(population.sites)} hospitals, "
-        f"{patients:,} synthetic patients, {columns} columns\n".replace(",", " ", 1)
+        f"{f'{patients:,}'.replace(',', ' ')} synthetic patients, "
+        f"{len(population.tagged.schema.columns)} columns\n"
     )
     folder = start(priced, out, text)
-    for line in show.opening(priced):
-        talk.say(line)
-    with progress_lines(priced) as on_round:
-        result = train(priced, folder, on_round)
-    for line in show.closing(priced, result)[:-1]:
+    result = show_training(priced, folder, f"lexfed run {out}/config.toml --resume")
+    for line in show.closing(config, result)[:-1]:
         talk.say(line)
     talk.say(f"  compare  {seeds} trainings each, on the same patients …")
-    found = compare(config, ["none", "cascade", "uniform"], seeds)
-    words = {
-        "none": "no privacy",
-        "cascade": "lexfed",
-        "uniform": "uniform noise, same protection of special columns",
-    }
+    found = compare(config, list(_WORDS), seeds)
     for name, (mean, half) in found.items():
-        talk.say(f"             AUC {mean:.3f} ± {half:.3f}   {words[name]}")
+        talk.say(f"             AUC {mean:.3f} ± {half:.3f}   {_WORDS[name]}")
     talk.say(f"\nRun folder: {out}   ({time.monotonic() - begin:.0f} s)")
     if as_json:
         comparison = {name: list(pair) for name, pair in found.items()}
-        print(json.dumps({**result.to_json(), "compare": comparison}, indent=2))
+        print_json({**result.to_json(), "compare": comparison})
 
 
 def _make_room(out: Path) -> None:
     """Remove an earlier demo, and nothing else."""
-    if not out.exists():
+    if not out.exists() or never_began(out):
         return
-    config = out / "config.toml"
-    try:
-        earlier = config.read_text().startswith(_FIRST_LINE)
-    except OSError:
-        earlier = False
-    if not earlier:
+    if not _is_demo(out):
         raise RunFolderError(
             f"`{out}` exists and is not an earlier demo",
             "choose another folder with `--out`",
         )
+    RunFolder.open(out).close()  # refuses while another process writes there
     shutil.rmtree(out)
+
+
+def _is_demo(out: Path) -> bool:
+    try:
+        text = (out / "config.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return text.startswith(_FIRST_LINE) and all(map(is_run_file, out.iterdir()))

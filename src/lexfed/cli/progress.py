@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a training: a bar on a terminal, a few plain lines elsewhere."""
+"""Progress of a training: a bar on a terminal, a few plain lines elsewhere.
+
+`LEXFED_NO_PROGRESS` in the environment leaves both out.
+"""
 
 import os
 import sys
@@ -8,18 +11,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lexfed.cli import talk
+from lexfed.cli.show import up
 from lexfed.run import Priced, RoundReport
 
 _WIDTH = 24
-_PRICING_S = 2.0
-"""Pricing takes time when batches are sampled: it is done at most this often."""
+_PRICING_PART = 0.05
+"""Pricing takes time when batches are sampled: at most this part of the time."""
 
 
 @contextmanager
 def progress_lines(priced: Priced) -> Iterator[Callable[[RoundReport], None]]:
     """Give a function that shows each round; the last line stays."""
-    bar = sys.stderr.isatty() and not os.environ.get("LEXFED_NO_PROGRESS")
-    shown = _Shown(priced, bar)
+    if os.environ.get("LEXFED_NO_PROGRESS"):
+        yield lambda _: None
+        return
+    shown = _Shown(priced, bar=sys.stderr.isatty())
     try:
         yield shown.report
     finally:
@@ -34,7 +40,8 @@ class _Shown:
         self._begin = time.monotonic()
         self._first = 0
         self._spent = 0.0
-        self._priced_at = -_PRICING_S
+        self._stale = False
+        self._price_again = self._begin
         self._open = False
 
     def report(self, report: RoundReport) -> None:
@@ -42,29 +49,37 @@ class _Shown:
         now = time.monotonic()
         last = report.round == report.rounds
         self._first = self._first or report.round
-        if self._private and (last or now - self._priced_at > _PRICING_S):
-            self._spent = report.spent()
-            self._priced_at = time.monotonic()
         every = max(1, report.rounds // 10)
+        shown = self._bar or last or report.round % every == 0
+        self._stale = True
+        if shown and self._private and (last or now >= self._price_again):
+            self._spent, self._stale = report.spent(), False
+            after = time.monotonic()
+            self._price_again = after + (after - now) / _PRICING_PART
         if self._bar:
             print(f"\r{self._line(report, now)}\x1b[K", end="", file=sys.stderr)
             sys.stderr.flush()
             self._open = True
-        elif last or report.round % every == 0:
+        elif shown:
             talk.say(self._line(report, now))
 
     def _line(self, report: RoundReport, now: float) -> str:
         done = round(_WIDTH * report.round / report.rounds)
         fields = [f"  training {'━' * done}{'╌' * (_WIDTH - done)}"]
-        fields.append(f"{report.round}/{report.rounds}")
+        width = len(str(report.rounds))
+        fields.append(f"{report.round:>{width}}/{report.rounds}")
         name, value = next(iter(report.metrics.items()), ("", 0.0))
         if name:
             fields.append(f"{name.upper()} {value:.3f}")
         if self._private:
-            fields.append(f"ε {self._spent:.2f} / {self._budget:.2f}")
+            # What was not priced anew is a lower bound, and must not look exact.
+            mark = "≥ " if self._stale else ""
+            fields.append(f"ε {mark}{up(self._spent)} / {self._budget:.2f}")
         pace = (now - self._begin) / max(1, report.round - self._first + 1)
         left = pace * (report.rounds - report.round)
-        fields.append(f"{left:.0f} s left" if left >= 1 else report.stage)
+        fields.append(report.stage)
+        if left >= 1:
+            fields.append(f"{left:.0f} s left")
         return "   ".join(fields)
 
     def end(self) -> None:

@@ -7,15 +7,23 @@ trust model; what is spent is rounded up.
 
 import math
 
+from lexfed.config import Config
 from lexfed.privacy.claim_record import Claim
-from lexfed.run import Priced, RunResult
+from lexfed.run import Priced, RunResult, notes_of
 from lexfed.tiers import Tier
 
 _TIER_WORDS = {
     Tier.SPECIAL: "special",
     Tier.PERSONAL: "personal",
     Tier.NON_PERSONAL: "free",
-    Tier.IDENTIFIER: "identifier dropped",
+    Tier.IDENTIFIER: "identifiers dropped",
+}
+
+
+_METRICS = {
+    "uncovered": "on test rows that the guarantee does not cover",
+    "public": "on public test rows",
+    "paid": "paid for from the budget, noised",
 }
 
 
@@ -28,17 +36,12 @@ def up(value: float, digits: int = 2) -> str:
 
 def guarantee(claim: Claim) -> str:
     """Return the record's guarantee in one line."""
-    unit = {"client": "site"}.get(
-        claim.unit, "person" if claim.records_per_person > 1 else "record"
-    )
-    relation = (
-        claim.neighbours.replace("-", "/", 1)
-        if "add" in claim.neighbours
-        else (claim.neighbours)
-    )
+    unit = "site" if claim.unit == "client" else "person"
+    relation = claim.neighbours.replace("add-remove", "add/remove")
     accountant = claim.accountant.name.upper()
+    delta = f"{claim.delta:g}".replace("e-0", "e-")
     return (
-        f"whole record (ε, δ) = ({up(claim.epsilon)}, {claim.delta:g}) per {unit}, "
+        f"whole record (ε, δ) = ({up(claim.epsilon)}, {delta}) per {unit}, "
         f"{relation}, {accountant}, trust: {claim.trust}"
     )
 
@@ -48,8 +51,11 @@ def law_line(priced: Priced) -> str:
     tagged = priced.population.tagged
     counts = {tier: len(tagged.columns_in(tier)) for tier in Tier}
     target = tagged.schema.target
+    words = {**_TIER_WORDS}
+    if counts[Tier.IDENTIFIER] == 1:
+        words[Tier.IDENTIFIER] = "identifier dropped"
     parts = [
-        f"{counts[tier]} {_TIER_WORDS[tier]}"
+        f"{counts[tier]} {words[tier]}"
         for tier in (Tier.SPECIAL, Tier.PERSONAL, Tier.NON_PERSONAL, Tier.IDENTIFIER)
         if counts[tier]
     ]
@@ -69,13 +75,25 @@ def tier_lines(claim: Claim) -> list[str]:
     return lines
 
 
+def remarks(priced: Priced) -> list[str]:
+    """Return what was bent to fit the declarations: for the holder of the data."""
+    return [f"  data     {line}" for line in priced.population.remarks()]
+
+
 def opening(priced: Priced) -> list[str]:
     """Return what is said before training."""
+    lines = [f"  law      {law_line(priced)}", *_budget_lines(priced)]
+    lines += [f"  note     {note}" for note in notes_of(priced)]
+    if priced.config.data.test_size > 0:
+        lines.append(f"  metrics  {_METRICS[priced.config.evaluation.metrics]}")
+    return lines
+
+
+def _budget_lines(priced: Priced) -> list[str]:
     claim = priced.claim(priced.programme.rounds)
-    lines = [f"  law      {law_line(priced)}"]
     if claim is None:
-        lines.append("  budget   none: NOT PRIVATE, no noise is added")
-        return lines
+        return ["  budget   none: NOT PRIVATE, no noise is added"]
+    lines = []
     if claim.stamp:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
     lines.append(f"  budget   {guarantee(claim)}")
@@ -89,27 +107,24 @@ def opening(priced: Priced) -> list[str]:
     return lines
 
 
-def closing(priced: Priced, result: RunResult) -> list[str]:
+def closing(config: Config, result: RunResult) -> list[str]:
     """Return what is said after training."""
     lines = []
     if result.stopped:
         lines.append(f"  stopped  {result.stopped}; {result.rounds} rounds are kept")
+    if result.lost:
+        lines.append(
+            f"  lost     {result.lost} round(s) were interrupted while being written: "
+            "paid for, not used"
+        )
     if result.metrics:
         values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
-        lines.append(f"  result   {values}{_metrics_note(priced)}")
+        lines.append(f"  result   {values} ({_METRICS[config.evaluation.metrics]})")
     if len(result.gains) > 1:
         steps = ", then ".join(f"{v:.3f} with {k}" for k, v in result.gains.items())
         lines.append(f"  tiers    {steps}")
     lines.append(f"\nRun folder: {result.folder}")
     return lines
-
-
-def _metrics_note(priced: Priced) -> str:
-    return {
-        "uncovered": " (on test rows that the guarantee does not cover)",
-        "public": " (on public test rows)",
-        "paid": " (paid for, noised)",
-    }[priced.config.evaluation.metrics]
 
 
 def plan_table(priced: Priced) -> str:

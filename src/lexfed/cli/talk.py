@@ -8,7 +8,7 @@ import traceback
 from lexfed.errors import ConfigError, DataError, LexfedError
 
 verbose = False
-_COLOURS = {"red": "31", "yellow": "33", "green": "32", "cyan": "36", "dim": "2"}
+_COLOURS = {"red": "31", "yellow": "33", "cyan": "36"}
 
 
 def colour(text: str, name: str) -> str:
@@ -23,27 +23,36 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def warn(text: str) -> None:
+def warn(text: str, hint: str = "") -> None:
     """Say something that asks for an action."""
     say(f"{colour('warning:', 'yellow')} {text}")
+    if hint:
+        say(f"  {colour('hint:', 'cyan')} {hint}")
 
 
 def fail(error: LexfedError) -> None:
     """Say what went wrong and what to do about it."""
     label = colour("error:", "red")
     if isinstance(error, ConfigError | DataError):
-        for problem in error.problems:
-            say(f"{label} {problem}")
-            if problem.hint:
-                say(f"  {colour('hint:', 'cyan')} {problem.hint}")
-        if len(error.problems) > 1:
-            say(f"\n{len(error.problems)} problems; nothing was written or spent")
+        _list(error, label)
     else:
         say(f"{label} {error.message}")
         if error.hint:
             say(f"\n{colour('hint:', 'cyan')} {error.hint}")
     if verbose:
         traceback.print_exception(error)
+
+
+def _list(error: ConfigError | DataError, label: str) -> None:
+    """Say every problem; a hint that was given already is not repeated."""
+    given = {""}
+    for problem in error.problems:
+        say(f"{label} {problem}")
+        if problem.hint not in given:
+            say(f"  {colour('hint:', 'cyan')} {problem.hint}")
+        given.add(problem.hint)
+    if len(error.problems) > 1:
+        say(f"\n{len(error.problems)} problems; nothing was written or spent")
 
 
 def defect(error: Exception) -> None:

@@ -3,26 +3,37 @@
 
     population = load_population(config, base)      # tagged, capped, encoded, split
     priced     = price(config, population)          # nothing spent yet
+    folder     = start(priced, path, config_text)   # or resume(...)
     result     = train(priced, folder)              # charge, ask, noise, learn, repeat
 
 Every round is charged on disk before anybody computes, and exists once its release is
-on disk. Everything else follows from that order.
+on disk. Everything else follows from that order. `api.py` has the same as one call.
 """
 
+from lexfed.run.api import folder_of, priced_file
+from lexfed.run.opening import finished, resume, start
 from lexfed.run.planning import Priced, plan_json, price
 from lexfed.run.population import Population, load_population
-from lexfed.run.prediction import predict
-from lexfed.run.training import RoundReport, RunResult, resume, start, train
+from lexfed.run.prediction import Predictions, predict
+from lexfed.run.result import RunResult, notes_of, read_result
+from lexfed.run.training import OnRound, RoundReport, train
 
 __all__ = [
+    "OnRound",
     "Population",
+    "Predictions",
     "Priced",
     "RoundReport",
     "RunResult",
+    "finished",
+    "folder_of",
     "load_population",
+    "notes_of",
     "plan_json",
     "predict",
     "price",
+    "priced_file",
+    "read_result",
     "resume",
     "start",
     "train",

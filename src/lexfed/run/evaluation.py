@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
-from torch import Tensor
 
-from lexfed.federation.cohort import Cohort
 from lexfed.federation.scoring import metrics, metrics_of_histogram
 from lexfed.models.cascade import Model
 from lexfed.run.planning import Priced
@@ -24,7 +22,7 @@ def evaluate(
     """Return the metrics with the first `towers` towers; none if they must be paid."""
     if priced.config.evaluation.metrics == "paid":
         return {}
-    slots, targets = _test_rows(priced)
+    slots, targets = priced.population.test_rows
     if not len(targets):
         return {}
     return metrics(priced.programme.loss, model.logits(slots, towers), targets)
@@ -49,9 +47,3 @@ def paid_metrics(
     if "histogram" not in memory:
         return {}
     return metrics_of_histogram(priced.programme.loss, memory["histogram"])
-
-
-def _test_rows(priced: Priced) -> tuple[Tensor, Tensor]:
-    cohort = Cohort.of([site.test for site in priced.population.sites])
-    present = cohort.weights > 0
-    return cohort.inputs[present], cohort.targets[present]

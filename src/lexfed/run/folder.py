@@ -3,21 +3,25 @@
 
     config.toml          the configuration as given; its hash is in the first event
     tags.json            every column with tier, articles and reason
+    encoding.json        which model inputs belong to which column
     plan.json            what the run will release, at which price
     events.jsonl         one line per event, on disk before what it speaks of
     state.safetensors    the released state after the last durable round
     metrics.csv          what was measured after each round
     model.safetensors    the trained model
     claim.json           what is guaranteed about it
+    result.json          how the run ended
     sites/*.jsonl        each site's own ledger (engine `inprocess`)
+    lock                 held by the process that writes
 
 A round is charged in `events.jsonl` before anybody computes (write-ahead) and exists
-once `state.safetensors` holds it. After a crash between the two the round is run again
-under the same charge if nothing of it was written, and counts as spent otherwise.
+once `state.safetensors` holds it. `recovery.py` says what follows after a crash.
 """
 
 import fcntl
 import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,48 +30,77 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
 from lexfed.federation.messages import Query
 from lexfed.models import cascade
-from lexfed.privacy.events import Release
+
+STATE = "state.safetensors"
+EVENTS = "events.jsonl"
+OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json")
+"""Files written before the first event."""
+
+ENDING = ("model.safetensors", "claim.json", "result.json")
+"""Files written after the last round."""
+
+_SLACK = 1 << 16
+"""Bytes beside the state that a round writes: events, ledgers, metrics."""
 
 
 class EventSink(Protocol):
     """Where events go before what they speak of may leave the process."""
 
-    def append(self, row: dict[str, Any]) -> None:
+    def append(self, row: Mapping[str, Any]) -> None:
         """Return only when the event is durable."""
         ...
 
 
 class RunFolder:
-    """One run on disk; one process at a time."""
+    """One run on disk; one process at a time.
+
+    Guarantees:
+        The lock is held before anything is read or cut off.
+        A folder with anything else in it is never written to.
+        A charge is on disk when `charge` returns, a release when `release` returns.
+    """
 
     def __init__(self, path: Path) -> None:
+        """Lock the folder and read its events; use `create` or `open`."""
         self.path = path
-        self.events = JsonLines(path / "events.jsonl")
         self._lock()
+        try:
+            self.events = JsonLines(path / EVENTS)
+        except BaseException:
+            self._lock_file.close()
+            raise
 
     @classmethod
-    def create(cls, path: Path, files: dict[str, bytes]) -> "RunFolder":
-        """Make a new run folder; an existing one is never overwritten."""
-        if path.exists() and any(path.iterdir() if path.is_dir() else [path]):
-            raise RunFolderError(
-                f"`{path}` already exists",
-                "continue it with `--resume`, or choose another `run.out`",
-            )
+    def create(cls, path: Path) -> "RunFolder":
+        """Make a new run folder, or take one whose run never began.
+
+        Raises:
+            RunFolderError: if there is a run or something else, or if nothing can be
+                written there.
+        """
         try:
+            if path.exists() and not never_began(path):
+                raise RunFolderError(
+                    f"`{path}` already exists",
+                    "continue the run in it with `--resume`, or choose another "
+                    "`run.out`",
+                )
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(
                 f"cannot create `{path}`: {(error.strerror or str(error)).lower()}",
                 "choose another `run.out`",
             ) from error
-        for name, content in files.items():
-            write_atomically(path / name, content)
-        return cls(path)
+        folder = cls(path)
+        if folder.events.rows:  # another process was faster
+            folder.close()
+            raise RunFolderError(f"`{path}` already exists", "continue with `--resume`")
+        return folder
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """Open an existing run folder to continue it."""
-        if not (path / "plan.json").is_file():
+        if not (path / EVENTS).is_file():
             raise RunFolderError(
                 f"`{path}` holds no run to continue",
                 "start it without `--resume`",
@@ -75,12 +108,21 @@ class RunFolder:
         return cls(path)
 
     def _lock(self) -> None:
-        self._lock_file = open(self.path / "lock", "w")  # noqa: SIM115 - held open
+        try:
+            # Held open for as long as the object lives.
+            self._lock_file = open(self.path / "lock", "a")  # noqa: SIM115
+        except OSError as error:
+            raise RunFolderError(
+                f"cannot write to `{self.path}`: {(error.strerror or '').lower()}",
+                "fix the folder's permissions, or choose another `run.out`",
+            ) from error
         try:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self._lock_file.close()
             raise RunFolderError(
-                f"`{self.path}` is in use by another process"
+                f"`{self.path}` is in use by another process",
+                "wait for it to end, or choose another `run.out`",
             ) from error
 
     # Writing
@@ -95,7 +137,21 @@ class RunFolder:
         write_atomically(self.path / name, content)
 
     def charge(self, query: Query) -> None:
-        """Put the round's event on disk, ahead of the round."""
+        """Put the round's event on disk, ahead of the round.
+
+        Raises:
+            RunFolderError: if it cannot be written, or if the disk has no room for
+                what the round will release: a round that cannot be kept is not paid.
+        """
+        # The state holds the towers' parameters and at most a velocity beside each.
+        towers = query.model.towers
+        needed = 2 * sum(tower.parameters.nbytes for tower in towers) + _SLACK
+        if shutil.disk_usage(self.path).free < needed:
+            raise RunFolderError(
+                f"no space left on the disk of `{self.path}`; round {query.round} "
+                "was not begun",
+                "free some space, then continue with `lexfed run --resume`",
+            )
         self.events.append(
             {
                 "type": "charge",
@@ -106,40 +162,61 @@ class RunFolder:
 
     def release(self, progress: Progress) -> None:
         """Put what a round released on disk; from here on the round exists."""
-        content = cascade.to_bytes(
-            progress.model, {"done": progress.done}, progress.memory
-        )
-        write_atomically(self.path / "state.safetensors", content)
+        write_atomically(self.path / STATE, _state(progress))
 
     # Reading
 
-    def progress(self, start: Progress) -> Progress:
-        """Return the state after the last durable round; `start` before the first."""
-        state = self.path / "state.safetensors"
-        if not state.exists():
-            return start
-        model, head, memory = cascade.from_bytes(state.read_bytes())
-        return Progress(head["done"], model, memory)
+    def state(self) -> Progress | None:
+        """Return the state after the last durable round; None before the first.
 
-    def charges(self) -> list[tuple[int, Release | None]]:
-        """Return round and release of everything charged so far."""
-        return [
-            (
-                row["round"],
-                None if row["release"] is None else Release.from_json(row["release"]),
-            )
-            for row in self.events.rows
-            if row["type"] == "charge"
-        ]
+        Raises:
+            RunFolderError: if the file was damaged after it was written.
+        """
+        path = self.path / STATE
+        if not path.exists():
+            return None
+        try:
+            model, head, memory = cascade.from_bytes(path.read_bytes())
+            return Progress(head["done"], model, memory)
+        except Exception as error:
+            raise RunFolderError(
+                f"`{path}` is damaged", "restore it from a copy; rounds stay charged"
+            ) from error
 
-    def take_partial_release(self) -> bool:
-        """Say whether a part of a release reached the disk, and remove it."""
-        part = part_of(self.path / "state.safetensors")
-        found = part.exists()
-        part.unlink(missing_ok=True)
-        return found
+    @property
+    def partial_release(self) -> Path:
+        """Where a release is while it is being written."""
+        return part_of(self.path / STATE)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end."""
+        return any(row.get("type") == "end" for row in self.events.rows)
 
     def close(self) -> None:
         """Close the files; everything acknowledged is on disk."""
         self.events.close()
         self._lock_file.close()
+
+
+def _state(progress: Progress) -> bytes:
+    return cascade.to_bytes(progress.model, {"done": progress.done}, progress.memory)
+
+
+def is_run_file(path: Path) -> bool:
+    """Say whether a file or folder is one that runs write, by its name."""
+    names = {"lock", "sites", EVENTS, STATE, "metrics.csv", *OPENING, *ENDING}
+    return path.name.removesuffix(".part") in names
+
+
+def never_began(path: Path) -> bool:
+    """Say whether a folder is empty, or was left before its first event."""
+    if not path.is_dir():
+        return False
+    ours = {"lock", EVENTS, *OPENING}
+    if any(entry.name.removesuffix(".part") not in ours for entry in path.iterdir()):
+        return False
+    events = path / EVENTS
+    if not events.exists():
+        return (path / "lock").exists() or not any(path.iterdir())
+    return b"\n" not in events.read_bytes()

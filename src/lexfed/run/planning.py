@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from lexfed.budget.plan import Budget
@@ -50,6 +51,11 @@ class Priced:
         Raises:
             Refused: if the programme as a whole exceeds a budget.
         """
+        return None if self._planned is None else self._planned.rebuild(())
+
+    @cached_property
+    def _planned(self) -> Ledger | None:
+        # Opening a ledger prices the whole plan, which takes seconds when sampled.
         if not self.private:
             return None
         limits = Limits(

@@ -3,9 +3,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 from lexfed.config.declare import records_per_person_of, tagged_schema_of
 from lexfed.config.model import Config
@@ -18,7 +20,7 @@ from lexfed.data.split import split_by_person
 from lexfed.data.table import Ints, Table
 from lexfed.data.units import UnitBlock, group_units
 from lexfed.errors import ConfigError, Problem
-from lexfed.federation.cohort import SiteData
+from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.law.tags import TaggedSchema
 
 
@@ -35,6 +37,7 @@ class Population:
         clamped: values outside their declared range, by column.
         undeclared: values outside their declared list, by column.
         dropped: rows beyond the cap on records per person.
+        ignored: columns of the source that nobody declared.
     """
 
     tagged: TaggedSchema
@@ -45,6 +48,36 @@ class Population:
     clamped: Mapping[str, int]
     undeclared: Mapping[str, int]
     dropped: int
+    ignored: tuple[str, ...] = ()
+
+    @cached_property
+    def test_rows(self) -> tuple[Tensor, Tensor]:
+        """Slots and targets of all test rows; padding left out."""
+        cohort = Cohort.of([site.test for site in self.sites])
+        present = cohort.weights > 0
+        return cohort.inputs[present], cohort.targets[present]
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what was bent to fit the declarations, in words.
+
+        The counts are exact and private: they are for whoever holds the data, on
+        their own screen, and are never written to a run folder.
+        """
+        lines = [
+            f"column `{name}`: {count} value(s) outside the declared range were clamped"
+            for name, count in self.clamped.items()
+        ]
+        lines += [
+            f"column `{name}`: {count} value(s) outside the declared list count as "
+            "missing"
+            for name, count in self.undeclared.items()
+        ]
+        if self.dropped:
+            lines.append(f"{self.dropped} row(s) beyond `records_per_person` dropped")
+        if self.ignored:
+            names = ", ".join(f"`{name}`" for name in self.ignored)
+            lines.append(f"not declared, so not read: {names}")
+        return tuple(lines)
 
 
 @dataclass(frozen=True)
@@ -95,6 +128,7 @@ def load_population(config: Config, base: Path) -> Population:
         clamped=table.clamped,
         undeclared=table.undeclared,
         dropped=dropped,
+        ignored=table.ignored,
     )
 
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C during training: the first ends after the current round, the second at once.
+
+Stopping between rounds loses nothing. A release that is cut off while it is written
+stays charged, so nobody should have to cut it off to get the machine back.
+"""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from lexfed.cli import talk
+
+
+class Stop:
+    """Whether somebody asked to stop."""
+
+    asked = False
+
+
+@contextmanager
+def between_rounds() -> Iterator[Stop]:
+    """Turn the first Ctrl-C into a request; a second one interrupts as usual."""
+    stop = Stop()
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        stop.asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        talk.say("\nstopping after this round; Ctrl-C again stops at once")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

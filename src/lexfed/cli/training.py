@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed run`: train or continue, show the rounds, stop where nothing is lost."""
+
+import sys
+from pathlib import Path
+
+from lexfed.cli import show, talk
+from lexfed.cli.app import INTERRUPTED
+from lexfed.cli.commands import load_config, load_priced, print_json
+from lexfed.cli.interrupt import between_rounds
+from lexfed.cli.progress import progress_lines
+from lexfed.run import (
+    Priced,
+    RoundReport,
+    RunResult,
+    finished,
+    folder_of,
+    resume,
+    start,
+    train,
+)
+from lexfed.run.folder import RunFolder
+
+
+def run(path: Path, resuming: bool, as_json: bool) -> None:
+    """Train, or continue an interrupted training."""
+    config = load_config(path)
+    out = folder_of(path, config)
+    result = finished(config, out) if resuming else None
+    if result is not None:
+        talk.say(f"`{out}` is finished already; nothing was spent")
+    else:
+        priced = load_priced(path, config)
+        text = path.read_bytes().decode("utf-8-sig")
+        folder = resume(priced, out, text) if resuming else start(priced, out, text)
+        result = show_training(priced, folder, f"lexfed run {path} --resume")
+    for line in show.closing(config, result):
+        talk.say(line)
+    if as_json:
+        print_json(result.to_json())
+
+
+def show_training(priced: Priced, folder: RunFolder, again: str) -> RunResult:
+    """Train with progress on the screen.
+
+    Args:
+        priced: the run.
+        folder: its folder.
+        again: the command that continues it.
+    """
+    for line in show.opening(priced):
+        talk.say(line)
+    reached = ""
+    try:
+        with between_rounds() as stop, progress_lines(priced) as on_round:
+
+            def each(report: RoundReport) -> None:
+                nonlocal reached
+                reached = f" after round {report.round} of {report.rounds}"
+                on_round(report)
+                if stop.asked and report.round < report.rounds:
+                    raise KeyboardInterrupt
+
+            return train(priced, folder, each)
+    except KeyboardInterrupt:
+        talk.say(f"interrupted{reached}; what was released so far is kept")
+        talk.say(f"\n{talk.colour('hint:', 'cyan')} continue with `{again}`")
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands as functions: `lexfed.plan`, `lexfed.train`, `lexfed.predict`.
+
+    import lexfed
+
+    lexfed.plan("lexfed.toml")["claims"]           # what it would cost; spends nothing
+    result = lexfed.train("lexfed.toml")           # resume=True continues
+    result.metrics, result.claim
+    lexfed.predict(result.folder, "new.csv", tiers="personal").values
+
+Paths in a configuration are relative to its folder, as on the command line.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from lexfed.config import Config, load
+from lexfed.errors import ConfigError, Problem
+from lexfed.run import prediction
+from lexfed.run.opening import finished, start
+from lexfed.run.opening import resume as reopen
+from lexfed.run.planning import Priced, plan_json, price
+from lexfed.run.population import load_population
+from lexfed.run.prediction import Predictions
+from lexfed.run.result import RunResult
+from lexfed.run.training import OnRound
+from lexfed.run.training import train as run_rounds
+from lexfed.tiers import MODEL_TIERS, Tier
+
+
+def priced_file(path: Path, config: Config, rounds: int | None = None) -> Priced:
+    """Read the data of a configuration and price its run; nothing is spent.
+
+    Args:
+        path: the configuration file; the data are relative to its folder.
+        config: what the file says.
+        rounds: instead of the configuration's.
+    """
+    if rounds is not None:
+        federation = config.federation.model_copy(update={"rounds": rounds})
+        config = config.model_copy(update={"federation": federation})
+    return price(config, load_population(config, path.parent))
+
+
+def folder_of(path: Path, config: Config) -> Path:
+    """Return the run folder of a configuration file."""
+    return path.parent / config.run.folder
+
+
+def plan(path: Path | str, rounds: int | None = None) -> dict[str, Any]:
+    """Return what a run would release and cost, as `lexfed plan --json` prints it.
+
+    Raises:
+        ConfigError, DataError: with every problem.
+        Refused: if the run exceeds a budget.
+    """
+    priced = priced_file(Path(path), load(path), rounds)
+    priced.ledger()
+    return plan_json(priced)
+
+
+def train(
+    path: Path | str, *, resume: bool = False, on_round: OnRound | None = None
+) -> RunResult:
+    """Train under the budgets of a configuration file, or continue a training.
+
+    Args:
+        path: the configuration file.
+        resume: continue the run in its folder; a finished one is returned as it is.
+        on_round: is told about every round.
+
+    Raises:
+        ConfigError, DataError: with every problem; nothing was written or spent.
+        RunFolderError: if the run folder cannot be used.
+        Refused: if not a single round could be paid for.
+    """
+    path = Path(path)
+    config, text = load(path), path.read_bytes().decode("utf-8-sig")
+    out = folder_of(path, config)
+    if resume and (result := finished(config, out)) is not None:
+        return result
+    priced = priced_file(path, config)
+    folder = reopen(priced, out, text) if resume else start(priced, out, text)
+    return run_rounds(priced, folder, on_round)
+
+
+def predict(
+    folder: Path | str, table: Path | str, tiers: Tier | str = Tier.SPECIAL
+) -> Predictions:
+    """Score the rows of a file, reading no column above a tier.
+
+    Raises:
+        ConfigError: if there is no such tier, or no model may read it.
+        RunFolderError: if the folder holds no finished run.
+        DataError: if the table does not match the schema.
+    """
+    return prediction.predict(Path(folder), Path(table), _tier(tiers))
+
+
+def _tier(tiers: Tier | str) -> Tier:
+    known = ", ".join(f"`{tier.label}`" for tier in MODEL_TIERS)
+    try:
+        upto = tiers if isinstance(tiers, Tier) else Tier.parse(tiers)
+    except ValueError as error:
+        problem = Problem(
+            "`tiers`", f"unknown tier `{tiers}`", f"choose one of {known}"
+        )
+        raise ConfigError([problem]) from error
+    if upto not in MODEL_TIERS:
+        what = "identifiers are never used by a model"
+        raise ConfigError([Problem("`tiers`", what, f"choose one of {known}")])
+    return upto

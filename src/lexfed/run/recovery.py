@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a run stands after an interruption, whatever the moment it came.
+
+    charged, no trace of a release      run again under the same charge
+    charged, a part of it on disk       spent and lost: the next round is asked
+    released                            done
+
+Rounds are charged one by one, so at most the last one is open. A lost round is written
+down before its trace is removed; a crash in between finds the same answer again.
+"""
+
+from dataclasses import dataclass, replace
+
+from lexfed.errors import RunFolderError
+from lexfed.federation.learner import Progress
+from lexfed.privacy.events import Release
+from lexfed.run.folder import EVENTS, RunFolder
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Where to go on.
+
+    Attributes:
+        progress: state after the last round that is over.
+        charges: every release charged so far, in order; None without privacy.
+        paid: whether the next round is charged already.
+        released: rounds whose release is part of the state.
+        durable: number of the last round whose release is on disk.
+    """
+
+    progress: Progress
+    charges: tuple[Release | None, ...]
+    paid: bool
+    released: int
+    durable: int
+
+
+def recover(folder: RunFolder, start: Progress) -> Recovered:
+    """Return where a run stands, and settle what was open.
+
+    Raises:
+        RunFolderError: if events and state contradict each other.
+    """
+    progress = folder.state() or start
+    charges, lost = _read_events(folder)
+    durable = progress.done
+    over = durable
+    while over + 1 in lost:
+        over += 1
+    if not over <= len(charges) <= over + 1:
+        raise RunFolderError(
+            f"`{folder.path / EVENTS}` lists {len(charges)} charged rounds, the state "
+            f"knows {over}",
+            "restore the folder from a copy; a run cannot be continued with a gap",
+        )
+    paid = len(charges) == over + 1
+    if folder.partial_release.exists():
+        if paid:
+            folder.events.append({"type": "lost", "round": over + 1})
+            lost.add(over + 1)
+            over += 1
+            paid = False
+        folder.partial_release.unlink(missing_ok=True)
+    return Recovered(
+        progress=replace(progress, done=over),
+        charges=charges,
+        paid=paid,
+        released=over - len(lost),
+        durable=durable,
+    )
+
+
+def _read_events(folder: RunFolder) -> tuple[tuple[Release | None, ...], set[int]]:
+    charges: list[Release | None] = []
+    lost: set[int] = set()
+    for number, row in enumerate(folder.events.rows, start=1):
+        try:
+            if row["type"] == "lost":
+                lost.add(int(row["round"]))
+            if row["type"] != "charge":
+                continue
+            if row["round"] != len(charges) + 1:
+                raise ValueError("a round is missing")
+            release = row["release"]
+            charges.append(None if release is None else Release.from_json(release))
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunFolderError(
+                f"{folder.path / EVENTS}:{number}: not an event of this run",
+                "restore the file; a run cannot be continued with a gap",
+            ) from error
+    return tuple(charges), lost
