@@ -13,7 +13,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lexfed.errors import ConfigError, Problem
+from lexfed.budget.allocation import CappedShares
+from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.calibrate import mu_from, scale_to_budget
 from lexfed.privacy.events import Group, Release
@@ -175,7 +176,7 @@ def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]
 
 def searched_releases(
     drafts: Sequence[Draft],
-    squares: Sequence[float],
+    shares: CappedShares,
     budget: Budget,
     delta: float,
     accountant: Accountant,
@@ -186,8 +187,9 @@ def searched_releases(
 
     The shares fix proportions; from the most sensitive tower down it is asked whether
     filling the record budget in these proportions would break a cap. Where it would,
-    the towers from there up are scaled to the cap and stay; the others fill what is
-    left. So no cap is exceeded, whether or not its bound looked tight beforehand.
+    or where the cap is what limits the shares, the towers from there up are scaled to
+    the cap and stay; the others fill what is left. So no cap is exceeded, whether or
+    not it looked tight beforehand.
 
     Raises:
         ConfigError: if a person may be at several sites: each site flips its own
@@ -196,7 +198,7 @@ def searched_releases(
     sampled = any(draft.sampling_rate < 1.0 for draft in drafts)
     if sampled and budget.sites_per_person > 1:
         raise ConfigError([_SEVERAL_COINS])
-    steps = [_steps(draft, squares[draft.tower]) for draft in drafts]
+    steps = [_steps(draft, shares.squares[draft.tower]) for draft in drafts]
     scales = [1.0] * len(reads)
 
     def scaled(towers: Collection[int]) -> list[Step]:
@@ -221,6 +223,19 @@ def searched_releases(
             scaled(towers), limit, delta, relation, accountant, fixed=fixed
         )
 
+    def room_below(tower: int, record: float) -> bool:
+        """Say whether the lower towers still get about their share of the record."""
+        try:
+            rest = factor(
+                range(tower),
+                budget.epsilon,
+                budget.neighbours,
+                range(tower, len(reads)),
+            )
+        except Refused:
+            return False
+        return rest <= _LEAST_SHARE * record
+
     open_from = len(reads)
     for tower in reversed(range(len(reads))):
         cap = _cap(budget, reads, present, tower)
@@ -231,15 +246,25 @@ def searched_releases(
         pool = range(tower, open_from)
         record = factor(range(open_from), budget.epsilon, budget.neighbours, above)
         needed = 0.0 if cap is None else factor(pool, cap, "replace-one", above)
-        if tower == 0 or needed > record:
-            for one in pool:
-                scales[one] *= max(needed, record)
+        binds = tower == 0 or needed > record
+        if not binds and not shares.tight[tower]:
+            continue
+        before = scales.copy()
+        for one in pool:
+            scales[one] *= max(needed, record) if binds else needed
+        if binds or room_below(tower, record):
             open_from = tower
+        else:
+            scales[:] = before
     return tuple(
         _releases(draft, [step.noise_multiplier * scales[draft.tower] for step in own])
         for draft, own in zip(drafts, steps, strict=True)
     )
 
+
+_LEAST_SHARE = 1.5
+"""By how much lower towers' noise may grow so that a tight cap is used up: shares only
+estimate what sampling saves."""
 
 _SEVERAL_COINS = Problem(
     "`data.sites_per_person`",

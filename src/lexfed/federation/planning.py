@@ -78,7 +78,7 @@ class _Priced:
             return full_batch_releases(drafts, self.shares.squares)
         return searched_releases(
             drafts,
-            self.shares.squares,
+            self.shares,
             self.budget,
             self.delta,
             self.choices.accountant,
