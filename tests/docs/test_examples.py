@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples in documents and docstrings are what the code does."""
+
+import ast
+import doctest
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import lexfed
+from lexfed.cli import show
+from lexfed.cli.app import app
+from lexfed.config import demo_config, loads
+from lexfed.run import load_population, price
+from lexfed.run.api import train
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+WITH_EXAMPLES = sorted(
+    path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+def _block(text: str, name: str) -> str:
+    """Return the fenced block between the markers of that name."""
+    found = re.search(
+        rf"<!-- {name} -->\n```\w+\n(.*?)\n```\n<!-- /{name} -->", text, re.DOTALL
+    )
+    assert found is not None, name
+    return found.group(1)
+
+
+@pytest.mark.parametrize(
+    "path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_docstrings_are_right(path: Path) -> None:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    name = ".".join(part for part in parts if part != "__init__")
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.fixture(scope="module")
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _commands(text: str) -> list[list[str]]:
+    """Return the words of every `$` line of the console blocks."""
+    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [
+        line[2:].partition("#")[0].split() for line in lines if line.startswith("$ ")
+    ]
+
+
+def test_commands_and_their_options_exist(readme: str) -> None:
+    seen = set()
+    for words in _commands(readme):
+        if words[0].startswith("scripts/"):
+            assert (ROOT / words[0]).is_file()
+        elif words[0] == "lexfed" and not words[1].startswith("-"):
+            result = CliRunner().invoke(app, [words[1], "--help"])
+            assert result.exit_code == 0
+            options = [word for word in words if word.startswith("--")]
+            assert [option for option in options if option not in result.output] == []
+            seen.add(words[1])
+    assert seen == {"init", "check", "plan", "run", "predict"}
+
+
+def test_no_command_is_left_out(readme: str) -> None:
+    existing = {c.callback.__name__ for c in app.registered_commands if c.callback}
+    shown = {words[1] for words in _commands(readme) if words[0] == "lexfed"}
+    assert existing - shown == {"demo"}  # shown as `scripts/demo`
+
+
+def test_the_demo_shown_is_the_demo_run(readme: str) -> None:
+    shown = _block(readme, "demo:output").splitlines()
+    config = loads(demo_config(), "demo")
+    priced = price(config, load_population(config, ROOT))
+    # What is said before training holds no noise: it must be there to the letter.
+    opening = [line for text in show.opening(priced) for line in text.splitlines()]
+    missing = [line for line in opening if line.rstrip() not in shown]
+    assert missing == []
+    rounds = priced.programme.rounds
+    assert any(re.search(rf"training .* {rounds}/{rounds} ", line) for line in shown)
+    assert shown[0].startswith(f"lexfed {lexfed.__version__} · demo: ")
+    for label in ("result", "tiers", "compare"):
+        assert any(line.startswith(f"  {label} ") for line in shown)
+    assert sum(bool(re.search(r"AUC 0\.\d{3} ± 0\.\d{3}", line)) for line in shown) == 3
+
+
+def test_the_python_example_uses_what_exists(readme: str) -> None:
+    tree = ast.parse(_block(readme, "python:api"))
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "lexfed"
+    }
+    assert used == {"plan", "train", "predict"}
+    assert all(callable(getattr(lexfed, name)) for name in used)
+
+
+def test_the_run_folder_shown_is_the_one_written(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "run-folder.md").read_text(encoding="utf-8")
+    config = tmp_path / "lexfed.toml"
+    config.write_text(_block(text, "example:config"), encoding="utf-8")
+    folder = train(config).folder
+    events = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    written = [json.loads(line) for line in events]
+    for line in _block(text, "example:events").splitlines():
+        row = json.loads(line)
+        if row["type"] == "start":
+            # Hashes change with every release of lexfed.
+            assert set(row) == set(written[0])
+        else:
+            assert row in written
+    table = text.partition("## `events.jsonl`")[0]
+    listed = set(re.findall(r"^\| `([\w./]+)` \|", table, re.MULTILINE))
+    found = {path.name for path in folder.iterdir() if path.is_file()}
+    assert listed - {"sites/N.jsonl"} == found
+    assert {path.name for path in (folder / "sites").iterdir()} == {
+        "1.jsonl",
+        "2.jsonl",
+    }
