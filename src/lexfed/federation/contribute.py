@@ -125,8 +125,9 @@ def _moments(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
 def _residuals(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
     tower = query.model.towers[query.tower]
     facts = RuleFacts(tower.shape, programme.loss)
-    below = query.model.towers_below(query.tower + 1, cohort.inputs)
-    logits = torch.from_numpy(query.arrays["reference"]) + below
+    logits = torch.from_numpy(query.arrays["reference"]) + tower.logits(cohort.inputs)
+    if query.arrays["listen"][0]:
+        logits = logits + query.model.towers_below(query.tower, cohort.inputs)
     slopes = Loss(programme.loss).slope(logits, cohort.targets)
     slots = tower.inputs(cohort.inputs).numpy()
     rows = residual_vectors(facts, slots, slopes.numpy(), query.arrays)

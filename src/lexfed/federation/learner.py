@@ -20,6 +20,7 @@ from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.parameters import group_order
 from lexfed.models.rule import learn
 from lexfed.models.rule.facts import RuleFacts
+from lexfed.models.rule.plan import listens
 from lexfed.models.rule.state import (
     Base,
     Geometry,
@@ -139,6 +140,7 @@ class Learner:
             "scale": scales.scale * state.focus / radius,
             "residual": np.array([scales.residual]),
             "reference": base.logits(facts.loss),
+            "listen": np.array([float(listens(facts.loss, len(stage.releases)))]),
         }
 
     def _scales(self, stage: Stage, progress: Progress, state: TowerState) -> Geometry:

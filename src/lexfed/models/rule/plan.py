@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from lexfed.models.losses import LossName
 from lexfed.models.rule.facts import RuleFacts
 
 CLIP = 1.0
@@ -34,6 +35,10 @@ DROP_KAPPA = 0.4
 
 KAPPA_PER_ROUND = 6.0
 MAX_ROUNDS = 8
+
+LISTEN_ROUNDS = 8
+"""With fewer rounds the towers below stay out of the residuals: they make residuals
+smaller than their clip while the noise stays, so a noisy tower learns more alone."""
 
 Kind = Literal["labels", "moments", "residuals"]
 
@@ -92,6 +97,11 @@ def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
     A tower that cannot is left out: nothing of its tier is read, released or spent.
     """
     return _kappa(facts, units, mu, 1.0) >= DROP_KAPPA
+
+
+def listens(loss: LossName, rounds: int) -> bool:
+    """Say whether a tower is trained on what the towers below leave unexplained."""
+    return loss == "squared" or rounds >= LISTEN_ROUNDS
 
 
 def label_dimension(facts: RuleFacts) -> int:
