@@ -52,7 +52,7 @@ def test_momentum_and_schedule_match_torch(
     for _ in range(5):
         optimiser.zero_grad()
         logits = module(batch.inputs[:, 0]) + batch.offset[:, 0]
-        SQUARED.value(logits, batch.targets[:, 0]).mean().backward()
+        SQUARED.value(logits, batch.targets[:, 0]).mean().backward()  # type: ignore[no-untyped-call]  # torch
         optimiser.step()
         schedule.step()
     torch.testing.assert_close(update, flatten(module) - start)
