@@ -22,9 +22,9 @@ def reference() -> Reference:
     }
 
     def epsilon(steps: Sequence[Step], delta: float, neighbours: Neighbours) -> float:
-        # Its default width of 1e-4 is coarse for losses that are this small.
+        # Fine for the size of the losses; its default of 1e-4 is not always.
         largest = max(step.sampling_rate / step.noise_multiplier for step in steps)
-        width = 1e-4 if largest > 1e-3 else 2e-5
+        width = 2e-4 if largest > 1e-2 else 1e-4 if largest > 1e-3 else 2e-5
         accountant = pld.PLDAccountant(
             relations[neighbours], value_discretization_interval=width
         )
