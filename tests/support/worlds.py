@@ -119,7 +119,7 @@ def site_data(
         there = np.arange(places)[None, :] < rows[:, None]
         weights = there / rows[:, None]
         return UnitBlock(
-            inputs.reshape(count, places, -1) * there[..., None],
+            inputs.reshape(count, places, code.width) * there[..., None],
             targets.reshape(count, places) * there,
             weights,
             np.arange(count, dtype=np.int64),
