@@ -12,7 +12,8 @@ decides what to hand it:
   the library doubles the sensitivity itself.
 * The width h. Connecting the dots adds a variance of about h^2/6 per step to a loss
   of variance v, so epsilon grows by about h^2/(12 v) of itself: h is the largest
-  power of two times 1e-4 that keeps this below 0.2 % (0.8 % for the finest widths).
+  power of two times 1e-4 that keeps this below 0.2 %, but not finer than 1e-4, the
+  library's own default: who checks a claim with that must never find it too small.
 * More than 24 different levels are rounded down to 64 (`levels`), which costs about
   1 %; then h may cost as much.
 
@@ -31,7 +32,6 @@ _EXACT_LEVELS = 24
 _LEVELS = 64
 _UNIT = 1e-4
 _COARSEST = 16 * _UNIT
-_FINE = 4 * _UNIT  # below this a point costs more than a little tightness
 _POINTS = 2.0**17  # grid points that one step may have
 _TAIL = 10.0  # standard deviations of noise that the library keeps, rounded up
 NUMERICAL_DELTA = 1e-13
@@ -64,8 +64,8 @@ def discretisation(steps: Sequence[Step], neighbours: Neighbours) -> float:
     """Return the width of the loss grid for these steps.
 
     Guarantees:
-        A power of two times 1e-4, so that grids nest and a coarser one is never
-        below a finer one.
+        1e-4 times a power of two, at least 1: grids nest, a coarser one is never below
+        a finer one, so no price is below that of the library's default.
     """
     total = sum(step.count for step in steps)
     variance = sum(s.count * _loss_variance(s, neighbours) for s in steps) / total
@@ -73,9 +73,9 @@ def discretisation(steps: Sequence[Step], neighbours: Neighbours) -> float:
     width = _COARSEST
     while width < longest / _POINTS:
         width *= 2.0
-    while width > longest / _POINTS:
+    while width > max(_UNIT, longest / _POINTS):
         error = width**2 / (12.0 * variance)
-        if error <= (0.002 if width >= _FINE else 0.008):
+        if error <= 0.002:
             break
         if error <= 0.015 and len(steps) > _EXACT_LEVELS:
             break
