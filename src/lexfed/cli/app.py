@@ -145,7 +145,7 @@ _WRONG_USAGE: type[Exception] = typer.BadParameter.__mro__[2]
 
 def _exit_code() -> int:
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="lexfed", standalone_mode=False)
         sys.stdout.flush()
     except LexfedError as error:
         talk.fail(error)

@@ -74,7 +74,7 @@ class _Shown:
         if self._private:
             # What was not priced anew is a lower bound, and must not look exact.
             mark = "≥ " if self._stale else ""
-            fields.append(f"ε {mark}{up(self._spent)} / {self._budget:.2f}")
+            fields.append(f"ε {mark}{up(self._spent)} / {up(self._budget)}")
         pace = (now - self._begin) / max(1, report.round - self._first + 1)
         left = pace * (report.rounds - report.round)
         fields.append(report.stage)

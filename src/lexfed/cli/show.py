@@ -27,8 +27,9 @@ _METRICS = {
 }
 
 
-def up(value: float, digits: int = 2) -> str:
-    """Return a number of which the last digit shown is rounded up."""
+def up(value: float) -> str:
+    """Return a number with two digits or more, the last of them rounded up."""
+    digits = 2 if value >= 0.1 or value <= 0 else 1 - math.floor(math.log10(value))
     scale = 10.0**digits
     # What is exact in decimal must not be lifted by its binary rest.
     return f"{math.ceil(value * scale - 1e-6) / scale:.{digits}f}"

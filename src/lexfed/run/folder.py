@@ -80,11 +80,7 @@ class RunFolder:
         """
         try:
             if path.exists() and not never_began(path):
-                raise RunFolderError(
-                    f"`{path}` already exists",
-                    "continue the run in it with `--resume`, or choose another "
-                    "`run.out`",
-                )
+                raise _occupied(path)
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(
@@ -94,7 +90,7 @@ class RunFolder:
         folder = cls(path)
         if folder.events.rows:  # another process was faster
             folder.close()
-            raise RunFolderError(f"`{path}` already exists", "continue with `--resume`")
+            raise _occupied(path)
         return folder
 
     @classmethod
@@ -197,6 +193,14 @@ class RunFolder:
         """Close the files; everything acknowledged is on disk."""
         self.events.close()
         self._lock_file.close()
+
+
+def _occupied(path: Path) -> RunFolderError:
+    if (path / EVENTS).is_file():
+        hint = "continue it with `--resume`, or choose another `run.out`"
+        return RunFolderError(f"`{path}` holds a run already", hint)
+    what = f"`{path}` exists and is not a run folder; it is left as it is"
+    return RunFolderError(what, "choose another `run.out`")
 
 
 def _state(progress: Progress) -> bytes:

@@ -119,6 +119,7 @@ def load_population(config: Config, base: Path) -> Population:
             train.names, train.rows, partition.rows, strict=True
         )
     )
+    _check_delta(config, sites, source.declared_units)
     return Population(
         tagged=source.tagged,
         encoding=encoding,
@@ -157,6 +158,27 @@ def _public_units(
             ]
         )
     return max(1, round(units * (1.0 - config.data.test_size)))
+
+
+def _check_delta(
+    config: Config, sites: tuple[SiteData, ...], declared: int | None
+) -> None:
+    """Refuse a delta of 1/n or more where n is public but not in the configuration.
+
+    Where the configuration declares n, `lexfed.config` has compared them already.
+    """
+    if config.privacy.mechanism == "none":
+        return
+    if config.budget.unit == "client":
+        units, whom = len(sites), "site"
+    elif config.budget.neighbours == "replace-one" or declared is not None:
+        units, whom = sum(len(site.train) + len(site.test) for site in sites), "person"
+    else:
+        return
+    if config.budget.delta * units >= 1.0:
+        what = f"expected below 1/{units}, one over the number of {whom}s"
+        hint = f"at 1/{units} one whole {whom} could be published"
+        raise ConfigError([Problem("`budget.delta`", what, hint)])
 
 
 def _read(config: Config, base: Path) -> _Source:

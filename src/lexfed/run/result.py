@@ -123,7 +123,7 @@ def notes_of(priced: Priced) -> tuple[str, ...]:
     (`population_notes`) and are not part of the result.
     """
     reasons = (
-        fallback_reason(shape.module())
+        fallback_reason(shape.untrained())
         for shape in priced.programme.shapes
         if not priced.programme.follows_rule
     )

@@ -2,6 +2,7 @@
 """Driving a programme round by round, durably: charge, ask, noise, learn, keep."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from lexfed.errors import Refused, RunFolderError
@@ -18,7 +19,7 @@ from lexfed.run.folder import RunFolder
 from lexfed.run.measured import MetricsFile
 from lexfed.run.planning import Priced
 from lexfed.run.recovery import Recovered, recover
-from lexfed.run.result import RunResult, finish
+from lexfed.run.result import RunResult, finish, read_result
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ def train(
 ) -> RunResult:
     """Run the rounds that are left, then write model and claim, and close the folder.
 
+    A run that is finished already is returned as it is.
+
     Args:
         priced: the programme and its population.
         folder: from `start` or `resume`.
@@ -50,20 +53,23 @@ def train(
         Refused: if not a single round could be paid for.
         RunFolderError: if something cannot be written; the run can be resumed.
     """
-    try:
-        return _train(priced, folder, on_round)
-    finally:
-        folder.close()
+    with ExitStack() as open_files:
+        open_files.callback(folder.close)
+        if folder.finished:
+            return read_result(folder.path)
+        return _train(priced, folder, on_round, open_files)
 
 
-def _train(priced: Priced, folder: RunFolder, on_round: OnRound | None) -> RunResult:
+def _train(
+    priced: Priced, folder: RunFolder, on_round: OnRound | None, open_files: ExitStack
+) -> RunResult:
     learner = Learner(priced.programme)
     found = recover(folder, learner.start())
     sources = _sources(priced)
     coordinator = Coordinator(
         priced.programme, learner, _ledger(priced, found), sources, found.progress
     )
-    engine = _engine(priced, folder, sources)
+    engine = _engine(priced, folder, sources, open_files)
     measured = _metrics_file(priced, folder, found)
     progress, paid, released, stopped = found.progress, found.paid, found.released, ""
     while True:
@@ -113,7 +119,9 @@ def _sources(priced: Priced) -> Sources:
     return lambda _: secure
 
 
-def _engine(priced: Priced, folder: RunFolder, sources: Sources) -> Engine:
+def _engine(
+    priced: Priced, folder: RunFolder, sources: Sources, open_files: ExitStack
+) -> Engine:
     data = priced.population.sites
     if priced.config.federation.engine == "simulation":
         return Simulation(priced.programme, data, sources)
@@ -126,19 +134,14 @@ def _engine(priced: Priced, folder: RunFolder, sources: Sources) -> Engine:
             "fix the folder's permissions, then continue with `lexfed run --resume`",
         ) from error
     rules = priced.ledger()
-    return InProcess(
-        [
-            Site(
-                priced.programme,
-                site,
-                None
-                if rules is None
-                else FileLedger(ledgers / f"{number}.jsonl", rules),
-                sources,
-            )
-            for number, site in enumerate(data, start=1)
-        ]
-    )
+    sites = []
+    for number, site in enumerate(data, start=1):
+        ledger = None
+        if rules is not None:
+            ledger = FileLedger(ledgers / f"{number}.jsonl", rules)
+            open_files.callback(ledger.close)
+        sites.append(Site(priced.programme, site, ledger, sources))
+    return InProcess(sites)
 
 
 def _metrics_file(priced: Priced, folder: RunFolder, found: Recovered) -> MetricsFile:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kill -9` at any moment: the run continues, and never pays less than it released."""
+
+import json
+import random
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CRASHES = Path(__file__).with_name("crashes.py")
+KILLED = 9
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that was crashed, continued and ended."""
+
+    ends: list[int]
+    operations: int
+    run: Path
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        lines = (self.run / "events.jsonl").read_text().splitlines()
+        return [row for row in map(json.loads, lines) if row["type"] == kind]
+
+    def bytes_of(self, name: str) -> bytes:
+        return (self.run / name).read_bytes()
+
+    def result(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.bytes_of("result.json"))
+        return found
+
+
+def crash(config: Path, folder: Path, sequences: list[list[int]]) -> list[Ended]:
+    done = subprocess.run(
+        [sys.executable, str(CRASHES), str(config), str(folder), json.dumps(sequences)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=220,
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return [Ended(r["ends"], r["operations"], Path(r["run"])) for r in rows]
+
+
+def judge(whole: Ended, ended: Ended, crashes: int) -> int:
+    """Check everything that must hold after crashes; return the rounds lost."""
+    # Killed, unless the run came to its end first; then nothing more happened.
+    killed = ended.ends.count(KILLED)
+    assert ended.ends == [KILLED] * killed + [0] * (crashes + 1 - killed)
+    assert killed > 0
+    rounds = whole.result()["rounds"]
+    # Every round is charged once and never refunded, whatever happened to it.
+    charged = [row["round"] for row in ended.events("charge")]
+    assert charged == list(range(1, rounds + 1))
+    assert ended.events("charge") == whole.events("charge")
+    lost = [row["round"] for row in ended.events("lost")]
+    result = ended.result()
+    assert result["lost"] == len(lost) <= crashes
+    assert result["rounds"] == rounds - len(lost)
+    assert result["claims"] == whole.result()["claims"]
+    if not lost:
+        for name in ("model.safetensors", "state.safetensors", "metrics.csv"):
+            assert ended.bytes_of(name) == whole.bytes_of(name), name
+    measured = ended.bytes_of("metrics.csv").decode().splitlines()
+    assert [int(line.split(",")[0]) for line in measured[1:]] == [
+        number for number in range(1, rounds + 1) if number not in lost
+    ]
+    assert not list(ended.run.glob("*.part"))
+    assert len(ended.events("start")) == len(ended.events("end")) == 1
+    ledgers = sorted((ended.run / "sites").glob("*.jsonl"))
+    for ledger in ledgers:
+        assert len(ledger.read_text().splitlines()) == rounds
+    return len(lost)
+
+
+def with_engine(text: str, engine: str) -> str:
+    return text.replace('engine = "simulation"', f'engine = "{engine}"')
+
+
+@pytest.mark.parametrize("engine", ["simulation", "inprocess"])
+def test_a_crash_at_a_few_moments(
+    tmp_path: Path, config_text: str, engine: str
+) -> None:
+    config = tmp_path / "lexfed.toml"
+    config.write_text(with_engine(config_text, engine))
+    whole = crash(config, tmp_path / "whole", [[0]])[0]
+    # A second attempt on a finished run changes nothing.
+    count = crash(config, tmp_path / "count", [[]])[0]
+    assert whole.bytes_of("events.jsonl") == count.bytes_of("events.jsonl")
+    total = count.operations
+    moments = [[at] for at in random.Random(5).sample(range(1, total), 14)]
+    found = crash(config, tmp_path / "crashed", moments)
+    for ended in found:
+        judge(whole, ended, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["simulation", "inprocess"])
+def test_a_crash_at_every_moment(tmp_path: Path, config_text: str, engine: str) -> None:
+    config = tmp_path / "lexfed.toml"
+    config.write_text(with_engine(config_text, engine))
+    whole = crash(config, tmp_path / "count", [[]])[0]
+    moments = [[at] for at in range(1, whole.operations + 1)]
+    found = crash(config, tmp_path / "crashed", moments)
+    lost = [judge(whole, ended, 1) for ended in found]
+    # Control: the crashes did reach both sides of a release.
+    assert 0 < sum(lost) < len(lost) / 2
+
+
+@pytest.mark.slow
+def test_crashes_in_a_row(tmp_path: Path, config_text: str) -> None:
+    config = tmp_path / "lexfed.toml"
+    config.write_text(with_engine(config_text, "inprocess"))
+    whole = crash(config, tmp_path / "count", [[]])[0]
+    generator = random.Random(11)
+    # Short lives: most attempts die before they have got far.
+    moments = [
+        [generator.randrange(1, whole.operations // 3) for _ in range(5)]
+        for _ in range(50)
+    ]
+    found = crash(config, tmp_path / "crashed", moments)
+    lost = [judge(whole, ended, 5) for ended in found]
+    assert max(lost) >= 2  # control: a loss was followed by another crash
