@@ -156,7 +156,5 @@ def test_a_wide_range_no_longer_crowds_one_end() -> None:
         (Column("x", "category", values=("a", "b")), 0.0),
     ],
 )
-def test_the_tail_is_where_a_range_reaches(
-    column: Column, expected: float
-) -> None:
+def test_the_tail_is_where_a_range_reaches(column: Column, expected: float) -> None:
     assert tail(column) == expected

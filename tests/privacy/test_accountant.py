@@ -3,7 +3,6 @@
 
 import math
 import random
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -179,11 +178,9 @@ def test_extremes_stay_finite_and_below_renyi(step: Step) -> None:
     assert 0.0 <= value <= epsilon([step], 1e-6, accountant="rdp")
 
 
-def test_many_levels_are_quick_and_not_far_from_the_truth() -> None:
+def test_many_levels_are_not_far_from_the_truth() -> None:
     multipliers = np.geomspace(1.0, 4.0, 2000)
-    start = time.process_time()
     rounded = epsilon([Step(float(z), 0.02) for z in multipliers], 1e-5)
-    assert time.process_time() - start < 10.0  # 1.3 s where it was written
     # Twenty levels, each the largest of its band, are below the truth.
     below = [Step(float(band[-1]), 0.02, 100) for band in multipliers.reshape(20, 100)]
     assert epsilon(below, 1e-5) < rounded < epsilon(below, 1e-5) * 1.08

@@ -3,7 +3,6 @@
 
 import json
 import math
-import time
 from dataclasses import replace
 
 import pytest
@@ -85,11 +84,9 @@ def test_following_a_plan_prices_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     release = tower(Tier.SPECIAL, 3.0, 0.01)
     ledger = Ledger.planned(Limits(8.0, DELTA), [(release, 2000)])
     monkeypatch.setattr(accountant, "merge", None)  # any pricing would fail
-    start = time.process_time()
     for _ in range(2000):
         assert ledger.would_exceed(release) is None
         ledger.charge(release)
-    assert time.process_time() - start < 0.5
 
 
 @pytest.mark.parametrize("sampled", [False, True])

@@ -33,7 +33,8 @@ class Cohort:
     """Units of one or several sites, one site after the other.
 
     Attributes:
-        inputs: encoded slots, [units, places, slots].
+        inputs: encoded slots, [units, places, slots]; single precision where the
+            programme computes gradients in it.
         targets: [units, places].
         weights: weight of a row in its unit, [units, places]; 0 pads.
         sites: number of units of each site.
@@ -45,10 +46,13 @@ class Cohort:
     sites: tuple[int, ...]
 
     @classmethod
-    def of(cls, blocks: Sequence[UnitBlock]) -> "Cohort":
+    def of(
+        cls, blocks: Sequence[UnitBlock], dtype: torch.dtype = torch.float64
+    ) -> "Cohort":
         """Put the units of these sites behind each other."""
+        inputs = np.concatenate([block.inputs for block in blocks])
         return cls(
-            torch.from_numpy(np.concatenate([block.inputs for block in blocks])),
+            torch.from_numpy(inputs).to(dtype),
             torch.from_numpy(np.concatenate([block.targets for block in blocks])),
             torch.from_numpy(np.concatenate([block.weights for block in blocks])),
             tuple(len(block) for block in blocks),
@@ -105,6 +109,8 @@ def flip_coins(
     One coin per unit and round, whatever the unit's values: coins that looked at a
     row, or were shared between towers, would reveal who took part (Theorem C, 4).
     """
+    if all(source is sources[0] for source in sources):
+        return bernoulli(sources[0], rate, sum(sites))
     coins = [
         bernoulli(source, rate, units)
         for source, units in zip(sources, sites, strict=True)

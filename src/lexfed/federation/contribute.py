@@ -14,6 +14,7 @@ is the whole site.
     metrics    a histogram of score and label over test rows
 """
 
+import math
 import sys
 from collections.abc import Callable
 
@@ -148,7 +149,7 @@ _VECTORS: dict[str, Vectors] = {
 
 
 def _batch(query: Query, programme: Programme, cohort: Cohort) -> Batch:
-    dtype = torch.float32 if programme.float32 else torch.float64
+    dtype = programme.precision
     tower = query.model.towers[query.tower]
     return Batch(
         inputs=tower.inputs(cohort.inputs).to(dtype),
@@ -166,21 +167,18 @@ def _gradients(
     cohort: Cohort,
     site_weights: Tensor,
 ) -> Tensor:
-    """Sum the clipped gradients; one batched program where all sites weigh the same."""
-    tower = query.model.towers[query.tower]
-    module = tower.module()
-    clips = [block.grid.clip_to for block in stage.blocks]
+    """Sum the clipped gradients of all sites in one batched program."""
+    module = query.model.towers[query.tower].module(programme.precision)
+    private = query.release is not None
     groups = programme.groups or None
-    if bool((site_weights == 1.0).all()):
-        parts = [(cohort, 1.0)]
-    else:
-        parts = list(zip(cohort.split(), site_weights.tolist(), strict=True))
-    total = torch.zeros(stage.dimension, dtype=torch.float64)
-    for part, weight in parts:
-        batch = _batch(query, programme, part)
-        total += weight * clipped_sum(
-            module, Loss(programme.loss), batch, clips, groups
-        )
+    total = clipped_sum(
+        module,
+        Loss(programme.loss),
+        _batch(query, programme, cohort),
+        [block.grid.clip_to if private else math.inf for block in stage.blocks],
+        groups,
+        site_weights=site_weights.tolist(),
+    )
     if groups is None:
         return total
     return total[torch.from_numpy(group_order(module, groups))]

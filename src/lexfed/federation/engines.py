@@ -53,8 +53,8 @@ class Simulation:
         self, programme: Programme, data: Sequence[SiteData], sources: Sources
     ) -> None:
         self._programme = programme
-        self._train = Cohort.of([site.train for site in data])
-        self._test = Cohort.of([site.test for site in data])
+        self._train = Cohort.of([site.train for site in data], programme.precision)
+        self._test = Cohort.of([site.test for site in data], programme.precision)
         self._sources = sources
 
     def ask(

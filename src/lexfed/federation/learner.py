@@ -190,7 +190,7 @@ class Learner:
         tower = progress.model.towers[stage.tower]
         if self._programme.groups:
             # Sites send group after group; the parameters have their own order.
-            order = group_order(tower.shape.module(), self._programme.groups)
+            order = group_order(tower.module(), self._programme.groups)
             mean = mean[np.argsort(order)]
         key = f"velocity.{stage.tower}"
         velocity = progress.memory.get(key, np.zeros_like(tower.parameters))

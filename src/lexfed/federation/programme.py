@@ -13,13 +13,15 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Literal
 
+import torch
+
 from lexfed.canonical import digest
 from lexfed.federation.messages import Kind
 from lexfed.models.cascade import TowerShape
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.privacy.events import Release
-from lexfed.privacy.grid import Grid
+from lexfed.privacy.grid import Grid, GridVector
 
 Mechanism = Literal["cascade", "grouped", "uniform", "none"]
 Trust = Literal["central", "local"]
@@ -59,6 +61,11 @@ class Stage:
     def dimension(self) -> int:
         """Length of the released vector."""
         return self.blocks[-1].stop
+
+    @cached_property
+    def grids(self) -> GridVector:
+        """The grids of all groups, as one for the whole vector."""
+        return GridVector(tuple(block.grid for block in self.blocks))
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,11 @@ class Programme:
     local_steps: int
     batch_size: int | None
     seed: int
+
+    @property
+    def precision(self) -> torch.dtype:
+        """Type in which sites keep their inputs."""
+        return torch.float32 if self.float32 else torch.float64
 
     @property
     def rounds(self) -> int:

@@ -42,8 +42,8 @@ class Site:
         self.name = data.name
         self._programme = programme
         self._digest = programme.digest
-        self._train = Cohort.of([data.train])
-        self._test = Cohort.of([data.test])
+        self._train = Cohort.of([data.train], programme.precision)
+        self._test = Cohort.of([data.test], programme.precision)
         self._weight = programme.site_weights[programme.sites.index(data.name)]
         self._ledger = ledger
         self._sources = sources

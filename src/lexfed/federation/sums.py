@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The integer pipeline of a release: grid, exact sums, noise, descale.
 
-A release's vector is cut into the blocks of its groups; each block has its own grid,
-clip and noise, and is treated alone, so nothing spans two groups.
+Each coordinate has the grid and the noise of its group and is treated alone, so
+nothing spans two groups.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,7 @@ Integers = NDArray[np.int64]
 
 def to_grid(total: Tensor, stage: Stage) -> Integers:
     """Put a site's float64 sum on the integer grid."""
-    values = total.numpy()
-    return np.concatenate(
-        [block.grid.encode(values[block.start : block.stop]) for block in stage.blocks]
-    )
+    return stage.grids.encode(total.numpy())
 
 
 def add_noise(
@@ -33,13 +30,8 @@ def add_noise(
     """Add the release's noise, fresh for every coordinate and every call."""
     if release is None:
         return total
-    noise = [
-        rounded_gaussian(
-            source, group.sigma / block.grid.step, block.stop - block.start
-        )
-        for group, block in zip(release.groups, stage.blocks, strict=True)
-    ]
-    return total + np.concatenate(noise)
+    scales = stage.grids.scales([group.sigma for group in release.groups])
+    return total + rounded_gaussian(source, scales, len(total))
 
 
 def exact_sum(totals: Sequence[Integers]) -> Integers:
@@ -50,6 +42,4 @@ def exact_sum(totals: Sequence[Integers]) -> Integers:
 
 def descale(total: Integers, stage: Stage) -> NDArray[np.float64]:
     """Return the released numbers in their own unit."""
-    return np.concatenate(
-        [block.grid.decode(total[block.start : block.stop]) for block in stage.blocks]
-    )
+    return stage.grids.decode(total)

@@ -21,7 +21,7 @@ from lexfed.federation.messages import Kind
 from lexfed.federation.scoring import histogram_cells
 from lexfed.federation.shapes import column_groups
 from lexfed.models.cascade import TowerShape
-from lexfed.models.descent import default_clip, default_rounds
+from lexfed.models.descent import DEFAULT_CLIP, default_rounds
 from lexfed.models.parameters import count, group_index
 from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower, worth_training
@@ -164,8 +164,8 @@ def _descent(
     if choices.mechanism == "grouped":
         groups = _groups(facts, choices, shape)
     else:
-        clip = choices.clip_of(shape.tier) or default_clip(choices.unit)
-        groups = (DraftGroup(name, clip, count(shape.module())),)
+        clip = choices.clip_of(shape.tier) or DEFAULT_CLIP
+        groups = (DraftGroup(name, clip, count(shape.untrained())),)
     rounds = choices.rounds or default_rounds(choices.mechanism)
     draft = Draft(
         name=name,
@@ -183,7 +183,7 @@ def _groups(
     facts: Facts, choices: Choices, shape: TowerShape
 ) -> tuple[DraftGroup, ...]:
     """Return one group per tier and one for the parameters that all columns share."""
-    index = group_index(shape.module(), column_groups(facts.encoding))
+    index = group_index(shape.untrained(), column_groups(facts.encoding))
     sizes = np.bincount(index)
     tiers = [
         TierFacts(tier, int(size))
@@ -202,13 +202,13 @@ def _groups(
     groups = [
         DraftGroup(
             facts.tier.label,
-            choices.clip_of(facts.tier) or default_clip(choices.unit),
+            choices.clip_of(facts.tier) or DEFAULT_CLIP,
             facts.slots,
             weight,
         )
         for facts, weight in zip(tiers, weights, strict=True)
     ]
     if len(sizes) > len(tiers):
-        clip = choices.default_clip or default_clip(choices.unit)
+        clip = choices.default_clip or DEFAULT_CLIP
         groups.append(DraftGroup("shared", clip, int(sizes[-1]), max(weights)))
     return tuple(groups)

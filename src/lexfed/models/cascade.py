@@ -12,6 +12,7 @@ of tier t: that is the isolation Theorem C rests on. A model without tiers (`uni
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,8 @@ class TowerShape:
     tails: tuple[float, ...]
     linear: tuple[bool, ...]
 
-    def module(self) -> nn.Module:
-        """Return the untrained network."""
+    def untrained(self) -> nn.Module:
+        """Return the network with its initial weights."""
         size = len(self.slots)
         return build(self.architecture, size, self.outputs, self.seed)
 
@@ -77,7 +78,7 @@ class Tower:
     @classmethod
     def untrained(cls, shape: TowerShape) -> "Tower":
         """Return the tower with its initial weights."""
-        return cls(shape, flatten(shape.module()).numpy())
+        return cls(shape, flatten(shape.untrained()).numpy())
 
     def inputs(self, slots: Tensor) -> Tensor:
         """Select the slots this tower reads.
@@ -85,11 +86,18 @@ class Tower:
         Indexing, not masking: a slot of another tower is never touched, so not even
         its NaN can leak in through a multiplication by zero.
         """
-        return slots[..., list(self.shape.slots)]
+        chosen = self.shape.slots
+        if len(chosen) == slots.shape[-1]:
+            return slots
+        return slots[..., list(chosen)]
 
-    def module(self) -> nn.Module:
-        """Return the network with the current parameters."""
-        module = self.shape.module()
+    def module(self, dtype: torch.dtype = torch.float64) -> nn.Module:
+        """Return the network with the current parameters, to be used at once.
+
+        Networks of the same shape and type share one object: drawing initial weights
+        anew in every round would take longer than the round.
+        """
+        module = _workspace(self.shape, dtype)
         load_parameters(module, torch.from_numpy(self.parameters))
         return module
 
@@ -98,8 +106,13 @@ class Tower:
         inputs = self.inputs(slots)
         with torch.no_grad():
             flat = inputs.reshape(-1, inputs.shape[-1])
-            result: Tensor = self.module().to(flat.dtype)(flat)
+            result: Tensor = self.module(flat.dtype)(flat)
         return result.reshape(*inputs.shape[:-1], self.shape.outputs)
+
+
+@lru_cache(maxsize=32)
+def _workspace(shape: TowerShape, dtype: torch.dtype) -> nn.Module:
+    return shape.untrained().to(dtype)
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,8 @@ class Descent:
         return parameters - self.rate(step) * velocity, velocity
 
 
-def default_clip(unit: Unit) -> float:
-    """Return the norm that one unit's gradient or update is clipped to."""
-    return 1.0
+DEFAULT_CLIP = 1.0
+"""Norm that one unit's gradient or update is clipped to."""
 
 
 def default_rounds(mechanism: str) -> int:

@@ -19,6 +19,7 @@ release step. Steps are powers of two, so scaling is exact.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,20 +101,8 @@ class Grid:
         return room / (1.0 + CLIP_ROUNDING) * (1.0 - 1e-12)
 
     def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Put a site's float sum on the fine grid.
-
-        Raises:
-            ValueError: if the sum has another shape, is not finite, or is longer than
-                `units` clipped contributions can be: then nothing was clipped.
-        """
-        if total.shape != (self.dimension,):
-            raise ValueError(
-                f"expected a vector of {self.dimension}, got another shape"
-            )
-        longest = self.units * self.clip * (1.0 + CLIP_ROUNDING)
-        if not float(np.linalg.norm(total)) <= longest:
-            raise ValueError(f"the sum is not finite or longer than {longest:g}")
-        return np.rint(total / self.step).astype(np.int64)
+        """Put a site's float sum on the fine grid; see `GridVector.encode`."""
+        return GridVector((self,)).encode(total)
 
     def noise(self, source: RandomSource) -> NDArray[np.int64]:
         """Draw the noise of one release on the fine grid."""
@@ -121,11 +110,56 @@ class Grid:
 
     def decode(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """Round a noisy integer sum to the release grid and descale it."""
-        ratio = int(self.release_step / self.step)
+        return GridVector((self,)).decode(noisy)
+
+
+class GridVector:
+    """The grids of several groups that stand behind each other in one vector.
+
+    Guarantees:
+        Every coordinate is treated by the grid of its own group alone.
+    """
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self._sizes = [grid.dimension for grid in grids]
+        self._starts = np.cumsum([0, *self._sizes[:-1]])
+        self._grid_steps = np.array([grid.step for grid in grids])
+        # A little more than `units` clips, for the rounding of the norm itself.
+        self._longest = np.array([grid.units * grid.clip for grid in grids]) * 1.001
+        self._steps = np.repeat(self._grid_steps, self._sizes)
+        ratios = [int(grid.release_step / grid.step) for grid in grids]
+        self._ratios = np.repeat(np.array(ratios, dtype=np.int64), self._sizes)
+        self._release = np.repeat([grid.release_step for grid in grids], self._sizes)
+
+    def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Put a site's float sum on the fine grids.
+
+        Raises:
+            ValueError: if the sum has another shape, is not finite, or is longer than
+                `units` clipped contributions can be: then nothing was clipped.
+        """
+        if total.shape != self._steps.shape:
+            raise ValueError(
+                f"expected a vector of {len(self._steps)}, got another shape"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.add.reduceat(np.square(total), self._starts)
+        if not bool(np.all(np.sqrt(squares) <= self._longest)):
+            raise ValueError(
+                f"the sum is not finite or longer than {self._longest.max():g}"
+            )
+        return np.asarray(np.rint(total / self._steps), dtype=np.int64)
+
+    def scales(self, sigmas: Sequence[float]) -> NDArray[np.float64]:
+        """Return the standard deviation of every coordinate's integer noise."""
+        return np.repeat(np.asarray(sigmas) / self._grid_steps, self._sizes)
+
+    def decode(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Round a noisy integer sum to the release grids and descale it."""
         # Floor division rounds the same way for negative numbers; a ratio of 1 is
         # the identity.
-        rounded = (noisy + ratio // 2) // ratio
-        return rounded.astype(np.float64) * self.release_step
+        rounded = (noisy + self._ratios // 2) // self._ratios
+        return np.asarray(rounded * self._release)
 
 
 def _power_below(value: float) -> float:

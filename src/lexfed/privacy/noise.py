@@ -54,13 +54,14 @@ _PRECISION = 500
 
 
 def rounded_gaussian(
-    source: RandomSource, scale: float, count: int
+    source: RandomSource, scale: float | NDArray[np.float64], count: int
 ) -> NDArray[np.int64]:
     """Draw independent values of round(N(0, scale^2)).
 
     Args:
         source: where the random bits come from.
-        scale: standard deviation before rounding, in integer units, at most 2^40.
+        scale: standard deviation before rounding, in integer units, at most 2^40; one
+            for all values, or one for each.
         count: how many values.
 
     Returns:
@@ -72,21 +73,31 @@ def rounded_gaussian(
         The values of a secure source do not repeat.
 
     Raises:
-        ValueError: if `scale` is not in (0, 2^40] or `count` is negative.
+        ValueError: if a scale is not in (0, 2^40], `count` is negative, or there are
+            several scales but not one for each value.
     """
-    checks.positive(scale=scale)
-    checks.in_range(0.0, LARGEST_SCALE, scale=scale)
     checks.in_range(0, 2**40, count=count)
+    scales = np.asarray(scale, dtype=np.float64)
+    if scales.ndim and scales.shape != (count,):
+        raise ValueError(f"expected {count} scales, got: {scales.size}")
+    if count == 0:
+        return np.zeros(0, dtype=np.int64)
+    checks.positive(scale=float(scales.min()))
+    checks.in_range(0.0, LARGEST_SCALE, scale=float(scales.max()))
     pairs = (count + 1) // 2
+    # Firsts of all pairs, then seconds; of an odd count the last second is not used.
+    flat = np.ones(2 * pairs)
+    flat[:count] = scales
+    by_pair = flat.reshape(2, pairs)
     words = source.words(2 * pairs)
     uniform, radius, values = _standard_pairs(words)
-    values *= scale
+    values *= by_pair
     nearest = np.rint(values)
     result = nearest.astype(np.int64)
     distance = np.abs(np.subtract(values, nearest, out=values), out=values)
-    for pair in _uncertain(distance, uniform, radius, scale):
+    for pair in _uncertain(distance, uniform, radius, by_pair):
         result[:, pair] = _decide(
-            source, int(words[pair]), int(words[pairs + pair]), scale
+            source, int(words[pair]), int(words[pairs + pair]), by_pair[:, pair]
         )
     return result.reshape(-1)[:count]
 
@@ -137,26 +148,29 @@ def _uncertain(
     distance: NDArray[np.float64],
     uniform: NDArray[np.float64],
     radius: NDArray[np.float64],
-    scale: float,
+    scale: NDArray[np.float64],
 ) -> list[int]:
     """Return the pairs of which at least one nearest integer is not certain."""
     edge = np.flatnonzero((uniform < _EDGE) | (uniform > 1.0 - _EDGE))
     # Two passes: a single comparison with the largest error clears nearly all.
-    close = np.flatnonzero((distance > 0.5 - scale * _GUARD).any(axis=0))
-    tight = scale * _error(uniform[close], radius[close])
+    close = np.flatnonzero((distance > 0.5 - scale.max() * _GUARD).any(axis=0))
+    tight = scale[:, close] * _error(uniform[close], radius[close])
     close = close[(distance[:, close] > 0.5 - tight).any(axis=0)]
     return sorted({*edge.tolist(), *close.tolist()})
 
 
 def _decide(
-    source: RandomSource, first: int, second: int, scale: float
+    source: RandomSource, first: int, second: int, scale: NDArray[np.float64]
 ) -> tuple[int, int]:
     """Round one pair exactly, given the 64 bits known of each uniform."""
     more = source.words(2 * _MORE_WORDS)
     with mpmath.workprec(_PRECISION):
         half = mpmath.mpf(0.5)
         pair = _exact_pair(first, second, more)
-        x, y = (int(mpmath.floor(scale * value + half)) for value in pair)
+        x, y = (
+            int(mpmath.floor(float(s) * value + half))
+            for s, value in zip(scale, pair, strict=True)
+        )
     return x, y
 
 
