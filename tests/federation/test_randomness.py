@@ -103,7 +103,7 @@ def test_local_noise_adds_up_over_sites() -> None:
 
 @pytest.fixture(scope="module")
 def audited() -> World:
-    budget = Budget(6.0, 1e-6, "add-remove", {Tier.SPECIAL: 3.0})
+    budget = Budget(12.0, 1e-6, "add-remove", {Tier.SPECIAL: 8.0})
     return world(sizes=(25, 20), budget=budget, rounds=1)
 
 

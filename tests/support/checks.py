@@ -252,7 +252,7 @@ def mu_lower(ins: Floats, outs: Floats, error: float = ERROR) -> float:
     return float(stats.norm.ppf(power) - stats.norm.ppf(size))
 
 
-def audit_attribute(of: World, tier: Tier, trials: int = 1200) -> float:
+def audit_attribute(of: World, tier: Tier, trials: int = 4000) -> float:
     """Return a lower bound on mu of one person's values of a tier.
 
     A canary has its slots of the tier at one end or at the other; everything else is

@@ -1,0 +1,683 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hand-made mutants of the privacy core: each breaks one promise and is caught.
+
+A row of `MUTANTS` says what somebody might get wrong, how to break the real code that
+way, and which check of `support.checks` (or of this file) notices. Every check passes
+on the real code (`test_the_real_code_passes`) and fails on its mutants. To add one,
+add a row.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from lexfed.budget.plan import Budget
+from lexfed.config import loads
+from lexfed.errors import ConfigError, Refused
+from lexfed.federation import contribute as contributions
+from lexfed.federation import coordinator as coordinators
+from lexfed.federation import engines, planning, sums, wanted
+from lexfed.federation import site as sites
+from lexfed.federation.cohort import Cohort
+from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.learner import Learner
+from lexfed.federation.messages import Query, Reply, answer_from_bytes
+from lexfed.federation.programme import Programme
+from lexfed.federation.site import Site
+from lexfed.models.cascade import Model, Tower
+from lexfed.privacy import accountant, filters, steps
+from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.gdp import mu_from
+from lexfed.privacy.grid import Grid
+from lexfed.privacy.noise import rounded_gaussian
+from lexfed.privacy.steps import Step
+from lexfed.randomness import SeededSource, bernoulli
+from lexfed.run import population, training
+from lexfed.run.planning import Priced
+from lexfed.tiers import Tier
+from support import checks
+from support.worlds import World, play, seeded, world
+
+Patch = pytest.MonkeyPatch
+
+# Checks that need more than `support.checks`; worlds are built inside, so that a
+# mutant of planning is the one that plans.
+
+
+def small() -> World:
+    return world(sizes=(20, 15))
+
+
+def clipped() -> World:
+    return world(sizes=(20, 15), model="mlp:6", rounds=2, default_clip=0.01)
+
+
+def sampled() -> World:
+    return world(
+        sizes=(700, 500),
+        sampling_rate=0.2,
+        rounds=4,
+        model="mlp:2",
+        accountant="rdp",
+    )
+
+
+def isolated() -> None:
+    edits = checks.edits()
+    for name in ("random", "nan"):
+        checks.check_isolation(small(), Tier.SPECIAL, "simulation", edits[name])
+
+
+def isolated_when_sampled() -> None:
+    of = world(
+        sizes=(20, 15), sampling_rate=0.4, rounds=2, model="mlp:3", accountant="rdp"
+    )
+    edits = checks.edits()
+    checks.check_isolation(of, Tier.SPECIAL, "simulation", edits["random"])
+
+
+def noisy() -> None:
+    checks.check_noise(world(sizes=(8, 7), model="mlp:128,64", rounds=3))
+
+
+def noisy_groups() -> None:
+    options: dict[str, Any] = {"mechanism": "grouped", "model": "mlp:128", "rounds": 8}
+    checks.check_noise(world(sizes=(8, 7), **options))
+
+
+def sensitive() -> None:
+    checks.check_sensitivity(clipped())
+
+
+def sensitive_rule() -> None:
+    checks.check_sensitivity(small())
+
+
+def sensitive_persons() -> None:
+    checks.check_sensitivity(world(sizes=(20, 15), places=3, paid_metrics=True))
+
+
+def sensitive_groups() -> None:
+    groups = {Tier.SPECIAL: 0.02, Tier.PERSONAL: 0.05}
+    checks.check_sensitivity(
+        world(sizes=(20, 15), mechanism="grouped", rounds=2, clip=groups)
+    )
+
+
+def sensitive_clients() -> None:
+    checks.check_client_sensitivity(
+        world(
+            sizes=(20, 15),
+            unit="client",
+            mechanism="grouped",
+            rounds=2,
+            clip={Tier.SPECIAL: 0.01},
+            learning_rate=5.0,
+        )
+    )
+
+
+def fair_coins() -> None:
+    checks.check_coins(sampled())
+
+
+def audited() -> None:
+    budget = Budget(12.0, 1e-6, "add-remove", {Tier.SPECIAL: 8.0})
+    of = world(sizes=(25, 20), budget=budget, rounds=1)
+    checks.check_attribute_audit(of, Tier.SPECIAL)
+
+
+def everything_is_charged() -> None:
+    """Each round of a run is in the envelope, the labels and metrics included."""
+    of = world(sizes=(20, 15), paid_metrics=True)
+    seen = play(of)
+    charged = [r for release, n in of.programme.charges() for r in [release] * n]
+    assert [query.release for query in seen.queries] == charged
+    kinds = {query.kind for query in seen.queries}
+    assert kinds == {"labels", "moments", "residuals", "metrics"}
+    ledger = of.ledger()
+    assert ledger is not None
+    spent = ledger.rebuild([r.to_json() for r in charged]).spent().record
+    assert spent == pytest.approx(of.budget.epsilon, rel=1e-6)
+
+
+def every_release_says_what_it_reads() -> None:
+    of = world(sizes=(20, 15), model="mlp:3", rounds=2, paid_metrics=True)
+    for stage in of.programme.stages:
+        slots = of.programme.shapes[stage.tower].slots
+        most = max(of.encoding.slots[place].tier for place in slots)
+        for release in stage.releases:
+            assert release is not None
+            assert release.reads == (None if stage.kind == "labels" else most)
+    special = tier_epsilon(of.programme.charges(), Tier.SPECIAL, of.budget.delta)
+    assert special == pytest.approx(of.budget.caps[Tier.SPECIAL], rel=1e-9)
+
+
+def charge_comes_first() -> None:
+    """A site's ledger holds the charge when its data are touched."""
+    of = small()
+    query = play(of, rounds=1).queries[0]
+    ledger = of.ledger()
+    assert ledger is not None
+    charged: list[int] = []
+    real = sites.contribute
+
+    def watched(*parts: Any) -> Any:
+        charged.append(len(ledger.events()))
+        return real(*parts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sites, "contribute", watched)
+        Site(of.programme, of.sites[0], ledger, seeded(1)).handle(query.to_bytes())
+    assert charged == [1]
+
+
+def the_coordinator_charges_first() -> None:
+    of = small()
+    ledger = of.ledger()
+    assert ledger is not None
+    learner = Learner(of.programme)
+    coordinator = Coordinator(of.programme, learner, ledger, seeded(1), learner.start())
+    assert coordinator.next() is not None
+    assert len(ledger.events()) == 1
+
+
+def a_site_refuses_to_peek() -> None:
+    of = small()
+    query = play(of, rounds=1).queries[0]
+    shape = of.programme.shapes[0]
+    peek = replace(shape, slots=(*shape.slots[:-1], of.programme.shapes[-1].slots[0]))
+    tower = replace(query.model.towers[0], shape=peek)
+    changed = replace(query, model=query.model.with_tower(0, tower))
+    site = Site(of.programme, of.sites[0], of.ledger(), seeded(1))
+    assert not isinstance(answer_from_bytes(site.handle(changed.to_bytes())), Reply)
+
+
+def an_answer_counts_once() -> None:
+    of = small()
+    learner = Learner(of.programme)
+    coordinator = Coordinator(
+        of.programme, learner, of.ledger(), seeded(1), learner.start()
+    )
+    asked = coordinator.next()
+    assert asked is not None
+    reply = Reply("site0", 1, np.ones(1, dtype=np.int64), noised=False)
+    with pytest.raises(Refused):
+        coordinator.receive(asked.query, [reply, reply])
+
+
+def a_ledger_refuses_less_noise() -> None:
+    of = small()
+    ledger = of.ledger()
+    assert ledger is not None
+    release = of.programme.charges()[0][0]
+    group = release.groups[0]
+    louder = replace(release, groups=(replace(group, sigma=group.sigma / 3),))
+    assert ledger.would_exceed(louder) is not None
+
+
+def replacing_costs_twice() -> None:
+    """Exact, Rényi and distribution accounting all know the factor of two."""
+    release = Release("r", (Group("g", 1.0, 4.0),), 1.0, Tier.SPECIAL, 1)
+    for relation, mu in (("add-remove", 0.25), ("replace-one", 0.5)):
+        found = record_epsilon([(release, 1)], 1e-6, relation)  # type: ignore[arg-type] # a literal
+        assert mu_from(found, 1e-6) == pytest.approx(mu, rel=1e-6)
+    special = tier_epsilon([(release, 1)], Tier.SPECIAL, 1e-6)
+    assert mu_from(special, 1e-6) == pytest.approx(0.5, rel=1e-6)
+
+
+def whole_numbers_are_priced_like_any_other() -> None:
+    """Bug B1 of dp-accounting 0.6: of composed groups it returns an integer's own.
+
+    sigma = 2 and 1, clip 1, rate .01, 1000 rounds, delta 1e-5: 2.749, not 0.686.
+    """
+    groups = (Group("a", 1, 2), Group("b", 1.0, 1.0))
+    release = Release("r", groups, 0.01, Tier.SPECIAL, 2)
+    found = record_epsilon([(release, 1000)], 1e-5, "add-remove", "rdp")
+    assert 2.7 < found < 3.3
+    whole, near = Step(2, 0.01, 7), Step(2.0 + 1e-12, 0.01, 7)
+    values = [
+        accountant.epsilon([step], 1e-6, accountant="rdp") for step in (whole, near)
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+CONFIG = """
+version = 1
+[run]
+name = "mutant"
+[data]
+source = "synthetic:bank"
+generator = { clients = 300, sites = 2 }
+[budget]
+epsilon = 4.0
+delta = 1e-6
+"""
+
+
+@cache
+def priced(test: bool = False) -> Priced:
+    text = CONFIG.replace('"mutant"', f'"mutant"\ntest = {str(test).lower()}')
+    config = loads(text, "mutant")
+    from lexfed.run import load_population, price
+
+    return price(config, load_population(config, Path()))
+
+
+def only_stamped_runs_are_seeded() -> None:
+    for test in (False, True):
+        run = priced(test)
+        claim = run.claim(run.programme.rounds)
+        assert claim is not None
+        source = training._sources(run)("noise/1")
+        assert source.private == (claim.stamp is None)
+        assert source.private != test
+
+
+def the_divisor_is_public() -> None:
+    """Under add/remove an undeclared number of persons is refused, not counted."""
+    run = priced()
+    hidden = run.config.model_copy(
+        update={
+            "budget": run.config.budget.model_copy(update={"neighbours": "add-remove"})
+        }
+    )
+    with pytest.raises(ConfigError, match="number of persons"):
+        population._public_units(hidden, run.population.sites, None)
+
+
+# Mutants
+
+
+def _third_of_special_noise(patch: Patch) -> None:
+    real = sums.add_noise
+
+    def broken(total: Any, stage: Any, release: Release, source: Any) -> Any:
+        if release is not None and release.reads == Tier.SPECIAL:
+            groups = tuple(replace(g, sigma=g.sigma / 3) for g in release.groups)
+            release = replace(release, groups=groups)
+        return real(total, stage, release, source)
+
+    patch.setattr(sums, "add_noise", broken)
+
+
+def _third_in_one_group(patch: Patch) -> None:
+    real = sums.add_noise
+
+    def broken(total: Any, stage: Any, release: Release, source: Any) -> Any:
+        *others, last = release.groups
+        quiet = replace(last, sigma=last.sigma / 3)
+        return real(total, stage, replace(release, groups=(*others, quiet)), source)
+
+    patch.setattr(sums, "add_noise", broken)
+
+
+def _noise_forgotten_in_one_group(patch: Patch) -> None:
+    real = sums.add_noise
+
+    def broken(total: Any, stage: Any, release: Any, source: Any) -> Any:
+        noisy = real(total, stage, release, source)
+        last = stage.blocks[-1]
+        noisy[last.start : last.stop] = total[last.start : last.stop]
+        return noisy
+
+    patch.setattr(sums, "add_noise", broken)
+
+
+def _noise_drawn_once(patch: Patch) -> None:
+    def broken(_: Any, scale: float, count: int) -> Any:
+        return rounded_gaussian(SeededSource(0, "once"), scale, count)
+
+    patch.setattr(sums, "rounded_gaussian", broken)
+
+
+def _nine_tenths_of_noise(patch: Patch) -> None:
+    patch.setattr(
+        sums, "rounded_gaussian", lambda s, z, n: rounded_gaussian(s, 0.9 * z, n)
+    )
+
+
+def _no_gradient_clip(patch: Patch) -> None:
+    real = contributions.clipped_sum
+
+    def broken(
+        module: Any, loss: Any, batch: Any, clips: Any, groups: Any, **more: Any
+    ) -> Any:
+        return real(module, loss, batch, [1e6 for _ in clips], groups, **more)
+
+    patch.setattr(contributions, "clipped_sum", broken)
+
+
+def _flat_clip_over_groups(patch: Patch) -> None:
+    real = contributions.clipped_sum
+
+    def broken(
+        module: Any, loss: Any, batch: Any, clips: Any, groups: Any, **more: Any
+    ) -> Any:
+        return real(module, loss, batch, [max(clips) for _ in clips], groups, **more)
+
+    patch.setattr(contributions, "clipped_sum", broken)
+
+
+def _flat_clip_of_clients(patch: Patch) -> None:
+    patch.setattr(contributions, "clip_update", lambda update, _: update)
+
+
+def _rows_clipped_one_by_one(patch: Patch) -> None:
+    """A person's rows are summed after clipping instead of averaged before."""
+
+    def rows(vectors: torch.Tensor, cohort: Cohort) -> torch.Tensor:
+        there = cohort.weights.unsqueeze(-1) > 0
+        return torch.where(there, vectors, 0.0).sum(dim=1)
+
+    patch.setattr(contributions, "_per_unit", rows)
+    patch.setattr(contributions, "_clip", lambda vectors, _: torch.nan_to_num(vectors))
+
+
+def _rounding_unpaid(patch: Patch) -> None:
+    patch.setattr(Grid, "clip_to", property(lambda grid: 1.01 * grid.clip))
+
+
+def _shared_coins(patch: Patch) -> None:
+    def broken(_: Any, units: Sequence[int], rate: float) -> Any:
+        return bernoulli(SeededSource(1, "all towers"), rate, sum(units))
+
+    patch.setattr(engines, "flip_coins", broken)
+
+
+def _coins_above_their_rate(patch: Patch) -> None:
+    real = engines.flip_coins
+    patch.setattr(engines, "flip_coins", lambda s, n, r: real(s, n, min(1, 1.3 * r)))
+
+
+def _coins_from_rows(patch: Patch) -> None:
+    def broken(self: Cohort, chosen: NDArray[np.bool_]) -> Cohort:
+        if chosen.all():
+            return self
+        hashed = (self.inputs.sum(dim=(1, 2)).numpy() * 1e6).astype(np.int64) % 5 < 2
+        places = torch.from_numpy(np.flatnonzero(hashed))
+        counts = (
+            int(hashed[: self.sites[0]].sum()),
+            int(hashed[self.sites[0] :].sum()),
+        )
+        return Cohort(
+            self.inputs[places], self.targets[places], self.weights[places], counts
+        )
+
+    patch.setattr(Cohort, "take", broken)
+
+
+def _complete_cases_only(patch: Patch) -> None:
+    real = Cohort.of
+
+    def broken(blocks: Sequence[Any], *more: Any) -> Cohort:
+        kept = []
+        for block in blocks:
+            whole = np.isfinite(block.inputs).all(axis=(1, 2))
+            kept.append(
+                replace(
+                    block,
+                    inputs=block.inputs[whole],
+                    targets=block.targets[whole],
+                    weights=block.weights[whole],
+                    persons=block.persons[whole],
+                )
+            )
+        return real(kept, *more)
+
+    patch.setattr(Cohort, "of", staticmethod(broken))
+
+
+def _peeking_tower(patch: Patch) -> None:
+    real = planning.tower_shapes
+
+    def broken(*parts: Any) -> Any:
+        first, *others = real(*parts)
+        special = others[-1].slots[0]
+        return (replace(first, slots=(*first.slots[:-1], special)), *others)
+
+    patch.setattr(planning, "tower_shapes", broken)
+
+
+def _full_model_residual(patch: Patch) -> None:
+    def broken(self: Model, _: int, slots: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros(*slots.shape[:-1], len(self.intercept), dtype=slots.dtype)
+        for tower in self.towers:
+            total = total + tower.logits(slots)
+        return total
+
+    patch.setattr(Model, "towers_below", broken)
+    # As long as higher towers are zero nothing shows: they would not be for long.
+    real = Tower.untrained
+
+    def started(shape: Any) -> Tower:
+        tower = real(shape)
+        return replace(tower, parameters=tower.parameters + 0.1)
+
+    patch.setattr(Tower, "untrained", staticmethod(started))
+
+
+def _masking_by_zero(patch: Patch) -> None:
+    """A tower multiplies the slots of others by zero: 0 times NaN is NaN."""
+
+    def broken(self: Tower, slots: torch.Tensor) -> torch.Tensor:
+        leak = (slots * 0.0).sum(dim=-1, keepdim=True)
+        return slots[..., list(self.shape.slots)] + leak
+
+    patch.setattr(Tower, "inputs", broken)
+
+
+def _reads_too_little(patch: Patch) -> None:
+    real = wanted._descent
+
+    def broken(*parts: Any) -> Any:
+        item = real(*parts)
+        return replace(item, draft=replace(item.draft, reads=Tier.NON_PERSONAL))
+
+    patch.setattr(wanted, "_descent", broken)
+
+
+def _charges_without(patch: Patch, drop: Callable[[Release], bool]) -> None:
+    real = Programme.charges
+
+    def broken(self: Programme) -> Any:
+        return tuple((r, n) for r, n in real(self) if not drop(r))
+
+    patch.setattr(Programme, "charges", broken)
+
+
+def _label_uncharged(patch: Patch) -> None:
+    _charges_without(patch, lambda release: release.name == "label rate")
+
+
+def _metrics_uncharged(patch: Patch) -> None:
+    _charges_without(patch, lambda release: release.name == "metrics")
+
+
+def _one_round_uncharged(patch: Patch) -> None:
+    real = Programme.charges
+
+    def broken(self: Programme) -> Any:
+        *others, (last, count) = real(self)
+        place = max(k for k, (_, n) in enumerate(others) if n > 1)
+        release, rounds = others[place]
+        others[place] = (release, rounds - 1)
+        return (*others, (last, count))
+
+    patch.setattr(Programme, "charges", broken)
+
+
+def _charge_after_answer(patch: Patch) -> None:
+    def broken(self: Site, content: bytes) -> bytes:
+        from lexfed.federation.messages import answer_to_bytes
+
+        query = Query.from_bytes(content)
+        answer = answer_to_bytes(self._reply(query))
+        assert self._ledger is not None
+        assert query.release is not None
+        self._ledger.charge(query.release)
+        return answer
+
+    patch.setattr(Site, "handle", broken)
+
+
+def _coordinator_never_charges(patch: Patch) -> None:
+    patch.setattr(coordinators.Ledger, "charge", lambda *_: None)
+
+
+def _site_trusts_shapes(patch: Patch) -> None:
+    patch.setattr(Site, "_agreed", lambda *_: True)
+
+
+def _answers_unchecked(patch: Patch) -> None:
+    patch.setattr(Coordinator, "_check", lambda *_: None)
+
+
+def _envelope_lets_all_pass(patch: Patch) -> None:
+    patch.setattr(filters, "dominates", lambda *_: True)
+
+
+def _replace_priced_as_add(patch: Patch) -> None:
+    patch.setattr(steps, "sensitivity", lambda _: 1.0)
+
+
+def _integer_multiplier(patch: Patch) -> None:
+    def broken(self: Release) -> float:
+        for group in self.groups:
+            if isinstance(group.sigma, int):
+                return group.sigma / group.clip
+        return 1.0 / float(np.hypot.reduce([g.clip / g.sigma for g in self.groups]))
+
+    patch.setattr(Release, "noise_multiplier", property(broken))
+
+
+def _seeded_without_stamp(patch: Patch) -> None:
+    patch.setattr(
+        training, "_sources", lambda _: lambda purpose: SeededSource(0, purpose)
+    )
+
+
+def _private_divisor(patch: Patch) -> None:
+    patch.setattr(
+        population, "_public_units", lambda _, data, __: sum(len(s.train) for s in data)
+    )
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One way to get it wrong.
+
+    Attributes:
+        name: what is wrong.
+        apply: breaks the real code.
+        check: notices.
+        raises: how it notices; the real code sometimes refuses by itself.
+    """
+
+    name: str
+    apply: Callable[[Patch], None]
+    check: Callable[[], None]
+    raises: tuple[type[BaseException], ...] = (AssertionError,)
+
+
+FAILED = (AssertionError, pytest.fail.Exception)
+
+MUTANTS = (
+    Mutant("a third of the noise on the special tower", _third_of_special_noise, noisy),
+    Mutant("the same, found by an attack", _third_of_special_noise, audited),
+    Mutant("a third of the noise in one group", _third_in_one_group, noisy_groups),
+    Mutant("no noise in one group", _noise_forgotten_in_one_group, noisy_groups),
+    Mutant("noise drawn once and reused", _noise_drawn_once, noisy),
+    Mutant("nine tenths of the noise", _nine_tenths_of_noise, noisy),
+    Mutant("gradients not clipped", _no_gradient_clip, sensitive),
+    Mutant("one flat clip for all groups", _flat_clip_over_groups, sensitive_groups),
+    Mutant("client updates not clipped", _flat_clip_of_clients, sensitive_clients),
+    Mutant("rows clipped one by one", _rows_clipped_one_by_one, sensitive_persons),
+    Mutant("rounding not paid for", _rounding_unpaid, sensitive),
+    Mutant("coins shared by all towers", _shared_coins, fair_coins),
+    Mutant("coins above their rate", _coins_above_their_rate, fair_coins),
+    Mutant("coins hashed from rows", _coins_from_rows, isolated_when_sampled),
+    Mutant("complete cases only", _complete_cases_only, isolated),
+    Mutant("a tower that peeks", _peeking_tower, isolated),
+    Mutant("a residual of the full model", _full_model_residual, isolated_when_sampled),
+    Mutant("masking by a product with zero", _masking_by_zero, isolated),
+    Mutant("`reads` too low", _reads_too_little, every_release_says_what_it_reads),
+    Mutant(
+        "the label rate charged nowhere",
+        _label_uncharged,
+        everything_is_charged,
+        (AssertionError, Refused),
+    ),
+    Mutant(
+        "metrics charged nowhere",
+        _metrics_uncharged,
+        everything_is_charged,
+        (AssertionError, Refused),
+    ),
+    Mutant(
+        "one release more than charged",
+        _one_round_uncharged,
+        everything_is_charged,
+        (AssertionError, Refused),
+    ),
+    Mutant("charged after the answer", _charge_after_answer, charge_comes_first),
+    Mutant(
+        "rounds never charged",
+        _coordinator_never_charges,
+        the_coordinator_charges_first,
+    ),
+    Mutant("a site that trusts shapes", _site_trusts_shapes, a_site_refuses_to_peek),
+    Mutant(
+        "an answer counted twice", _answers_unchecked, an_answer_counts_once, FAILED
+    ),
+    Mutant(
+        "an envelope without bounds",
+        _envelope_lets_all_pass,
+        a_ledger_refuses_less_noise,
+    ),
+    Mutant(
+        "replace-one priced as add/remove",
+        _replace_priced_as_add,
+        replacing_costs_twice,
+    ),
+    Mutant(
+        "an integer multiplier (bug B1)",
+        _integer_multiplier,
+        whole_numbers_are_priced_like_any_other,
+    ),
+    Mutant(
+        "seeded noise without a stamp",
+        _seeded_without_stamp,
+        only_stamped_runs_are_seeded,
+    ),
+    Mutant("a private divisor", _private_divisor, the_divisor_is_public, FAILED),
+)
+CHECKS = tuple(dict.fromkeys([mutant.check for mutant in MUTANTS] + [sensitive_rule]))
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_real_code_passes(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.apply(monkeypatch)
+    with pytest.raises(mutant.raises):
+        mutant.check()
