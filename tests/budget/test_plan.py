@@ -216,7 +216,8 @@ def test_no_full_batch_plan_exceeds_a_budget(budget: Budget, rounds: list[int]) 
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@pytest.mark.timeout(300)
+@settings(max_examples=8, deadline=None)
 @given(
     st.builds(
         Budget,
@@ -225,7 +226,7 @@ def test_no_full_batch_plan_exceeds_a_budget(budget: Budget, rounds: list[int]) 
         neighbours=st.sampled_from(RELATIONS),
         caps=st.dictionaries(st.sampled_from(MODEL_TIERS), st.floats(0.1, 10.0)),
     ),
-    rounds_of,
+    st.lists(st.integers(1, 9), min_size=1, max_size=3),
     st.floats(0.005, 0.9),
 )
 def test_no_sampled_plan_exceeds_a_budget_by_renyi(
@@ -237,7 +238,7 @@ def test_no_sampled_plan_exceeds_a_budget_by_renyi(
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize("cap", [0.5, 1.9, 2.0, 2.2, 2.6, 4.0])
+@pytest.mark.parametrize("cap", [0.5, 2.2])
 @pytest.mark.parametrize("rate", [0.01, 0.3])
 def test_a_sampled_plan_keeps_caps_and_uses_the_record_budget(
     neighbours: Neighbours, cap: float, rate: float

@@ -98,7 +98,7 @@ def build(case: str) -> World:
 def total_of(answers: Sequence[Reply | Refusal], size: int) -> NDArray[np.int64]:
     totals = [answer.total for answer in answers if isinstance(answer, Reply)]
     assert len(totals) == len(answers)
-    return np.sum([np.zeros(size, dtype=np.int64), *totals], axis=0)
+    return np.asarray(np.sum([np.zeros(size, dtype=np.int64), *totals], axis=0))
 
 
 @pytest.mark.parametrize("case", CASES)

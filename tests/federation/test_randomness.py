@@ -13,13 +13,14 @@ import pytest
 
 from lexfed.budget.plan import Budget
 from lexfed.federation import engines, sums
+from lexfed.federation.cohort import flip_coins
 from lexfed.privacy.attributes import tier_epsilon
 from lexfed.privacy.gdp import mu_from
 from lexfed.privacy.noise import rounded_gaussian
 from lexfed.randomness import SeededSource, bernoulli
 from lexfed.tiers import Tier
 from support import checks
-from support.worlds import World, world
+from support.worlds import World, play, world
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +58,8 @@ def test_shared_coins_are_caught(
 def test_a_wrong_rate_is_caught(
     sampled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = engines.flip_coins
     monkeypatch.setattr(
-        engines, "flip_coins", lambda s, n, r: real(s, n, min(1.0, 1.2 * r))
+        engines, "flip_coins", lambda s, n, r: flip_coins(s, n, min(1.0, 1.2 * r))
     )
     with pytest.raises(AssertionError):
         checks.check_coins(sampled)
@@ -87,7 +87,7 @@ def test_local_noise_adds_up_over_sites() -> None:
     """With local trust every site adds the full noise: the sum has m variances."""
     of = world(sizes=(8, 7, 6), model="mlp:128,64", rounds=2, trust="local")
     quiet = replace(of, programme=replace(of.programme, trust="central"))
-    noised, plain = checks.play(of), checks.play(quiet)
+    noised, plain = play(of), play(quiet)
     place = 1
     stage = of.programme.stages[1]
     release = stage.releases[0]

@@ -8,7 +8,7 @@ import pytest
 from lexfed.budget.plan import Budget
 from lexfed.tiers import Tier
 from support import checks
-from support.worlds import world
+from support.worlds import play, world
 
 CASES: dict[str, dict[str, Any]] = {
     "rule": {},
@@ -52,8 +52,8 @@ def test_the_check_sees_a_sum_that_was_not_clipped() -> None:
     """Negative control: without privacy nothing is clipped, and it shows."""
     private = world(sizes=(30, 20), model="mlp:6", rounds=2, default_clip=0.01)
     free = world(sizes=(30, 20), model="mlp:6", rounds=2, mechanism="uniform")
-    query = checks.play(private).queries[-1]
-    other = next(q for q in checks.play(free).queries if q.kind == "gradient")
+    query = play(private).queries[-1]
+    other = next(q for q in play(free).queries if q.kind == "gradient")
     assert query.release is not None
     cohort = checks.cohort_of(free, other)
     moved = checks.sum_of(free, other, cohort)

@@ -10,6 +10,7 @@ import pytest
 
 from lexfed.errors import Refused
 from lexfed.federation import site as site_module
+from lexfed.federation.contribute import contribute
 from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.learner import Learner
 from lexfed.federation.messages import (
@@ -226,7 +227,7 @@ def test_the_charge_comes_before_the_answer(
 ) -> None:
     ledger = ledger_of(of)
     site = Site(of.programme, of.sites[0], ledger, seeded(1))
-    real = site_module.contribute
+    real = contribute
     charged: list[int] = []
 
     def watched(*parts: Any) -> Any:

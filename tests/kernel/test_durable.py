@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from lexfed import durable
 from lexfed.durable import JsonLines, part_of, write_atomically
 from lexfed.errors import RunFolderError
 
@@ -126,7 +125,7 @@ def test_a_line_that_cannot_be_synced_is_taken_back(
     lines = JsonLines(path)
     lines.append({"a": 1})
     with monkeypatch.context() as broken:
-        broken.setattr(durable.os, "fsync", full_disk)
+        broken.setattr(os, "fsync", full_disk)
         with pytest.raises(RunFolderError, match="no space left"):
             lines.append({"a": 2})
     assert lines.rows == ({"a": 1},)

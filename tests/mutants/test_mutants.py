@@ -22,21 +22,24 @@ from lexfed.budget.plan import Budget
 from lexfed.config import loads
 from lexfed.errors import ConfigError, Refused
 from lexfed.federation import contribute as contributions
-from lexfed.federation import coordinator as coordinators
 from lexfed.federation import engines, planning, sums, wanted
 from lexfed.federation import site as sites
-from lexfed.federation.cohort import Cohort
+from lexfed.federation.cohort import Cohort, flip_coins
+from lexfed.federation.contribute import contribute
 from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.learner import Learner
 from lexfed.federation.messages import Query, Reply, answer_from_bytes
 from lexfed.federation.programme import Programme
+from lexfed.federation.shapes import tower_shapes
 from lexfed.federation.site import Site
 from lexfed.models.cascade import Model, Tower
+from lexfed.models.clipped_sum import clipped_sum
 from lexfed.privacy import accountant, filters, steps
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.gdp import mu_from
 from lexfed.privacy.grid import Grid
+from lexfed.privacy.ledger import Ledger
 from lexfed.privacy.noise import rounded_gaussian
 from lexfed.privacy.steps import Step
 from lexfed.randomness import SeededSource, bernoulli
@@ -168,7 +171,7 @@ def charge_comes_first() -> None:
     ledger = of.ledger()
     assert ledger is not None
     charged: list[int] = []
-    real = sites.contribute
+    real = contribute
 
     def watched(*parts: Any) -> Any:
         charged.append(len(ledger.events()))
@@ -301,7 +304,7 @@ def _third_of_special_noise(patch: Patch) -> None:
     real = sums.add_noise
 
     def broken(total: Any, stage: Any, release: Release, source: Any) -> Any:
-        if release is not None and release.reads == Tier.SPECIAL:
+        if release.reads == Tier.SPECIAL:
             groups = tuple(replace(g, sigma=g.sigma / 3) for g in release.groups)
             release = replace(release, groups=groups)
         return real(total, stage, release, source)
@@ -346,7 +349,7 @@ def _nine_tenths_of_noise(patch: Patch) -> None:
 
 
 def _no_gradient_clip(patch: Patch) -> None:
-    real = contributions.clipped_sum
+    real = clipped_sum
 
     def broken(
         module: Any, loss: Any, batch: Any, clips: Any, groups: Any, **more: Any
@@ -357,7 +360,7 @@ def _no_gradient_clip(patch: Patch) -> None:
 
 
 def _flat_clip_over_groups(patch: Patch) -> None:
-    real = contributions.clipped_sum
+    real = clipped_sum
 
     def broken(
         module: Any, loss: Any, batch: Any, clips: Any, groups: Any, **more: Any
@@ -394,8 +397,9 @@ def _shared_coins(patch: Patch) -> None:
 
 
 def _coins_above_their_rate(patch: Patch) -> None:
-    real = engines.flip_coins
-    patch.setattr(engines, "flip_coins", lambda s, n, r: real(s, n, min(1, 1.3 * r)))
+    patch.setattr(
+        engines, "flip_coins", lambda s, n, r: flip_coins(s, n, min(1, 1.3 * r))
+    )
 
 
 def _coins_from_rows(patch: Patch) -> None:
@@ -437,7 +441,7 @@ def _complete_cases_only(patch: Patch) -> None:
 
 
 def _peeking_tower(patch: Patch) -> None:
-    real = planning.tower_shapes
+    real = tower_shapes
 
     def broken(*parts: Any) -> Any:
         first, *others = real(*parts)
@@ -530,7 +534,7 @@ def _charge_after_answer(patch: Patch) -> None:
 
 
 def _coordinator_never_charges(patch: Patch) -> None:
-    patch.setattr(coordinators.Ledger, "charge", lambda *_: None)
+    patch.setattr(Ledger, "charge", lambda *_: None)
 
 
 def _site_trusts_shapes(patch: Patch) -> None:

@@ -89,14 +89,15 @@ def targets_of(
     loss: LossName, inputs: Floats, generator: np.random.Generator, strength: float
 ) -> Floats:
     """Return targets that depend on every slot, the more the larger `strength`."""
-    weights = np.random.default_rng(99).normal(size=inputs.shape[-1])
-    score = strength * (inputs @ weights) / math.sqrt(len(weights))
+    weights = np.random.default_rng(99).normal(size=inputs.shape[-1:])
+    score = strength * (inputs @ weights) / math.sqrt(inputs.shape[-1])
     noise = generator.logistic(size=score.shape)
     if loss == "logistic":
-        return (score + noise > 0).astype(np.float64)
+        return np.asarray(score + noise > 0, dtype=np.float64)
     if loss == "softmax":
-        return np.digitize(score + 0.3 * noise, [-0.7, 0.7]).astype(np.float64)
-    return np.clip(0.3 * (score + 0.3 * noise), -1.0, 1.0)
+        classes = np.digitize(score + 0.3 * noise, [-0.7, 0.7])
+        return np.asarray(classes, dtype=np.float64)
+    return np.asarray(np.clip(0.3 * (score + 0.3 * noise), -1.0, 1.0))
 
 
 def site_data(
