@@ -253,7 +253,7 @@ def test_a_base_predicts_its_own_rates(loss: LossName) -> None:
         "softmax": np.array([0.2, 0.3, 0.5]),
         "squared": np.array([0.4]),
     }[loss]
-    logits = torch.from_numpy(Base(rate, 0.4).logits(loss))
+    logits = torch.from_numpy(Base(rate, 0.4, 0.1).logits(loss))
     np.testing.assert_allclose(Loss(loss).predict(logits).numpy(), rate, atol=1e-12)
 
 

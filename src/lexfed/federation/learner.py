@@ -96,7 +96,10 @@ class Learner:
     ) -> Progress:
         facts = self._facts(stage)
         base = learn.learn_labels(facts, self._base(progress), mean, deviation)
-        memory = {"base.rate": base.rate, "base.spread": np.array([base.spread])}
+        memory = {
+            "base.rate": base.rate,
+            "base.spread": np.array([base.spread, base.doubt]),
+        }
         model = replace(progress.model, intercept=base.logits(facts.loss))
         return replace(progress, model=model, memory={**progress.memory, **memory})
 
@@ -105,7 +108,8 @@ class Learner:
         if "base.rate" not in memory:
             outputs = self._programme.shapes[0].outputs
             return unknown_base(self._programme.loss, outputs)
-        return Base(memory["base.rate"], float(memory["base.spread"][0]))
+        spread, doubt = memory["base.spread"].tolist()
+        return Base(memory["base.rate"], spread, doubt)
 
     def _learn_tower(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float

@@ -24,6 +24,10 @@ RATE_GUESS, RATE_SPREAD = 0.35, 0.2
 """Public guess of a positive rate and how far rates lie from it."""
 
 LOWEST_RATE = 0.02
+
+NUMBER_SPREAD, NUMBER_SQUARE = 0.4, 0.12
+"""How far means of targets lie from mid-range, and a guess of a target's variance."""
+
 SQUARE_DOUBT = 0.05
 """Variance of a number's mean square around its guess."""
 
@@ -39,10 +43,7 @@ def learn_labels(
 ) -> Base:
     """Return what a released mean of the label's vector says about the target."""
     if facts.loss == "squared":
-        mean = mean * np.sqrt(2.0)
-        centre = np.clip(mean[:1], -0.95, 0.95)
-        square = float((mean[1] + 1.0) / 2.0) - float(centre[0]) ** 2
-        return Base(centre, float(np.sqrt(np.clip(square, 0.05**2, 0.7**2))))
+        return _learn_number(mean * np.sqrt(2.0), deviation * np.sqrt(2.0))
     guess = 1.0 / facts.outputs
     if facts.loss == "logistic":
         mean, deviation, guess = (mean + 1.0) / 2.0, deviation / 2.0, RATE_GUESS
@@ -51,7 +52,19 @@ def learn_labels(
     rate = np.clip(rate, LOWEST_RATE, 1.0 - LOWEST_RATE)
     if facts.loss == "softmax":
         rate = rate / rate.sum()
-    return Base(rate, before.spread)
+    # Half: with centres known the mean of a record is about half of what DRIFT assumes.
+    return Base(rate, before.spread, float(np.sqrt(keep) * deviation / 2.0))
+
+
+def _learn_number(mean: Floats, deviation: float) -> Base:
+    """Return mean and spread of a target mapped to [-1, 1], shrunk by their noise."""
+    keep = NUMBER_SPREAD**2 / (NUMBER_SPREAD**2 + deviation**2)
+    centre = np.clip(mean[:1], -0.95, 0.95)
+    square = float((mean[1] + 1.0) / 2.0) - float(centre[0]) ** 2
+    trust = 0.1**2 / (0.1**2 + (deviation / 2.0) ** 2)
+    square = trust * square + (1.0 - trust) * NUMBER_SQUARE
+    spread = float(np.sqrt(np.clip(square, 0.05**2, 0.6**2)))
+    return Base(keep * centre, spread, float(np.sqrt(keep) * deviation))
 
 
 def learn_moments(

@@ -23,7 +23,7 @@ LABEL_SHARE = (0.02, 0.10)
 """Bounds of the label rate's part of the first tower's budget."""
 
 LABEL_USELESS = 0.08
-"""A rate noisier than this is not bought."""
+"""A rate noisier than this is not bought; a number's mean always is."""
 
 STATISTICS_SHARE = 0.20
 """Part of what is left that means and mean squares take, if kappa is above:"""
@@ -78,7 +78,8 @@ def plan_tower(
     if first:
         need = 1.0 / (LABEL_DEVIATION * units * mu) ** 2
         share = float(np.clip(need, *LABEL_SHARE))
-        if 1.0 / (units * mu * np.sqrt(share)) <= LABEL_USELESS:
+        noise = 1.0 / (units * mu * np.sqrt(share))
+        if facts.loss == "squared" or noise <= LABEL_USELESS:
             bought.append(Bought("labels", share, label_dimension(facts), 1))
             left -= share
     if _kappa(facts, units, mu, left) > STATISTICS_KAPPA:

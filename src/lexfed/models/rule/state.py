@@ -27,7 +27,7 @@ RADIUS = 0.5
 largest signal per unit of noise."""
 
 DAMPING = 2.5
-"""Curvature multiplier when there is more than one round."""
+"""Curvature multiplier, except for a class learned in one round."""
 
 DRIFT = 0.6
 """Expected norm of the mean of a clipped record, relative to the clip."""
@@ -42,10 +42,17 @@ large values are rare, they often go together with the outcome."""
 
 @dataclass(frozen=True)
 class Base:
-    """What is known of the target: rates of classes, or mean and spread of a number."""
+    """What is known of the target.
+
+    Attributes:
+        rate: of each class, or the mean of a number.
+        spread: standard deviation of a number.
+        doubt: size of the error of `rate` as far as it matters for drift.
+    """
 
     rate: Floats
     spread: float
+    doubt: float
 
     def logits(self, loss: LossName) -> Floats:
         """Return the logits that predict the rates."""
@@ -60,7 +67,7 @@ class Base:
 def unknown_base(loss: LossName, outputs: int) -> Base:
     """Return the base before anything is bought: even rates, or the middle."""
     rate = {"logistic": 0.5, "softmax": 1.0 / outputs, "squared": 0.0}[loss]
-    return Base(np.full(outputs, rate), 0.4)
+    return Base(np.full(outputs, rate), 0.4, 0.075)
 
 
 @dataclass(frozen=True)
@@ -164,11 +171,13 @@ def geometry(
         reference = _reference(base.rate, kappa)
         residual = _largest_residual(facts.loss, reference)
         bend = unit = base.rate * (1.0 - base.rate)
-    power = RADIUS * (DAMPING if rounds > 1 else 1.0) * bend
+    damping = 1.0 if rounds == 1 and facts.loss != "squared" else DAMPING
+    power = RADIUS * damping * bend
     curvature = variance[:, None] * power
     shape = curvature**2 / variance[:, None] ** SPARSITY
     prior = shape / shape.sum(axis=0) * (radius * unit) ** 2
-    shift = (DRIFT * radius * (base.rate - reference)) ** 2
+    away = (base.rate - reference) ** 2 + base.doubt**2
+    shift = (DRIFT * radius) ** 2 * away
     drift = np.broadcast_to(shift * (variance / norm)[:, None], curvature.shape)
     tails = curvature * (facts.tails / np.sqrt(variance))[:, None]
     length = np.maximum(np.linalg.norm(tails, axis=0), 1e-12)
