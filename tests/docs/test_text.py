@@ -15,6 +15,7 @@ CITED = re.compile(r"\[([^\[\]\n]*(?:\n[^\[\]\n]*)?)\]")
 KEY = re.compile(r"[A-Z][A-Za-z]+\+?\d{2}\b")
 LISTED = re.compile(r"\*\*\[([A-Za-z+]+\d{2})\]\*\*")
 TEST_PATH = re.compile(r"`(tests/[\w/.]+)`")
+BENCHMARK = re.compile(r"\bbenchmarks[./](\w+)")
 
 # What must not be said, or must not be there: findings of law, and words that only
 # make sense on one machine or to one person.
@@ -99,6 +100,14 @@ def test_tests_that_are_named_exist(documents: dict[Path, str], root: Path) -> N
     named = TEST_PATH.findall("\n".join(documents.values()))
     assert named
     assert [name for name in named if not (root / name).exists()] == []
+
+
+def test_benchmarks_that_are_named_exist(
+    documents: dict[Path, str], root: Path
+) -> None:
+    named = set(BENCHMARK.findall(documents[root / "README.md"]))
+    assert len(named) > 2
+    assert {n for n in named if not (root / "benchmarks" / f"{n}.py").exists()} == set()
 
 
 @pytest.mark.parametrize("phrase", FORBIDDEN)
