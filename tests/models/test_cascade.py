@@ -102,6 +102,20 @@ def test_replacing_a_tower_leaves_the_others() -> None:
     assert model.towers[1] is not other
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("architecture", ["logistic", "mlp:64,32", "mlp:5"])
+def test_a_row_of_logits_does_not_depend_on_other_rows(
+    architecture: str, dtype: torch.dtype
+) -> None:
+    """Logits are offsets of the towers above: a neighbour must not move them."""
+    model, inputs = random_model(architecture), slots(333).to(dtype)
+    whole = model.logits(inputs)
+    assert torch.isfinite(whole).all()
+    for rows in (1, 2, 3, 15, 16, 17, 64, 65, 332):
+        assert torch.equal(model.logits(inputs[:rows]), whole[:rows])
+        assert torch.equal(model.logits(inputs[-rows:]), whole[-rows:])
+
+
 def test_a_tower_that_reads_everything_reads_it_in_order() -> None:
     (shape,) = tower_shapes(CODE, "uniform", "logistic", 1, 0)
     inputs = slots()

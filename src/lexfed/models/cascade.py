@@ -22,6 +22,8 @@ from safetensors.numpy import load, save
 from torch import Tensor, nn
 
 from lexfed.models.architecture import build
+from lexfed.models.dense import DenseModel
+from lexfed.models.layers import closed_form, is_dense
 from lexfed.models.parameters import flatten
 from lexfed.models.parameters import load as load_parameters
 from lexfed.tiers import Tier
@@ -102,11 +104,21 @@ class Tower:
         return module
 
     def logits(self, slots: Tensor) -> Tensor:
-        """Return this tower's share of the logits, `[..., outputs]`."""
+        """Return this tower's share of the logits, `[..., outputs]`.
+
+        They are offsets of the towers above, so for dense networks a row's logits do
+        not depend on the other rows, to the bit (see `dense`): else one person's
+        presence would move everybody's gradient, and no clip would cover that.
+        """
         inputs = self.inputs(slots)
         with torch.no_grad():
             flat = inputs.reshape(-1, inputs.shape[-1])
-            result: Tensor = self.module(flat.dtype)(flat)
+            module = self.module(flat.dtype)
+            layers = closed_form(module)
+            if layers is not None and is_dense(layers):
+                result = DenseModel(layers, flat.dtype, len(flat), 1).logits(flat)
+            else:
+                result = module(flat)
         return result.reshape(*inputs.shape[:-1], self.shape.outputs)
 
 

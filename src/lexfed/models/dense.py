@@ -74,6 +74,30 @@ class DenseModel:
             One tap per Linear layer; they may end in rows of zeros, and hold until the
             next call.
         """
+        rows = inputs.shape[0]
+        seen, before = self._forth(inputs)
+        padded = len(before)
+        slopes = [room[:padded] for room in self._slopes]
+        slopes[-1].zero_()
+        slopes[-1][:rows, : self._outputs] = slope(before[:rows, : self._outputs])
+        # The slope of the input itself is never needed: the first weight is left out.
+        for place in range(len(slopes) - 1, 0, -1):
+            below = slopes[place - 1]
+            torch.mm(slopes[place], self._weights[place], out=below)
+            torch.ops.aten.threshold_backward.grad_input(
+                below, seen[place], 0, grad_input=below
+            )
+        return [
+            Tap(before, after, self._records, bias is not None)
+            for before, after, bias in zip(seen, slopes, self._biases, strict=True)
+        ]
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """Give the outputs of rows [rows, slots]; they hold until the next call."""
+        return self._forth(inputs)[1][: inputs.shape[0], : self._outputs]
+
+    def _forth(self, inputs: Tensor) -> tuple[list[Tensor], Tensor]:
+        """Return what every layer was given, and the outputs, all padded."""
         rows, slots = inputs.shape
         padded = _up(rows, self._rows)
         first = self._weights[0]
@@ -91,20 +115,7 @@ class DenseModel:
             else:
                 torch.addmm(bias, before, weight.t(), out=after)
             before = after if weight is self._weights[-1] else after.relu_()
-        slopes = [room[:padded] for room in self._slopes]
-        slopes[-1].zero_()
-        slopes[-1][:rows, : self._outputs] = slope(before[:rows, : self._outputs])
-        # The slope of the input itself is never needed: the first weight is left out.
-        for place in range(len(slopes) - 1, 0, -1):
-            below = slopes[place - 1]
-            torch.mm(slopes[place], self._weights[place], out=below)
-            torch.ops.aten.threshold_backward.grad_input(
-                below, seen[place], 0, grad_input=below
-            )
-        return [
-            Tap(before, after, self._records, bias is not None)
-            for before, after, bias in zip(seen, slopes, self._biases, strict=True)
-        ]
+        return seen, before
 
 
 def _up(number: int, step: int) -> int:
