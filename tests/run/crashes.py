@@ -53,7 +53,7 @@ class Countdown:
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Open a file whose writes may end in the middle."""
-        file = builtins.open(*args, **kwargs)
+        file = builtins.open(*args, **kwargs)  # noqa: SIM115 - the caller closes it
         if not isinstance(file, io.BufferedWriter):
             return file
         return _Fragile(file, self)
@@ -117,7 +117,8 @@ def main(config: Path, folder: Path, sequences: list[list[int]]) -> None:
         place.parent.mkdir(parents=True)
         ends = [attempt(priced, place, text, at) for at in [*points, 0]]
         operations = int((place.parent / "operations").read_text())
-        print(json.dumps({"ends": ends, "operations": operations, "run": str(place)}))
+        row = {"ends": ends, "operations": operations, "run": str(place)}
+        sys.stdout.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

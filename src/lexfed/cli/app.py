@@ -24,9 +24,8 @@ app = typer.Typer(
     help="Federated training under privacy budgets that the law sets.",
 )
 
-ConfigFile = Annotated[
-    Path, typer.Argument(help="Configuration file.", show_default=True)
-]
+# Files are opened by the commands, whose messages say what to do about them.
+ConfigFile = Annotated[Path, typer.Argument(help="Configuration file.", readable=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 DEFAULT = Path("lexfed.toml")
 INTERRUPTED = 130
@@ -74,7 +73,9 @@ def demo(
 
 @app.command()
 def init(
-    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    table: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file.", readable=False)
+    ],
     out: Annotated[Path, typer.Option(help="Where to write.")] = DEFAULT,
 ) -> None:
     """Write a commented configuration from a table's header, for you to complete."""
@@ -121,8 +122,12 @@ def run(
 
 @app.command()
 def predict(
-    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
-    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of a finished run.", readable=False)
+    ],
+    table: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file.", readable=False)
+    ],
     tiers: Annotated[
         str,
         typer.Option(help="Most sensitive tier to read: later towers are left out."),

@@ -17,6 +17,7 @@ from lexfed.run import Priced, RoundReport
 _WIDTH = 24
 _PRICING_PART = 0.05
 """Pricing takes time when batches are sampled: at most this part of the time."""
+_QUICK_S = 0.02
 
 
 @contextmanager
@@ -55,7 +56,9 @@ class _Shown:
         if shown and self._private and (last or now >= self._price_again):
             self._spent, self._stale = report.spent(), False
             after = time.monotonic()
-            self._price_again = after + (after - now) / _PRICING_PART
+            # Unsampled rounds are priced in no time, so they are always up to date.
+            slow = after - now > _QUICK_S
+            self._price_again = after + (after - now) / _PRICING_PART if slow else now
         if self._bar:
             print(f"\r{self._line(report, now)}\x1b[K", end="", file=sys.stderr)
             sys.stderr.flush()
