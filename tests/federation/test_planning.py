@@ -121,6 +121,13 @@ def test_a_drowned_tier_is_left_out_and_costs_nothing() -> None:
     play(of)
 
 
+def test_without_privacy_nothing_is_charged() -> None:
+    of = world(mechanism="none", rounds=2)
+    assert of.programme.charges() == ()
+    assert of.ledger() is None
+    assert play(of).queries[0].release is None
+
+
 def test_a_geometric_schedule_halves_the_noise() -> None:
     of = world(mechanism="uniform", model="mlp:3", rounds=5, schedule="geometric")
     sigmas = [
@@ -178,7 +185,7 @@ def test_metrics_at_the_edges() -> None:
     assert metrics_of_histogram("logistic", only)["auc"] == 0.5
     odd = torch.tensor([[float("nan")], [float("inf")], [-float("inf")]])
     for loss in ("logistic", "squared"):
-        histogram_of(loss, odd, one)  # type: ignore[arg-type] # a literal
+        histogram_of(loss, odd, one)
 
 
 def test_paid_metrics_are_the_last_release_and_come_from_the_test_rows() -> None:
