@@ -272,6 +272,14 @@ def test_a_sampled_plan_uses_the_record_budget(
     assert max(lower) < 1000.0
 
 
+def test_a_lower_tier_with_a_smaller_cap_leaves_room_for_itself() -> None:
+    caps_of = {Tier.NON_PERSONAL: 1.0, Tier.PERSONAL: 2.0}
+    budget = Budget(2.0, DELTA, "add-remove", caps_of)
+    plan = priced(budget, drafts_of((1, 1), 0.5), "rdp")
+    assert_fits(plan, budget, "rdp", 0.85)
+    assert max(release.noise_multiplier for release, _ in plan) < 1000.0
+
+
 def test_the_squares_of_a_plan_add_up_to_its_budget() -> None:
     squares = (0.5, 0.3, 0.2)
     plan = counted(full_batch_releases(drafts_of((4, 3, 2)), squares))

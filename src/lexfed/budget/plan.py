@@ -212,48 +212,40 @@ def searched_releases(
             for step in own
         ]
 
-    def factor(
-        towers: Collection[int],
-        limit: float,
-        relation: Neighbours,
-        above: Collection[int],
-    ) -> float:
-        fixed = scaled(above)
-        return scale_to_budget(
-            scaled(towers), limit, delta, relation, accountant, fixed=fixed
+    # What each bound is on: the towers from this one up, a price and its relation.
+    bounds = [(0, budget.epsilon, budget.neighbours), *_capped(budget, reads, present)]
+
+    def factor(first: int, stop: int, last: int) -> float:
+        """Scale towers up to `stop` to the bounds that begin at first..last."""
+        fixed = scaled(range(stop, len(reads)))
+        return max(
+            scale_to_budget(
+                scaled(range(low, stop)), limit, delta, relation, accountant, fixed
+            )
+            for low, limit, relation in bounds
+            if first <= low <= last
         )
 
-    def room_below(tower: int, record: float) -> bool:
-        """Say whether the lower towers still get about their share of the record."""
+    def room_below(tower: int, whole: float) -> bool:
+        """Say whether the lower towers still get about their share."""
         try:
-            rest = factor(
-                range(tower),
-                budget.epsilon,
-                budget.neighbours,
-                range(tower, len(reads)),
-            )
+            return factor(0, tower, tower - 1) <= _LEAST_SHARE * whole
         except Refused:
             return False
-        return rest <= _LEAST_SHARE * record
 
-    open_from = len(reads)
-    for tower in reversed(range(len(reads))):
-        cap = _cap(budget, reads, present, tower)
-        if cap is None and tower > 0:
-            continue
-        above = range(open_from, len(reads))
-        # The cap binds these towers; the record budget all that are still open.
-        pool = range(tower, open_from)
-        record = factor(range(open_from), budget.epsilon, budget.neighbours, above)
-        needed = 0.0 if cap is None else factor(pool, cap, "replace-one", above)
-        binds = tower == 0 or needed > record
+    stop = len(reads)
+    for tower in sorted({low for low, _, _ in bounds}, reverse=True):
+        # This bound is on some of the open towers, the lower ones on more of them.
+        whole = factor(0, stop, max(tower - 1, 0))
+        needed = factor(tower, stop, tower) if tower else whole
+        binds = tower == 0 or needed > whole
         if not binds and not shares.tight[tower]:
             continue
         before = scales.copy()
-        for one in pool:
-            scales[one] *= max(needed, record) if binds else needed
-        if binds or room_below(tower, record):
-            open_from = tower
+        for one in range(tower, stop):
+            scales[one] *= needed
+        if binds or room_below(tower, whole):
+            stop = tower
         else:
             scales[:] = before
     return tuple(
@@ -274,17 +266,19 @@ _SEVERAL_COINS = Problem(
 )
 
 
-def _cap(
-    budget: Budget, reads: Sequence[Tier], present: Sequence[Tier], tower: int
-) -> float | None:
-    """Return the smallest cap of a tier that this tower is the first to read."""
-    below = reads[tower - 1] if tower else None
-    caps = [
-        cap
+def _capped(
+    budget: Budget, reads: Sequence[Tier], present: Sequence[Tier]
+) -> list[tuple[int, float, Neighbours]]:
+    """Return for each cap the first tower that reads its tier, and the cap."""
+    return [
+        (
+            next(index for index, read in enumerate(reads) if read >= tier),
+            cap,
+            "replace-one",
+        )
         for tier, cap in budget.caps.items()
-        if tier in present and tier <= reads[tower] and (below is None or tier > below)
+        if tier in present
     ]
-    return min(caps, default=None)
 
 
 def _steps(draft: Draft, square: float) -> list[Step]:
