@@ -130,9 +130,12 @@ def engine_round(sites: int, model: str, mechanism: str) -> Round:
         )
         data.append(SiteData(f"site {place}", block, empty))
 
+    source = SecureSource()
+
     def sources(name: str) -> RandomSource:
+        # As in a run that is not a test: one source, a fresh key for every request.
         del name
-        return SecureSource()
+        return source
 
     planned = programme(sites, model, mechanism)
     learner = Learner(planned)

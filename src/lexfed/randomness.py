@@ -72,7 +72,17 @@ def bernoulli(source: RandomSource, rate: float, count: int) -> NDArray[np.bool_
 
     The rate is rounded down to a multiple of 2^-64, so the sampling rate that is
     charged is never below the one that is used; `rate = 1` needs no coins.
+
+    A coin is a 64-bit number that is compared with the rate. Its first 16 bits decide
+    unless they equal the rate's, so the other 48 are only drawn for one in 65,536.
     """
     if rate >= 1.0:
         return np.ones(count, dtype=bool)
-    return source.words(count) < np.uint64(int(rate * 2.0**64))
+    limit = int(rate * 2.0**64)
+    first = source.words(-(-count // 4)).view(np.uint16)[:count]
+    coins = first < limit >> 48
+    tied = np.flatnonzero(first == limit >> 48)
+    if len(tied):
+        rest = source.words(len(tied)) >> np.uint64(16)
+        coins[tied] = rest < np.uint64(limit & (2**48 - 1))
+    return coins

@@ -31,12 +31,16 @@ def add_noise(
     if release is None:
         return total
     scales = stage.grids.scales([group.sigma for group in release.groups])
-    return total + rounded_gaussian(source, scales, len(total))
+    noise = rounded_gaussian(source, scales, len(total))
+    return np.add(total, noise, out=noise)
 
 
 def exact_sum(totals: Sequence[Integers]) -> Integers:
     """Add the sites' integers; the grid leaves room, so nothing can overflow."""
-    total: Integers = np.sum(np.stack(totals), axis=0, dtype=np.int64)
+    first, *others = totals
+    total = first.copy()
+    for other in others:
+        total += other
     return total
 
 

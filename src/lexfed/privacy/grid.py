@@ -21,9 +21,10 @@ release step. Steps are powers of two, so scaling is exact.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lexfed import checks
 from lexfed.privacy.noise import LARGEST_SCALE, rounded_gaussian
@@ -123,13 +124,18 @@ class GridVector:
     def __init__(self, grids: Sequence[Grid]) -> None:
         self._sizes = [grid.dimension for grid in grids]
         self._starts = np.cumsum([0, *self._sizes[:-1]])
-        self._grid_steps = np.array([grid.step for grid in grids])
+        self._dimension = sum(self._sizes)
+        steps = [grid.step for grid in grids]
+        ratios = [grid.release_step / grid.step for grid in grids]
         # A little more than `units` clips, for the rounding of the norm itself.
         self._longest = np.array([grid.units * grid.clip for grid in grids]) * 1.001
-        self._steps = np.repeat(self._grid_steps, self._sizes)
-        ratios = [int(grid.release_step / grid.step) for grid in grids]
-        self._ratios = np.repeat(np.array(ratios, dtype=np.int64), self._sizes)
-        self._release = np.repeat([grid.release_step for grid in grids], self._sizes)
+        # All powers of two: reciprocals and products are exact, quotients are shifts.
+        self._fineness = self._spread([1.0 / step for step in steps])
+        self._shifts = self._spread([math.frexp(ratio)[1] - 1 for ratio in ratios])
+        self._halves = self._spread([int(ratio) // 2 for ratio in ratios])
+        self._release = self._spread([grid.release_step for grid in grids])
+        self._scales: dict[tuple[float, ...], NDArray[np.float64]] = {}
+        self._grid_steps = np.array(steps)
 
     def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
         """Put a site's float sum on the fine grids.
@@ -138,28 +144,42 @@ class GridVector:
             ValueError: if the sum has another shape, is not finite, or is longer than
                 `units` clipped contributions can be: then nothing was clipped.
         """
-        if total.shape != self._steps.shape:
+        if total.shape != (self._dimension,):
             raise ValueError(
-                f"expected a vector of {len(self._steps)}, got another shape"
+                f"expected a vector of {self._dimension}, got another shape"
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.add.reduceat(np.square(total), self._starts)
+            result = np.square(total)
+            squares = np.add.reduceat(result, self._starts)
         if not bool(np.all(np.sqrt(squares) <= self._longest)):
             raise ValueError(
                 f"the sum is not finite or longer than {self._longest.max():g}"
             )
-        return np.asarray(np.rint(total / self._steps), dtype=np.int64)
+        np.multiply(total, self._fineness, out=result)
+        return np.rint(result, out=result).astype(np.int64)
 
     def scales(self, sigmas: Sequence[float]) -> NDArray[np.float64]:
-        """Return the standard deviation of every coordinate's integer noise."""
-        return np.repeat(np.asarray(sigmas) / self._grid_steps, self._sizes)
+        """Return the deviation of every coordinate's integer noise, or of all."""
+        key = tuple(sigmas)
+        if key not in self._scales:
+            # Releases of a stage mostly have the same noise: the last one is enough.
+            self._scales = {key: self._spread(np.asarray(sigmas) / self._grid_steps)}
+        return self._scales[key]
 
     def decode(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """Round a noisy integer sum to the release grids and descale it."""
-        # Floor division rounds the same way for negative numbers; a ratio of 1 is
+        # An arithmetic shift rounds down for negative numbers too; by 0 bits it is
         # the identity.
-        rounded = (noisy + self._ratios // 2) // self._ratios
+        rounded = noisy + self._halves
+        np.right_shift(rounded, self._shifts, out=rounded)
         return np.asarray(rounded * self._release)
+
+    def _spread(self, values: ArrayLike) -> NDArray[Any]:
+        """Repeat a group's value for each of its coordinates; one for all if equal."""
+        each = np.asarray(values)
+        if (each == each[0]).all():
+            return np.asarray(each[0])
+        return np.repeat(each, self._sizes)
 
 
 def _power_below(value: float) -> float:
