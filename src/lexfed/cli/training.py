@@ -33,7 +33,9 @@ def run(path: Path, resuming: bool, as_json: bool) -> None:
         priced = load_priced(path, config)
         text = path.read_bytes().decode("utf-8-sig")
         folder = resume(priced, out, text) if resuming else start(priced, out, text)
-        result = show_training(priced, folder, f"lexfed run {path} --resume")
+        result = show_training(
+            priced, folder, f"continue with `lexfed run {path} --resume`"
+        )
     for line in show.closing(config, result):
         talk.say(line)
     if as_json:
@@ -46,7 +48,7 @@ def show_training(priced: Priced, folder: RunFolder, again: str) -> RunResult:
     Args:
         priced: the run.
         folder: its folder.
-        again: the command that continues it.
+        again: how to go on after Ctrl-C.
     """
     for line in show.opening(priced):
         talk.say(line)
@@ -64,5 +66,5 @@ def show_training(priced: Priced, folder: RunFolder, again: str) -> RunResult:
             return train(priced, folder, each)
     except KeyboardInterrupt:
         talk.say(f"interrupted{reached}; what was released so far is kept")
-        talk.say(f"\n{talk.colour('hint:', 'cyan')} continue with `{again}`")
+        talk.say(f"\n{talk.colour('hint:', 'cyan')} {again}")
         sys.exit(INTERRUPTED)
