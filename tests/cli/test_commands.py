@@ -90,6 +90,7 @@ def test_from_a_table_to_predictions(
     refused = lexfed("predict", run, "low.csv")
     assert refused.code == 2
     assert "column `bmi`: is not in this file" in refused.err
+    assert "`--tiers personal` leaves it out" in refused.err
 
 
 def test_what_a_run_says(
@@ -285,7 +286,7 @@ def test_a_model_of_ones_own_and_its_note(
         "    return nn.Sequential(nn.Linear(slots, 4), nn.LayerNorm(4),"
         " nn.Linear(4, outputs))\n"
     )
-    edit(("rounds = 1", 'rounds = 1\nmodel = "own_model:make"'))
+    edit(("rounds = 1", 'rounds = 1\nlearning_rate = 0.5\nmodel = "own_model:make"'))
     note = "layer LayerNorm has no closed form"
     assert note in lexfed("plan").out
     said = lexfed("run", "--json")

@@ -101,7 +101,7 @@ def test_a_second_ctrl_c_stops_at_once(place: Path, edit: Edit) -> None:
         "def make(slots, outputs):\n"
         "    return Sleepy(slots, outputs)\n"
     )
-    edit(("rounds = 1", 'rounds = 9\nmodel = "sleepy:make"'))
+    edit(("rounds = 1", 'rounds = 9\nlearning_rate = 0.5\nmodel = "sleepy:make"'))
     process = begin(place, "run")
     while not (place / "asleep").exists() and process.poll() is None:
         time.sleep(0.01)

@@ -5,7 +5,8 @@ With `tiers = "personal"` the columns of more sensitive tiers are not even read.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from lexfed.data.encode import Encoding, decode_target, encode
 from lexfed.data.sources import read_inputs
-from lexfed.errors import RunFolderError
+from lexfed.errors import DataError, RunFolderError
 from lexfed.models import cascade
+from lexfed.models.cascade import Tower
 from lexfed.models.losses import Loss
 from lexfed.run.planning import LOSSES
 from lexfed.tiers import Tier
@@ -62,8 +64,10 @@ def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
             f"use `--tiers {lowest}`",
         )
     encoding = full.upto(towers[-1].shape.tier)
-    slots = np.zeros((0, full.width))
-    read = encode(encoding, read_inputs([table], encoding))
+    try:
+        read = encode(encoding, read_inputs([table], encoding))
+    except DataError as error:
+        raise _with_way_out(error, encoding, towers) from error
     # A slot that is not read stays NaN: if a tower looked at it, nobody could miss it.
     slots = np.full((len(read), full.width), np.nan)
     place = {slot.name: index for index, slot in enumerate(full.slots)}
@@ -76,3 +80,23 @@ def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
     if full.schema.task == "binary":
         return Predictions((f"p_{full.schema.classes[1]}",), values)
     return Predictions(tuple(f"p_{name}" for name in full.schema.classes), values)
+
+
+def _with_way_out(
+    error: DataError, encoding: Encoding, towers: Sequence[Tower]
+) -> DataError:
+    """Say which `--tiers` would do without a column that is not there."""
+    tiers = {slot.column: slot.tier for slot in encoding.slots}
+    problems = []
+    for problem in error.problems:
+        column = getattr(problem, "column", "")
+        below = [
+            tower.shape.tier.label
+            for tower in towers
+            if column in tiers and tower.shape.tier < tiers[column]
+        ]
+        if below and getattr(problem, "kind", "") == "column-missing":
+            hint = f"`--tiers {below[-1]}` leaves it out"
+            problem = replace(problem, hint=hint)
+        problems.append(problem)
+    return DataError(problems)
