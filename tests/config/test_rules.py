@@ -58,7 +58,6 @@ CLIENT = ('unit = "record"', 'unit = "client"')
         good(("rounds = 30", "momentum = 0.9")),
         good(("rounds = 30", 'learning_rate_schedule = "cosine"')),
         good(("learning_rate = 0.5\n", "")),
-        good(("learning_rate = 0.5", "momentum = 0.9"), ('"logistic"', '"mlp:8"')),
         good(("learning_rate = 0.5", "momentum = 0.9"), ('"cascade"', '"grouped"')),
         good(("learning_rate = 0.5\n", ""), ('"logistic"', '"cnn"')),
         good(WEIGHTED, ("add-remove", "replace-one")),
@@ -250,14 +249,22 @@ def test_rule_decides_only_where_nobody_gave_a_step() -> None:
     omitted = ("learning_rate = 0.5\n", "")
     uniform = ('"cascade"', '"uniform"'), (", special = 0.5", "")
     number = ('readmitted = { kind = "flag" }', NUMBER), ('"logistic"', '"linear"')
-    for rule in (good(omitted), good(omitted, *uniform), good(omitted, *number)):
+    network = ('"logistic"', '"mlp:8"')
+    for rule in (
+        good(omitted),
+        good(omitted, *uniform),
+        good(omitted, *number),
+        good(omitted, network),
+        good(omitted, network, *uniform),
+    ):
         assert examine(rule).require().follows_rule
     for plain in (
         GOOD,
+        good(network),
+        good(omitted, network, CLIENT),
         good(omitted, CLIENT),
         good(omitted, ('"cascade"', '"grouped"')),
         good(omitted, ('"cascade"', '"none"')),
-        good(omitted, ('"logistic"', '"mlp:8"')),
     ):
         assert not examine(plain).require().follows_rule
 

@@ -167,11 +167,18 @@ def world(
     weights: Sequence[float] | None = None,
     budget: Budget = BUDGET,
     declared: int | None = None,
+    by_rule: bool = False,
     **choices: Any,
 ) -> World:
-    """Return a small world; everything not given is the default of `Choices`."""
+    """Return a small world; everything not given is the default of `Choices`.
+
+    Networks descend plainly unless they are trained `by_rule`: in a world this small
+    the rule would leave them out, and nothing of them would be tested.
+    """
     code = encoding(loss)
     chosen = Choices(**choices)
+    if chosen.wants_networks and not by_rule:
+        chosen = replace(chosen, learning_rate=1.0)
     sites = tuple(
         site_data(f"site{k}", size, loss=loss, places=places, seed=seed + 1000 * k)
         for k, size in enumerate(sizes)

@@ -210,13 +210,12 @@ class Config(Table):
 
     @property
     def follows_rule(self) -> bool:
-        """Whether the built-in rule for linear towers sets rounds, steps and clip.
+        """Whether the built-in rule sets rounds, steps and clip.
 
         A step size given by a person means plain descent, whatever the model.
         """
         return (
             self.federation.learning_rate is None
-            and self.federation.model in ("logistic", "linear")
             and self.budget.unit == "record"
             and self.privacy.mechanism in ("cascade", "uniform")
         )

@@ -48,16 +48,20 @@ class Choices:
 
     @property
     def follows_rule(self) -> bool:
-        """Whether the towers are linear ones trained by `lexfed.models.rule`.
+        """Whether `lexfed.models.rule` sets rounds, steps and clip.
 
         A step size given by a person means plain descent, whatever the model.
         """
         return (
-            self.model in LINEAR
-            and self.unit == "record"
+            self.unit == "record"
             and self.mechanism in ("cascade", "uniform")
             and self.learning_rate is None
         )
+
+    @property
+    def wants_networks(self) -> bool:
+        """Whether towers get networks beside their linear parts where they pay."""
+        return self.follows_rule and self.model not in LINEAR
 
     def clip_of(self, tier: Tier) -> float | None:
         """Return the clip that a person chose for a tier; None: the rule decides."""

@@ -9,7 +9,7 @@ is the whole site.
     labels     the target
     moments    slots of one linear tower and squares of its numbers
     residuals  the gradient of a linear tower that follows the rule
-    gradient   the gradient of any other tower, by closed form where there is one
+    gradient   the gradient of a network, by closed form where there is one
     update     how far local training moves a tower (unit = "client")
     metrics    a histogram of score and label over test rows
 """
@@ -151,11 +151,19 @@ _VECTORS: dict[str, Vectors] = {
 def _batch(query: Query, programme: Programme, cohort: Cohort) -> Batch:
     dtype = programme.precision
     tower = query.model.towers[query.tower]
+    offset = query.model.logits(cohort.inputs, query.tower)
+    linear = tower.linear_part
+    if linear is not None:
+        offset = offset + linear.logits(cohort.inputs)
+    weights = cohort.weights
+    if "radius" in query.arrays:
+        # A gradient is linear in the weights: it is scaled before it is clipped.
+        weights = weights / float(query.arrays["radius"][0])
     return Batch(
-        inputs=tower.inputs(cohort.inputs).to(dtype),
+        inputs=tower.features(cohort.inputs).to(dtype),
         targets=cohort.targets.to(dtype),
-        offset=query.model.logits(cohort.inputs, query.tower).to(dtype),
-        weights=cohort.weights.to(dtype),
+        offset=offset.to(dtype),
+        weights=weights.to(dtype),
         sites=cohort.sites,
     )
 

@@ -9,8 +9,8 @@ from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.programme import Block, Programme, Stage
 from lexfed.federation.shapes import column_groups
 from lexfed.federation.wanted import Wanted
-from lexfed.models.cascade import TowerShape
 from lexfed.models.rounding import summation_error
+from lexfed.models.shape import TowerShape
 from lexfed.privacy.events import Release
 from lexfed.privacy.grid import Grid
 

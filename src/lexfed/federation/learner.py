@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.federation.programme import Programme, Stage
-from lexfed.models.cascade import Model, untrained
+from lexfed.models.cascade import Model, Tower, untrained
 from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.parameters import group_order
-from lexfed.models.rule import learn
+from lexfed.models.rule import learn, network
 from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import listens
 from lexfed.models.rule.state import (
@@ -56,13 +56,18 @@ class Learner:
 
     def start(self) -> Progress:
         """Return where every run of the programme begins."""
-        return Progress(0, untrained(self._programme.shapes), {})
+        model = untrained(self._programme.shapes)
+        if self._programme.networks:
+            model = replace(model, towers=tuple(map(network.begin, model.towers)))
+        return Progress(0, model, {})
 
     def question(
         self, index: int, progress: Progress
     ) -> tuple[Model, dict[str, Floats]]:
         """Return the model and the numbers that sites need to answer a stage."""
         stage = self._programme.stages[index]
+        if stage.kind == "gradient" and self._programme.networks:
+            return self._network_question(stage, progress)
         if stage.kind in ("gradient", "update"):
             rate = self._descent(stage).rate(self._step(index, progress))
             return progress.model, {"learning_rate": np.array([rate])}
@@ -87,6 +92,8 @@ class Learner:
             return self._learn_labels(stage, progress, mean, deviation)
         if stage.kind == "metrics":
             return replace(progress, memory={**progress.memory, "histogram": released})
+        if stage.kind == "gradient" and self._programme.networks:
+            return self._learn_network(index, stage, progress, mean)
         if stage.kind in ("gradient", "update"):
             return self._descend(index, stage, progress, mean)
         return self._learn_tower(stage, progress, mean, deviation)
@@ -124,7 +131,11 @@ class Learner:
         state = learn.learn_residuals(facts, scales, state, mean, deviation)
         weights, bias = learn.slot_weights(facts, scales, state)
         tower = progress.model.towers[stage.tower]
-        trained = replace(tower, parameters=np.concatenate([weights.T.ravel(), bias]))
+        flat = np.concatenate([weights.T.ravel(), bias])
+        if self._programme.networks:
+            trained = replace(tower, skip=flat)
+        else:
+            trained = replace(tower, parameters=flat)
         return replace(
             progress,
             model=progress.model.with_tower(stage.tower, trained),
@@ -146,6 +157,48 @@ class Learner:
             "reference": base.logits(facts.loss),
             "listen": np.array([float(listens(facts.loss, len(stage.releases)))]),
         }
+
+    def _network(self, stage: Stage, progress: Progress) -> Tower:
+        """Return the tower as served, its network's inputs scaled by its statistics."""
+        facts = self._facts(stage)
+        state = TowerState.from_memory(facts, stage.tower, progress.memory)
+        scales = self._scales(stage, progress, state)
+        tower = progress.model.towers[stage.tower]
+        return network.with_inputs(tower, state.centre, scales)
+
+    def _network_question(
+        self, stage: Stage, progress: Progress
+    ) -> tuple[Model, dict[str, Floats]]:
+        """Ask at the weights of the last round, not at their average."""
+        tower = self._network(stage, progress)
+        weights = progress.memory.get(f"{stage.tower}.network", tower.parameters)
+        model = progress.model.with_tower(
+            stage.tower, replace(tower, parameters=weights)
+        )
+        base = self._base(progress)
+        radius = network.clip_radius(tower, self._programme.loss, base)
+        return model, {"radius": np.array([radius])}
+
+    def _learn_network(
+        self, index: int, stage: Stage, progress: Progress, mean: Floats
+    ) -> Progress:
+        tower = self._network(stage, progress)
+        weights_key, seen_key = f"{stage.tower}.network", f"{stage.tower}.averaged"
+        rounds = len(stage.releases)
+        length = network.step_length(self._kappa(stage), rounds)
+        weights = progress.memory.get(weights_key, tower.parameters) - length * mean
+        seen = int(progress.memory.get(seen_key, np.zeros(1))[0])
+        served, seen = network.averaged(
+            tower.parameters, weights, seen, self._step(index, progress), rounds
+        )
+        memory = {weights_key: weights, seen_key: np.array([float(seen)])}
+        return replace(
+            progress,
+            model=progress.model.with_tower(
+                stage.tower, replace(tower, parameters=served)
+            ),
+            memory={**progress.memory, **memory},
+        )
 
     def _scales(self, stage: Stage, progress: Progress, state: TowerState) -> Geometry:
         return geometry(
@@ -195,7 +248,9 @@ class Learner:
         if self._programme.groups:
             # Sites send group after group; the parameters have their own order.
             order = group_order(tower.module(), self._programme.groups)
-            mean = mean[np.argsort(order)]
+            ordered = np.empty_like(mean)
+            ordered[order] = mean
+            mean = ordered
         key = f"velocity.{stage.tower}"
         velocity = progress.memory.get(key, np.zeros_like(tower.parameters))
         if stage.kind == "update":

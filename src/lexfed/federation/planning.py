@@ -8,7 +8,7 @@ wants and how they share the tower's part, prices them, and lays out the stages.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares, TierFacts
@@ -24,8 +24,13 @@ from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.layout import lay_out
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers, tower_shapes
-from lexfed.federation.wanted import Wanted, is_worth_training, wanted_by_tower
-from lexfed.models.cascade import TowerShape
+from lexfed.federation.wanted import (
+    Wanted,
+    is_worth_training,
+    networks_pay,
+    wanted_by_tower,
+)
+from lexfed.models.shape import TowerShape
 from lexfed.privacy.events import Release
 from lexfed.tiers import Tier
 
@@ -34,13 +39,15 @@ def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
     """Return the programme of a run.
 
     A tower that its budget would drown in noise is left out, the most sensitive first;
-    its tier is then not read at all, and its share goes to the others.
+    its tier is then not read at all, and its share goes to the others. Networks by
+    rule are left out of all towers unless they pay in every one.
 
     Raises:
         ConfigError: if choices contradict each other or a cap.
     """
+    model = "linear" if choices.wants_networks else choices.model
     shapes = tower_shapes(
-        facts.encoding, choices.mechanism, choices.model, facts.outputs, choices.seed
+        facts.encoding, choices.mechanism, model, facts.outputs, choices.seed
     )
     if choices.mechanism == "none":
         wanted = wanted_by_tower(facts, choices, shapes, 0, math.inf)
@@ -53,9 +60,15 @@ def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
             if tower > 0
             and not is_worth_training(facts, choices, shapes[tower], square)
         ]
-        if not noisy:
-            return lay_out(facts, choices, shapes, priced.wanted, priced.releases())
-        shapes = shapes[: noisy[-1]] + shapes[noisy[-1] + 1 :]
+        if noisy:
+            shapes = shapes[: noisy[-1]] + shapes[noisy[-1] + 1 :]
+            continue
+        if choices.wants_networks and shapes[0].architecture != choices.model:
+            deep = tuple(replace(s, architecture=choices.model) for s in shapes)
+            if networks_pay(facts, choices, deep, priced.shares.squares):
+                shapes = deep
+                continue
+        return lay_out(facts, choices, shapes, priced.wanted, priced.releases())
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import torch
 
 from lexfed.canonical import digest
 from lexfed.federation.messages import Kind
-from lexfed.models.cascade import TowerShape
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
+from lexfed.models.shape import TowerShape
 from lexfed.privacy.events import Release
 from lexfed.privacy.grid import Grid, GridVector
 
@@ -84,7 +84,7 @@ class Programme:
         stages: in the order in which they are run.
         groups: for `grouped`, the group of every slot; else empty.
         float32: whether gradients are computed in single precision.
-        follows_rule: whether linear towers are trained by `lexfed.models.rule`.
+        follows_rule: whether towers are trained by `lexfed.models.rule`.
         learning_rate: step of plain descent; None for its default.
         learning_rate_schedule: of plain descent.
         momentum: of plain descent.
@@ -116,6 +116,11 @@ class Programme:
     def precision(self) -> torch.dtype:
         """Type in which sites keep their inputs."""
         return torch.float32 if self.float32 else torch.float64
+
+    @property
+    def networks(self) -> bool:
+        """Whether the rule trains networks beside the linear parts of towers."""
+        return self.follows_rule and any(s.kind == "gradient" for s in self.stages)
 
     @property
     def rounds(self) -> int:

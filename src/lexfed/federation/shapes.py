@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism
-from lexfed.models.cascade import TowerShape
+from lexfed.models.shape import TowerShape
 from lexfed.tiers import Tier
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which releases a tower wants, before they are priced.
 
-Linear towers follow the rule of `lexfed.models.rule`: paid statistics, then a few
-rounds. Every other tower, and the mechanism `grouped`, descends by noisy gradients, or
-by clipped local updates where the unit is the client. The first tower also buys the
-label rate, and the last one the metrics if they are to be paid for.
+Towers follow the rule of `lexfed.models.rule`: paid statistics, then a few rounds, then
+rounds of a network where one pays. With a step size of a person's own, and under
+`grouped`, they descend by noisy gradients, or by clipped local updates where the unit
+is the client. The first tower also buys the label rate, and the last one the metrics
+if they are to be paid for.
 """
 
 import math
@@ -16,15 +17,16 @@ import numpy as np
 from lexfed.budget import allocation
 from lexfed.budget.allocation import TierFacts
 from lexfed.budget.plan import Draft, DraftGroup
-from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.choices import LINEAR, Choices, Facts
 from lexfed.federation.messages import Kind
 from lexfed.federation.scoring import histogram_cells
 from lexfed.federation.shapes import column_groups
-from lexfed.models.cascade import TowerShape
 from lexfed.models.descent import DEFAULT_CLIP, default_rounds
 from lexfed.models.parameters import count, group_index
+from lexfed.models.rule import network
 from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower, worth_training
+from lexfed.models.shape import TowerShape
 from lexfed.tiers import Tier
 
 LABEL_SHARE = 0.02
@@ -67,7 +69,12 @@ def wanted_by_tower(
     metrics = METRICS_SHARE if last and choices.paid_metrics else 0.0
     left -= metrics
     if choices.follows_rule:
-        wanted += _by_rule(facts, choices, shapes, tower, square * left, left)
+        part = left
+        if shapes[tower].architecture not in LINEAR:
+            part = left * (1.0 - network.SHARE)
+        wanted += _by_rule(facts, choices, shapes[tower], tower, square, part)
+        if part < left:
+            wanted.append(_network(choices, shapes[tower], tower, left - part))
     else:
         if first:
             cells = label_dimension(RuleFacts(shapes[tower], facts.loss))
@@ -106,17 +113,17 @@ def _profile(choices: Choices, rounds: int) -> tuple[float, ...]:
 def _by_rule(
     facts: Facts,
     choices: Choices,
-    shapes: Sequence[TowerShape],
+    shape: TowerShape,
     tower: int,
     square: float,
-    left: float,
+    part: float,
 ) -> list[Wanted]:
-    shape = shapes[tower]
-    # The rule reckons with the noise that reaches the model: with local trust every
-    # site adds its own.
-    mu = 2.0 * math.sqrt(square / _noise_parties(facts, choices))
+    """Return what a linear tower, or the linear part of one, buys with its part."""
+    # A number of rounds that a person chose is the network's, where there may be one.
+    rounds = None if choices.wants_networks else choices.rounds
+    mu = _mu(facts, choices, square * part)
     bought = plan_tower(
-        RuleFacts(shape, facts.loss), facts.divisor, mu, tower == 0, choices.rounds
+        RuleFacts(shape, facts.loss), facts.divisor, mu, tower == 0, rounds
     )
     names = {
         "labels": "label rate",
@@ -133,10 +140,46 @@ def _by_rule(
             sampling_rate=choices.sampling_rate if training else 1.0,
             profile=_profile(choices, item.rounds) if training else (1.0,),
             reads=None if item.kind == "labels" else shape.tier,
-            share=item.share * left,
+            share=item.share * part,
         )
         result.append(Wanted(item.kind, draft))
     return result
+
+
+def _network(choices: Choices, shape: TowerShape, tower: int, share: float) -> Wanted:
+    name = f"network {shape.tier.label}"
+    draft = Draft(
+        name=name,
+        tower=tower,
+        groups=(DraftGroup(name, CLIP, count(shape.untrained())),),
+        sampling_rate=choices.sampling_rate,
+        profile=_profile(choices, choices.rounds or network.ROUNDS),
+        reads=shape.tier,
+        share=share,
+    )
+    return Wanted("gradient", draft)
+
+
+def networks_pay(
+    facts: Facts,
+    choices: Choices,
+    shapes: Sequence[TowerShape],
+    squares: Sequence[float],
+) -> bool:
+    """Say whether networks of these shapes can tell more than their noise.
+
+    Args:
+        facts: public facts.
+        choices: what people decided.
+        shapes: the towers, with their networks.
+        squares: budget of each as a square of add/remove Gaussian privacy.
+    """
+    return network.networks_pay(
+        network.kappa(
+            count(shape.untrained()), facts.divisor, _mu(facts, choices, square)
+        )
+        for shape, square in zip(shapes, squares, strict=True)
+    )
 
 
 def is_worth_training(
@@ -144,16 +187,21 @@ def is_worth_training(
 ) -> bool:
     """Say whether a tower can tell more than its noise at this budget.
 
-    Only the rule for linear towers judges that; other towers are always trained.
+    Only the rule judges that; with plain descent towers are always trained.
     """
     if not choices.follows_rule:
         return True
-    mu = 2.0 * math.sqrt(square / _noise_parties(facts, choices))
+    mu = _mu(facts, choices, square)
     return worth_training(RuleFacts(shape, facts.loss), facts.divisor, mu)
 
 
-def _noise_parties(facts: Facts, choices: Choices) -> int:
-    return len(facts.sites) if choices.trust == "local" else 1
+def _mu(facts: Facts, choices: Choices, square: float) -> float:
+    """Return a square as replace-one privacy of the noise that reaches the model.
+
+    With local trust every site adds noise of its own.
+    """
+    parties = len(facts.sites) if choices.trust == "local" else 1
+    return 2.0 * math.sqrt(square / parties)
 
 
 def _descent(

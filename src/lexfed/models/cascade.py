@@ -7,11 +7,14 @@ Tower t reads the slots of its own tier only, and when it is trained the towers 
 are a constant (`offset`). So a released value of tower s < t cannot depend on a column
 of tier t: that is the isolation Theorem C rests on. A model without tiers (`uniform`,
 `grouped`, `none`) is the same thing with one tower that reads everything.
+
+Where the rule trains a network, its tower is linear(x) + network(x): a linear part
+that is trained first, and a network on what it leaves unexplained.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,48 +24,19 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 from torch import Tensor, nn
 
-from lexfed.models.architecture import build
 from lexfed.models.dense import DenseModel
 from lexfed.models.layers import closed_form, is_dense
 from lexfed.models.parameters import flatten
 from lexfed.models.parameters import load as load_parameters
+from lexfed.models.rule.inputs import network_inputs
+from lexfed.models.shape import TowerShape
 from lexfed.tiers import Tier
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class TowerShape:
-    """What a tower is, before it has learned anything: public.
-
-    Attributes:
-        tier: the most sensitive tier whose columns it reads.
-        slots: indices of the encoded slots it reads.
-        architecture: as in `federation.model`.
-        outputs: number of logits.
-        seed: seed of the initial weights.
-        kinds: what each slot holds: `number`, `flag`, `onehot` or `missing`.
-        levels: for each one-hot slot how many values its column declares, else 1.
-        columns: a number for each slot that the slots of one column share.
-        tails: for each slot the public guess of its skewness.
-        linear: for each slot whether it is a number mapped linearly by its range.
-    """
-
-    tier: Tier
-    slots: tuple[int, ...]
-    architecture: str
-    outputs: int
-    seed: int
-    kinds: tuple[str, ...]
-    levels: tuple[int, ...]
-    columns: tuple[int, ...]
-    tails: tuple[float, ...]
-    linear: tuple[bool, ...]
-
-    def untrained(self) -> nn.Module:
-        """Return the network with its initial weights."""
-        size = len(self.slots)
-        return build(self.architecture, size, self.outputs, self.seed)
+def _none() -> Floats:
+    return np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -72,10 +46,18 @@ class Tower:
     Attributes:
         shape: what it is.
         parameters: flat vector, in the order of the module's parameters.
+        skip: parameters of the linear part beside the network, in the order of a
+            linear model's; empty for a tower without one.
+        centre: released centre of each slot, for the network's inputs.
+        scale: released factor of each centred slot. Empty beside a linear part: the
+            network is not trained yet and adds nothing.
     """
 
     shape: TowerShape
     parameters: Floats
+    skip: Floats = field(default_factory=_none)
+    centre: Floats = field(default_factory=_none)
+    scale: Floats = field(default_factory=_none)
 
     @classmethod
     def untrained(cls, shape: TowerShape) -> "Tower":
@@ -103,6 +85,20 @@ class Tower:
         load_parameters(module, torch.from_numpy(self.parameters))
         return module
 
+    def features(self, slots: Tensor) -> Tensor:
+        """Return what the network is given: slots, or centred and scaled ones."""
+        inputs = self.inputs(slots)
+        if not self.scale.size:
+            return inputs
+        return network_inputs(self.shape, inputs, self.centre, self.scale)
+
+    @property
+    def linear_part(self) -> "Tower | None":
+        """The part beside the network as a tower of its own; None: there is none."""
+        if not self.skip.size:
+            return None
+        return Tower(replace(self.shape, architecture="linear"), self.skip)
+
     def logits(self, slots: Tensor) -> Tensor:
         """Return this tower's share of the logits, `[..., outputs]`.
 
@@ -110,7 +106,15 @@ class Tower:
         not depend on the other rows, to the bit (see `dense`): else one person's
         presence would move everybody's gradient, and no clip would cover that.
         """
-        inputs = self.inputs(slots)
+        linear = self.linear_part
+        if linear is None:
+            return self._network_logits(slots)
+        if not self.scale.size:
+            return linear.logits(slots)
+        return linear.logits(slots) + self._network_logits(slots)
+
+    def _network_logits(self, slots: Tensor) -> Tensor:
+        inputs = self.features(slots)
         with torch.no_grad():
             flat = inputs.reshape(-1, inputs.shape[-1])
             module = self.module(flat.dtype)
@@ -153,6 +157,9 @@ class Model:
         return replace(self, towers=tuple(towers))
 
 
+_ARRAYS = ("parameters", "skip", "centre", "scale")
+
+
 def to_bytes(
     model: Model,
     metadata: Mapping[str, Any] | None = None,
@@ -161,7 +168,8 @@ def to_bytes(
     """Return the model as a safetensors file, with JSON metadata and extra arrays."""
     arrays: dict[str, NDArray[Any]] = {"intercept": model.intercept}
     for index, tower in enumerate(model.towers):
-        arrays[f"tower.{index}.parameters"] = tower.parameters
+        for name in _ARRAYS:
+            arrays[f"tower.{index}.{name}"] = getattr(tower, name)
     for name, array in (extra or {}).items():
         arrays[f"extra.{name}"] = np.ascontiguousarray(array)
     header = {
@@ -181,7 +189,7 @@ def from_bytes(
     towers = [
         Tower(
             _shape_from_json(shape),
-            arrays[f"tower.{index}.parameters"],
+            **{name: arrays[f"tower.{index}.{name}"] for name in _ARRAYS},
         )
         for index, shape in enumerate(header["shapes"])
     ]

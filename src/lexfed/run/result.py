@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.errors import RunFolderError
+from lexfed.federation.choices import LINEAR
 from lexfed.federation.learner import Progress
 from lexfed.models import cascade, fallback_reason
 from lexfed.privacy.claim import dump_claim, load_claim
@@ -122,9 +123,18 @@ def notes_of(priced: Priced) -> tuple[str, ...]:
     Counts of bent values are private, so they are shown where the data are
     (`population_notes`) and are not part of the result.
     """
-    reasons = (
-        fallback_reason(shape.untrained())
-        for shape in priced.programme.shapes
-        if not priced.programme.follows_rule
-    )
-    return tuple(dict.fromkeys(f"model: {reason}" for reason in reasons if reason))
+    shapes = priced.programme.shapes
+    reasons = [fallback_reason(shape.untrained()) for shape in shapes]
+    notes = [f"model: {reason}" for reason in reasons if reason]
+    if (
+        shapes[0].architecture in LINEAR
+        and priced.config.federation.model not in LINEAR
+    ):
+        notes.append(NETWORKS_LEFT_OUT)
+    return tuple(dict.fromkeys(notes))
+
+
+NETWORKS_LEFT_OUT = (
+    "network parts are left out: at this budget they would add noise, not signal; with "
+    "more data or epsilon they are trained"
+)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.models.cascade import TowerShape
 from lexfed.models.losses import LossName
+from lexfed.models.shape import TowerShape
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -61,37 +61,54 @@ class RuleFacts:
 
     def columns(self) -> list[Indices]:
         """Return the places of each column's slots."""
-        column = np.array(self.shape.columns)
-        return [np.flatnonzero(column == number) for number in np.unique(column)]
+        return _columns(self.shape)
 
     def categories(self) -> list[Indices]:
         """Return the places of each category's slots."""
-        one_hot = self.mask("onehot")
-        return [places for places in self.columns() if one_hot[places[0]]]
+        return _categories(self.shape)
 
     def flagged(self) -> list[tuple[int, int]]:
         """Return (number, missing flag) of every number that may be missing."""
-        kinds = self.shape.kinds
-        return [
-            (int(places[0]), int(places[1]))
-            for places in self.columns()
-            if len(places) == 2
-            and kinds[places[0]] == "number"
-            and kinds[places[1]] == "missing"
-        ]
+        return _flagged(self.shape)
 
     def presence(self, slots: Floats) -> Floats:
-        """Return 1 where a slot's column has a value and 0 where it is missing.
+        """Return 1 where a slot's column has a value and 0 where it is missing."""
+        return presence(self.shape, slots)
 
-        Args:
-            slots: encoded values `[..., slots]`.
-        """
-        present = np.ones_like(slots)
-        for number, flag in self.flagged():
-            present[..., number] = 1.0 - slots[..., flag]
-        for places in self.categories():
-            present[..., places] = slots[..., places].sum(axis=-1, keepdims=True)
-        return present
+
+def _columns(shape: TowerShape) -> list[Indices]:
+    column = np.array(shape.columns)
+    return [np.flatnonzero(column == number) for number in np.unique(column)]
+
+
+def _categories(shape: TowerShape) -> list[Indices]:
+    return [p for p in _columns(shape) if shape.kinds[p[0]] == "onehot"]
+
+
+def _flagged(shape: TowerShape) -> list[tuple[int, int]]:
+    kinds = shape.kinds
+    return [
+        (int(places[0]), int(places[1]))
+        for places in _columns(shape)
+        if len(places) == 2
+        and kinds[places[0]] == "number"
+        and kinds[places[1]] == "missing"
+    ]
+
+
+def presence(shape: TowerShape, slots: Floats) -> Floats:
+    """Return 1 where a slot's column has a value and 0 where it is missing.
+
+    Args:
+        shape: the tower whose slots these are.
+        slots: encoded values `[..., slots]`.
+    """
+    present = np.ones_like(slots)
+    for number, flag in _flagged(shape):
+        present[..., number] = 1.0 - slots[..., flag]
+    for places in _categories(shape):
+        present[..., places] = slots[..., places].sum(axis=-1, keepdims=True)
+    return present
 
 
 @dataclass(frozen=True)

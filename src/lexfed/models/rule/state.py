@@ -169,7 +169,7 @@ def geometry(
         bend, unit = np.ones(1), np.full(1, base.spread)
     else:
         reference = _reference(base.rate, kappa)
-        residual = _largest_residual(facts.loss, reference)
+        residual = largest_residual(facts.loss, reference)
         bend = unit = base.rate * (1.0 - base.rate)
     damping = 1.0 if rounds == 1 and facts.loss != "squared" else DAMPING
     power = RADIUS * damping * bend
@@ -212,7 +212,8 @@ def _reference(rate: Floats, kappa: float) -> Floats:
     return np.asarray(rate + move * (even - rate))
 
 
-def _largest_residual(loss: LossName, reference: Floats) -> float:
+def largest_residual(loss: LossName, reference: Floats) -> float:
+    """Return the largest norm of a residual of classes against these rates."""
     if loss == "logistic":
         return float(max(reference[0], 1.0 - reference[0]))
     return float(np.sqrt(1.0 - 2.0 * reference.min() + (reference**2).sum()))
