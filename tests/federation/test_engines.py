@@ -61,6 +61,12 @@ CASES: dict[str, dict[str, Any]] = {
         "accountant": "rdp",
         "mechanism": "uniform",
     },
+    "networks by the rule": {
+        "model": "mlp:4",
+        "rounds": 2,
+        "by_rule": True,
+        "declared": 10**6,
+    },
     "persons": {"places": 3},
     "persons mlp": {"places": 3, "model": "mlp:6", "rounds": 3},
     "persons local sampled": {

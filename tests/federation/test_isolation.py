@@ -21,6 +21,12 @@ CASES: dict[str, dict[str, Any]] = {
     "rule persons": {"places": 3},
     "mlp": {"model": "mlp:5", "rounds": 2},
     "mlp persons": {"model": "mlp:5", "rounds": 2, "places": 2},
+    "networks by the rule": {
+        "model": "mlp:4",
+        "rounds": 2,
+        "by_rule": True,
+        "declared": 10**6,
+    },
     "local trust": {"trust": "local", "model": "mlp:5", "rounds": 2},
     "client": {"unit": "client", "rounds": 2, "local_steps": 2, "batch_size": 5},
 }
