@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.models.blocks import LARGEST_CHUNK, Chunk, blocks, capacity
-from lexfed.models.rounding import FLOAT32_UNITS, chunk_size
+from lexfed.models.rounding import FLOAT32_UNITS, PAIR_UNITS, chunk_size
 
 SITES = st.lists(st.integers(0, 700), min_size=1, max_size=12)
 MOST = st.integers(LARGEST_CHUNK, 1000)
@@ -21,15 +21,36 @@ def test_blocks_cover_every_unit_once_and_in_order(sites: list[int], most: int) 
     assert unit == sum(sites)
 
 
+def _chunks(sites: list[int], most: int = 1000) -> list[tuple[int, bool]]:
+    flat: list[Chunk] = [c for block in blocks(sites, most) for c in block]
+    return [(chunk.stop - chunk.start, chunk.wide) for chunk in flat]
+
+
 @given(SITES, MOST)
-def test_a_sites_chunks_depend_on_its_own_size_only(
+def test_chunks_depend_on_the_sizes_of_their_own_pair_only(
     sites: list[int], most: int
 ) -> None:
-    def chunks(numbers: list[int]) -> list[tuple[int, bool]]:
-        flat: list[Chunk] = [c for block in blocks(numbers, most) for c in block]
-        return [(chunk.stop - chunk.start, chunk.wide) for chunk in flat]
+    pairs = [sites[place : place + 2] for place in range(0, len(sites), 2)]
+    assert _chunks(sites, most) == [chunk for pair in pairs for chunk in _chunks(pair)]
 
-    assert chunks(sites) == [chunk for units in sites for chunk in chunks([units])]
+
+@given(st.integers(0, 700), st.integers(0, 700))
+def test_two_sites_are_one_chunk_only_if_both_are_small(
+    first: int, second: int
+) -> None:
+    apart = _chunks([first]) + _chunks([second])
+    if 0 < first + second <= PAIR_UNITS:
+        assert _chunks([first, second]) == [(first + second, False)]
+    else:
+        assert _chunks([first, second]) == apart
+
+
+@given(st.integers(1, PAIR_UNITS))
+def test_a_pair_that_grows_apart_is_paid_for(first: int) -> None:
+    # Someone who joins may turn the chunk of a pair into those of two sites, and so
+    # move the rounding of both: together no more than what is charged for the pair.
+    both = (first, PAIR_UNITS + 1 - first)
+    assert sum(chunk_size(units) * units for units in both) <= PAIR_UNITS**2
 
 
 @given(st.integers(1, 10_000))

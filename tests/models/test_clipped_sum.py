@@ -190,8 +190,9 @@ def test_several_sites_give_the_sum_of_each(
     ]
     together = clipped_sum(module, LOGISTIC, sites, (0.3,))
     alone = sum(clipped_sum(module, LOGISTIC, site, (0.3,)) for site in sites)
-    # Rows and chunks are the same numbers; only float64 additions differ.
-    assert (together - alone).norm() <= 1e-12 * 650 * 0.3
+    # Rows are the same numbers; only additions differ, and those within a pair.
+    rounding = 1e-7 if dtype == torch.float32 else 1e-12
+    assert (together - alone).norm() <= rounding * 650 * 0.3
     assert torch.equal(together, clipped_sum(module, LOGISTIC, join(sites), (0.3,)))
 
 

@@ -2,12 +2,14 @@
 """A unit's numbers do not depend on who else is in the batch, to the bit."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from lexfed.models import LOGISTIC, Batch, clipped_sum
+from lexfed.models.batch import join
 from lexfed.models.dense import DenseModel
 from lexfed.models.layers import closed_form
 
@@ -90,3 +92,50 @@ def test_one_unit_more_moves_the_sum_by_its_own_contribution(
         own = clipped_sum(module, LOGISTIC, alone, (0.2,))
         limit = 2e-5 if dtype == torch.float32 else 1e-13
         assert (moved - own).norm() <= limit * 0.2
+
+
+def _hidden_weights(module: nn.Module, batch: Batch) -> Tensor:
+    # Biases and the last layer are float64 sums over all rows, not products by chunk.
+    total = clipped_sum(module, LOGISTIC, batch, (0.2,))
+    layer = module[2] if isinstance(module, nn.Sequential) else module
+    first = 64 * 20
+    assert isinstance(layer, nn.Linear)
+    second = slice(first + 64, first + 64 + layer.weight.numel())
+    return torch.cat([total[:first], total[second]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_pairs_sum_does_not_depend_on_other_pairs(
+    make_model: Make, make_batch: MakeBatch, dtype: torch.dtype
+) -> None:
+    module = make_model("mlp:64,32", 20)
+    own = make_batch(110, 20, dtype=dtype, seed=5)
+    alone = _hidden_weights(module, replace(own, sites=(50, 60)))
+    for before, after in ((1, 0), (5, 17), (64, 1), (191, 16), (300, 700)):
+        # Records of weight zero add exactly nothing, so only rounding could differ.
+        silent = make_batch(before + after, 20, dtype=dtype)
+        silent = replace(silent, weights=torch.zeros_like(silent.weights))
+        first, last = (
+            replace(
+                silent,
+                inputs=silent.inputs[rows],
+                targets=silent.targets[rows],
+                offset=silent.offset[rows],
+                weights=silent.weights[rows],
+                sites=(),
+            )
+            for rows in (slice(before), slice(before, None))
+        )
+        joined = replace(join([first, own, last]), sites=(before - 1, 1, 50, 60, after))
+        assert torch.equal(_hidden_weights(module, joined), alone)
+
+
+def test_a_pairs_sum_depends_on_both_of_its_sites(
+    make_model: Make, make_batch: MakeBatch
+) -> None:
+    # Negative control: with another partner the same units are rounded otherwise.
+    module = make_model("mlp:64,32", 20)
+    own = make_batch(110, 20, dtype=torch.float32, seed=5)
+    together = _hidden_weights(module, replace(own, sites=(50, 60)))
+    apart = _hidden_weights(module, replace(own, sites=(50, 0, 60, 0)))
+    assert not torch.equal(together, apart)

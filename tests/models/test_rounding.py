@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from lexfed.models import LOGISTIC, SQUARED, Batch, clipped_sum, summation_error
-from lexfed.models.rounding import FLOAT32_UNITS, gamma, norm_slack
+from lexfed.models.rounding import FLOAT32_UNITS, PAIR_UNITS, gamma, norm_slack
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]
@@ -16,20 +16,38 @@ MakeBatch = Callable[..., Batch]
 def test_measured_error_is_below_the_bound(
     make_model: Make, make_batch: MakeBatch, units: int
 ) -> None:
-    # The exact sum: each unit alone, in float64 sums of the same float32 vectors.
     module = make_model("mlp:32", 6)
     batch = make_batch(min(units, 600), 6, dtype=torch.float32)
-    whole = clipped_sum(module, LOGISTIC, batch, (0.1,))
+    assert _error(module, batch) <= summation_error(units, torch.float32)
+
+
+@pytest.mark.parametrize("sites", [(96, 96), (1, 191), (96, 97), (120, 73, 64)])
+def test_pairs_of_sites_stay_below_their_bound(
+    make_model: Make, make_batch: MakeBatch, sites: tuple[int, ...]
+) -> None:
+    module = make_model("mlp:32", 6)
+    batch = make_batch(sum(sites), 6, dtype=torch.float32, sites=sites)
+    error = _error(module, batch)
+    bound = summation_error(batch.units, torch.float32, sites=len(sites))
+    assert error <= bound
+    # What one chunk of so many units adds is more than a site alone is charged for.
+    assert bound > summation_error(batch.units, torch.float32)
+    assert gamma(PAIR_UNITS**2, torch.float32) <= bound
+
+
+def _error(module: nn.Module, batch: Batch) -> float:
+    # The exact sum: each unit alone, in float64 sums of the same float32 vectors.
+    # Empty sites between them keep units from becoming pairs.
     alone = Batch(
         batch.inputs,
         batch.targets,
         batch.offset,
         batch.weights,
-        sites=(1,) * batch.units,
+        sites=(1, 0) * batch.units,
     )
+    whole = clipped_sum(module, LOGISTIC, batch, (0.1,))
     exact = clipped_sum(module, LOGISTIC, alone, (0.1,))
-    error = (whole - exact).norm() / 0.1
-    assert error <= summation_error(units, torch.float32)
+    return float((whole - exact).norm()) / 0.1
 
 
 def test_the_bound_is_not_idle() -> None:
@@ -48,6 +66,7 @@ def test_the_bound_is_not_idle() -> None:
 def test_float32_is_cheap_enough_to_charge() -> None:
     for units in (1, 64, FLOAT32_UNITS, 10_000, 10**6):
         assert summation_error(units, torch.float32) <= 1e-3
+        assert summation_error(units, torch.float32, sites=120) <= 2.3e-3
     assert summation_error(64, torch.float32) <= 2.6e-4
 
 

@@ -7,7 +7,8 @@ tensor starts with [units, records]. Rows that pad a unit weigh zero.
 
 Units of several sites may share one batch, one site after the other; `sites` says how
 many units each of them has. Sums are then still taken site by site, because the
-rounding error that one person can move is the one of that person's own site.
+rounding error that one person can move is the one of that person's own site, or pair of
+sites (`blocks.py`).
 """
 
 from collections.abc import Sequence

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the units of a round are cut into pieces for computing and for summing.
 
-Summing: every site's units are cut into chunks whose sizes depend on that site's number
-of units only; a chunk is one matrix product. Computing: whole chunks are put together
-to blocks that fit the processor's cache. A block may hold units of several sites; a
-chunk never does.
+Summing: a chunk is one matrix product. Two neighbouring sites, the first and second,
+the third and fourth, ..., are one chunk if they have few units together; otherwise each
+of them is cut into chunks of its own. So a chunk depends on the sizes of its pair only,
+and whoever joins or leaves a site moves the rounding of that pair's sum and no other.
+Longer runs of sites would make better products still, but charge more (`rounding.py`).
+
+Computing: whole chunks are put together to blocks that fit the processor's cache.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lexfed.models.rounding import FLOAT32_UNITS, chunk_size
+from lexfed.models.rounding import FLOAT32_UNITS, PAIR_UNITS, chunk_size
 
 # Numbers a block may hold, inputs and slopes of all layers together: about 4 MB.
 _CACHE = 2**20
@@ -57,10 +60,17 @@ def blocks(sites: Sequence[int], most: int) -> Iterator[list[Chunk]]:
 
 def _chunks(sites: Sequence[int]) -> Iterator[Chunk]:
     start = 0
-    for units in sites:
-        wide = units > FLOAT32_UNITS
-        end = start + units
-        while start < end:
-            stop = min(start + chunk_size(units), end)
-            yield Chunk(start, stop, wide)
-            start = stop
+    for first in range(0, len(sites), 2):
+        pair = sites[first : first + 2]
+        together = sum(pair)
+        if len(pair) == 2 and 0 < together <= PAIR_UNITS:
+            yield Chunk(start, start + together, wide=False)
+            start += together
+            continue
+        for units in pair:
+            wide = units > FLOAT32_UNITS
+            end = start + units
+            while start < end:
+                stop = min(start + chunk_size(units), end)
+                yield Chunk(start, stop, wide)
+                start = stop

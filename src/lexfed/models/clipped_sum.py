@@ -7,9 +7,9 @@ For Linear and Conv1d layers the norms come from every layer's inputs A and slop
 (`norms.py`), and the sum is one more matrix product per layer, Aᵀ diag(factor) D: no
 unit's gradient is ever formed. Other models go through `per_unit.py`.
 
-Several sites are computed in one program. Their sums are still taken site by site in
-chunks (`blocks.py`), so that the result is the sum of the sites' own results up to the
-rounding of float64 additions.
+Several sites are computed in one program. Their sums are still taken in chunks of one
+site or a pair of them (`blocks.py`), so that the result is the sum of the sites' own
+results up to rounding, and no person moves the rounding of more than a pair.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def clipped_sum(
         - A unit whose gradient is not finite contributes exactly zero (when clipped).
         - A zero gradient contributes zero, whatever the clip.
         - Several sites at once give the sum of the sites one by one, within the
-          rounding of float64.
+          rounding that is charged.
         - The model's parameters and the global generator are left as they were.
     """
     batch = batches if isinstance(batches, Batch) else join(batches)

@@ -5,9 +5,9 @@ A chunk of units is one matrix product, inputsᵀ slopes: float32 for sites whos
 be taken so (`rounding.py`), float64 otherwise. Between chunks everything is float64.
 
 The product of a chunk must not depend on the chunks around it, to the bit: then one
-person moves the rounding of their own site's sum only. As in `dense.py`, padded widths
-see to that. Biases, and layers with one output, need no product: they are plain sums,
-taken in float64 at once.
+person moves the rounding of their own pair of sites only. As in `dense.py`, padded
+widths see to that. Biases, and layers with one output, need no product: they are plain
+sums, taken in float64 at once.
 """
 
 from collections.abc import Sequence
