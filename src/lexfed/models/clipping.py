@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.models.parameters import group_index
+from lexfed.models.parameters import grouped_layer
 
 # Outside, squares of float32 numbers vanish or overflow.
 _SMALLEST, _LARGEST = 1e-9, 1e9
@@ -34,7 +34,7 @@ class Clipping:
         """Check clips and groups against each other and the model."""
         wanted = 1
         if groups is not None:
-            group_index(module, groups)
+            grouped_layer(module, groups)
             wanted = max(groups) + 2
         if len(clips) != wanted:
             what = f"expected {wanted} clips, one per group, got: {len(clips)}"

@@ -48,8 +48,9 @@ class Descent:
         self, parameters: Floats, velocity: Floats, gradient: Floats, step: int
     ) -> tuple[Floats, Floats]:
         """Return parameters and velocity after one released mean gradient."""
-        velocity = self.momentum * velocity + gradient
-        return parameters - self.rate(step) * velocity, velocity
+        if self.momentum:
+            gradient = self.momentum * velocity + gradient
+        return parameters - self.rate(step) * gradient, gradient
 
 
 DEFAULT_CLIP = 1.0

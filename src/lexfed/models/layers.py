@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from lexfed.models.parameters import trainable
-
 _ROW_WISE: frozenset[type[nn.Module]] = frozenset(
     {
         nn.AdaptiveAvgPool1d,
@@ -52,8 +50,16 @@ def fallback_reason(module: nn.Module) -> str | None:
                 f"layer {type(layer).__name__} has no closed form: gradients are "
                 "computed unit by unit with torch.func, which is slower"
             )
-    owned = [parameter for layer in leaves for parameter in layer.parameters()]
-    if len(owned) != len(trainable(module)):
+    # Read off the leaves: to ask the module for its parameters by name takes longer
+    # than a round of a small model.
+    owned = [
+        parameter
+        for layer in leaves
+        for parameter in layer._parameters.values()
+        if parameter is not None
+    ]
+    distinct = {id(parameter) for parameter in owned if parameter.requires_grad}
+    if len(owned) != len(distinct):
         return (
             "a layer is shared or frozen: gradients are computed unit by unit with "
             "torch.func, which is slower"
@@ -70,7 +76,7 @@ def is_dense(layers: tuple[nn.Module, ...]) -> bool:
 
 
 def _leaves(module: nn.Module) -> Iterator[nn.Module]:
-    if type(module) is nn.Sequential:
+    if type(module) is nn.Sequential and not module._parameters:
         for child in module:
             yield from _leaves(child)
     else:

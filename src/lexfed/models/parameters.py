@@ -7,6 +7,7 @@ with `requires_grad = False` are not trained and not part of it.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -38,10 +39,10 @@ def flatten(module: nn.Module) -> Tensor:
 def load(module: nn.Module, vector: Tensor) -> None:
     """Write a flat vector into the module, in place."""
     parameters = trainable(module).values()
-    if vector.shape != (count(module),):
-        what = f"expected {count(module)} parameters, got: {tuple(vector.shape)}"
-        raise ConfigError([Problem("model", what)])
     sizes = [parameter.numel() for parameter in parameters]
+    if vector.shape != (sum(sizes),):
+        what = f"expected {sum(sizes)} parameters, got: {tuple(vector.shape)}"
+        raise ConfigError([Problem("model", what)])
     for parameter, values in zip(parameters, torch.split(vector, sizes), strict=True):
         parameter.copy_(values.view_as(parameter))
 
@@ -60,16 +61,12 @@ def first_linear(module: nn.Module, slots: int) -> nn.Linear | None:
     return None
 
 
-def group_index(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
-    """Say which group every coordinate of the flat vector belongs to.
+def grouped_layer(module: nn.Module, groups: Sequence[int]) -> nn.Linear:
+    """Give the layer whose columns the groups divide.
 
     Args:
         module: A model whose first parametrised layer is a Linear over the slots.
         groups: Group of every slot, numbered 0, 1, ..., `max(groups)`.
-
-    Returns:
-        Group of every parameter. A slot's column of the first weight belongs to the
-        slot's group; biases and later layers to the last group, `max(groups) + 1`.
     """
     first = first_linear(module, len(groups))
     if first is None:
@@ -78,18 +75,44 @@ def group_index(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
         raise ConfigError([Problem("model", what, hint)])
     if sorted(set(groups)) != list(range(max(groups) + 1)):
         raise ConfigError([Problem("groups", "group numbers must be 0, 1, 2, ...")])
-    columns = np.asarray(groups, dtype=np.int64)
-    shared = int(columns.max()) + 1
-    return np.concatenate(
-        [
-            np.tile(columns, first.out_features)
-            if parameter is first.weight
-            else np.full(parameter.numel(), shared, dtype=np.int64)
-            for parameter in trainable(module).values()
-        ]
-    )
+    return first
+
+
+def group_index(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
+    """Say which group every coordinate of the flat vector belongs to.
+
+    Returns:
+        Group of every parameter. A slot's column of the first weight belongs to the
+        slot's group; biases and later layers to the last group, `max(groups) + 1`.
+    """
+    return _index(tuple(groups), *_layout(module, groups))
 
 
 def group_order(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
     """Say in which order coordinates stand when groups follow each other."""
-    return np.argsort(group_index(module, groups), kind="stable")
+    return _order(tuple(groups), *_layout(module, groups))
+
+
+def _layout(module: nn.Module, groups: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Return the sizes of all parameters, and which of them has the columns."""
+    weight = grouped_layer(module, groups).weight
+    parameters = list(trainable(module).values())
+    place = next(i for i, parameter in enumerate(parameters) if parameter is weight)
+    return tuple(parameter.numel() for parameter in parameters), place
+
+
+def _index(
+    groups: tuple[int, ...], sizes: tuple[int, ...], place: int
+) -> NDArray[np.int64]:
+    shared = max(groups) + 1
+    parts = [np.full(size, shared, dtype=np.int64) for size in sizes]
+    parts[place] = np.resize(np.array(groups, dtype=np.int64), sizes[place])
+    return np.concatenate(parts)
+
+
+@lru_cache(maxsize=16)
+def _order(
+    groups: tuple[int, ...], sizes: tuple[int, ...], place: int
+) -> NDArray[np.int64]:
+    # Sites and coordinator ask in every round, and sorting would take most of it.
+    return np.argsort(_index(groups, sizes, place), kind="stable")
