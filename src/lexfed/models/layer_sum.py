@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The running sum of one layer's clipped gradients, in float64.
 
-A chunk of units is one matrix product, inputsᵀ slopes: float32 for sites whose sum may
+A chunk of units is one matrix product, slopesᵀ inputs: float32 for sites whose sum may
 be taken so (`rounding.py`), float64 otherwise. Between chunks everything is float64.
 
 The product of a chunk must not depend on the chunks around it, to the bit: then one
@@ -28,7 +28,7 @@ class LayerSum:
         self._has_bias = bias is not None
         self._fan_out, self._fan_in = layer.weight.shape[0], layer.weight[0].numel()
         self._bias = torch.zeros(self._fan_out, dtype=torch.float64)
-        # [fan-in, fan-out], padded as the pieces are.
+        # [fan-out, fan-in], padded as the pieces are.
         self._weight: Tensor | None = None
         self._products: dict[torch.dtype, Tensor] = {}
 
@@ -40,12 +40,12 @@ class LayerSum:
                 slopes = slopes * piece.bias_factors.unsqueeze(1)
             self._bias += slopes.sum(0, dtype=torch.float64)
         if self._weight is None:
-            width = 1 if self._fan_out == 1 else piece.slopes.shape[1]
-            shape = (piece.inputs.shape[1], width)
+            height = 1 if self._fan_out == 1 else piece.slopes.shape[1]
+            shape = (height, piece.inputs.shape[1])
             self._weight = torch.zeros(shape, dtype=torch.float64)
         if self._fan_out == 1:
             products = piece.inputs * piece.slopes[:, :1]
-            self._weight[:, 0] += products.sum(0, dtype=torch.float64)
+            self._weight[0] += products.sum(0, dtype=torch.float64)
         else:
             self._add_products(self._weight, piece, block)
 
@@ -54,23 +54,23 @@ class LayerSum:
         if self._weight is None:
             flat = torch.zeros(self._fan_in * self._fan_out, dtype=torch.float64)
         else:
-            flat = self._weight[: self._fan_in, : self._fan_out].t().reshape(-1)
+            flat = self._weight[: self._fan_out, : self._fan_in].reshape(-1)
         return [flat, self._bias] if self._has_bias else [flat]
 
     def _add_products(
         self, weight: Tensor, piece: Piece, block: Sequence[Chunk]
     ) -> None:
         origin = block[0].start
-        inputs, slopes = piece.inputs.t(), piece.slopes
+        inputs, slopes = piece.inputs, piece.slopes.t()
         total = weight.numpy()
         for chunk in block:
             start = (chunk.start - origin) * piece.terms
             stop = (chunk.stop - origin) * piece.terms
-            a, d = inputs[:, start:stop], slopes[start:stop]
+            a, d = inputs[start:stop], slopes[:, start:stop]
             if chunk.wide:
                 a, d = a.double(), d.double()
             room = self._room(weight, d.dtype)
-            torch.mm(a, d, out=room)
+            torch.mm(d, a, out=room)
             # NumPy adds float32 to float64 in place; torch would copy the former.
             np.add(total, room.numpy(), out=total)
 

@@ -22,7 +22,7 @@ from lexfed.models.taps import Tap
 
 @dataclass(frozen=True)
 class Piece:
-    """One layer's part of a block, ready to be summed as inputsᵀ slopes.
+    """One layer's part of a block, ready to be summed as slopesᵀ inputs.
 
     Attributes:
         inputs: [units * terms, fan-in].
