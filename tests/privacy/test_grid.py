@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.privacy.grid import CLIP_ROUNDING, Grid
+from lexfed.privacy.grid import CLIP_ROUNDING, Grid, GridVector
 from lexfed.randomness import SeededSource
 
 GRIDS = st.builds(
@@ -78,6 +78,47 @@ def test_release_is_within_half_a_release_step(grid: Grid, seed: int) -> None:
     assert np.abs(released - exact * grid.step).max() <= grid.release_step / 2
     # One fine step apart is at most one release step apart.
     assert np.abs(grid.decode(exact + 1) - released).max() <= grid.release_step
+
+
+@given(st.lists(GRIDS, min_size=1, max_size=5), st.integers(0, 2**32))
+def test_every_group_is_treated_by_its_own_grid(grids: list[Grid], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = [rng.normal(size=grid.dimension) * grid.clip / 100 for grid in grids]
+    together, alone = GridVector(grids), zip(grids, parts, strict=True)
+    encoded = [grid.encode(part) for grid, part in alone]
+    noisy = [part + rng.integers(-(2**40), 2**40, len(part)) for part in encoded]
+    decoded = [grid.decode(part) for grid, part in zip(grids, noisy, strict=True)]
+    assert np.array_equal(
+        together.encode(np.concatenate(parts)), np.concatenate(encoded)
+    )
+    assert np.array_equal(
+        together.decode(np.concatenate(noisy)), np.concatenate(decoded)
+    )
+    scales = np.broadcast_to(
+        together.scales([grid.sigma for grid in grids]), len(np.concatenate(parts))
+    )
+    assert together.scales([grid.sigma for grid in grids]) is together.scales(
+        [grid.sigma for grid in grids]
+    )
+    ends = np.cumsum([grid.dimension for grid in grids])
+    assert [scales[end - 1] for end in ends] == [grid.scale for grid in grids]
+
+
+def test_shifts_round_as_division_does() -> None:
+    grid = Grid(1.0, 30.0, 100, 100)
+    ratio = int(grid.release_step / grid.step)
+    numbers = np.arange(-50, 50) * ratio // 4
+    wanted = np.floor(numbers / ratio + 0.5) * grid.release_step
+    assert ratio > 4
+    assert np.array_equal(grid.decode(numbers), wanted)
+
+
+def test_one_group_too_long_is_refused_among_others() -> None:
+    grids = [Grid(1.0, 1.0, 4, 10), Grid(5.0, 1.0, 4, 10)]
+    total = np.array([6.0] * 4 + [0.0] * 4)
+    with pytest.raises(ValueError, match="longer"):
+        GridVector(grids).encode(total)
+    assert len(GridVector(grids).encode(total[::-1].copy())) == 8
 
 
 def test_noise_has_the_charged_deviation() -> None:

@@ -149,14 +149,19 @@ class GridVector:
                 f"expected a vector of {self._dimension}, got another shape"
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            result = np.square(total)
-            squares = np.add.reduceat(result, self._starts)
+            squares = self._squares(total)
         if not bool(np.all(np.sqrt(squares) <= self._longest)):
             raise ValueError(
                 f"the sum is not finite or longer than {self._longest.max():g}"
             )
-        np.multiply(total, self._fineness, out=result)
+        result: NDArray[np.float64] = total * self._fineness
         return np.rint(result, out=result).astype(np.int64)
+
+    def _squares(self, total: NDArray[np.float64]) -> NDArray[np.float64]:
+        if len(self._sizes) == 1:
+            return np.array([total @ total])
+        squares: NDArray[np.float64] = np.add.reduceat(np.square(total), self._starts)
+        return squares
 
     def scales(self, sigmas: Sequence[float]) -> NDArray[np.float64]:
         """Return the deviation of every coordinate's integer noise, or of all."""
