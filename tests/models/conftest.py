@@ -33,6 +33,14 @@ def layer_norm(slots, outputs):
     )
 
 
+def broken(slots, outputs):
+    raise RuntimeError("no such weights")
+
+
+def wrong_width(slots, outputs):
+    return nn.Linear(slots + 1, outputs)
+
+
 def batch_norm(slots, outputs):
     return nn.Sequential(nn.Linear(slots, 8), nn.BatchNorm1d(8), nn.Linear(8, outputs))
 

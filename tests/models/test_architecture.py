@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -96,3 +98,20 @@ def test_module_that_does_not_exist_is_a_config_error() -> None:
 def test_empty_models_are_refused(slots: int, outputs: int) -> None:
     with pytest.raises(ConfigError, match="at least one slot"):
         build("logistic", slots, outputs, seed=0)
+
+
+@pytest.mark.parametrize("name", ["broken", "wrong_width"])
+def test_a_factory_that_fails_is_a_configuration_problem(
+    factories: str, name: str
+) -> None:
+    with pytest.raises(ConfigError, match="failed on 4 slots and 1 outputs"):
+        build(f"{factories}:{name}", 4, 1, seed=0)
+
+
+def test_a_module_that_cannot_be_imported_is_a_configuration_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lexfed_test_syntax.py").write_text("def :")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match="cannot import"):
+        build("lexfed_test_syntax:factory", 4, 1, seed=0)

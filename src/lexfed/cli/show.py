@@ -146,6 +146,7 @@ def plan_table(priced: Priced) -> str:
                 f"{group.sigma / group.clip:>10.4g}{release.sampling_rate:>7g}"
                 f"{count:>8}"
             )
-    lines += ["", f"  {priced.programme.rounds} rounds fit the budget exactly; "
-              "nothing was spent"]  # fmt: skip
+    rounds, budget = priced.programme.rounds, priced.budget.epsilon
+    lines += ["", f"  {rounds} rounds fit: the record reaches ε {up(claim.epsilon)} of "
+              f"{budget:g}; nothing was spent"]  # fmt: skip
     return "\n".join(lines)

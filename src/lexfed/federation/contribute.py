@@ -29,6 +29,7 @@ from lexfed.models.batch import Batch
 from lexfed.models.clipped_sum import clipped_sum
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import group_order
+from lexfed.models.rounding import WIDE_CHUNK
 from lexfed.models.rule.contribution import (
     label_vectors,
     moment_vectors,
@@ -66,8 +67,18 @@ def contribute(
         for start in range(0, len(site), _ROWS):
             part = _slice(site, start, start + _ROWS)
             rows = vectors(query, programme, part)
-            total += weight * _clip(_per_unit(rows, part), stage).sum(dim=0)
+            total += weight * _sum(_clip(_per_unit(rows, part), stage))
     return total
+
+
+def _sum(vectors: Tensor) -> Tensor:
+    """Add vectors in two levels, as the charged summation error assumes.
+
+    Added one after the other, n vectors could be off by n times the error of one
+    addition; chunks of `WIDE_CHUNK` and then chunk by chunk, by that much less.
+    """
+    chunks = [chunk.sum(dim=0) for chunk in torch.split(vectors, WIDE_CHUNK)]
+    return torch.stack(chunks).sum(dim=0)
 
 
 Vectors = Callable[[Query, Programme, Cohort], Tensor]
@@ -183,7 +194,7 @@ def _gradients(
         module,
         Loss(programme.loss),
         _batch(query, programme, cohort),
-        [block.grid.clip_to if private else math.inf for block in stage.blocks],
+        stage.limits if private else [math.inf] * len(stage.blocks),
         groups,
         site_weights=site_weights.tolist(),
     )

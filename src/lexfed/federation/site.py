@@ -15,6 +15,7 @@ from lexfed.federation.cohort import Cohort, SiteData, flip_coins
 from lexfed.federation.contribute import contribute
 from lexfed.federation.messages import Query, Refusal, Reply, answer_to_bytes
 from lexfed.federation.programme import Programme
+from lexfed.privacy.events import Release
 from lexfed.privacy.site_ledger import SiteLedger
 from lexfed.randomness import RandomSource
 
@@ -48,19 +49,25 @@ class Site:
         self._ledger = ledger
         self._sources = sources
         self._answered = 0
+        self._planned = tuple(
+            release
+            for stage in programme.stages
+            for release in stage.releases
+            if release is not None
+        )
 
     def handle(self, content: bytes) -> bytes:
         """Answer one query."""
-        query = Query.from_bytes(content)
+        try:
+            query = Query.from_bytes(content)
+        except Exception:  # whatever a stranger's bytes may cause
+            return answer_to_bytes(Refusal(self.name, 0, "the message is not a query"))
         reason = self._objection(query)
         if reason:
             return answer_to_bytes(Refusal(self.name, query.round, reason))
-        if (
-            query.release is not None
-            and self._ledger is not None
-            and not self._paid(query, self._ledger)
-        ):
-            self._ledger.charge(query.release)
+        if query.release is not None and self._ledger is not None:
+            for release in self._unpaid(query.round, self._ledger):
+                self._ledger.charge(release)
         self._answered = query.round
         return answer_to_bytes(self._reply(query))
 
@@ -75,14 +82,14 @@ class Site:
             return ""
         if self._ledger is None:
             return "it has no ledger to charge"
-        if self._paid(query, self._ledger):
-            return ""
+        unpaid = self._unpaid(query.round, self._ledger)
         charged = len(self._ledger.events())
-        # A client is not asked in every round; its ledger then has fewer events.
-        gaps = self._programme.unit == "client"
-        if charged > query.round - 1 or (charged < query.round - 1 and not gaps):
+        skipped = len(unpaid) > 1 and self._programme.unit == "record"
+        if charged > query.round or skipped or not self._follows(self._ledger):
             return f"round {query.round} is not the next one of its ledger"
-        excess = self._ledger.would_exceed(query.release)
+        if not unpaid:
+            return ""
+        excess = self._ledger.would_exceed(unpaid[0])
         return "" if excess is None else str(excess)
 
     def _agreed(self, query: Query) -> bool:
@@ -104,15 +111,21 @@ class Site:
             and shapes == self._programme.shapes
         )
 
-    @staticmethod
-    def _paid(query: Query, ledger: SiteLedger) -> bool:
-        """Say whether the round was charged before an interruption.
+    def _unpaid(self, number: int, ledger: SiteLedger) -> tuple[Release, ...]:
+        """Return the releases up to a round that the ledger has not been charged for.
 
-        Its answer never left the process then: `handle` charges before it computes,
-        and a coordinator that received an answer asks for the next round.
+        None, if the round itself was charged before an interruption: its answer never
+        left the process then, because `handle` charges before it computes and a
+        coordinator that received an answer asks for the next round. Several, if a
+        client was left out of rounds by the coordinator's coins: it pays for those
+        too, since not being asked is what the coins keep secret.
         """
+        return self._planned[len(ledger.events()) : number]
+
+    def _follows(self, ledger: SiteLedger) -> bool:
+        """Say whether the ledger's last event is the programme's at that place."""
         events = ledger.events()
-        return len(events) == query.round and events[-1] == query.release
+        return not events or self._planned[len(events) - 1] == events[-1]
 
     def _reply(self, query: Query) -> Reply:
         stage = self._programme.stages[query.stage]

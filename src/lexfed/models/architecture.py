@@ -131,15 +131,22 @@ def _import(spec: str, slots: int, outputs: int) -> nn.Module:
     where = f"`federation.model` = `{spec}`"
     try:
         factory = getattr(importlib.import_module(path), name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # importing a person's code may raise anything
         hint = "the module must be importable from where lexfed runs"
         raise ConfigError([Problem(where, f"cannot import: {error}", hint)]) from error
-    module = factory(slots, outputs)
-    if not isinstance(module, nn.Module):
-        what = f"the factory returned {type(module).__name__}, not a torch.nn.Module"
-        raise ConfigError([Problem(where, what)])
-    with torch.no_grad():
-        shape = tuple(module(torch.zeros(2, slots)).shape)
+    try:
+        module = factory(slots, outputs)
+        if not isinstance(module, nn.Module):
+            kind = type(module).__name__
+            what = f"the factory returned {kind}, not a torch.nn.Module"
+            raise ConfigError([Problem(where, what)])
+        with torch.no_grad():
+            shape = tuple(module(torch.zeros(2, slots)).shape)
+    except ConfigError:
+        raise
+    except Exception as error:  # and so may running it
+        what = f"failed on {slots} slots and {outputs} outputs: {error}"
+        raise ConfigError([Problem(where, what)]) from error
     if shape != (2, outputs):
         what = f"the model maps [2, {slots}] to {list(shape)}, not [2, {outputs}]"
         raise ConfigError([Problem(where, what)])

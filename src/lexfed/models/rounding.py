@@ -30,14 +30,14 @@ from lexfed.checks import positive
 FLOAT32_UNITS = 256
 PAIR_UNITS = 192
 _PRODUCT = 2**14
-_WIDE_CHUNK = 256
+WIDE_CHUNK = 256
 _CANCELLATION = 2.0**-26
 
 
 def chunk_size(units: int) -> int:
     """Say how many units of a site with `units` of them one product may sum."""
     if units > FLOAT32_UNITS:
-        return _WIDE_CHUNK
+        return WIDE_CHUNK
     most = min(units, _PRODUCT // units)
     # As equal as possible: a product over few units costs nearly as much as a full one.
     return -(-units // -(-units // most))
@@ -87,7 +87,7 @@ def summation_error(
     """
     positive(units=units, terms=terms, sites=sites)
     reach = 1.0 if terms == 1 else 1 / math.sqrt(_CANCELLATION)
-    products = gamma(_WIDE_CHUNK * terms, torch.float64) * reach * units
+    products = gamma(WIDE_CHUNK * terms, torch.float64) * reach * units
     if dtype == torch.float32 and terms == 1:
         narrow = min(units, FLOAT32_UNITS)
         most = min(narrow**2, _PRODUCT)

@@ -47,7 +47,10 @@ from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
 
 RELEASED = "the noised sum of every round and all models computed from them"
-_SECRECY = "each site keeps its coins; the guarantee is against those without them"
+_SECRECY: Mapping[Unit, str] = {
+    "record": "each site keeps its coins; the guarantee is against those without them",
+    "client": "the coordinator flips the coins; the guarantee is against others only",
+}
 _TOLERANCE = 1e-9  # between the floats of two machines
 
 
@@ -120,7 +123,7 @@ def build_claim(
             "delta_sampler": up(delta_sampler(samples, record)),
             "accountant": _accountant(accountant, releases),
             "mechanism": MechanismRecord(name=mechanism, grid=_grids(grids)),
-            "sampling": _sampling(releases),
+            "sampling": _sampling(releases, unit),
             "rounds": rounds,
             "trust": trust,
             "released": released,
@@ -255,11 +258,11 @@ def _grids(grids: Mapping[str, Grid]) -> tuple[GridRecord, ...]:
     )
 
 
-def _sampling(releases: Sequence[Counted]) -> SamplingRecord:
+def _sampling(releases: Sequence[Counted], unit: Unit) -> SamplingRecord:
     rates = tuple(sorted({release.sampling_rate for release, _ in releases}))
     sampled = any(rate < 1.0 for rate in rates)
     return SamplingRecord(
         scheme="poisson" if sampled else "none",
         rates=rates,
-        secrecy=_SECRECY if sampled else "not needed",
+        secrecy=_SECRECY[unit] if sampled else "not needed",
     )

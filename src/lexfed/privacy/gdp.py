@@ -2,7 +2,7 @@
 """Gaussian differential privacy: exact accounting where every unit takes part.
 
 A Gaussian release of sensitivity 1 and noise multiplier z is mu-GDP with mu = 1/z,
-and k of them compose exactly to mu = sqrt(sum 1/z^2), adaptively [DRS19, Sec. 3].
+and k of them compose exactly to mu = sqrt(sum 1/z^2), adaptively [DRS22, Sec. 3].
 The (epsilon, delta) curve of mu-GDP is the analytic Gaussian [BW18, Thm. 8]:
 
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
