@@ -340,3 +340,22 @@ def test_a_programme_has_one_hash_per_meaning(of: World) -> None:
     ):
         assert other.digest != of.programme.digest
     assert of.programme.position(of.programme.rounds) is None
+
+
+def test_strange_bytes_are_refused(of: World) -> None:
+    site = Site(of.programme, of.sites[0], of.ledger(), seeded(1))
+    for content in (b"", b"{}", b"\xff" * 64):
+        answer = answer_from_bytes(site.handle(content))
+        assert isinstance(answer, Refusal)
+        assert answer.reason == "the message is not a query"
+
+
+def test_a_client_pays_for_the_rounds_it_was_left_out_of() -> None:
+    of = world(unit="client", sampling_rate=0.5, learning_rate=0.1, rounds=6)
+    ledger = ledger_of(of)
+    site = Site(of.programme, of.sites[0], ledger, seeded(1))
+    queries = play(of).queries
+    for place in (1, 4):
+        answer = answer_from_bytes(site.handle(queries[place].to_bytes()))
+        assert isinstance(answer, Reply)
+        assert len(ledger.events()) == queries[place].round == place + 1
