@@ -200,7 +200,7 @@ def _gradients(
     )
     if groups is None:
         return total
-    return total[torch.from_numpy(group_order(module, groups))]
+    return total.index_select(0, torch.from_numpy(group_order(module, groups)))
 
 
 def _updates(

@@ -53,6 +53,7 @@ class Learner:
 
     def __init__(self, programme: Programme) -> None:
         self._programme = programme
+        self._group_order: NDArray[np.int64] | None = None
 
     def start(self) -> Progress:
         """Return where every run of the programme begins."""
@@ -241,15 +242,21 @@ class Learner:
             rounds=len(stage.releases),
         )
 
+    def _order(self, tower: Tower) -> NDArray[np.int64]:
+        # One tower has all groups; to load a network only to look at its layers would
+        # take a good part of a round.
+        if self._group_order is None:
+            self._group_order = group_order(tower.module(), self._programme.groups)
+        return self._group_order
+
     def _descend(
         self, index: int, stage: Stage, progress: Progress, mean: Floats
     ) -> Progress:
         tower = progress.model.towers[stage.tower]
         if self._programme.groups:
             # Sites send group after group; the parameters have their own order.
-            order = group_order(tower.module(), self._programme.groups)
             ordered = np.empty_like(mean)
-            ordered[order] = mean
+            ordered[self._order(tower)] = mean
             mean = ordered
         key = f"velocity.{stage.tower}"
         velocity = progress.memory.get(key, np.zeros_like(tower.parameters))

@@ -63,6 +63,11 @@ class Stage:
         return self.blocks[-1].stop
 
     @cached_property
+    def limits(self) -> tuple[float, ...]:
+        """What contributions to each group are clipped to where there is privacy."""
+        return tuple(block.grid.clip_to for block in self.blocks)
+
+    @cached_property
     def grids(self) -> GridVector:
         """The grids of all groups, as one for the whole vector."""
         return GridVector(tuple(block.grid for block in self.blocks))
