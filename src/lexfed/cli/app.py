@@ -16,6 +16,10 @@ from lexfed import __version__
 from lexfed.cli import talk
 from lexfed.errors import LexfedError
 
+# Idle threads that spin make a busy machine six times slower; torch reads this when it
+# is first imported, which commands do later.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
