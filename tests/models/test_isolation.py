@@ -95,7 +95,7 @@ def test_one_unit_more_moves_the_sum_by_its_own_contribution(
 
 
 def _hidden_weights(module: nn.Module, batch: Batch) -> Tensor:
-    # Biases are float64 sums over all rows, not products by chunk.
+    # Biases and the last layer are float64 sums over all rows, not products by chunk.
     total = clipped_sum(module, LOGISTIC, batch, (0.2,))
     layer = module[2] if isinstance(module, nn.Sequential) else module
     first = 64 * 20

@@ -6,7 +6,8 @@ be taken so (`rounding.py`), float64 otherwise. Between chunks everything is flo
 
 The product of a chunk must not depend on the chunks around it, to the bit: then one
 person moves the rounding of their own pair of sites only. As in `dense.py`, padded
-widths see to that. Biases need no product: they are plain sums, taken in float64.
+widths see to that. Biases, and layers with one output, need no product: they are plain
+sums, taken in float64.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from lexfed.models.blocks import Chunk
 from lexfed.models.scaling import Piece
 
-_SLICE = 192
+_SLICE = 2**16
 
 
 class LayerSum:
@@ -40,12 +41,17 @@ class LayerSum:
             if piece.bias_factors is not None:
                 slopes = slopes * piece.bias_factors.unsqueeze(1)
             # In slices whose float64 copies stay in the cache.
-            for rows in slopes.split(_SLICE):
+            for rows in slopes.split(-(-_SLICE // self._fan_out)):
                 self._bias += rows.sum(0, dtype=torch.float64)
         if self._weight is None:
-            shape = (piece.slopes.shape[1], piece.inputs.shape[1])
+            height = 1 if self._fan_out == 1 else piece.slopes.shape[1]
+            shape = (height, piece.inputs.shape[1])
             self._weight = torch.zeros(shape, dtype=torch.float64)
-        self._add_products(self._weight, piece, block)
+        if self._fan_out == 1:
+            products = piece.inputs * piece.slopes[:, :1]
+            self._weight[0] += products.sum(0, dtype=torch.float64)
+        else:
+            self._add_products(self._weight, piece, block)
 
     def parts(self) -> list[Tensor]:
         """Give the sums in the order and layout of the layer's parameters."""
