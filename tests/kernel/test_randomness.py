@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from lexfed.randomness import RandomSource, SecureSource, SeededSource, bernoulli
@@ -66,3 +67,29 @@ def test_a_full_batch_needs_no_coins() -> None:
     source = SeededSource(5)
     bernoulli(source, 1.0, 10)
     assert np.array_equal(source.words(3), SeededSource(5).words(3))
+
+
+class _Words:
+    """A source whose words are given."""
+
+    private = False
+
+    def __init__(self, *requests: list[int]) -> None:
+        self._requests = list(requests)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        words = np.array(self._requests.pop(0), dtype=np.uint64)
+        assert len(words) == count
+        return words
+
+
+def test_coins_whose_first_bits_equal_the_rates_are_decided_by_the_rest() -> None:
+    rate = 0.25 + 2.0**-40  # first 16 bits 0x4000, then 2^24 of 2^48
+    first = 0x4000_4000_3FFF_4001
+    below, equal = (2**24 - 1) << 16, 2**24 << 16
+    coins = bernoulli(_Words([first], [below, equal]), rate, 4)
+    assert sorted(coins.tolist()) == [False, False, True, True]
+    assert sum(bernoulli(_Words([first], [below, below]), rate, 4)) == 3
+    assert sum(bernoulli(_Words([first], [equal, equal]), rate, 4)) == 1
+    # Without the rest, the rate would be that of the first 16 bits.
+    assert sum(bernoulli(_Words([first], [0, 0]), 0.25, 4)) == 1

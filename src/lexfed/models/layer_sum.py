@@ -41,7 +41,7 @@ class LayerSum:
             if piece.bias_factors is not None:
                 slopes = slopes * piece.bias_factors.unsqueeze(1)
             # In slices whose float64 copies stay in the cache.
-            for rows in slopes.split(-(-_SLICE // self._fan_out)):
+            for rows in torch.split(slopes, -(-_SLICE // self._fan_out)):
                 self._bias += rows.sum(0, dtype=torch.float64)
         if self._weight is None:
             height = 1 if self._fan_out == 1 else piece.slopes.shape[1]
