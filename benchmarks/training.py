@@ -18,12 +18,12 @@ CPU time of the process, one thread, repetitions interleaved, the least of each:
 disturbs a measurement only ever adds to it.
 
 Two things bound the ratios. The matrix products of a round, forth, back and summed, are
-the same for everybody: 0.35 million operations per record, about 2.9 ms for 12 sites
-and 29 ms for 120 at 95 GFLOP/s, which is half of our round. And a release of 67,000
-numbers costs 67,000 normal draws, AES and grid included about 0.7 ms, and a few passes
+the same for everybody: 0.35 million operations per record, about 2.8 ms for 12 sites
+and 28 ms for 120 at 95 GFLOP/s, half of our round or more. And a release of 67,000
+numbers costs 67,000 normal draws, AES and grid included about 0.6 ms, and a few passes
 over the vector, however few records there are: that is why ratios are lower for 12
-sites than for 120, and for logistic regression, where a round for 12 sites is a
-millisecond of small steps around 0.1 ms of arithmetic.
+sites than for 120. A round of logistic regression for 12 sites is little more than a
+millisecond, most of it the fixed cost of many small steps.
 
     python benchmarks/training.py [--repeat 15] [--flower]
 """
