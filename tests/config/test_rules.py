@@ -42,6 +42,7 @@ TAG = 'tier = "personal"\nreason = "demographic"'
 WEIGHTED = ('"logistic"', '"logistic"\nweighting = "sites"')
 NUMBER = 'readmitted = { kind = "number", range = [0, 1] }'
 CLIENT = ('unit = "record"', 'unit = "client"')
+NO_CLIP = ("clip = { default = 1.0, special = 0.5 }\n", "")
 
 
 @pytest.mark.parametrize(
@@ -57,9 +58,9 @@ CLIENT = ('unit = "record"', 'unit = "client"')
         good(CLIENT, ("learning_rate = 0.5", "momentum = 0.9")),
         good(("rounds = 30", "momentum = 0.9")),
         good(("rounds = 30", 'learning_rate_schedule = "cosine"')),
-        good(("learning_rate = 0.5\n", "")),
+        good(NO_CLIP, ("learning_rate = 0.5\n", "")),
         good(("learning_rate = 0.5", "momentum = 0.9"), ('"cascade"', '"grouped"')),
-        good(("learning_rate = 0.5\n", ""), ('"logistic"', '"cnn"')),
+        good(NO_CLIP, ("learning_rate = 0.5\n", ""), ('"logistic"', '"cnn"')),
         good(WEIGHTED, ("add-remove", "replace-one")),
         good(WEIGHTED, CLIENT),
         good(WEIGHTED, ('"cascade"', '"none"')),
@@ -247,15 +248,15 @@ def test_model_like_nothing() -> None:
 
 def test_rule_decides_only_where_nobody_gave_a_step() -> None:
     omitted = ("learning_rate = 0.5\n", "")
-    uniform = ('"cascade"', '"uniform"'), (", special = 0.5", "")
+    uniform = (('"cascade"', '"uniform"'),)
     number = ('readmitted = { kind = "flag" }', NUMBER), ('"logistic"', '"linear"')
     network = ('"logistic"', '"mlp:8"')
     for rule in (
-        good(omitted),
-        good(omitted, *uniform),
-        good(omitted, *number),
-        good(omitted, network),
-        good(omitted, network, *uniform),
+        good(omitted, NO_CLIP),
+        good(omitted, NO_CLIP, *uniform),
+        good(omitted, NO_CLIP, *number),
+        good(omitted, NO_CLIP, network),
+        good(omitted, NO_CLIP, network, *uniform),
     ):
         assert examine(rule).require().follows_rule
     for plain in (
@@ -269,10 +270,11 @@ def test_rule_decides_only_where_nobody_gave_a_step() -> None:
         assert not examine(plain).require().follows_rule
 
 
-def test_momentum_and_schedule_are_both_reported() -> None:
+def test_what_the_rule_sets_itself_is_all_reported() -> None:
     both = 'momentum = 0.9\nlearning_rate_schedule = "cosine"'
     found = examine(good(("learning_rate = 0.5", both))).problems
     assert [problem.key for problem in found] == [
+        "privacy.clip",
         "federation.momentum",
         "federation.learning_rate_schedule",
     ]

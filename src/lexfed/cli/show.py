@@ -38,8 +38,8 @@ def up(value: float) -> str:
 def guarantee(claim: Claim) -> str:
     """Return the record's guarantee in one line."""
     unit = "site" if claim.unit == "client" else "person"
-    relation = claim.neighbours
-    if relation == "add-remove":
+    relation: str = claim.neighbours
+    if claim.neighbours == "add-remove":
         # Attribute guarantees are of the replace type: this is what to compare with.
         relation = f"add/remove (replace-one: {up(claim.label.epsilon)})"
     accountant = claim.accountant.name.upper()

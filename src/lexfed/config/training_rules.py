@@ -63,6 +63,14 @@ def rule_sets_the_steps(config: Config) -> Iterator[Finding]:
                 "set `learning_rate` too, or remove it",
                 (("federation", "learning_rate"), MODEL, UNIT, MECHANISM),
             )
+    if any(clip is not None for _, clip in config.privacy.clip):
+        yield Finding(
+            ("privacy", "clip"),
+            "`privacy.clip` does nothing without `learning_rate`: for "
+            f"`{federation.model}` models a built-in rule scales and clips",
+            "set `learning_rate` too, or remove it",
+            (("federation", "learning_rate"), MODEL, UNIT, MECHANISM),
+        )
 
 
 def site_sizes_are_public(config: Config) -> Iterator[Finding]:

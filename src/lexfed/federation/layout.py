@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
+from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.programme import Block, Programme, Stage
 from lexfed.federation.shapes import column_groups
@@ -94,11 +95,29 @@ def _blocks(
 
 
 def _summation_error(facts: Facts, item: Wanted, float32: bool) -> float:
-    """Return the bound on rounding in a site's sum, in clips."""
-    dtype = torch.float32 if float32 and item.kind == "gradient" else torch.float64
-    return summation_error(
+    """Return the bound on rounding in a site's sum, in clips.
+
+    Only gradients by closed form add up a person's rows inside the sum; every other
+    vector is averaged first and clipped as it is.
+
+    Raises:
+        ConfigError: if rounding could take more than a hundredth of the clip.
+    """
+    gradient = item.kind == "gradient"
+    error = summation_error(
         max(ROOM * facts.units, 1024),
-        dtype,
-        terms=facts.places,
+        torch.float32 if float32 and gradient else torch.float64,
+        terms=facts.places if gradient else 1,
         sites=len(facts.sites),
     )
+    if error > 1e-2:
+        raise ConfigError([_TOO_MANY])
+    return error
+
+
+_TOO_MANY = Problem(
+    "`data.records_per_person`",
+    "so many rows of so many persons cannot be summed with the precision that is "
+    "charged for",
+    "use `records_per_person = 1`, or a linear model with the built-in rule",
+)
