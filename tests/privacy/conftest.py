@@ -22,12 +22,7 @@ def reference() -> Reference:
     }
 
     def epsilon(steps: Sequence[Step], delta: float, neighbours: Neighbours) -> float:
-        # The default is 1e-4; large losses do not need it, and it takes long there.
-        largest = max(step.sampling_rate / step.noise_multiplier for step in steps)
-        width = 2e-4 if largest > 1e-2 else 1e-4
-        accountant = pld.PLDAccountant(
-            relations[neighbours], value_discretization_interval=width
-        )
+        accountant = pld.PLDAccountant(relations[neighbours])
         for step in steps:
             gaussian = dp_accounting.GaussianDpEvent(float(step.noise_multiplier))
             event = dp_accounting.PoissonSampledDpEvent(step.sampling_rate, gaussian)
