@@ -115,12 +115,24 @@ def test_a_second_ctrl_c_stops_at_once(place: Path, edit: Edit) -> None:
 
 def test_ctrl_c_before_training(place: Path) -> None:
     fifo = place / "pipe.csv"
-    os.mkfifo(fifo)  # reading it waits for a writer that never comes
+    os.mkfifo(fifo)  # reading it waits for a writer that never writes
     process = begin(place, "init", "pipe.csv")
-    time.sleep(2.5)
+    writer = _opened_with_a_reader(fifo)
+    time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     code, _, err = end(process)
+    os.close(writer)
     assert (code, err) == (130, "interrupted\n")
+
+
+def _opened_with_a_reader(fifo: Path) -> int:
+    """Open a pipe for writing as soon as somebody reads it: then imports are over."""
+    for _ in range(600):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError("nobody reads the pipe")
 
 
 @pytest.mark.slow
