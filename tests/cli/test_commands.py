@@ -295,6 +295,8 @@ def test_a_model_of_ones_own_and_its_note(
     notes = json.loads(said.out)["notes"]
     assert len(notes) == 1
     assert note in notes[0]
+    events = Path("runs/visits/events.jsonl").read_text().splitlines()
+    assert json.loads(events[1]) == {"type": "note", "text": notes[0]}
     assert lexfed("predict", "runs/visits", "patients.csv").code == 0
     sys.modules.pop("own_model")
 

@@ -9,7 +9,7 @@ from lexfed.config import Config
 from lexfed.errors import RunFolderError
 from lexfed.run.folder import RunFolder
 from lexfed.run.planning import Priced, plan_json
-from lexfed.run.result import RunResult, read_result
+from lexfed.run.result import RunResult, notes_of, read_result
 
 
 def start(priced: Priced, path: Path, config_text: str) -> RunFolder:
@@ -96,6 +96,8 @@ def _begin(priced: Priced, folder: RunFolder, config_text: str) -> None:
             "programme": priced.programme.digest,
         }
     )
+    for note in notes_of(priced):
+        folder.events.append({"type": "note", "text": note})
 
 
 def _pretty(value: Any) -> bytes:
