@@ -22,8 +22,14 @@ Edit = Callable[..., None]
 COMMAND = [sys.executable, "-c", "from lexfed.cli import main; main()"]
 
 
+def listen_to_ctrl_c() -> None:
+    """Undo what a shell does to the jobs it starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def begin(place: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    options.setdefault("preexec_fn", listen_to_ctrl_c)
     return subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=place,
