@@ -236,9 +236,14 @@ def test_a_disk_that_is_really_full(lexfed: Lexfed, place: Path, edit: Edit) -> 
 
 # For root every folder is writable: warm up, so that everything is imported, then
 # become somebody else.
+# Everything is imported first: nobody else may read where lexfed is installed.
 AS_NOBODY = """
-import contextlib, io, os, sys
+import contextlib, importlib, io, os, pkgutil, sys
+import lexfed
 from lexfed.cli import main
+for found in pkgutil.walk_packages(lexfed.__path__, "lexfed."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
 argv, sys.argv = sys.argv, ["lexfed", "plan"]
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
     with contextlib.redirect_stderr(io.StringIO()):
