@@ -40,21 +40,17 @@ def test_one_full_step_is_the_mean_gradient(
     torch.testing.assert_close(update, -0.5 * gradient)
 
 
-def test_momentum_and_schedule_match_torch(
-    make_model: Make, make_batch: MakeBatch
-) -> None:
+def test_momentum_matches_torch(make_model: Make, make_batch: MakeBatch) -> None:
     module, batch = make_model("mlp:8", 4).double(), make_batch(20, 4)
-    training = LocalTraining(5, 20, 0.5, "cosine", momentum=0.9)
+    training = LocalTraining(5, 20, 0.5, momentum=0.9)
     update = local_update(module, SQUARED, batch, training, _generator())
     start = flatten(module)
     optimiser = torch.optim.SGD(module.parameters(), lr=0.5, momentum=0.9)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=5)
     for _ in range(5):
         optimiser.zero_grad()
         logits = module(batch.inputs[:, 0]) + batch.offset[:, 0]
         SQUARED.value(logits, batch.targets[:, 0]).mean().backward()  # type: ignore[no-untyped-call]  # torch
         optimiser.step()
-        schedule.step()
     torch.testing.assert_close(update, flatten(module) - start)
 
 
@@ -111,15 +107,6 @@ def test_a_site_without_records_sends_zero(
         module, LOGISTIC, make_batch(0, 4), LocalTraining(1, 1, 0.1), _generator()
     )
     assert torch.equal(update, torch.zeros(count(module), dtype=torch.float64))
-
-
-def test_rates() -> None:
-    constant, cosine = (LocalTraining(4, 1, 2.0, s) for s in ("constant", "cosine"))
-    assert [constant.rate(step) for step in range(4)] == [2.0] * 4
-    rates = [cosine.rate(step) for step in range(4)]
-    assert rates[0] == 2.0
-    assert rates == sorted(rates, reverse=True)
-    assert rates[-1] > 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ covered when the whole update is (Theorem C, 5).
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -18,8 +17,6 @@ from lexfed.models.batch import Batch
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import trainable
 
-Schedule = Literal["constant", "cosine"]
-
 
 @dataclass(frozen=True)
 class LocalTraining:
@@ -28,15 +25,13 @@ class LocalTraining:
     Attributes:
         steps: Number of gradient steps.
         batch_size: Records per step, drawn without replacement until all were used.
-        learning_rate: Step length at the first step.
-        schedule: `constant`, or `cosine` from the learning rate down towards zero.
+        learning_rate: Step length.
         momentum: Heavy-ball momentum in [0, 1); starts at rest every round.
     """
 
     steps: int
     batch_size: int
     learning_rate: float
-    schedule: Schedule = "constant"
     momentum: float = 0.0
 
     def __post_init__(self) -> None:
@@ -47,12 +42,6 @@ class LocalTraining:
             learning_rate=self.learning_rate,
         )
         in_range(0.0, math.nextafter(1.0, 0.0), momentum=self.momentum)
-
-    def rate(self, step: int) -> float:
-        """Give the step length of step 0, 1, ..., `steps` - 1."""
-        if self.schedule == "constant":
-            return self.learning_rate
-        return self.learning_rate * (1 + math.cos(math.pi * step / self.steps)) / 2
 
 
 def local_update(
@@ -68,7 +57,7 @@ def local_update(
         module: The model at the start of the round; left unchanged.
         loss: Evaluated on offset plus logits, averaged over the records of a step.
         batch: All records of the site; rows of weight zero are left out.
-        training: The local schedule.
+        training: How it trains.
         generator: Draws the order of the records.
 
     Returns:
@@ -85,7 +74,7 @@ def local_update(
     now = {name: value.clone().requires_grad_() for name, value in start.items()}
     speed = {name: torch.zeros_like(value) for name, value in start.items()}
     order = present.new_zeros(0)
-    for step in range(training.steps):
+    for _ in range(training.steps):
         if not len(order):
             order = torch.randperm(len(present), generator=generator)
         rows, order = order[: training.batch_size], order[training.batch_size :]
@@ -97,7 +86,7 @@ def local_update(
         with torch.no_grad():
             for name, gradient in zip(now, gradients, strict=True):
                 speed[name].mul_(training.momentum).add_(gradient)
-                now[name].sub_(speed[name], alpha=training.rate(step))
+                now[name].sub_(speed[name], alpha=training.learning_rate)
     return torch.cat(
         [(now[name].detach().double() - start[name].double()).flatten() for name in now]
     )
