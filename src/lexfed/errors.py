@@ -5,6 +5,7 @@
     ├── ConfigError      the configuration is wrong           exit code 2
     ├── DataError        the data do not match the schema     exit code 2
     ├── RunFolderError   a run folder cannot be used          exit code 2
+    ├── AuditError       a log or its evidence is not sound   exit code 1
     ├── ClaimError       a claim that cannot be proven        exit code 1
     └── Refused          a budget would be exceeded           exit code 3
 
@@ -64,6 +65,12 @@ class RunFolderError(LexfedError):
     """A run folder cannot be created, read or continued."""
 
     exit_code = 2
+
+
+class AuditError(LexfedError):
+    """A log, a proof, a signature or another piece of evidence is not sound."""
+
+    exit_code = 1
 
 
 class ClaimError(LexfedError):
