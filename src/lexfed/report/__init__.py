@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people read: a report, the documents compliance asks for, the evidence bundle."""
+"""What people read: the report, documents for compliance, the evidence bundle."""

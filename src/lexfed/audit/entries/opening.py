@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries before the first round: who takes part, what was decided, what it costs."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from lexfed.audit.entries.base import (
+    Base64,
+    Code,
+    Count,
+    Decimal,
+    Digest,
+    Entry,
+    Origin,
+    Part,
+    TierName,
+)
+
+
+class PublicKey(Part):
+    """An Ed25519 key and the name it has in envelopes: SHA-256 of its bytes."""
+
+    keyid: Digest
+    public: Base64
+
+
+class Party(Part):
+    """Somebody who takes part, by key; names are not in the log.
+
+    Attributes:
+        key: signs receipts; None where parties are simulated.
+        role: what they do.
+        legal_role: their role under Art. 26 and 28 GDPR, where stated.
+        country: ISO 3166 code, where stated.
+        contract: digest of the contract between them and the controller.
+        transfer_tool: what a transfer to their country rests on (Art. 44-49 GDPR).
+    """
+
+    key: PublicKey | None
+    role: Literal["site", "aggregator"]
+    legal_role: Literal["controller", "joint-controller", "processor"] | None = None
+    country: Code | None = None
+    contract: Digest | None = None
+    transfer_tool: Code | None = None
+
+
+class Previous(Part):
+    """The last trusted checkpoint of an earlier log that this one continues."""
+
+    origin: Origin
+    size: Count
+    root: Digest
+
+
+class Genesis(Entry):
+    """Entry 0: the rules of this log and everybody's keys.
+
+    Attributes:
+        software: who writes, as `name-version`.
+        catalogue: digest of the rules that certificates are evaluated with.
+        config: digest of the configuration.
+        coordinator: the key that signs entries.
+        log: the key that signs checkpoints, as a vkey.
+        parties: who takes part.
+        witnesses: digest of the witness policy; None without witnesses.
+        previous: the log that this one continues, after its key was compromised.
+        test: the noise is seeded: nothing in this run is private.
+    """
+
+    kind: ClassVar[str] = "genesis"
+
+    software: Code
+    catalogue: Digest
+    config: Digest
+    coordinator: PublicKey
+    log: str
+    parties: tuple[Party, ...]
+    witnesses: Digest | None
+    previous: Previous | None
+    test: bool
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """The configuration and the catalogue."""
+        return (("config.toml", self.config), ("catalogue", self.catalogue))
+
+
+class Policy(Entry):
+    """What was decided about protection before the first round.
+
+    Attributes:
+        config: blob, the configuration as given.
+        programme: digest of everything coordinator and sites agreed on.
+        mechanism: how noise is spread; `none` protects nothing.
+        unit: whom the guarantee is about.
+        neighbours: relation of the record's guarantee.
+        epsilon: the whole record's budget; None with mechanism `none`.
+        delta: of every guarantee.
+        caps: attribute epsilon that tiers must not exceed.
+        accountant: who prices the claim.
+        trust: who sees what before noise.
+        noise: the sampler; `none` with mechanism `none`.
+        randomness: where its bits come from.
+        sampling: how units get into a round.
+        secret_sampling: who takes part in a round must stay secret, because the
+            guarantee rests on it.
+        aggregation: protocol that hides single sites' sums from the coordinator.
+        transport: how messages travel.
+        records_per_person: rows one person may have.
+        sites_per_person: sites one person may be at.
+    """
+
+    kind: ClassVar[str] = "policy"
+
+    config: Digest
+    programme: Digest
+    mechanism: Literal["cascade", "grouped", "uniform", "none"]
+    unit: Literal["record", "client"]
+    neighbours: Literal["add-remove", "replace-one"]
+    epsilon: Decimal | None
+    delta: Decimal | None
+    caps: Mapping[TierName, Decimal]
+    accountant: Literal["pld", "rdp", "gdp"]
+    trust: Literal["central", "local", "distributed"]
+    noise: Literal["rounded-gaussian", "none"]
+    randomness: Literal["operating-system", "seeded"]
+    sampling: Literal["none", "poisson"]
+    secret_sampling: bool
+    aggregation: Code
+    transport: Code
+    records_per_person: Count
+    sites_per_person: Count
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """The configuration."""
+        return (("config.toml", self.config),)
+
+
+class FeatureTags(Entry):
+    """Which columns are protected how, and why.
+
+    Attributes:
+        tags: blob, every column with tier, articles and reason.
+        encoding: blob, which model inputs belong to which column.
+        inputs: digest of the sorted names of the columns that enter the model.
+        columns: how many columns each tier has.
+        jurisdictions: whose law was asked.
+        obligations: articles that apply to at least one column, as `gdpr:9(1)`.
+    """
+
+    kind: ClassVar[str] = "feature-tags"
+
+    tags: Digest
+    encoding: Digest
+    inputs: Digest
+    columns: Mapping[TierName, Count]
+    jurisdictions: tuple[Code, ...]
+    obligations: tuple[Code, ...]
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """The tags and the encoding."""
+        return (("tags.json", self.tags), ("encoding.json", self.encoding))
+
+
+class BudgetPlan(Entry):
+    """What the run may release, at which price, fixed beforehand (filter F0).
+
+    Attributes:
+        plan: blob, the machine-readable plan.
+        releases: blob, canonical JSON list of `{"release", "count"}` in order, with
+            the releases as the ledger stores them; None with mechanism `none`.
+        rounds: number of rounds.
+        epsilon: of the whole record, for the whole plan.
+        delta: of every guarantee.
+        tiers: attribute epsilon of each tier, for the whole plan.
+    """
+
+    kind: ClassVar[str] = "budget-plan"
+
+    plan: Digest
+    releases: Digest | None
+    rounds: Count
+    epsilon: Decimal | None
+    delta: Decimal | None
+    tiers: Mapping[TierName, Decimal]
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """The plan."""
+        return (("plan.json", self.plan),)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries of training: rounds, and whatever kept a round from happening."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from lexfed.audit.entries.base import (
+    Code,
+    Count,
+    Decimal,
+    Digest,
+    Entry,
+    Part,
+    TierName,
+)
+from lexfed.privacy.events import VERSION, Group, Release
+from lexfed.tiers import Tier
+
+
+class GroupEvent(Part):
+    """A block of coordinates: its charged clip bound and the noise on the sum."""
+
+    name: str = Field(max_length=128)
+    clip: Decimal
+    sigma: Decimal
+
+
+class Event(Part):
+    """The mechanism event a round is charged for, with exact decimal strings."""
+
+    name: str = Field(max_length=128)
+    groups: tuple[GroupEvent, ...] = Field(min_length=1)
+    sampling_rate: Decimal
+    reads: TierName | None
+    samples: Count
+
+    @classmethod
+    def of(cls, release: Release) -> "Event":
+        """Return the event as the log holds it."""
+        plain = release.to_json()
+        groups = tuple(
+            GroupEvent(
+                name=group["name"],
+                clip=repr(float(group["clip"])),
+                sigma=repr(float(group["sigma"])),
+            )
+            for group in plain["groups"]
+        )
+        return cls(
+            name=release.name,
+            groups=groups,
+            sampling_rate=repr(float(release.sampling_rate)),
+            reads=plain["reads"],
+            samples=release.samples,
+        )
+
+    def release(self) -> Release:
+        """Return the event as accountants know it.
+
+        Raises:
+            ValueError: if a number is out of range.
+        """
+        return Release(
+            name=self.name,
+            groups=tuple(
+                Group(group.name, float(group.clip), float(group.sigma))
+                for group in self.groups
+            ),
+            sampling_rate=float(self.sampling_rate),
+            reads=None if self.reads is None else Tier.parse(self.reads),
+            samples=self.samples,
+        )
+
+
+EVENT_VERSION = VERSION
+"""Version of the ledger's events that `Event` mirrors."""
+
+
+class Participation(Part):
+    """How many took part, and who says so.
+
+    Attributes:
+        sites: how many answered; None where the guarantee rests on keeping it secret.
+        receipts: what backs the number. `open`: receipts signed by the sites are a
+            blob. `sealed`: they are kept apart under a salted commitment, because
+            the guarantee rests on keeping participants secret. `none`: it is the
+            coordinator's word only.
+        digest: of the blob, or the commitment.
+    """
+
+    sites: Count | None
+    receipts: Literal["open", "sealed", "none"]
+    digest: Digest | None
+
+
+class Aggregation(Part):
+    """Evidence of secure aggregation; `protocol` is `none` where there was none."""
+
+    protocol: Code
+    threshold: Count | None
+    survivors: Count | None
+
+
+class Round(Entry):
+    """A round: durable before what it releases.
+
+    Attributes:
+        round: number, from 1, without gaps.
+        stage: what was summed.
+        event: the mechanism event it is charged for; None with mechanism `none`.
+        epsilon: the record's, of this round alone.
+        epsilon_so_far: the record's, of all rounds charged up to this one.
+        tiers_so_far: attribute epsilon of each tier, likewise.
+        delta: of every one of these numbers.
+        accountant: who computed them. It may be looser than the one of the claim,
+            never lower.
+        budgets: what the record and the tiers may reach.
+        tags: digest of the tags in force.
+        update: digest of the noised sum that was released.
+        state: digest of the released state after it (model and memory).
+        participation: who took part.
+        aggregation: how sums were hidden.
+    """
+
+    kind: ClassVar[str] = "round"
+
+    round: Count
+    stage: Code
+    event: Event | None
+    epsilon: Decimal | None
+    epsilon_so_far: Decimal | None
+    tiers_so_far: Mapping[TierName, Decimal]
+    delta: Decimal | None
+    accountant: Literal["gdp", "rdp"] | None
+    budgets: Mapping[Literal["record"] | TierName, Decimal]
+    tags: Digest
+    update: Digest | None
+    state: Digest | None
+    participation: Participation
+    aggregation: Aggregation
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """The released sum and the state after it."""
+        found = (("update", self.update), ("state.safetensors", self.state))
+        return tuple((name, digest) for name, digest in found if digest is not None)
+
+
+class RoundAborted(Entry):
+    """A round that was charged and is not part of the model.
+
+    Attributes:
+        round: its number.
+        cause: why; never a reason that depends on data.
+        released: whether anything left the coordinator; `unknown` counts as spent.
+        event: what it was charged for, so that the total stays complete.
+    """
+
+    kind: ClassVar[str] = "round-aborted"
+
+    round: Count
+    cause: Literal["interrupted", "site-refused", "site-lost", "receipt-invalid"]
+    released: Literal["no", "unknown"]
+    event: Event | None
+
+
+class Refusal(Entry):
+    """A round that was refused before anybody computed.
+
+    Attributes:
+        round: its number.
+        by: whose budget it was.
+        scope: which budget would break: `record`, a tier, or `plan`.
+        would_reach: the epsilon it would have brought it to.
+        limit: the budget.
+    """
+
+    kind: ClassVar[str] = "refusal"
+
+    round: Count
+    by: Literal["coordinator", "site"]
+    scope: Code
+    would_reach: Decimal | None
+    limit: Decimal | None
+
+
+class Resumed(Entry):
+    """The process that writes started again, after that many rounds."""
+
+    kind: ClassVar[str] = "resumed"
+
+    rounds: Count
+
+
+class Completed(Entry):
+    """The run is over.
+
+    Attributes:
+        rounds: rounds that are over, lost ones included.
+        released: rounds whose release is part of the model.
+        early: whether it ended before its last planned round.
+        claim: blob, what is guaranteed; None with mechanism `none`.
+        model: digest of the model file; None with mechanism `none`, because a hash
+            of something without noise would confirm guesses about it.
+    """
+
+    kind: ClassVar[str] = "completed"
+
+    rounds: Count
+    released: Count
+    early: bool
+    claim: Digest | None
+    model: Digest | None
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """The model and its claim."""
+        found = (("model.safetensors", self.model), ("claim.json", self.claim))
+        return tuple((name, digest) for name, digest in found if digest is not None)
