@@ -125,8 +125,8 @@ class Tree:
         """Return the proof that the tree of `new` entries begins with that of `old`.
 
         Raises:
-            AuditError: if `old` is 0. Every tree begins with the empty one, so there
-                is nothing to prove; callers handle that case without a proof.
+            AuditError: if `old` is 0; every tree begins with the empty one, so
+                callers handle that case without a proof.
         """
         self._check_size(new)
         _check_sizes(old, new)
@@ -195,10 +195,8 @@ def verify_inclusion(
     _check_proof(what, proof, inner + border)
     node = leaf
     for height, sibling in enumerate(proof[:inner]):
-        if index >> height & 1:
-            node = node_hash(sibling, node)
-        else:
-            node = node_hash(node, sibling)
+        right = index >> height & 1
+        node = node_hash(sibling, node) if right else node_hash(node, sibling)
     for sibling in proof[inner:]:
         node = node_hash(sibling, node)
     _check_root(what, root, node)
@@ -264,7 +262,7 @@ def _path_length(index: int, size: int) -> tuple[int, int]:
 
 
 def _check_number(what: str, number: int) -> None:
-    if type(number) is not int or not 0 <= number <= MAX_SIZE:
+    if not 0 <= number <= MAX_SIZE:
         raise AuditError(f"{what} is not a number from 0 to 2^63-1")
 
 
@@ -283,7 +281,7 @@ def _check_sizes(old: int, new: int) -> None:
 
 
 def _check_hash(what: str, value: bytes) -> None:
-    if not isinstance(value, bytes) or len(value) != HASH_SIZE:
+    if len(value) != HASH_SIZE:
         raise AuditError(f"{what} is not {HASH_SIZE} bytes long")
 
 
