@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has been spent so far, cheap enough to state after every round.
+
+The claim of a run is priced once, by its accountant. A log states after each round
+what all rounds so far compose to, and a verifier computes the same again, so this must
+cost microseconds: without sampling by exact Gaussian accounting, else by Rényi
+divergences, which simply add. The second is looser than the claim's accountant and
+never lower; the numbers carry the name of the accountant they come from. Under a plan
+(F0) rounds so far never cost more than the whole plan, so its price is a ceiling.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.privacy import gdp, rdp
+from lexfed.privacy.attributes import per_person
+from lexfed.privacy.events import Release
+from lexfed.privacy.rounding import up
+from lexfed.privacy.steps import Neighbours, Step, sensitivity
+from lexfed.tiers import Tier
+
+_LEVELS = 512
+"""Multipliers of sampled releases are rounded down to this many levels per octave."""
+
+_ORDERS = np.array(rdp.ORDERS, dtype=float)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Releases of one scope: unsampled ones by sum of squares, others by divergence."""
+
+    neighbours: Neighbours
+    square: float = 0.0
+    sampled: NDArray[np.float64] | None = None
+
+    def after(self, release: Release) -> "_Sum":
+        if release.sampling_rate == 1.0:
+            return replace(self, square=self.square + release.noise_multiplier**-2)
+        more = _divergences(
+            _rounded_down(release.noise_multiplier),
+            release.sampling_rate,
+            self.neighbours,
+        )
+        return replace(
+            self, sampled=more if self.sampled is None else more + self.sampled
+        )
+
+    def epsilon(self, delta: float) -> float:
+        scale = sensitivity(self.neighbours)
+        if self.sampled is None:
+            mu = scale * math.sqrt(self.square)
+            return up(gdp.epsilon_from(mu, delta)) if mu > 0.0 else 0.0
+        exact = _ORDERS * self.square * scale**2 / 2.0
+        return up(rdp.epsilon_from(self.sampled + exact, delta))
+
+
+@dataclass(frozen=True)
+class RunningTotal:
+    """The composition of the releases so far, for the record and for every tier.
+
+    Attributes:
+        delta: of every number.
+        neighbours: relation of the record's number; a tier's is replace-one.
+        sites_per_person: sites at which one person may be.
+        ceilings: proven price of the whole plan, for the record (None) and for
+            tiers; empty without a plan.
+
+    Guarantees:
+        Never below the exact value; exact without sampling, but for rounding up.
+        Never above the price of the plan.
+        Never decreases.
+        A tier counts the releases that may depend on it, under replace-one.
+    """
+
+    delta: float
+    neighbours: Neighbours
+    sites_per_person: int = 1
+    ceilings: Mapping[Tier | None, float] = field(default_factory=dict)
+    _record: _Sum | None = None
+    _tiers: Mapping[Tier, _Sum] = field(default_factory=dict)
+
+    def after(self, release: Release) -> "RunningTotal":
+        """Return the total with one more release."""
+        paid = per_person(release, self.sites_per_person)
+        record = (self._record or _Sum(self.neighbours)).after(paid)
+        tiers = dict(self._tiers)
+        for tier in Tier:
+            if release.reads is not None and tier <= release.reads:
+                before = tiers.get(tier, _Sum("replace-one"))
+                tiers[tier] = before.after(paid)
+        return replace(self, _record=record, _tiers=tiers)
+
+    def alone(self, release: Release) -> float:
+        """Return the record's epsilon of one release by itself, rounded up."""
+        return replace(self, _record=None, _tiers={}).after(release).record
+
+    @property
+    def record(self) -> float:
+        """The record's epsilon so far, rounded up."""
+        return 0.0 if self._record is None else self._price(None, self._record)
+
+    @property
+    def tiers(self) -> dict[Tier, float]:
+        """Attribute epsilon of each tier that a release may depend on, rounded up."""
+        return {
+            tier: self._price(tier, total)
+            for tier, total in sorted(self._tiers.items())
+        }
+
+    def _price(self, scope: Tier | None, total: _Sum) -> float:
+        return min(total.epsilon(self.delta), self.ceilings.get(scope, math.inf))
+
+    @property
+    def accountant(self) -> Literal["gdp", "rdp"]:
+        """Who computed the record's number."""
+        sampled = self._record is not None and self._record.sampled is not None
+        return "rdp" if sampled else "gdp"
+
+
+def _rounded_down(multiplier: float) -> float:
+    """Return a level at or below the multiplier: less noise costs more."""
+    return math.exp2(math.floor(math.log2(multiplier) * _LEVELS) / _LEVELS)
+
+
+@lru_cache(maxsize=4096)
+def _divergences(
+    multiplier: float, rate: float, neighbours: Neighbours
+) -> NDArray[np.float64]:
+    return rdp.curve([Step(multiplier, rate)], neighbours)
