@@ -22,7 +22,7 @@ An empty tile is never written, and a partial tile is never hashed into the leve
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lexfed.audit.merkle import HASH_SIZE, MAX_SIZE, Tree
@@ -156,25 +156,25 @@ def decode_tile(data: bytes, width: int) -> list[bytes]:
     return [data[at : at + HASH_SIZE] for at in range(0, len(data), HASH_SIZE)]
 
 
-def tile_names(old_size: int, new_size: int) -> list[TileName]:
-    """Return the tiles that change when a tree grows, lowest level first.
+def tile_names(old_size: int, new_size: int) -> Iterator[TileName]:
+    """Yield the tiles that change when a tree grows, lowest level first.
 
-    From an old size of 0 these are all tiles of the tree.
+    From an old size of 0 these are all tiles of the tree. They come one by one: a
+    checkpoint may claim 2^63 entries, and a reader must fail at the first missing
+    tile, not run out of memory.
     """
     _check_growth(old_size, new_size)
-    names = []
     for level in range(_MAX_LEVEL + 1):
         old, new = old_size >> TILE_HEIGHT * level, new_size >> TILE_HEIGHT * level
-        if new == 0:
-            break
-        names += [TileName(level, *piece) for piece in _pieces(old, new)]
-    return names
+        for index, width in _pieces(old, new):
+            yield TileName(level, index, width)
 
 
-def bundle_names(old_size: int, new_size: int) -> list[TileName]:
-    """Return the bundles that change when a tree grows, oldest first."""
+def bundle_names(old_size: int, new_size: int) -> Iterator[TileName]:
+    """Yield the bundles that change when a tree grows, oldest first."""
     _check_growth(old_size, new_size)
-    return [TileName(None, *piece) for piece in _pieces(old_size, new_size)]
+    for index, width in _pieces(old_size, new_size):
+        yield TileName(None, index, width)
 
 
 def tile_files(tree: Tree, old_size: int, new_size: int) -> list[tuple[str, bytes]]:
@@ -206,15 +206,12 @@ def bundle_files(
     ]
 
 
-def _pieces(old: int, new: int) -> list[tuple[int, int]]:
+def _pieces(old: int, new: int) -> Iterator[tuple[int, int]]:
     # Index and width of the tiles that hold items `old` to `new` - 1 of a level; the
     # first is written whole, since its partial form on disk was shorter.
-    if old == new:
-        return []
-    return [
-        (index, min(TILE_WIDTH, new - index * TILE_WIDTH))
-        for index in range(old // TILE_WIDTH, -(-new // TILE_WIDTH))
-    ]
+    if old < new:
+        for index in range(old // TILE_WIDTH, -(-new // TILE_WIDTH)):
+            yield index, min(TILE_WIDTH, new - index * TILE_WIDTH)
 
 
 def _check_growth(old: int, new: int) -> None:

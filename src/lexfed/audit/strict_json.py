@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON that means the same to every reader, or is refused.
+
+The JSON of RFC 8259 leaves open what a duplicate key, a lone surrogate or a number
+beyond a double means; two honest programs may read two different documents from the
+same signed bytes. I-JSON [RFC 7493] closes those doors and RFC 8785 assumes them
+closed. `loads` keeps to it: UTF-8 without a byte order mark, unique keys, whole numbers
+up to 2^53-1, finite numbers, no lone surrogates, and a bounded depth.
+"""
+
+import json
+from typing import Any, NoReturn
+
+from lexfed.errors import AuditError
+
+MAX_DEPTH = 32
+MAX_BYTES = 16 * 1024 * 1024
+MAX_INTEGER = 2**53 - 1
+"""Beyond it, a reader that holds numbers as doubles sees another number."""
+
+
+def loads(data: bytes, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the value of JSON bytes.
+
+    Guarantees:
+        A duplicate key, NaN or Infinity, a number that overflows, an integer beyond
+        2^53-1, a lone surrogate, a byte order mark, bytes that are not UTF-8, nesting
+        beyond `max_depth` and more than 16 MiB are each refused.
+        No input raises anything but `AuditError`.
+    """
+    if len(data) > MAX_BYTES:
+        raise AuditError(f"JSON of {len(data)} bytes is more than {MAX_BYTES}")
+    try:
+        value = _decoder.decode(data.decode())
+    except UnicodeDecodeError as error:
+        raise AuditError(f"JSON is not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise AuditError(
+            f"not JSON: line {error.lineno}, column {error.colno}: {error.msg.lower()}"
+        ) from error
+    except RecursionError as error:
+        raise _too_deep(max_depth) from error
+    # Most documents cannot break the last two rules; only the others are walked.
+    if data.count(b"[") + data.count(b"{") > max_depth or b"\\u" in data:
+        _walk(value, max_depth)
+    return value
+
+
+def _walk(value: Any, max_depth: int) -> None:
+    waiting = [(value, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        if isinstance(item, str):
+            _check_text(item)
+        elif isinstance(item, dict | list):
+            if depth == max_depth:
+                raise _too_deep(max_depth)
+            if isinstance(item, dict):
+                waiting += [(key, depth) for key in item]
+                waiting += [(inner, depth + 1) for inner in item.values()]
+            else:
+                waiting += [(inner, depth + 1) for inner in item]
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise AuditError("JSON text has a lone surrogate") from error
+
+
+def _too_deep(max_depth: int) -> AuditError:
+    return AuditError(f"JSON is nested deeper than {max_depth} levels")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise AuditError(f"JSON has the key {key[:100]!a} twice in one object")
+            seen.add(key)
+    return result
+
+
+def _integer(text: str) -> int:
+    # Length first: Python refuses to convert thousands of digits, with another error.
+    if len(text) > 17 or abs(int(text)) > MAX_INTEGER:
+        raise AuditError(f"JSON has an integer beyond 2^53-1: {text[:30]}")
+    return int(text)
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise AuditError(f"JSON has a number that overflows: {text[:30]}")
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise AuditError(f"JSON has the constant {text}, which is no number")
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_int=_integer,
+    parse_float=_real,
+    parse_constant=_constant,
+)
