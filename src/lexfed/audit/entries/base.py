@@ -40,6 +40,9 @@ Code = Annotated[
 Origin = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~/-]{1,200}$")]
 """Name of a log: a URL without its scheme."""
 
+RunId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+"""Random name of a run; the last part of its log's origin."""
+
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._/-]{0,127}$")]
 """Idempotency key: the same key names the same event, whoever asks twice."""
 
