@@ -30,7 +30,7 @@ from pydantic import ValidationError
 from lexfed.audit import strict_json
 from lexfed.audit.base64_text import decode_base64, encode_base64
 from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries.base import Code, Count, Decimal, Digest, Origin, Part
+from lexfed.audit.entries.base import Count, Decimal, Digest, Origin, Part, RunId
 from lexfed.audit.keys import Signer
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
@@ -57,7 +57,7 @@ class Receipt(Part):
     """
 
     log: Origin
-    run: Code
+    run: RunId
     programme: Digest
     round: Count
     query: Digest | None
