@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log in memory, and what it asks of a witness."""
+
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from lexfed.audit.checkpoint import Checkpoint, sign
+from lexfed.audit.keys import Signer
+from lexfed.audit.merkle import Tree
+from lexfed.audit.proof import ConsistencyProof
+from lexfed.audit.trust import Policy, parse_policy
+from lexfed.audit.witness import Witness
+
+ORIGIN = "audit.example.org/run-1"
+WITNESS = "witness.example.net/w1"
+
+
+def signer(name: str = ORIGIN, seed: int = 1) -> Signer:
+    """Return a key that is the same in every test."""
+    raw = seed.to_bytes(32, "big")
+    return Signer(name, Ed25519PrivateKey.from_private_bytes(raw))
+
+
+class Book:
+    """A log that can be copied, forked and rolled back."""
+
+    def __init__(self, *entries: str, by: Signer | None = None) -> None:
+        self.signer = by or signer()
+        self.tree = Tree()
+        self.add(*entries)
+
+    def add(self, *entries: str) -> "Book":
+        """Append entries."""
+        for entry in entries:
+            self.tree.append(entry.encode())
+        return self
+
+    def note(self, size: int | None = None) -> bytes:
+        """Return the signed checkpoint of a size."""
+        at = self.tree.size if size is None else size
+        return sign(Checkpoint(self.signer.name, at, self.tree.root(at)), self.signer)
+
+    def ask(self, old: int, new: int | None = None) -> bytes:
+        """Return a request to cosign the checkpoint of a size."""
+        at = self.tree.size if new is None else new
+        proof = self.tree.consistency_proof(old, at) if old else ()
+        return ConsistencyProof(old, proof, self.note(at)).to_bytes()
+
+
+def numbered(count: int, by: Signer | None = None) -> Book:
+    """Return a log of so many entries."""
+    return Book(*(f"entry {number}" for number in range(count)), by=by)
+
+
+def make_witness(folder: Path, *logs: Signer, name: str = WITNESS) -> Path:
+    """Make the folder of a witness that knows these logs, or the usual one."""
+    Witness.create(folder, name).close()
+    know(folder, *(logs or (signer(),)))
+    return folder
+
+
+def know(folder: Path, *logs: Signer) -> None:
+    """Write the list of logs a witness knows."""
+    lines = [f"log {log.verifier.vkey}\n" for log in logs]
+    (folder / "logs").write_text("# logs\n" + "".join(lines))
+
+
+def policy_of(*witnesses: Witness, quorum: str, log: Signer | None = None) -> Policy:
+    """Return the policy of an auditor that trusts these witnesses."""
+    lines = [f"log {(log or signer()).verifier.vkey}"]
+    names = [f"w{number}" for number in range(1, len(witnesses) + 1)]
+    for name, witness in zip(names, witnesses, strict=True):
+        lines.append(f"witness {name} {witness.key.vkey}")
+    if quorum == "none":
+        lines.append("quorum none")
+    else:
+        lines += [f"group all-of-them {quorum} {' '.join(names)}"]
+        lines += ["quorum all-of-them"]
+    return parse_policy(("\n".join(lines) + "\n").encode())
