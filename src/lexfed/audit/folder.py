@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder held open, in which every name is looked up without following a link.
+
+Whoever may write into a log's folder could plant a link there and have us read or
+write elsewhere. So paths are walked one folder at a time from a descriptor, and a link
+on the way is refused.
+
+New content goes through one spare file, `part`, which belongs to the single writer:
+
+    write_part(content)   make `part` anew, write, fsync: the bytes are on disk
+    rename_part(name)     give it its name in one step, replacing what was there
+    link_part(name)       give it one more name, unless the name is taken
+    sync()                fsync every folder in which a name changed: so is the name
+
+A `part` is removed before it is made anew, never cut short: after `link_part` it may
+still be another name's content.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lexfed.errors import AuditError, RunFolderError
+
+PART = "part"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents; on return the names are on disk.
+
+    Raises:
+        RunFolderError: if that is not possible.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        # A folder that is there may come from a process that died before its fsync.
+        for parent in path.absolute().parents[:2]:
+            handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+    except OSError as error:
+        raise unusable("create", path, error) from error
+
+
+class Folder:
+    """A folder held open; everything is addressed by its path below it.
+
+    Guarantees:
+        No link inside the folder is followed, for reading or for writing.
+        A device, a pipe or a socket is refused without waiting for it.
+        After `sync` every name given since the last one is on disk, and so is every
+        folder on the way to it.
+        No `OSError` leaves it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the folder.
+
+        Raises:
+            RunFolderError: if it is missing or may not be read.
+            AuditError: if it is a link or not a folder.
+        """
+        self.path = path
+        self._synced: set[str] = set()
+        self._changed: dict[str, int] = {}
+        with self._access("open", ""):
+            self.handle = os.open(path, _FOLDER)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the descriptors back; nothing is written or synced by it."""
+        handles, self.handle = [*self._changed.values(), self.handle], -1
+        self._changed.clear()
+        for handle in handles:
+            with suppress(OSError):  # nothing more can be done with it
+                os.close(handle)
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """Return the content of a file, or None if there is no such file.
+
+        Raises:
+            AuditError: if it is no regular file or longer than `limit` bytes.
+        """
+        folder, _, base = name.rpartition("/")
+        with self._access("read", name):
+            try:
+                within = self._enter(folder)
+                try:
+                    # O_NONBLOCK: a pipe without a writer must not make us wait.
+                    flags = os.O_RDONLY | os.O_NONBLOCK | _FILE
+                    handle = os.open(base, flags, dir_fd=within)
+                finally:
+                    os.close(within)
+            except FileNotFoundError:
+                return None
+            with open(handle, "rb") as file:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise self._strange(name)
+                content = file.read(limit + 1)
+        if len(content) > limit:
+            raise AuditError(f"`{self.path / name}` has more than {limit} bytes")
+        return content
+
+    def listing(self, folder: str) -> dict[str, bool]:
+        """Return the names in a folder, in order, and whether each is a folder.
+
+        Raises:
+            AuditError: if one of them is neither a folder nor a regular file.
+        """
+        found = {}
+        with self._access("list", folder):
+            try:
+                handle = self._enter(folder)
+            except FileNotFoundError:
+                return {}
+            try:
+                with os.scandir(handle) as entries:
+                    for entry in sorted(entries, key=lambda entry: entry.name):
+                        is_folder = entry.is_dir(follow_symlinks=False)
+                        if not is_folder and not entry.is_file(follow_symlinks=False):
+                            raise self._strange(f"{folder}/{entry.name}".lstrip("/"))
+                        found[entry.name] = is_folder
+            finally:
+                os.close(handle)
+        return found
+
+    def write_part(self, content: bytes) -> None:
+        """Write the spare file; on return its bytes are on disk, without a name."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+        with self._access("write", PART):
+            try:
+                handle = os.open(PART, flags, 0o644, dir_fd=self.handle)
+            except FileExistsError:
+                os.unlink(PART, dir_fd=self.handle)
+                handle = os.open(PART, flags, 0o644, dir_fd=self.handle)
+            try:
+                rest = memoryview(content)
+                while rest:
+                    rest = rest[os.write(handle, rest) :]
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def rename_part(self, name: str) -> None:
+        """Give the spare file its name, in place of what had it."""
+        with self._access("write", name):
+            within, base = self._changing(name)
+            os.rename(PART, base, src_dir_fd=self.handle, dst_dir_fd=within)
+
+    def link_part(self, name: str) -> bool:
+        """Give the spare file one more name; False if the name is taken."""
+        with self._access("write", name):
+            within, base = self._changing(name)
+            try:
+                os.link(
+                    PART,
+                    base,
+                    src_dir_fd=self.handle,
+                    dst_dir_fd=within,
+                    follow_symlinks=False,
+                )
+            except FileExistsError:
+                return False
+        return True
+
+    def remove(self, name: str) -> None:
+        """Remove a file if it is there."""
+        with self._access("remove", name):
+            within, base = self._changing(name)
+            with suppress(FileNotFoundError):
+                os.unlink(base, dir_fd=within)
+
+    def remove_folder(self, folder: str) -> None:
+        """Remove a folder that holds nothing but files, if it is there."""
+        for name in self.listing(folder):
+            self.remove(f"{folder}/{name}")
+        with self._access("remove", folder):
+            if folder in self._changed:
+                os.close(self._changed.pop(folder))
+            self._synced.discard(f"/{folder}")
+            within, base = self._changing(folder)
+            with suppress(FileNotFoundError):
+                os.rmdir(base, dir_fd=within)
+
+    def sync(self) -> None:
+        """Put every name on disk that was given or taken away since the last call."""
+        while self._changed:
+            folder = next(iter(self._changed))
+            with self._access("sync", folder):
+                os.fsync(self._changed[folder])
+                os.close(self._changed.pop(folder))
+
+    def _changing(self, name: str) -> tuple[int, str]:
+        folder, _, base = name.rpartition("/")
+        if folder not in self._changed:
+            self._changed[folder] = self._enter(folder, make=True)
+        return self._changed[folder], base
+
+    def _enter(self, folder: str, *, make: bool = False) -> int:
+        handle = os.open(".", _FOLDER, dir_fd=self.handle)
+        path = ""
+        for name in folder.split("/") if folder else []:
+            path += f"/{name}"
+            try:
+                if make and path not in self._synced:
+                    # Also where it exists: whoever made it may not have lived to
+                    # sync its name.
+                    with suppress(FileExistsError):
+                        os.mkdir(name, 0o755, dir_fd=handle)
+                    os.fsync(handle)
+                    self._synced.add(path)
+                inner = os.open(name, _FOLDER, dir_fd=handle)
+            finally:
+                os.close(handle)
+            handle = inner
+        return handle
+
+    def _strange(self, name: str) -> AuditError:
+        return AuditError(
+            f"`{self.path / name}` is a link or a special file",
+            "a log holds plain files; get it anew from where it was made",
+        )
+
+    @contextmanager
+    def _access(self, doing: str, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
+                raise self._strange(name) from error
+            raise unusable(doing, self.path / name, error) from error
+
+
+def unusable(doing: str, path: Path, error: OSError) -> RunFolderError:
+    """Return the error for a file that the operating system keeps from us."""
+    reason = (error.strerror or str(error)).lower()
+    return RunFolderError(
+        f"cannot {doing} `{path}`: {reason}",
+        "free some space or fix the permissions, then start again: what was "
+        "acknowledged is on disk",
+    )
