@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lexfed.audit.vocabulary import DOCUMENTS
 from lexfed.config import examine
 from lexfed.config.locate import Path as KeyPath
 from lexfed.config.model import Config
@@ -56,6 +57,13 @@ def test_document_says_what_keys_expect() -> None:
         assert expects == expectation(SCHEMA, follow(SCHEMA, path), None)
         assert stated == default(path)
         assert meaning.endswith(".")
+
+
+def test_document_lists_exactly_the_documents() -> None:
+    _, _, text = DOCUMENT.read_text().partition("## `[audit.documents]`")
+    section, _, _ = text.partition("| key |")
+    found = re.findall(r"^- `([a-z-]+)`: (.*)[;.]$", section, re.MULTILINE)
+    assert found == list(DOCUMENTS.items())
 
 
 def test_example_of_the_document_is_valid() -> None:

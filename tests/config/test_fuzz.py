@@ -14,7 +14,17 @@ from lexfed.errors import ConfigError
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
 LINES = GOOD.splitlines()
-TABLES = ["run", "data", "law", "budget", "privacy", "federation", "evaluation", "x"]
+TABLES = [
+    "run",
+    "data",
+    "law",
+    "budget",
+    "privacy",
+    "federation",
+    "audit",
+    "report",
+    "x",
+]
 KEYS = [*sorted(set(re.findall(r"\w+", GOOD))), "", "a b", "columns", "caps", "?"]
 SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.none(),

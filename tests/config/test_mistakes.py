@@ -18,6 +18,15 @@ HERE = Path(__file__).parent
 GOOD = (HERE / "good.toml").read_text()
 EXPECTED = HERE / "expected" / "mistakes.txt"
 
+
+def audit(lines: str) -> tuple[str, str]:
+    return "[federation]", f"[audit]\n{lines}\n[federation]"
+
+
+def document(name: str, more: str = "") -> str:
+    return f'documents.{name} = {{ file = "d.pdf", issued = "2026-01-31"{more} }}'
+
+
 # Name of the case: what to look for in the good file, what to put there.
 MISTAKES = {
     "unknown table": ("[federation]", "[federaton]"),
@@ -28,7 +37,7 @@ MISTAKES = {
     "key outside every table": ("version = 1", "version = 1\nepsilon = 2.0"),
     "unknown key in an inline table": ("hospital", 'hospital", colum = "x'),
     "known under another name": ("learning_rate = 0.5", "lr = 0.5"),
-    "table of a later version": ("[federation]", '[audit]\nkeys = "k"\n[federation]'),
+    "table of a later version": ("[federation]", "[sketch]\nwidth = 3\n[federation]"),
     "key of a later version": (
         "[evaluation]",
         "[evaluation]\nattacks = []",
@@ -143,6 +152,44 @@ MISTAKES = {
     "epsilon too small": ("epsilon = 2.0", "epsilon = 1e-5"),
     "epsilon too large": ("epsilon = 2.0", "epsilon = 5000"),
     "delta too small": ("delta = 1e-6", "delta = 1e-16"),
+    "keys in the run folder": audit('keys = "runs/readmission/keys"'),
+    "origin with a scheme": audit('origin = "https://a.example"'),
+    "unknown key of audit": audit('orign = "a.example"'),
+    "witness without a policy": audit('witnesses = { north = "https://n.example" }'),
+    "witness without an address": audit('policy = "p"\nwitnesses = { n = "n:1" }'),
+    "witness with a space": audit(
+        'policy = "p"\nwitnesses = { "a b" = "https://n.example" }'
+    ),
+    "wrong legal basis": audit('governance.legal_basis = "6.1.z"'),
+    "purpose in a sentence": audit('governance.purpose = "to help people"'),
+    "date without quotes": audit("governance.review_due = 2031-01-01"),
+    "date and time": audit("governance.review_due = 2031-01-01T00:00:00"),
+    "date of no calendar": audit('governance.retention.log = "2031-02-31"'),
+    "special category without its exception": audit(
+        'governance.special.health = { law = "law.pdf" }'
+    ),
+    "offence law of nothing": audit('governance.offence_law = "law.pdf"'),
+    "census table of nothing": audit('governance.transforms.zip_table = "zip.csv"'),
+    "unknown document": audit(document("dipa")),
+    "document like nothing": audit(document("zzz")),
+    "document of a later time": audit(document("dpia-review")),
+    "document without a date": audit('documents.dpia = { file = "dpia.pdf" }'),
+    "document as text": audit('documents.dpia = "dpia.pdf"'),
+    "document that ends before it begins": audit(
+        document("dpia", ', expires = "2020-01-01"')
+    ),
+    "unknown document of a site": audit(f"parties.north.{document('notise')}"),
+    "country in words": audit('parties.north.country = "Germany"'),
+    "record that contradicts itself": audit(
+        'record.transfers = "none"\nrecord.not_applicable.transfers = "none"'
+    ),
+    "processor record that contradicts itself": audit(
+        'processor_record.security = "x"\n'
+        'processor_record.not_applicable.security = "y"'
+    ),
+    "empty name of a site": audit('parties."".country = "DE"'),
+    "no report": ("[federation]", "[report]\nformats = []\n[federation]"),
+    "unknown report": ("[federation]", '[report]\nformats = ["doc"]\n[federation]'),
 }
 
 

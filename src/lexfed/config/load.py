@@ -19,7 +19,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lexfed.config import budget_rules, data_rules, law_rules, notes, training_rules
+from lexfed.config import (
+    audit_rules,
+    budget_rules,
+    data_rules,
+    law_rules,
+    notes,
+    training_rules,
+)
 from lexfed.config.locate import Path, key_lines, nearest_line
 from lexfed.config.model import Config
 from lexfed.config.repair import repaired, without, without_lists
@@ -33,6 +40,7 @@ RULES = (
     *law_rules.RULES,
     *budget_rules.RULES,
     *training_rules.RULES,
+    *audit_rules.RULES,
     *notes.RULES,
 )
 

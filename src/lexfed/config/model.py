@@ -8,29 +8,18 @@ mean "set by a rule", never "off". `docs/configuration.md` explains every key.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from lexfed import canonical
 from lexfed.budget.allocation import TIER_MULTIPLIER
+from lexfed.config.audit_tables import AuditTable
+from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
 from lexfed.tiers import Tier
 
-# Bounds. Integers stay below 2^53 so that canonical JSON can hold them exactly.
-Count = Annotated[int, Field(ge=1, lt=2**53)]
-Seed = Annotated[int, Field(ge=0, lt=2**53)]
-Real = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[Real, Field(gt=0)]
-Rate = Annotated[Real, Field(gt=0, le=1)]
-Text = Annotated[str, Field(min_length=1, max_length=4096)]
-
 TierName = Literal["non_personal", "personal", "special", "identifier"]
-
-
-class Table(BaseModel):
-    """A table of the file: unknown keys are errors, values are never converted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
 
 
 class RunTable(Table):
@@ -196,6 +185,13 @@ class EvaluationTable(Table):
     metrics: Literal["uncovered", "public", "paid"] = "uncovered"
 
 
+class ReportTable(Table):
+    """`[report]`: what `lexfed report` writes, and for whom."""
+
+    formats: tuple[ReportFormat, ...] = get_args(ReportFormat)
+    controller: Text | None = None
+
+
 class Config(Table):
     """Everything that decides a run."""
 
@@ -207,6 +203,8 @@ class Config(Table):
     privacy: PrivacyTable = PrivacyTable()
     federation: FederationTable = FederationTable()
     evaluation: EvaluationTable = EvaluationTable()
+    audit: AuditTable = AuditTable()
+    report: ReportTable = ReportTable()
 
     @property
     def follows_rule(self) -> bool:

@@ -21,6 +21,7 @@ from lexfed.config.wording import (
     expectation,
     follow,
     listed,
+    quoted,
     shown,
     type_hint,
 )
@@ -39,9 +40,7 @@ class Finding:
 
 # Names a reader may know from the project's plans. Saying "unknown" of them would
 # send people looking for a typing mistake that they did not make.
-UNAVAILABLE_KEYS: frozenset[Path] = frozenset(
-    {("audit",), ("report",), ("sketch",), ("evaluation", "attacks")}
-)
+UNAVAILABLE_KEYS: frozenset[Path] = frozenset({("sketch",), ("evaluation", "attacks")})
 UNAVAILABLE_VALUES: Mapping[Path, frozenset[str]] = {
     ("privacy", "trust"): frozenset({"distributed"}),
     ("federation", "engine"): frozenset({"flare", "flower"}),
@@ -65,6 +64,9 @@ _TO_ADD_IN_COLUMN: Mapping[str, str] = {
     "tier": 'add `tier = "non_personal"`, `"personal"`, `"special"` or `"identifier"`',
     "reason": 'say in a few words why, for example `reason = "operational code"`; '
     "the reason is kept with the run",
+    "file": 'add the document, for example `file = "dpia.pdf"`',
+    "issued": 'add its date, for example `issued = "2026-09-01"`',
+    "exception": 'add the letter of GDPR Art. 9(2), for example `exception = "9.2.j"`',
 }
 
 
@@ -118,7 +120,8 @@ def _finding(error: ErrorDetails) -> Finding:
     path: Path = error["loc"]
     value = error["input"]
     if path and path[-1] == "[key]":
-        return Finding(path[:-1], "a column's name must not be empty or very long")
+        whose = "a" if path[0] == "audit" else "a column's"
+        return Finding(path[:-1], f"{whose} name must not be empty or very long")
     if error["type"] == "missing" and isinstance(path[-1], int):
         return _unexpected(path[:-1], value)
     if error["type"] == "missing":
@@ -178,6 +181,8 @@ def _unexpected(path: Path, value: Any) -> Finding:
     hint = type_hint(node, path, value)
     if path and path[-1] in ("range", "values", "sites") and not hint:
         hint = _TO_DECIDE[str(path[-1])]
+    if path[-2:-1] == ("documents",) and isinstance(value, str):
+        hint = f'write `{{ file = {quoted(value)}, issued = "2026-09-01" }}`'
     if path == ("version",):
         hint = "this version of lexfed reads configurations of version 1"
     if isinstance(value, str) and "enum" in node:

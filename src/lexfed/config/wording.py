@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from typing import Any
 
 from lexfed.config.locate import Path
@@ -202,6 +203,8 @@ def type_hint(node: Node, path: Path, value: object) -> str:
         return f"write it without brackets: `{key} = {shown(value[0]).strip('`')}`"
     if kind == "string" and isinstance(value, int | float):
         return f'write it in quotes: `{key} = "{str(value).lower()}"`'
+    if kind == "string" and isinstance(value, date) and type(value) is not datetime:
+        return f'write it in quotes: `{key} = "{value}"`'
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return f"write it without a point: `{key} = {value:.0f}`"
     return ""
