@@ -5,6 +5,13 @@
 """
 
 from lexfed.audit.entries.base import Entry, decimal
+from lexfed.audit.entries.governance import (
+    Governance,
+    Pseudonymisation,
+    RecordOfProcessing,
+    SpecialBasis,
+    Transforms,
+)
 from lexfed.audit.entries.later import (
     Certificate,
     Change,
@@ -41,9 +48,10 @@ from lexfed.audit.entries.rounds import (
 KINDS: dict[str, type[Entry]] = {
     model.kind: model
     for model in (
-        Genesis, Policy, FeatureTags, BudgetPlan, Document, Round, RoundAborted,
-        Refusal, Resumed, Completed, Certificate, PrivacyTest, Change, KeyRotation,
-        Withdrawal, Deletion, Incident, Correction, Export,
+        Genesis, Policy, FeatureTags, BudgetPlan, Governance, RecordOfProcessing,
+        Document, Round, RoundAborted, Refusal, Resumed, Completed, Certificate,
+        PrivacyTest, Change, KeyRotation, Withdrawal, Deletion, Incident, Correction,
+        Export,
     )
 }  # fmt: skip
 
@@ -62,6 +70,7 @@ __all__ = [
     "Export",
     "FeatureTags",
     "Genesis",
+    "Governance",
     "Incident",
     "KeyRotation",
     "Participation",
@@ -69,12 +78,16 @@ __all__ = [
     "Policy",
     "Previous",
     "PrivacyTest",
+    "Pseudonymisation",
     "PublicKey",
+    "RecordOfProcessing",
     "Refusal",
     "Resumed",
     "Round",
     "RoundAborted",
     "RuleResult",
+    "SpecialBasis",
+    "Transforms",
     "Withdrawal",
     "decimal",
 ]
