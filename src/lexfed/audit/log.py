@@ -13,14 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from lexfed.audit.blobs import Blobs
 from lexfed.audit.entries import Entry, Genesis, KeyRotation
 from lexfed.audit.entries.recorded import Recorded, body_of, seal, unseal
 from lexfed.audit.keys import Signer
+from lexfed.audit.note import VerifierKey
 from lexfed.audit.store import Store
 from lexfed.audit.tiles import MAX_ENTRY
 from lexfed.errors import AuditError, RunFolderError
+
+_Kind = TypeVar("_Kind", bound=Entry)
 
 Clock = Callable[[], str]
 Keyed = tuple[Entry, str]
@@ -51,13 +55,16 @@ class AuditLog:
         A key that is not the one in force does not open the log.
     """
 
-    def __init__(self, store: Store, keys: LogKeys, clock: Clock = utc_now) -> None:
+    def __init__(
+        self, folder: Path, store: Store, keys: LogKeys, clock: Clock = utc_now
+    ) -> None:
         """Use `create` or `open` instead."""
+        self.folder = folder
         self.store = store
-        self.origin = store.origin
-        self.run = store.origin.rsplit("/", 1)[-1]
-        self.blobs = Blobs(store.folder / "blobs" / "sha256")
-        self._keys = keys
+        self.origin = keys.log.name
+        self.run = self.origin.rsplit("/", 1)[-1]
+        self.blobs = Blobs(folder / "blobs" / "sha256")
+        self.keys = keys
         self._clock = clock
         self._records = [unseal(data, n) for n, data in enumerate(store.entries)]
         self._by_key = {record.key: record for record in self._records}
@@ -67,11 +74,16 @@ class AuditLog:
         cls, folder: Path, origin: str, keys: LogKeys, clock: Clock = utc_now
     ) -> "AuditLog":
         """Make an empty log."""
-        return cls(Store.create(folder, keys.log, origin), keys, clock)
+        return cls(folder, Store.create(folder, keys.log, origin), keys, clock)
 
     @classmethod
     def open(
-        cls, folder: Path, keys: LogKeys, floor: int = 0, clock: Clock = utc_now
+        cls,
+        folder: Path,
+        keys: LogKeys,
+        floor: int = 0,
+        former: Sequence[VerifierKey] = (),
+        clock: Clock = utc_now,
     ) -> "AuditLog":
         """Open a log to append to it; everything in it is verified first.
 
@@ -79,15 +91,16 @@ class AuditLog:
             folder: where it is.
             keys: of the coordinator and the log.
             floor: size that somebody else has seen; a smaller log is an old copy.
+            former: keys with which checkpoints were signed before.
             clock: gives the time.
 
         Raises:
             AuditError: if the log does not verify, or is smaller than `floor`.
             RunFolderError: if it is in use, or the keys are not the ones in force.
         """
-        store = Store.open(folder, keys.log, floor)
+        store = Store.open(folder, keys.log, floor, former)
         try:
-            log = cls(store, keys, clock)
+            log = cls(folder, store, keys, clock)
             log._check_keys()
         except BaseException:
             store.close()
@@ -97,9 +110,9 @@ class AuditLog:
     def _check_keys(self) -> None:
         if not self._records:
             return
-        if coordinator_key(self._records) != self._keys.coordinator.fingerprint:
+        if coordinator_key(self._records) != self.keys.coordinator.fingerprint:
             raise RunFolderError(
-                f"`{self.store.folder}`: the coordinator's key is not the one this "
+                f"`{self.folder}`: the coordinator's key is not the one this "
                 "log was begun with",
                 "use the keys of the run (`audit.keys`)",
             )
@@ -114,9 +127,10 @@ class AuditLog:
         """Number of entries."""
         return len(self._records)
 
-    def of(self, kind: type[Entry]) -> tuple[Recorded, ...]:
+    def entries(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         """Return the entries of a kind, oldest first."""
-        return tuple(r for r in self._records if isinstance(r.entry, kind))
+        entries = (record.entry for record in self._records)
+        return tuple(entry for entry in entries if isinstance(entry, kind))
 
     def append(self, entry: Entry, key: str, *cosigners: Signer) -> Recorded:
         """Append one entry; see `append_all`."""
@@ -139,19 +153,19 @@ class AuditLog:
         sealed: list[bytes] = []
         fresh: list[Recorded] = []
         for entry, key in entries:
-            if self._known(entry, key):
+            if self._known(entry, key, fresh):
                 continue
-            before = fresh[-1] if fresh else (self._records or [None])[-1]
+            before = [*self._records[-1:], *fresh[-1:]]
             index = self.size + len(fresh)
             data = seal(
                 entry,
                 origin=self.origin,
                 run=self.run,
                 index=index,
-                previous="" if before is None else before.leaf.hex(),
+                previous=before[-1].leaf.hex() if before else "",
                 key=key,
                 time=self._clock(),
-                signers=(self._keys.coordinator, *cosigners),
+                signers=(self.keys.coordinator, *cosigners),
             )
             if len(data) > MAX_ENTRY:
                 raise AuditError(
@@ -167,8 +181,8 @@ class AuditLog:
         self._by_key.update({record.key: record for record in fresh})
         return tuple(self._by_key[key] for _, key in entries)
 
-    def _known(self, entry: Entry, key: str) -> bool:
-        there = self._by_key.get(key)
+    def _known(self, entry: Entry, key: str, fresh: Sequence[Recorded]) -> bool:
+        there = {record.key: record for record in fresh}.get(key, self._by_key.get(key))
         if there is None:
             return False
         if type(there.entry) is type(entry) and body_of(there.entry) == body_of(entry):

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening the log of an earlier run to append to it: with the keys in force.
+
+Keys of a role are `<role>.pem` and, after rotations, `<role>-2.pem`, `<role>-3.pem`.
+The log says which one signs; the file is found by what it holds, not by its name, so
+logs that were begun with different keys share a folder.
+"""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from lexfed.audit.base64_text import encode_base64
+from lexfed.audit.checkpoint import open_checkpoint, sign
+from lexfed.audit.entries import KeyRotation, PublicKey
+from lexfed.audit.entries.recorded import Recorded
+from lexfed.audit.evidence import Evidence, read_evidence
+from lexfed.audit.keys import Signer, create_key, fingerprint, load_key
+from lexfed.audit.log import AuditLog, LogKeys
+from lexfed.audit.note import parse_note
+from lexfed.audit.pins import read_pin
+from lexfed.errors import RunFolderError
+
+Role = Literal["coordinator", "log"]
+
+_JOURNAL = "events.jsonl"
+
+
+def keys_folder(run: Path) -> Path:
+    """Return where the keys of a run are, by its journal.
+
+    Raises:
+        RunFolderError: if the folder has no journal: it is a copy for readers.
+    """
+    try:
+        with open(run / _JOURNAL, encoding="utf-8") as file:
+            first = json.loads(file.readline())
+        return run / str(first["keys"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(
+            f"`{run}` does not say where its keys are",
+            "name their folder: `--keys DIR`",
+        ) from error
+
+
+def key_files(folder: Path, role: Role) -> list[Path]:
+    """Return the private keys of a role, oldest first."""
+    first = folder / f"{role}.pem"
+    later = []
+    number = 2
+    while (path := folder / f"{role}-{number}.pem").exists():
+        later.append(path)
+        number += 1
+    return [*([first] if first.exists() else []), *later]
+
+
+def open_for_appending(run: Path, keys: Path | None = None) -> AuditLog:
+    """Verify the log of a run and open it for writing.
+
+    Args:
+        run: the run folder.
+        keys: folder of the keys; by default where the run left them.
+
+    Guarantees:
+        A log that does not verify, or is older than its pin, is not opened.
+        Only the keys in force open it.
+
+    Raises:
+        AuditError: if the log is not sound.
+        RunFolderError: if it is in use, or a key is missing.
+    """
+    folder = keys_folder(run) if keys is None else keys
+    evidence = read_evidence(run)
+    return _open(evidence, folder, keys_in_force(evidence, folder))
+
+
+def keys_in_force(evidence: Evidence, folder: Path) -> LogKeys:
+    """Find the keys that sign the next entry and the next checkpoint.
+
+    Raises:
+        RunFolderError: if a key is not in the folder.
+    """
+    custody = evidence.custody
+    coordinator = custody.coordinators[-1][1]
+    return LogKeys(
+        _find(folder, "coordinator", coordinator, "coordinator"),
+        _find(folder, "log", custody.log_key.public, evidence.origin),
+    )
+
+
+def rotate(run: Path, role: Role, keys: Path | None = None) -> tuple[Recorded, Path]:
+    """Hand a job to a new key; return the entry and the file of the new key.
+
+    The entry is signed by the coordinator, the old key and the new one. The first
+    checkpoint after the rotation of a log's key carries both keys' signatures, so
+    that whoever knows the old one can follow.
+    """
+    folder = keys_folder(run) if keys is None else keys
+    evidence = read_evidence(run)
+    before = keys_in_force(evidence, folder)
+    path = folder / f"{role}-{len(key_files(folder, role)) + 1}.pem"
+    name = "coordinator" if role == "coordinator" else evidence.origin
+    new = Signer(name, create_key(path))
+    old = before.coordinator if role == "coordinator" else before.log
+    entry = KeyRotation(
+        role=role,
+        old=old.fingerprint,
+        new=PublicKey(keyid=new.fingerprint, public=encode_base64(new.public)),
+        vkey=new.verifier.vkey if role == "log" else None,
+    )
+    key = f"rotation/{new.fingerprint[:16]}"
+    if role == "coordinator":
+        log = _open(evidence, folder, before)
+        record = _append_and_close(log, entry, key, new)
+    else:
+        log = _open(evidence, folder, LogKeys(before.coordinator, new))
+        record = _append_and_close(log, entry, key, old, new)
+    return record, path
+
+
+def _append_and_close(
+    log: AuditLog, entry: KeyRotation, key: str, *signers: Signer
+) -> Recorded:
+    try:
+        record = log.append(entry, key, *signers)
+        if entry.role == "log":
+            latest = open_checkpoint(log.store.checkpoint, signers[-1].verifier)
+            note = sign(latest.checkpoint, signers[0])
+            log.store.add_signatures(parse_note(note).signatures)
+        return record
+    finally:
+        log.close()
+
+
+def _open(evidence: Evidence, keys: Path, signers: LogKeys) -> AuditLog:
+    known = evidence.custody.log_keys
+    pin = read_pin(keys, evidence.origin, *known)
+    floor = 0 if pin is None else pin.checkpoint.size
+    return AuditLog.open(evidence.folder / "log", signers, floor, known)
+
+
+def _find(folder: Path, role: Role, public: bytes, name: str) -> Signer:
+    for path in key_files(folder, role):
+        signer = Signer(name, load_key(path))
+        if signer.public == public:
+            return signer
+    raise RunFolderError(
+        f"`{folder}` does not hold the {role}'s key {fingerprint(public)[:16]}",
+        "name the folder with the keys of this run: `--keys DIR`",
+    )
