@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run folder proves by itself: a verified log, read as typed entries.
+
+    <run>/log/            the tiled log, see `reader`
+    <run>/log/blobs/      what entries cite by digest, see `blobs`
+    <run>/*               files whose digests are in entries
+    <run>/sealed/         receipts under a commitment, opened under confidentiality
+
+Reading starts from keys. Whoever has a trust file or remembers the log's key brings
+it; otherwise entry 0 names the key, which shows only that the log agrees with itself,
+and `Evidence.trusted` is False. New keys are learned from rotation entries: the file
+is first searched for them without believing anything, then every byte is verified with
+what was found, then the chain from the first key to the last is checked.
+"""
+
+import binascii
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from lexfed.audit.blobs import Blobs
+from lexfed.audit.checkpoint import Checkpoint
+from lexfed.audit.custody import Custody, custody_of
+from lexfed.audit.entries import Entry, Genesis, KeyRotation
+from lexfed.audit.entries.recorded import Recorded, unseal
+from lexfed.audit.folder import Folder
+from lexfed.audit.layout import BLOBS, CHECKPOINT
+from lexfed.audit.note import ED25519, VerifierKey, parse_note, verify
+from lexfed.audit.reader import LogView, read_log
+from lexfed.audit.tiles import MAX_ENTRY, TILE_WIDTH, bundle_names, decode_bundle
+from lexfed.errors import AuditError, RunFolderError
+
+_MAX_NOTE = 1 << 20
+_MAX_BUNDLE = TILE_WIDTH * (MAX_ENTRY + 2)
+_MAX_KEYS = 100
+_KEY_KINDS = (b"/genesis/v", b"/key-rotation/v")
+
+_Kind = TypeVar("_Kind", bound=Entry)
+
+
+@dataclass(frozen=True)
+class Found(Generic[_Kind]):
+    """An entry of a known kind, and where it is."""
+
+    index: int
+    entry: _Kind
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A log whose tree and checkpoint were verified, and what lies beside it.
+
+    Signatures of entries and what entries say are not checked yet: see `verify`.
+
+    Attributes:
+        folder: the run folder.
+        view: the verified log.
+        records: its entries, oldest first.
+        custody: whose keys sign.
+        trusted: whether the log's key came from the reader, not from the log.
+        blobs: what entries cite by digest.
+    """
+
+    folder: Path
+    view: LogView
+    records: tuple[Recorded, ...]
+    custody: Custody
+    trusted: bool
+    blobs: Blobs
+
+    @property
+    def origin(self) -> str:
+        """Name of the log."""
+        return self.view.signed.checkpoint.origin
+
+    @property
+    def run(self) -> str:
+        """Run id: the last part of the log's name."""
+        return self.origin.rsplit("/", 1)[-1]
+
+    @property
+    def genesis(self) -> Genesis:
+        """Entry 0."""
+        return self.of(Genesis)[0].entry
+
+    def of(self, kind: type[_Kind]) -> tuple[Found[_Kind], ...]:
+        """Return the entries of a kind with their indices, oldest first."""
+        return tuple(
+            Found(index, record.entry)
+            for index, record in enumerate(self.records)
+            if isinstance(record.entry, kind)
+        )
+
+    def last(self, kind: type[_Kind], before: int | None = None) -> _Kind | None:
+        """Return the last entry of a kind, of those before an index; None if none."""
+        found = [
+            each.entry
+            for each in self.of(kind)
+            if before is None or each.index < before
+        ]
+        return found[-1] if found else None
+
+
+def read_evidence(
+    folder: Path, log_keys: Sequence[VerifierKey] | None = None
+) -> Evidence:
+    """Read and verify the log of a run folder.
+
+    Args:
+        folder: the run folder, or an unpacked evidence bundle.
+        log_keys: keys of logs that the reader trusts; None to believe entry 0.
+
+    Guarantees:
+        Every byte of the log belongs to the tree that its checkpoint signs.
+        The checkpoint is signed with the key in force at its size.
+        The chain of rotations contains a trusted key, if any were given.
+        Nothing is written, and nothing beside the log is read.
+
+    Raises:
+        AuditError: naming the first entry or file that is not sound.
+        RunFolderError: if there is no log, or a file may not be read.
+    """
+    log = folder / "log"
+    if not log.is_dir():
+        raise RunFolderError(
+            f"`{folder}` holds no log",
+            "give the folder of a run, or of an unpacked evidence bundle",
+        )
+    given = tuple(log_keys or ())
+    named = _named_keys(log)
+    view = read_log(log, _distinct([*given, *named])[:_MAX_KEYS])
+    records = tuple(unseal(data, index) for index, data in enumerate(view.entries))
+    custody = custody_of(records)
+    _check_chain(view, custody, given)
+    return Evidence(
+        folder=folder,
+        view=view,
+        records=records,
+        custody=custody,
+        trusted=bool(given),
+        blobs=Blobs(log / BLOBS / "sha256"),
+    )
+
+
+def _check_chain(view: LogView, custody: Custody, given: Sequence[VerifierKey]) -> None:
+    origin = view.signed.checkpoint.origin
+    if given and not set(given) & set(custody.log_keys):
+        raise AuditError(
+            f"log `{origin}` was never signed with a key that you trust",
+            "is this the log your policy is about?",
+        )
+    try:
+        verify(view.signed.note, [custody.log_key])
+    except AuditError as error:
+        raise AuditError(
+            f"the checkpoint is not signed with the log's key in force "
+            f"({custody.log_key.key_id.hex()}): {error.message}",
+            "a retired key must not sign; see the `key-rotation` entries",
+        ) from error
+
+
+def _named_keys(log: Path) -> list[VerifierKey]:
+    """Return keys that entries name; nothing about them is verified.
+
+    Whatever cannot be read here is left to `read_log`, whose messages say where.
+    """
+    keys: list[VerifierKey] = []
+    try:
+        for data in _entries(log):
+            if not any(kind in _payload(data) for kind in _KEY_KINDS):
+                continue
+            entry = unseal(data, 0).entry
+            if isinstance(entry, Genesis):
+                keys.append(VerifierKey.parse(entry.log))
+            if isinstance(entry, KeyRotation) and entry.vkey is not None:
+                keys.append(VerifierKey.parse(entry.vkey))
+    except AuditError:
+        pass
+    return [key for key in keys if key.algorithm == ED25519]
+
+
+def _entries(log: Path) -> Iterator[bytes]:
+    with Folder(log) as folder:
+        note = folder.read(CHECKPOINT, _MAX_NOTE)
+        size = Checkpoint.parse(parse_note(note or b"").body).size
+        for name in bundle_names(0, size):
+            content = folder.read(name.path, _MAX_BUNDLE)
+            if content is None:
+                return
+            yield from decode_bundle(content, name.width)
+
+
+def _payload(data: bytes) -> bytes:
+    # A look into the envelope, a hundred times cheaper than reading all of it.
+    try:
+        return binascii.a2b_base64(data[data.find(b':"') + 2 :].partition(b'"')[0])
+    except ValueError:
+        return b""
+
+
+def _distinct(keys: Sequence[VerifierKey]) -> list[VerifierKey]:
+    return list(dict.fromkeys(keys))

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Did as many sites take part as the coordinator says?
+
+Where sites have keys, every one of them signs a receipt for every round, and the round
+commits to the list. A receipt that is missing, forged, of another round or run, or
+signed twice breaks the count. Sites count their own charges in receipts, so releases
+that never reached the log show as well: a site that was charged more often than there
+are rounds knows of a round that is not here.
+"""
+
+from dataclasses import dataclass, field
+
+from lexfed.audit import receipts
+from lexfed.audit.custody import raw_key
+from lexfed.audit.entries import Participation, Policy, Round
+from lexfed.audit.evidence import Evidence
+from lexfed.audit.folder import Folder
+from lexfed.audit.keys import fingerprint
+from lexfed.audit.receipts import Receipt
+from lexfed.audit.verify.outcome import Remark, Unsound
+from lexfed.errors import AuditError, RunFolderError
+
+MAX_SEALED = 1 << 28
+
+
+@dataclass
+class _Seen:
+    """What the rounds so far have shown."""
+
+    keys: dict[str, bytes]
+    charged: dict[str, int] = field(default_factory=dict)
+    signed: int = 0
+    words: int = 0
+    closed: int = 0
+
+
+def participants(evidence: Evidence) -> str | Remark:
+    """Receipts of every round are signed by its sites, and their number is stated."""
+    policy = evidence.last(Policy)
+    rounds = evidence.of(Round)
+    if policy is None or not rounds:
+        return Remark("no round, nobody took part")
+    seen = _Seen(_site_keys(evidence))
+    for found in rounds:
+        _secrecy(found.entry, policy, found.index)
+        _one_round(evidence, policy, found.entry, found.index, seen)
+    if seen.words:
+        return Remark(
+            f"{seen.words} rounds without receipts: who took part is the "
+            "coordinator's word only"
+        )
+    sealed = f", {seen.closed} rounds sealed and not opened" if seen.closed else ""
+    text = f"{seen.signed} receipts of {len(seen.charged)} sites{sealed}"
+    return Remark(text) if seen.closed else text
+
+
+def _site_keys(evidence: Evidence) -> dict[str, bytes]:
+    keys = [
+        raw_key(party.key, f"entry 0, `parties.{number}`")
+        for number, party in enumerate(evidence.genesis.parties)
+        if party.key is not None and party.role == "site"
+    ]
+    return {fingerprint(key): key for key in keys}
+
+
+def _secrecy(entry: Round, policy: Policy, index: int) -> None:
+    open_list = entry.participation.receipts == "open"
+    if policy.secret_sampling and (entry.participation.sites is not None or open_list):
+        raise Unsound("shows who took part, which the guarantee keeps secret", index)
+    if not policy.secret_sampling and entry.participation.sites is None:
+        raise Unsound("does not say how many sites took part", index)
+
+
+def _one_round(
+    evidence: Evidence, policy: Policy, entry: Round, index: int, seen: _Seen
+) -> None:
+    stated = entry.participation
+    if (stated.digest is None) != (stated.receipts == "none"):
+        raise Unsound("receipts and their digest do not fit together", index)
+    if stated.receipts == "none":
+        if seen.keys:
+            raise Unsound("has no receipts, although the sites have keys", index)
+        seen.words += 1
+        return
+    blob = _list_of(evidence, stated, entry.round, index)
+    if blob is None:
+        seen.closed += 1
+        return
+    signed = _receipts(blob, seen.keys, index)
+    if stated.sites is not None and stated.sites != len(signed):
+        raise Unsound(
+            f"states {stated.sites} sites, {len(signed)} of them signed receipts",
+            index,
+        )
+    for key_id, receipt in signed.items():
+        _receipt(evidence, policy, entry, index, receipt)
+        if entry.event is not None and receipt.charged <= seen.charged.get(key_id, 0):
+            raise Unsound(f"site {key_id[:16]} was not charged for it", index)
+        seen.charged[key_id] = receipt.charged
+    if len({receipt.query for receipt in signed.values()}) > 1:
+        raise Unsound("sites were asked different questions", index)
+    seen.signed += len(signed)
+
+
+def _list_of(
+    evidence: Evidence, stated: Participation, number: int, index: int
+) -> bytes | None:
+    digest = stated.digest or ""
+    if stated.receipts == "open":
+        return evidence.blobs.get(digest)
+    try:
+        # The folder itself may be reached through a link, what is in it may not.
+        with Folder(evidence.folder.resolve()) as folder:
+            sealed = folder.read(f"sealed/round-{number}.json", MAX_SEALED)
+    except RunFolderError:  # sealed for us too
+        return None
+    try:
+        return None if sealed is None else receipts.unseal(sealed, digest)
+    except AuditError as error:
+        raise Unsound(error.message, index) from error
+
+
+def _receipts(blob: bytes, keys: dict[str, bytes], index: int) -> dict[str, Receipt]:
+    try:
+        return dict(receipts.check(each, keys) for each in receipts.decode(blob))
+    except AuditError as error:
+        raise Unsound(error.message, index) from error
+
+
+def _receipt(
+    evidence: Evidence, policy: Policy, entry: Round, index: int, receipt: Receipt
+) -> None:
+    event = entry.event
+    try:
+        receipts.expect(
+            receipt,
+            log=evidence.origin,
+            run=evidence.run,
+            programme=policy.programme,
+            round=entry.round,
+            clips=() if event is None else tuple(group.clip for group in event.groups),
+        )
+    except AuditError as error:
+        raise Unsound(error.message, index) from error
+    if (receipt.query is None) != (event is None):
+        raise Unsound("receipt: `query` is hashed exactly where noise is added", index)
+    if receipt.charged > entry.round:
+        raise Unsound(
+            f"a site was charged for {receipt.charged} releases, the log lists "
+            f"{entry.round} up to here",
+            index,
+        )
+
+
+def aggregation(evidence: Evidence) -> str | Remark:
+    """Rounds used the protocol that was decided on, and enough sites survived it."""
+    policy = evidence.last(Policy)
+    for found in evidence.of(Round):
+        used = found.entry.aggregation
+        if policy is not None and used.protocol != policy.aggregation:
+            raise Unsound(
+                f"used `{used.protocol}`, decided was `{policy.aggregation}`",
+                found.index,
+            )
+        if used.protocol == "none":
+            continue
+        if used.threshold is None or used.survivors is None:
+            raise Unsound("states no threshold or no survivors", found.index)
+        if used.survivors < used.threshold:
+            raise Unsound(
+                f"{used.survivors} survivors, below the threshold {used.threshold}",
+                found.index,
+            )
+    if policy is None or policy.aggregation == "none":
+        return Remark("none: the coordinator sees every site's sum")
+    return f"`{policy.aggregation}`, threshold met in every round"

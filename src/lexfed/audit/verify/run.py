@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verifying a run folder: every claim that its log makes, one line each.
+
+The order is the order of trust: first the bytes, then who signed them, then what they
+say. If the bytes do not verify, what they say is not looked at.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from lexfed.audit.evidence import Evidence, read_evidence
+from lexfed.audit.trust import parse_policy
+from lexfed.audit.verify import (
+    entries,
+    files,
+    outside,
+    participation,
+    plan,
+    rounds,
+    spending,
+    tags,
+)
+from lexfed.audit.verify.outcome import Check, Judge, Status, Verdict, decide
+from lexfed.errors import AuditError
+
+
+def verify_run(
+    folder: Path,
+    policy: bytes | None = None,
+    pin: bytes | None = None,
+    skew: int = outside.SKEW_S,
+) -> Verdict:
+    """Verify the log of a run and everything that it says.
+
+    Args:
+        folder: the run folder, or an unpacked evidence bundle.
+        policy: the reader's trust file (tlog-policy); None to believe the log's key.
+        pin: a checkpoint of this log that the reader kept.
+        skew: seconds by which clocks may differ.
+
+    Guarantees:
+        Whatever the folder holds, the result is a verdict or an error of this package.
+        Nothing is written, and nothing is asked over a network.
+        The same folder gives the same verdict on every machine.
+
+    Raises:
+        AuditError: if the policy is malformed.
+        RunFolderError: if there is no log, or a file may not be read.
+    """
+    trust = None if policy is None else parse_policy(policy)
+    try:
+        evidence = read_evidence(folder, None if trust is None else trust.logs)
+    except AuditError as error:
+        failed = Check("log", Status.FAIL, error.message)
+        rest = Check(
+            "everything else", Status.NOTE, "not checked: the log is not sound"
+        )
+        return Verdict((failed, rest))
+    checkpoint = evidence.view.signed.checkpoint
+    judges: list[tuple[str, Judge]] = [
+        ("log", _log),
+        ("log key", outside.log_key),
+        ("witnesses", partial(outside.witnesses, policy=trust)),
+        ("pin", partial(outside.pin, note=pin)),
+        *CLAIMS,
+        ("times", partial(outside.times, policy=trust, skew=skew)),
+    ]
+    return Verdict(
+        tuple(_decided(evidence, judges)),
+        checkpoint.origin,
+        checkpoint.size,
+        checkpoint.root.hex(),
+    )
+
+
+CLAIMS: tuple[tuple[str, Judge], ...] = (
+    ("entry signatures", entries.entry_signatures),
+    ("separate keys", entries.separate_keys),
+    ("bindings", entries.bindings),
+    ("genesis", entries.one_genesis),
+    ("decided first", rounds.decided_first),
+    ("rounds", rounds.gap_free),
+    ("blobs", files.blobs),
+    ("feature tags", tags.feature_tags),
+    ("budget plan", plan.budget_plan),
+    ("round events", spending.events),
+    ("budgets spent", spending.spent),
+    ("claim", plan.claim),
+    ("participants", participation.participants),
+    ("secure aggregation", participation.aggregation),
+    ("files", files.run_files),
+    ("report", files.reports),
+)
+"""What the entries themselves are checked for, in the order of the lines."""
+
+
+def _decided(evidence: Evidence, judges: list[tuple[str, Judge]]) -> Iterator[Check]:
+    for claim, judge in judges:
+        yield decide(claim, judge, evidence)
+
+
+def _log(evidence: Evidence) -> str:
+    checkpoint = evidence.view.signed.checkpoint
+    stage = evidence.view.stage
+    waiting = ""
+    if stage is not None:
+        waiting = f"; a writer left {len(stage.entries)} unfinished entries"
+    return (
+        f"{checkpoint.size} entries, root {checkpoint.root.hex()}, every byte under "
+        f"the signed checkpoint{waiting}"
+    )

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Was every round charged for what it released, and did the sum stay in the budgets?
+
+Each round logs its mechanism event and the epsilon so far. Here the events are composed
+again, round by round, lost rounds included: a stated number must not be below the
+computed one, must never decrease, and must not exceed its budget. The event of round n
+must be the n-th release of the plan, which was logged before anything ran.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lexfed.audit.entries import Event, FeatureTags, Policy, Round, RoundAborted
+from lexfed.audit.evidence import Evidence
+from lexfed.audit.verify.outcome import Remark, Unsound
+from lexfed.audit.verify.plan import (
+    NOT_PRIVATE,
+    Planned,
+    not_below,
+    read_plan,
+    within,
+)
+from lexfed.privacy.events import Release
+from lexfed.privacy.running import RunningTotal
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One number of a round and what it was charged for."""
+
+    index: int
+    round: int
+    event: Event | None
+    entry: Round | None
+
+
+def charges(evidence: Evidence) -> Iterator[Charge]:
+    """Yield what was charged, once for each round number, in the order of the log."""
+    last = 0
+    for index, record in enumerate(evidence.records):
+        entry = record.entry
+        if isinstance(entry, Round):
+            yield Charge(index, entry.round, entry.event, entry)
+            last = entry.round
+        elif isinstance(entry, RoundAborted) and entry.round != last:
+            yield Charge(index, entry.round, entry.event, None)
+            last = entry.round
+
+
+def events(evidence: Evidence) -> str | Remark:
+    """The event of every round is the planned one, and tags are those in force."""
+    planned = read_plan(evidence)
+    tags = evidence.last(FeatureTags)
+    counted = 0
+    for charge in charges(evidence):
+        release = release_of(charge, planned)
+        if planned is not None and release != planned.release(charge.round):
+            raise Unsound(
+                f"round {charge.round} is not charged for the release that was planned",
+                charge.index,
+            )
+        entry = charge.entry
+        if entry is not None and tags is not None and entry.tags != tags.tags:
+            raise Unsound("`tags` is not the digest of the logged tags", charge.index)
+        counted += 1
+    if planned is None and counted:
+        return Remark(NOT_PRIVATE)
+    return f"{counted} rounds, each the planned release"
+
+
+def release_of(charge: Charge, planned: Planned | None) -> Release | None:
+    """Return the event as accountants know it.
+
+    Raises:
+        Unsound: if a round of a private run has none, or numbers out of range, or a
+            run without privacy has one.
+    """
+    if (charge.event is None) != (planned is None):
+        has = "no event" if charge.event is None else "an event"
+        raise Unsound(f"round {charge.round} has {has}", charge.index)
+    if charge.event is None:
+        return None
+    try:
+        return charge.event.release()
+    except ValueError as error:
+        raise Unsound(f"round {charge.round}: {error}", charge.index) from error
+
+
+def spent(evidence: Evidence) -> str | Remark:
+    """Budgets are recomputed from the events and compared, round by round."""
+    planned = read_plan(evidence)
+    if planned is None:
+        return _unspent(evidence)
+    sums = _Sums(planned, _total(planned))
+    for charge in charges(evidence):
+        release = release_of(charge, planned)
+        if release is not None:
+            sums.add(charge, release)
+    record, policy = sums.total.record, planned.policy
+    tiers = ", ".join(f"{t.label} {value:.6g}" for t, value in sums.total.tiers.items())
+    return (
+        f"{sums.rounds} rounds: record {record:.6g} of {policy.epsilon} at δ = "
+        f"{policy.delta} by {sums.total.accountant.upper()}"
+        + (f"; tiers {tiers}" if tiers else "")
+    )
+
+
+def _total(planned: Planned) -> RunningTotal:
+    plan, policy = planned.plan, planned.policy
+    ceilings: dict[Tier | None, float] = {
+        Tier.parse(name): float(value) for name, value in plan.tiers.items()
+    }
+    # The plan's price is checked by itself; a part of the plan costs no more.
+    ceilings[None] = float(plan.epsilon or 0.0)
+    return RunningTotal(
+        float(plan.delta or 0.0), policy.neighbours, policy.sites_per_person, ceilings
+    )
+
+
+@dataclass
+class _Sums:
+    """The composition so far, and the last numbers that were stated."""
+
+    planned: Planned
+    total: RunningTotal
+    rounds: int = 0
+    stated: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def budgets(self) -> dict[str, str | None]:
+        policy = self.planned.policy
+        budgets: dict[str, str | None] = {"record": policy.epsilon}
+        for name, cap in policy.caps.items():
+            budgets[name] = cap
+        return budgets
+
+    def add(self, charge: Charge, release: Release) -> None:
+        self.rounds += 1
+        self.total = self.total.after(release)
+        if charge.entry is None:
+            return
+        entry, index = charge.entry, charge.index
+        self._settings(entry, index)
+        if entry.epsilon is None or entry.epsilon_so_far is None:
+            raise Unsound("states no epsilon although noise is added", index)
+        alone = self.total.alone(release)
+        not_below("`epsilon`", float(entry.epsilon), alone, index)
+        computed = {"record": self.total.record}
+        computed |= {t.label: value for t, value in self.total.tiers.items()}
+        stated = {"record": float(entry.epsilon_so_far)}
+        stated |= {name: float(value) for name, value in entry.tiers_so_far.items()}
+        self._compare(stated, computed, index)
+        self.stated = stated
+
+    def _settings(self, entry: Round, index: int) -> None:
+        policy = self.planned.policy
+        if entry.delta != policy.delta:
+            raise Unsound("`delta` is not that of the policy", index)
+        if entry.accountant != self.total.accountant:
+            raise Unsound(
+                f"`accountant` is {entry.accountant}, these events need "
+                f"{self.total.accountant}",
+                index,
+            )
+        if dict(entry.budgets) != self.budgets:
+            raise Unsound("`budgets` are not those of the policy", index)
+
+    def _compare(
+        self, stated: dict[str, float], computed: dict[str, float], index: int
+    ) -> None:
+        for name in self.planned.plan.tiers:
+            if name in computed and name not in stated:
+                raise Unsound(f"states no epsilon of tier `{name}`", index)
+        for scope, value in stated.items():
+            what = "`epsilon_so_far`" if scope == "record" else f"tier `{scope}`"
+            not_below(what, value, computed.get(scope, 0.0), index)
+            before = self.stated.get(scope, 0.0)
+            if value < before:
+                raise Unsound(f"{what} fell from {before:.8g} to {value:.8g}", index)
+            budget = self.budgets.get(scope)
+            if budget is not None:
+                within(what, value, float(budget), index)
+        for missing in sorted(self.stated.keys() - stated.keys()):
+            raise Unsound(f"tier `{missing}` was stated before and is missing", index)
+
+
+def _unspent(evidence: Evidence) -> Remark:
+    policy = evidence.last(Policy)
+    if policy is None or policy.mechanism != "none":
+        return Remark("nothing was planned, nothing was spent")
+    for charge in charges(evidence):
+        entry = charge.entry
+        if entry is None:
+            continue
+        hashed = (entry.update, entry.state)
+        if any(digest is not None for digest in hashed):
+            raise Unsound("has a hash of values without noise", charge.index)
+        if entry.epsilon is not None or entry.epsilon_so_far is not None:
+            raise Unsound("states an epsilon although no noise is added", charge.index)
+    return Remark(NOT_PRIVATE)
