@@ -127,6 +127,7 @@ def _append_and_close(
             latest = open_checkpoint(log.store.checkpoint, signers[-1].verifier)
             note = sign(latest.checkpoint, signers[0])
             log.store.add_signatures(parse_note(note).signatures)
+            log.pin()
         return record
     finally:
         log.close()
@@ -136,7 +137,7 @@ def _open(evidence: Evidence, keys: Path, signers: LogKeys) -> AuditLog:
     known = evidence.custody.log_keys
     pin = read_pin(keys, evidence.origin, *known)
     floor = 0 if pin is None else pin.checkpoint.size
-    return AuditLog.open(evidence.folder / "log", signers, floor, known)
+    return AuditLog.open(evidence.folder / "log", signers, floor, known, keys)
 
 
 def _find(folder: Path, role: Role, public: bytes, name: str) -> Signer:

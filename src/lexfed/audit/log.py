@@ -20,6 +20,7 @@ from lexfed.audit.entries import Entry, Genesis, KeyRotation
 from lexfed.audit.entries.recorded import Recorded, body_of, seal, unseal
 from lexfed.audit.keys import Signer
 from lexfed.audit.note import VerifierKey
+from lexfed.audit.pins import write_pin
 from lexfed.audit.store import Store
 from lexfed.audit.tiles import MAX_ENTRY
 from lexfed.errors import AuditError, RunFolderError
@@ -53,10 +54,18 @@ class AuditLog:
         The same key with other content is refused, and nothing is written.
         Entries are bound to this log, this run and their index.
         A key that is not the one in force does not open the log.
+        The checkpoint of the last append is pinned away from the log, if a folder
+        for pins was given.
     """
 
     def __init__(
-        self, folder: Path, store: Store, keys: LogKeys, clock: Clock = utc_now
+        self,
+        folder: Path,
+        store: Store,
+        keys: LogKeys,
+        former: Sequence[VerifierKey] = (),
+        pins: Path | None = None,
+        clock: Clock = utc_now,
     ) -> None:
         """Use `create` or `open` instead."""
         self.folder = folder
@@ -65,16 +74,24 @@ class AuditLog:
         self.run = self.origin.rsplit("/", 1)[-1]
         self.blobs = Blobs(folder / "blobs" / "sha256")
         self.keys = keys
+        self._verifiers = (keys.log.verifier, *former)
+        self._pins = pins
         self._clock = clock
         self._records = [unseal(data, n) for n, data in enumerate(store.entries)]
         self._by_key = {record.key: record for record in self._records}
 
     @classmethod
     def create(
-        cls, folder: Path, origin: str, keys: LogKeys, clock: Clock = utc_now
+        cls,
+        folder: Path,
+        origin: str,
+        keys: LogKeys,
+        pins: Path | None = None,
+        clock: Clock = utc_now,
     ) -> "AuditLog":
-        """Make an empty log."""
-        return cls(folder, Store.create(folder, keys.log, origin), keys, clock)
+        """Make an empty log; the arguments are those of `open`."""
+        store = Store.create(folder, keys.log, origin)
+        return cls(folder, store, keys, (), pins, clock)
 
     @classmethod
     def open(
@@ -83,6 +100,7 @@ class AuditLog:
         keys: LogKeys,
         floor: int = 0,
         former: Sequence[VerifierKey] = (),
+        pins: Path | None = None,
         clock: Clock = utc_now,
     ) -> "AuditLog":
         """Open a log to append to it; everything in it is verified first.
@@ -92,6 +110,7 @@ class AuditLog:
             keys: of the coordinator and the log.
             floor: size that somebody else has seen; a smaller log is an old copy.
             former: keys with which checkpoints were signed before.
+            pins: folder beside which every checkpoint is pinned.
             clock: gives the time.
 
         Raises:
@@ -100,7 +119,7 @@ class AuditLog:
         """
         store = Store.open(folder, keys.log, floor, former)
         try:
-            log = cls(folder, store, keys, clock)
+            log = cls(folder, store, keys, former, pins, clock)
             log._check_keys()
         except BaseException:
             store.close()
@@ -177,9 +196,20 @@ class AuditLog:
             fresh.append(unseal(data, index))
         if sealed:
             self.store.append(sealed)
+            self.pin()
         self._records += fresh
         self._by_key.update({record.key: record for record in fresh})
         return tuple(self._by_key[key] for _, key in entries)
+
+    def pin(self) -> None:
+        """Remember the checkpoint away from the log.
+
+        A folder that is restored from a backup would go on from there and repeat
+        rounds with fresh noise; the pin tells.
+        """
+        if self._pins is not None:
+            store = self.store
+            write_pin(self._pins, store.checkpoint, store.tree, *self._verifiers)
 
     def _known(self, entry: Entry, key: str, fresh: Sequence[Recorded]) -> bool:
         there = {record.key: record for record in fresh}.get(key, self._by_key.get(key))
