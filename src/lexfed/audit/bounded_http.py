@@ -120,8 +120,8 @@ def _late(url: str, timeout_s: float) -> str:
 
 
 def _words(error: Exception) -> str:
-    # Only the first line: the rest may be the other side's text.
-    return (str(error) or type(error).__name__).splitlines()[0][:200].lower()
+    # It may quote the other side, which must not reach a terminal as it is.
+    return ascii(str(error) or type(error).__name__)[1:-1][:200].lower()
 
 
 class _Deadline:
