@@ -13,6 +13,7 @@ The operating system guards the file; a password in a script would guard nothing
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -100,28 +101,37 @@ def create_key(path: Path) -> Ed25519PrivateKey:
     )
     written: list[Path] = []
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(path.parent)
         _check_closed(path.parent, os.stat(path.parent), "700")
-        for file, content, mode in (
-            (path, private, 0o600),
-            (public_path(path), public, 0o644),
-        ):
-            _write_once(file, content, mode, written)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except FileExistsError as error:
-        _remove(written)
-        raise RunFolderError(
-            f"`{error.filename}` exists; a key is never overwritten",
-            "use the key that is there, or choose another folder",
-        ) from error
+        _write_once(path, private, 0o600, written)
+        _write_once(public_path(path), public, 0o644, written)
+        _sync(path.parent)
+        _sync(path.parent.parent)  # the folder may be new
     except OSError as error:
-        _remove(written)
+        for file in written:
+            with suppress(OSError):
+                file.unlink()
+        if isinstance(error, FileExistsError):
+            raise RunFolderError(
+                f"`{error.filename}` exists; a key is never overwritten",
+                "use the key that is there, or choose another folder",
+            ) from error
         raise _unusable(path, error) from error
     return key
+
+
+def _make_folder(folder: Path) -> None:
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)  # the umask may have taken bits away
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _write_once(path: Path, content: bytes, mode: int, written: list[Path]) -> None:
@@ -132,11 +142,6 @@ def _write_once(path: Path, content: bytes, mode: int, written: list[Path]) -> N
         file.write(content)
         file.flush()
         os.fsync(handle)
-
-
-def _remove(written: list[Path]) -> None:
-    for path in written:
-        path.unlink(missing_ok=True)
 
 
 def load_key(path: Path) -> Ed25519PrivateKey:
