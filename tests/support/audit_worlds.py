@@ -15,7 +15,7 @@ Nothing is synced to disk, and keys come from fixed seeds, so it takes milliseco
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -241,13 +241,13 @@ def fake_run(
     return made.run
 
 
-def planned(rounds: tuple[int, int], rate: float) -> list[Counted]:
-    """Return the releases of the two towers."""
+def planned(rounds: tuple[int, int], rate: float, sites: int = 1) -> list[Counted]:
+    """Return the releases of the two towers, for a person at so many sites."""
     towers = ((Tier.PERSONAL, 4.0), (Tier.SPECIAL, 8.0))
     if rate < 1.0:
         towers = ((Tier.PERSONAL, 3.0), (Tier.SPECIAL, 3.0))
     return [
-        (Release(t.label, (Group(t.label, 1.0, sigma),), rate, t, 100), count)
+        (Release(t.label, (Group(t.label, 1.0, sites * sigma),), rate, t, 100), count)
         for (t, sigma), count in zip(towers, rounds, strict=True)
     ]
 
@@ -291,7 +291,7 @@ class _Making:
     sites_per_person: int
 
     def __post_init__(self) -> None:
-        self.plan = planned(self.rounds, self.rate)
+        self.plan = planned(self.rounds, self.rate, self.sites_per_person)
         self.private = self.mechanism != "none"
         self.secret = self.unit == "client" and self.rate < 1.0
         self.price = self.claim(sum(self.rounds))
@@ -477,4 +477,4 @@ def spoiled(change: Change, **settings: Any) -> FakeRun:
     """Return a run in which one thing is wrong."""
     run = fake_run(**settings)
     change(run)
-    return replace(run)
+    return run

@@ -25,9 +25,10 @@ from lexfed.audit.custody import Custody, custody_of
 from lexfed.audit.entries import Entry, Genesis, KeyRotation
 from lexfed.audit.entries.recorded import Recorded, unseal
 from lexfed.audit.folder import Folder
-from lexfed.audit.layout import BLOBS, CHECKPOINT
+from lexfed.audit.layout import BLOBS, CHECKPOINT, STAGE
 from lexfed.audit.note import ED25519, VerifierKey, parse_note, verify
 from lexfed.audit.reader import LogView, read_log
+from lexfed.audit.stage import MAX_STAGE
 from lexfed.audit.tiles import MAX_ENTRY, TILE_WIDTH, bundle_names, decode_bundle
 from lexfed.errors import AuditError, RunFolderError
 
@@ -168,7 +169,8 @@ def _named_keys(log: Path) -> list[VerifierKey]:
     keys: list[VerifierKey] = []
     try:
         for data in _entries(log):
-            if not any(kind in _payload(data) for kind in _KEY_KINDS):
+            payload = _payload(data)
+            if not any(kind in payload for kind in _KEY_KINDS):
                 continue
             entry = unseal(data, 0).entry
             if isinstance(entry, Genesis):
@@ -182,6 +184,9 @@ def _named_keys(log: Path) -> list[VerifierKey]:
 
 def _entries(log: Path) -> Iterator[bytes]:
     with Folder(log) as folder:
+        # A writer that is interrupted while it rotates the log's key leaves a stage
+        # that is signed with the new one.
+        yield from _staged(folder.read(STAGE, MAX_STAGE) or b"")
         note = folder.read(CHECKPOINT, _MAX_NOTE)
         size = Checkpoint.parse(parse_note(note or b"").body).size
         for name in bundle_names(0, size):
@@ -189,6 +194,14 @@ def _entries(log: Path) -> Iterator[bytes]:
             if content is None:
                 return
             yield from decode_bundle(content, name.width)
+
+
+def _staged(data: bytes) -> Iterator[bytes]:
+    at = data.find(b"\n", data.find(b"\n\n") + 2) + 1
+    while at < len(data):
+        start = at + 2
+        at = start + int.from_bytes(data[at:start], "big")
+        yield data[start:at]
 
 
 def _payload(data: bytes) -> bytes:

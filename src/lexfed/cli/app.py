@@ -143,6 +143,32 @@ def predict(
     command(folder, table, tiers)
 
 
+@app.command()
+def verify(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
+        ),
+    ],
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
+        ),
+    ] = None,
+    pin: Annotated[
+        Path | None,
+        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check everything that the log of a run claims. Exit code 1 if anything fails."""
+    from lexfed.cli.verify import verify as command
+
+    command(run, policy, pin, as_json)
+
+
 def main() -> None:
     """Run the command line and end with its exit code."""
     sys.exit(_exit_code())

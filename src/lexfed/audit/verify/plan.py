@@ -69,6 +69,8 @@ def read_plan(evidence: Evidence) -> Planned | None:
         raise Unsound(f"releases do not fit mechanism `{policy.mechanism}`", index)
     if plan.delta != policy.delta:
         raise Unsound("`delta` is not that of the policy", index)
+    if (policy.randomness == "seeded") != evidence.genesis.test:
+        raise Unsound("entry 0 and the policy disagree about seeded noise", index)
     if plan.releases is None:
         return None
     releases = _read_releases(evidence.blobs.get(plan.releases), index)
@@ -174,12 +176,13 @@ def claim(evidence: Evidence) -> str | Remark:
     for name, (stated, expected) in _same(evidence, found, planned, entry).items():
         if stated != expected:
             raise Unsound(f"claim: `{name}` is not what the log says", index)
-    stamp = f"{found.stamp}, noise was seeded: " if found.stamp else ""
-    return (
-        f"{stamp}(ε, δ) = ({found.epsilon:g}, {found.delta:g}) per {found.unit}, "
-        f"{found.neighbours}, tiers "
-        + ", ".join(f"{name} {tier.epsilon:g}" for name, tier in found.tiers.items())
+    tiers = ", ".join(f"{name} {each.epsilon:g}" for name, each in found.tiers.items())
+    text = (
+        f"(ε, δ) = ({found.epsilon:g}, {found.delta:g}) per {found.unit}, "
+        f"{found.neighbours}; tiers {tiers}"
     )
+    # The numbers are right for the noise that was meant; who knows the seed knows it.
+    return Remark(f"NOT PRIVATE, the noise was seeded: {text}") if found.stamp else text
 
 
 def _same(
