@@ -63,17 +63,24 @@ class Conflict:
     second: Side
 
     def to_bytes(self) -> bytes:
-        """Return the file."""
-        return canonical_bytes(
-            {
-                "format": _FORMAT,
-                "how": _HOW,
-                "keys": [key.vkey for key in self.keys],
-                "index": self.index,
-                "first": _plain(self.first),
-                "second": _plain(self.second),
-            }
-        )
+        """Return the file.
+
+        Raises:
+            AuditError: if JSON cannot hold it: a note that is no text, an index over 2^53-1.
+        """
+        try:
+            return canonical_bytes(
+                {
+                    "format": _FORMAT,
+                    "how": _HOW,
+                    "keys": [key.vkey for key in self.keys],
+                    "index": self.index,
+                    "first": _plain(self.first),
+                    "second": _plain(self.second),
+                }
+            )
+        except ValueError as error:
+            raise AuditError(f"no file of conflicting checkpoints: {error}") from error
 
     @classmethod
     def parse(cls, data: bytes) -> "Conflict":
