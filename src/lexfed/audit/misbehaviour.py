@@ -66,7 +66,7 @@ class Conflict:
         """Return the file.
 
         Raises:
-            AuditError: if JSON cannot hold it: a note that is no text, an index over 2^53-1.
+            AuditError: if JSON cannot hold it, such as a note that is no text.
         """
         try:
             return canonical_bytes(
