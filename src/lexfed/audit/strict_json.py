@@ -10,6 +10,7 @@ up to 2^53-1, finite numbers, no lone surrogates, and a bounded depth.
 
 import json
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from lexfed.canonical import canonical_bytes
@@ -89,11 +90,8 @@ def _too_deep(max_depth: int) -> AuditError:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise AuditError(f"JSON has the key {key[:100]!a} twice in one object")
-            seen.add(key)
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise AuditError(f"JSON has the key {key[:100]!a} twice in one object")
     return result
 
 
