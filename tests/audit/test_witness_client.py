@@ -3,9 +3,8 @@
 
 import re
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from lexfed.audit.cosignature import cosign
 from lexfed.audit.note import Signature, parse_note
 from lexfed.audit.trust import parse_policy
-from lexfed.audit.witness import Witness
 from lexfed.audit.witness_client import (
     ATTEMPTS,
     Cosigned,
@@ -24,7 +22,6 @@ from lexfed.audit.witness_client import (
     submit,
     targets_of,
 )
-from lexfed.audit.witness_server import WitnessServer
 from lexfed.audit.witness_state import digest_of
 from lexfed.errors import AuditError
 from support.loopback import Respond, answering, http, raw, read_request, silent
@@ -32,32 +29,14 @@ from support.witnessed import (
     ORIGIN,
     WITNESS,
     Book,
-    make_witness,
     numbered,
+    served,
     signer,
 )
 
 KEY = signer(WITNESS, seed=77)
 LOG = numbered(5)
 BODY = parse_note(LOG.note()).body
-
-
-@contextmanager
-def served(folder: Path, name: str = WITNESS) -> Iterator[Target]:
-    """A real witness on a real port."""
-    if not folder.exists():
-        make_witness(folder, name=name)
-    witness = Witness(folder)
-    server = WitnessServer(witness, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield Target(name, witness.key, server.url)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.close()
-        witness.close()
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_a_log_with_the_key_of_the_witness_is_refused(folder: Path) -> None:
 
 def test_the_state_is_a_note_that_anyone_can_check(used: Path) -> None:
     witness = Witness(used)
-    policy = policy_of(witness, quorum="all")
+    policy = policy_of(witness.key, quorum="all")
     trusted = policy.check(state_of(used).read_bytes())
     assert trusted.quorum_met
     assert trusted.witnesses == {"w1": 1_000}

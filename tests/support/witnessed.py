@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A log in memory, and what it asks of a witness."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -8,9 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from lexfed.audit.checkpoint import Checkpoint, sign
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import Tree
+from lexfed.audit.note import VerifierKey
 from lexfed.audit.proof import ConsistencyProof
 from lexfed.audit.trust import Policy, parse_policy
 from lexfed.audit.witness import Witness
+from lexfed.audit.witness_client import Target
+from lexfed.audit.witness_server import WitnessServer
 
 ORIGIN = "audit.example.org/run-1"
 WITNESS = "witness.example.net/w1"
@@ -66,15 +72,34 @@ def know(folder: Path, *logs: Signer) -> None:
     (folder / "logs").write_text("# logs\n" + "".join(lines))
 
 
-def policy_of(*witnesses: Witness, quorum: str, log: Signer | None = None) -> Policy:
+@contextmanager
+def served(folder: Path, name: str = WITNESS) -> Iterator[Target]:
+    """A real witness on a real port."""
+    if not folder.exists():
+        make_witness(folder, name=name)
+    witness = Witness(folder)
+    server = WitnessServer(witness, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield Target(name, witness.key, server.url)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.close()
+        witness.close()
+
+
+def policy_of(
+    *witnesses: VerifierKey, quorum: str, log: Signer | None = None
+) -> Policy:
     """Return the policy of an auditor that trusts these witnesses."""
     lines = [f"log {(log or signer()).verifier.vkey}"]
     names = [f"w{number}" for number in range(1, len(witnesses) + 1)]
-    for name, witness in zip(names, witnesses, strict=True):
-        lines.append(f"witness {name} {witness.key.vkey}")
+    for name, key in zip(names, witnesses, strict=True):
+        lines.append(f"witness {name} {key.vkey}")
     if quorum == "none":
         lines.append("quorum none")
     else:
-        lines += [f"group all-of-them {quorum} {' '.join(names)}"]
-        lines += ["quorum all-of-them"]
+        lines += [f"group enough {quorum} {' '.join(names)}", "quorum enough"]
     return parse_policy(("\n".join(lines) + "\n").encode())
