@@ -112,13 +112,19 @@ class Folder:
                     os.close(within)
             except FileNotFoundError:
                 return None
-            with open(handle, "rb") as file:
-                if not stat.S_ISREG(os.fstat(handle).st_mode):
+            try:
+                status = os.fstat(handle)
+                if not stat.S_ISREG(status.st_mode):
                     raise self._strange(name)
-                content = file.read(limit + 1)
-        if len(content) > limit:
-            raise AuditError(f"`{self.path / name}` has more than {limit} bytes")
-        return content
+                content = bytearray()
+                while len(content) <= limit:
+                    chunk = os.read(handle, min(status.st_size, limit) + 1)
+                    if not chunk:
+                        return bytes(content)
+                    content += chunk
+            finally:
+                os.close(handle)
+        raise AuditError(f"`{self.path / name}` has more than {limit} bytes")
 
     def listing(self, folder: str) -> dict[str, bool]:
         """Return the names in a folder, in order, and whether each is a folder.

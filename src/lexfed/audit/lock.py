@@ -10,6 +10,7 @@ keep a log on a local disk.
 import fcntl
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from lexfed.audit.folder import Folder, unusable
@@ -81,9 +82,10 @@ class WriterLock:
             )
         try:
             named = os.stat(LOCK, dir_fd=self._folder.handle, follow_symlinks=False)
+            held = os.fstat(self._handle)
         except OSError as error:
             raise unusable("check", self._path, error) from error
-        if not os.path.samestat(named, os.fstat(self._handle)):
+        if not os.path.samestat(named, held):
             raise RunFolderError(
                 f"`{self._path}` was replaced while it was held",
                 "leave the file alone; the kernel frees it when its holder ends",
@@ -91,7 +93,8 @@ class WriterLock:
 
     def close(self) -> None:
         """Give the lock back."""
-        os.close(self._handle)
+        with suppress(OSError):  # the kernel has it back all the same
+            os.close(self._handle)
 
 
 def network_type(path: Path) -> str | None:
