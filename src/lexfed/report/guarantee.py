@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The claim as tables: the whole record first, then every tier, then the label."""
+
+from dataclasses import dataclass
+
+from lexfed.audit.entries import BudgetPlan, Completed, Policy
+from lexfed.privacy.claim_record import Claim
+from lexfed.report.digits import delta, up, up_all, up_digits
+from lexfed.report.dossier import Dossier
+from lexfed.report.words import (
+    ACCOUNTANTS,
+    MECHANISMS,
+    NEIGHBOURS,
+    TIERS,
+    TRUST,
+    tier_name,
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a statement, and the entry that holds it."""
+
+    name: str
+    value: str
+    entry: int | None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is guaranteed about one scope.
+
+    Attributes:
+        name: the whole record, a tier, or the label.
+        relation: which two data sets are compared.
+        epsilon: printed, rounded up.
+        limit: what it may reach, printed; empty where nothing limits it.
+        delta: printed.
+        columns: whose values it speaks of.
+        entry: the entry that holds it.
+    """
+
+    name: str
+    relation: str
+    epsilon: str
+    limit: str
+    delta: str
+    columns: tuple[str, ...]
+    entry: int | None
+
+
+def facts(dossier: Dossier) -> tuple[Fact, ...]:
+    """Return what the whole record's guarantee rests on, as NIST SP 800-226 asks."""
+    claim, policy = dossier.claim, dossier.entry(Policy)
+    if claim is None:
+        return () if policy is None else _decided(policy, dossier.index(Policy))
+    at = dossier.index(Completed)
+    rows = [
+        ("Privacy unit", _unit(claim)),
+        ("Neighbours", _neighbours(claim.neighbours)),
+        ("ε", f"{up(claim.epsilon)}, for the whole run and whole plan, rounded up"),
+        ("δ", f"{delta(claim.delta)}; {delta(up_digits(claim.delta_sampler))} more for "
+         "errors of the noise sampler"),
+        ("Accountant", f"{ACCOUNTANTS[claim.accountant.name]}, "
+         f"{claim.accountant.version}; releases fixed beforehand (filter F0)"),
+        ("Mechanism", MECHANISMS[claim.mechanism.name]),
+        ("Noise", f"Gaussian, rounded to integers, {_source(policy)}"),
+        ("Sampling", _sampling(claim)),
+        ("Trust", f"{claim.trust}: {TRUST[claim.trust]}"),
+        ("Released", claim.released),
+        ("Rounds", f"{claim.rounds} run of {dossier.planned} planned"),
+    ]  # fmt: skip
+    if claim.neighbours == "add-remove":
+        replaced = f"{up(claim.label.epsilon)}, which is what to compare a tier's with"
+        rows.insert(3, ("ε under replace-one", replaced))
+    return tuple(Fact(name, value, at) for name, value in rows)
+
+
+def _decided(policy: Policy, at: int | None) -> tuple[Fact, ...]:
+    """Return what was decided, where there is no claim yet or none at all."""
+    rows = [
+        ("Privacy unit", _unit(policy)),
+        ("Mechanism", MECHANISMS[policy.mechanism]),
+        ("Trust", f"{policy.trust}: {TRUST[policy.trust]}"),
+    ]  # fmt: skip
+    if policy.epsilon is not None and policy.delta is not None:
+        rows[1:1] = [
+            ("Neighbours", _neighbours(policy.neighbours)),
+            ("Budget ε", f"{up(policy.epsilon)}, for the whole run"),
+            ("δ", delta(policy.delta)),
+            ("Accountant", ACCOUNTANTS[policy.accountant]),
+        ]
+    return tuple(Fact(name, value, at) for name, value in rows)
+
+
+def scopes(dossier: Dossier) -> tuple[Scope, ...]:
+    """Return the guarantee of the record, of every tier and of the label.
+
+    Before the end of a run these are the numbers of its plan, which is what its
+    guarantee will be.
+    """
+    claim, plan, policy = (
+        dossier.claim, dossier.entry(BudgetPlan), dossier.entry(Policy)
+    )  # fmt: skip
+    if policy is None or plan is None or plan.epsilon is None or plan.delta is None:
+        return ()
+    tiers = {str(tier): value for tier, value in plan.tiers.items()}
+    at, planned = dossier.index(Completed), dossier.index(BudgetPlan)
+    where = planned if claim is None else at
+    if claim is not None:
+        tiers = {str(tier): repr(row.epsilon) for tier, row in claim.tiers.items()}
+    tiers = {tier: tiers[tier] for tier in TIERS if tier in tiers}
+    record = plan.epsilon if claim is None else repr(claim.epsilon)
+    label = () if claim is None else (repr(claim.label.epsilon),)
+    printed = up_all([record, *tiers.values(), *label])
+    columns = _columns(dossier)
+    small = delta(plan.delta)
+    limits = {str(tier): cap for tier, cap in policy.caps.items()}
+    limits["record"] = policy.epsilon or ""
+    rows = [
+        Scope("whole record", NEIGHBOURS[policy.neighbours], printed[0],
+              _limit(limits, "record"), small, (), where)
+    ]  # fmt: skip
+    for number, tier in enumerate(tiers, start=1):
+        rows.append(
+            Scope(tier_name(tier), "replace its values", printed[number],
+                  _limit(limits, tier), small, columns.get(tier, ()), where)
+        )  # fmt: skip
+    if label:
+        target = () if dossier.tagged is None else (dossier.tagged.schema.target,)
+        rows.append(
+            Scope("label", "replace-one", printed[-1], "", small, target, where)
+        )
+    return tuple(rows)
+
+
+def _columns(dossier: Dossier) -> dict[str, tuple[str, ...]]:
+    if dossier.claim is not None:
+        return {tier: row.columns for tier, row in dossier.claim.tiers.items()}
+    if dossier.tagged is None:
+        return {}
+    tiers = dossier.tagged.tiers()
+    features = [column.name for column in dossier.tagged.features()]
+    return {
+        tier: tuple(name for name in features if tiers[name].label == tier)
+        for tier in TIERS
+    }
+
+
+def _limit(limits: dict[str, str], scope: str) -> str:
+    return up(limits[scope]) if limits.get(scope) else ""
+
+
+def _unit(stated: Claim | Policy) -> str:
+    if stated.unit == "client":
+        return "one whole site"
+    records, sites = stated.records_per_person, stated.sites_per_person
+    rows = "one row" if records == 1 else f"up to {records} rows"
+    places = "one site" if sites == 1 else f"up to {sites} sites"
+    return f"one person: {rows}, at {places}"
+
+
+def _neighbours(relation: str) -> str:
+    if relation == "add-remove":
+        return "add/remove: with the unit and without it"
+    return "replace-one: with the unit and with another in its place"
+
+
+def _source(policy: Policy | None) -> str:
+    if policy is not None and policy.randomness == "operating-system":
+        return "from the generator of the operating system"
+    return "from a seed: NOT PRIVATE"
+
+
+def _sampling(claim: Claim) -> str:
+    if claim.sampling.scheme == "none":
+        return "none: everybody takes part in every round"
+    rates = ", ".join(f"{rate:g}" for rate in claim.sampling.rates)
+    return f"Poisson, rates {rates}; {claim.sampling.secrecy}"

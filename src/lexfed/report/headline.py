@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first sentence of the report: what a reader must know if they read no more."""
+
+from dataclasses import dataclass
+
+from lexfed.audit.entries import Policy, Refusal
+from lexfed.audit.verify import Status
+from lexfed.report.digits import count, delta, up
+from lexfed.report.dossier import Dossier
+from lexfed.report.spending import why_refused
+from lexfed.report.words import UNITS, guarantee, meaning
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict.
+
+    Attributes:
+        sentence: the verdict in plain words.
+        sound: whether every check passed.
+        guarantee: the whole record's guarantee, with all it depends on.
+        meaning: what its numbers say, without symbols; empty where there are none.
+    """
+
+    sentence: str
+    sound: bool
+    guarantee: str
+    meaning: str
+
+
+def headline(dossier: Dossier) -> Headline:
+    """Return the verdict on a run.
+
+    Guarantees:
+        A failed check is said before anything else.
+        A run without privacy is called that before anything about its log.
+        Nothing is called safe, lawful or anonymous.
+    """
+    sound = not dossier.failures
+    return Headline(
+        sentence=_sentence(dossier),
+        sound=sound,
+        guarantee=_guarantee(dossier),
+        meaning=_meaning(dossier),
+    )
+
+
+def _sentence(dossier: Dossier) -> str:
+    checks = dossier.verdict.checks
+    failed = len(dossier.failures)
+    if failed:
+        total = sum(check.status is not Status.NOTE for check in checks)
+        return (
+            f"This log does not verify: {failed} of {count(total, 'check')} failed. "
+            "Rely on nothing below."
+        )
+    passed = count(sum(check.status is Status.OK for check in checks), "check")
+    log = f"The log verifies: {passed} passed, none failed."
+    if dossier.stamp:
+        return f"Not private: {why_not_private(dossier)}. {log}"
+    return f"{log} {_progress(dossier)}"
+
+
+def why_not_private(dossier: Dossier) -> str:
+    """Return why nothing is guaranteed; empty where something is."""
+    if not dossier.stamp:
+        return ""
+    policy = dossier.entry(Policy)
+    if policy is not None and policy.mechanism == "none":
+        return "no noise was added, so nothing is guaranteed about anybody"
+    return "the noise was seeded for a test, so whoever has the seed can remove it"
+
+
+def _progress(dossier: Dossier) -> str:
+    done, planned = len(dossier.rounds), dossier.planned
+    rounds = f"{done} of {count(planned, 'planned round')}"
+    match dossier.state:
+        case "refused":
+            refusal = dossier.entry(Refusal)
+            why = "" if refusal is None else f": {why_refused(refusal)}"
+            return f"Nothing was released{why}."
+        case "unfinished":
+            return f"The run is not finished: {rounds} are in the log."
+        case "early":
+            return (
+                f"The run ended early, after {rounds}; its guarantee is that of the "
+                "whole plan."
+            )
+        case _:
+            return "Every budget recomputed from it was kept."
+
+
+def _guarantee(dossier: Dossier) -> str:
+    if dossier.stamp:
+        return "NOT PRIVATE: no guarantee"
+    if dossier.claim is not None:
+        return guarantee(dossier.claim)
+    policy = dossier.entry(Policy)
+    if policy is None or policy.epsilon is None or policy.delta is None:
+        return "no guarantee is in the log"
+    return (
+        f"budget (ε, δ) = ({up(policy.epsilon)}, {delta(policy.delta)}) per "
+        f"{UNITS[policy.unit]} under {policy.neighbours} by "
+        f"{policy.accountant.upper()}, trust: {policy.trust}"
+    )
+
+
+def _meaning(dossier: Dossier) -> str:
+    policy = dossier.entry(Policy)
+    if dossier.stamp or policy is None:
+        return ""
+    if dossier.claim is not None:
+        claim = dossier.claim
+        return meaning(claim.epsilon, claim.delta, claim.unit, claim.neighbours)
+    if policy.epsilon is None or policy.delta is None:
+        return ""
+    return meaning(policy.epsilon, policy.delta, policy.unit, policy.neighbours)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every entry of the log on a line or two, for the appendix that numbers link to."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lexfed.audit.entries.recorded import Recorded, body_of
+
+_DIGEST = re.compile(r"^[0-9a-f]{64}$")
+_MOST = 6
+"""Items of a list that are spelled out."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One entry.
+
+    Attributes:
+        index: its number.
+        time: when the coordinator says it was written.
+        title: its kind, with its round.
+        fields: what it says, long digests shortened.
+        leaf: its leaf hash, in hexadecimal.
+    """
+
+    index: int
+    time: str
+    title: str
+    fields: tuple[tuple[str, str], ...]
+    leaf: str
+
+
+def listing(records: Iterable[Recorded]) -> tuple[Listed, ...]:
+    """Return every entry, oldest first."""
+    found = []
+    for record in records:
+        body = body_of(record.entry)
+        title = record.kind.replace("-", " ")
+        if "round" in body:
+            title += f" {body.pop('round')}"
+        fields = tuple(_fields(body))
+        found.append(
+            Listed(record.index, readable_time(record.time), title, fields,
+                   record.leaf.hex())
+        )  # fmt: skip
+    return tuple(found)
+
+
+def readable_time(time: str) -> str:
+    """Return a time without its letters.
+
+    >>> readable_time("2026-11-15T12:00:00Z")
+    '2026-11-15 12:00:00'
+    """
+    return time.replace("T", " ").removesuffix("Z")
+
+
+def _fields(body: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in body.items():
+        words = f"{prefix}{name.replace('_', ' ')}"
+        if value in (None, "", [], {}):
+            continue
+        match value:
+            case dict():
+                yield from _fields(value, f"{words} ")
+            case list() if len(value) > _MOST or isinstance(value[0], dict):
+                yield words, f"{len(value)} listed"
+            case list():
+                yield words, ", ".join(map(_short, value))
+            case _:
+                yield words, _short(value)
+
+
+def _short(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    if _DIGEST.match(text):
+        return f"{text[:10]}…"
+    return text if len(text) <= 80 else f"{text[:79]}…"

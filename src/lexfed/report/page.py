@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: one file that opens anywhere, asks nobody and runs nothing.
+
+Templates are beside this file. Whatever they print is first made visible (`escape`)
+and then escaped by the engine; the only markup that is let through is our own.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from lexfed.audit.entries import Completed, Document, FeatureTags, Policy, PrivacyTest
+from lexfed.audit.rules import CANNOT
+from lexfed.report import gains, guarantee, remarks, spending
+from lexfed.report.certificate import certificate
+from lexfed.report.columns import column_count, column_rows
+from lexfed.report.digits import delta
+from lexfed.report.dossier import Dossier
+from lexfed.report.escape import visible
+from lexfed.report.figures import budget_panels
+from lexfed.report.headline import headline
+from lexfed.report.identity import VERIFIER, identity
+from lexfed.report.listing import listing, readable_time
+from lexfed.report.noise import noise_rows
+from lexfed.report.path import MerklePath, draw, merkle_path
+from lexfed.report.processing import processing
+from lexfed.report.words import ACCOUNTANTS, scope_name
+
+_CODE = re.compile(r"`([^`]*)`")
+
+
+def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
+    """Return the page.
+
+    Args:
+        dossier: what it is about.
+        salt: 64 random hexadecimal digits. Metrics on the page are not covered by
+            the guarantee and easy to guess; with the salt in it, the page's digest
+            in the log confirms no guess.
+        made: when it was made; empty to leave it out.
+
+    Guarantees:
+        No script, no address that a browser would fetch.
+        Text of others is shown as text, whatever it looks like.
+        The whole record's guarantee stands before every tier's.
+    """
+    template = _environment().get_template("report.html")
+    return template.render(_context(dossier), salt=salt, made=made).encode()
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lexfed.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = words
+    return environment
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return value
+
+
+def words(text: str) -> Markup:
+    """Return a message with what stands in backticks set as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
+
+
+def _context(dossier: Dossier) -> Mapping[str, Any]:
+    policy = dossier.entry(Policy)
+    times = [readable_time(record.time) for record in dossier.records]
+    return {
+        "css": Markup(_stylesheet()),  # noqa: S704 - our own file
+        "name": dossier.name,
+        "controller": dossier.controller,
+        "stamp": dossier.stamp,
+        "verifier": VERIFIER,
+        "first_time": times[0] if times else "",
+        "last_time": times[-1] if times else "",
+        "headline": headline(dossier),
+        "checks": dossier.verdict.checks,
+        "identity": identity(dossier),
+        "mechanism": "none" if policy is None else policy.mechanism,
+        "claim_at": dossier.index(Completed) if dossier.claim else None,
+        "facts": guarantee.facts(dossier),
+        "scopes": guarantee.scopes(dossier),
+        "columns": () if dossier.tagged is None else column_rows(dossier.tagged),
+        "column_count": column_count(dossier.tagged),
+        "tags_at": dossier.index(FeatureTags),
+        "proxies": remarks.proxies(dossier),
+        "attacks": _attacks(dossier),
+        "certificate": certificate(dossier),
+        "processing": processing(dossier),
+        "documents": _documents(dossier),
+        "open_items": remarks.open_items(dossier),
+        "cannot": CANNOT,
+        "limits": remarks.limits(dossier),
+        "entries": listing(dossier.records),
+        **_gains(dossier),
+        **_spending(dossier),
+        **_path(dossier),
+    }
+
+
+def _stylesheet() -> str:
+    files = resources.files("lexfed.report") / "templates" / "report.css"
+    return files.read_text(encoding="utf-8")
+
+
+def _gains(dossier: Dossier) -> dict[str, Any]:
+    return {
+        "gains": gains.gain_rows(dossier),
+        "no_gains": gains.no_gains(dossier),
+        "metric": gains.metric_name(dossier),
+        "metrics_note": gains.metrics_note(dossier),
+        "curve": gains.curve(dossier),
+    }
+
+
+def _spending(dossier: Dossier) -> dict[str, Any]:
+    rounds = dossier.rounds
+    all_events = spending.events(dossier.records)
+    keys = spending.scopes(rounds)
+    panels = spending.panels(rounds)
+    policy = dossier.entry(Policy)
+    small = None if policy is None else policy.delta
+    return {
+        "events": all_events,
+        "odd_events": [event for event in all_events if event.what != "released"],
+        "stages": spending.stages(rounds),
+        "scope_keys": keys,
+        "scope_names": [scope_name(key) for key in keys],
+        "panels": budget_panels(panels, dossier.planned) if panels else None,
+        "accountant": ACCOUNTANTS.get(spending.accountant(rounds), "no accountant"),
+        "delta": "" if small is None else delta(small),
+        "noise": noise_rows(rounds),
+    }
+
+
+def _path(dossier: Dossier) -> dict[str, Any]:
+    view = dossier.evidence.view
+    if not dossier.records:
+        return {"path": None, "path_figure": None, "path_kind": ""}
+    chosen = dossier.rounds[-1] if dossier.rounds else dossier.records[-1]
+    path: MerklePath = merkle_path(view.tree, chosen.index, view.entries[chosen.index])
+    return {"path": path, "path_figure": draw(path), "path_kind": chosen.kind}
+
+
+def _attacks(dossier: Dossier) -> list[dict[str, Any]]:
+    return [
+        {
+            "attack": record.entry.attack,
+            "tool": record.entry.tool,
+            "metric": record.entry.metric,
+            "value": record.entry.value,
+            "model": f"{record.entry.model[:10]}…",
+            "entry": record.index,
+        }
+        for record in dossier.of(PrivacyTest)
+        if isinstance(record.entry, PrivacyTest)
+    ]
+
+
+def _documents(dossier: Dossier) -> list[dict[str, Any]]:
+    return [
+        {
+            "what": record.entry.what,
+            "issued": record.entry.issued,
+            "expires": record.entry.expires,
+            "digest": record.entry.digest,
+            "entry": record.index,
+        }
+        for record in dossier.of(Document)
+        if isinstance(record.entry, Document)
+    ]

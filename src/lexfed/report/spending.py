@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was spent when: one row per event of training, and a summary by stage."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from lexfed.audit.entries import Refusal, Resumed, Round, RoundAborted
+from lexfed.audit.entries.recorded import Recorded
+from lexfed.report.digits import up, up_all
+from lexfed.report.figures import Panel
+from lexfed.report.words import TIERS, scope_name
+
+RECORD = "record"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened in training, in the order of the log.
+
+    Attributes:
+        entry: index of the entry that says so.
+        round: which round; None for a restart.
+        what: `released`, `lost`, `refused` or `resumed`.
+        stage: what was summed, or why nothing was released.
+        alone: epsilon of the record for this round alone, printed.
+        spent: epsilon so far by scope, printed; empty where nothing is stated.
+        sites: how many sites took part, and who says so.
+    """
+
+    entry: int
+    round: int | None
+    what: str
+    stage: str
+    alone: str
+    spent: dict[str, str]
+    sites: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Rounds in a row that summed the same thing."""
+
+    stage: str
+    first: int
+    last: int
+    entries: tuple[int, int]
+    spent: dict[str, str]
+
+    @property
+    def rounds(self) -> str:
+        """The rounds, as a range."""
+        return (
+            str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+        )
+
+
+def scopes(rounds: Sequence[Recorded]) -> tuple[str, ...]:
+    """Return the record and then every tier that rounds speak of, sensitive first."""
+    named = {name for each in rounds for name in _round(each).tiers_so_far}
+    private = any(_round(each).epsilon_so_far is not None for each in rounds)
+    return ((RECORD,) if private else ()) + tuple(t for t in TIERS if t in named)
+
+
+def events(records: Iterable[Recorded]) -> tuple[Event, ...]:
+    """Return every event of training."""
+    found = []
+    for each in records:
+        match each.entry:
+            case Round() as entry:
+                alone = "" if entry.epsilon is None else up(entry.epsilon)
+                spent = {name: up(value) for name, value in _spent(entry).items()}
+                found.append(
+                    Event(each.index, entry.round, "released", stage_of(entry),
+                          alone, spent, _sites(entry))
+                )  # fmt: skip
+            case RoundAborted() as entry:
+                why = entry.cause.replace("-", " ") + ", charged and not used"
+                found.append(Event(each.index, entry.round, "lost", why, "", {}, ""))
+            case Refusal() as entry:
+                found.append(
+                    Event(each.index, entry.round, "refused", why_refused(entry), "",
+                          {}, "")
+                )  # fmt: skip
+            case Resumed() as entry:
+                found.append(
+                    Event(each.index, None, "resumed",
+                          f"started again after round {entry.rounds}", "", {}, "")
+                )  # fmt: skip
+            case _:
+                pass
+    return tuple(found)
+
+
+def stages(rounds: Sequence[Recorded]) -> tuple[Stage, ...]:
+    """Return the rounds by stage, with what was spent at the end of each."""
+    names = scopes(rounds)
+    blocks = [list(g) for _, g in groupby(rounds, key=lambda r: stage_of(_round(r)))]
+    ends = [_spent(_round(block[-1])) for block in blocks]
+    columns = {name: up_all([end.get(name, "0") for end in ends]) for name in names}
+    return tuple(
+        Stage(
+            stage=stage_of(_round(block[0])),
+            first=_round(block[0]).round,
+            last=_round(block[-1]).round,
+            entries=(block[0].index, block[-1].index),
+            spent={name: columns[name][number] for name in names},
+        )
+        for number, block in enumerate(blocks)
+    )
+
+
+def panels(rounds: Sequence[Recorded]) -> list[Panel]:
+    """Return one panel per scope, the record first."""
+    found = []
+    for name in scopes(rounds):
+        spent = [
+            (_round(each).round, float(_spent(_round(each)).get(name, "0")))
+            for each in rounds
+        ]
+        limit = _round(rounds[-1]).budgets.get(name)  # type: ignore[call-overload]
+        found.append(
+            Panel(scope_name(name), spent, None if limit is None else float(limit))
+        )
+    return found
+
+
+def why_refused(refusal: Refusal) -> str:
+    """Return whose budget a refused round would have broken."""
+    whose = "a site" if refusal.by == "site" else "the coordinator"
+    if refusal.scope == "plan":
+        return f"refused by {whose}: it is not in the plan"
+    what = scope_name(refusal.scope)
+    if refusal.would_reach is None or refusal.limit is None:
+        return f"refused by {whose}: {what} would exceed its budget"
+    return (
+        f"refused by {whose}: {what} would reach ε {up(refusal.would_reach)} "
+        f"of {up(refusal.limit)}"
+    )
+
+
+def _round(record: Recorded) -> Round:
+    entry = record.entry
+    if not isinstance(entry, Round):
+        raise TypeError(f"entry {record.index} is not a round")
+    return entry
+
+
+def _spent(entry: Round) -> dict[str, str]:
+    record = {} if entry.epsilon_so_far is None else {RECORD: entry.epsilon_so_far}
+    return {**record, **{str(t): value for t, value in entry.tiers_so_far.items()}}
+
+
+def _sites(entry: Round) -> str:
+    taken = entry.participation
+    words = {
+        "open": "signed receipts",
+        "sealed": "receipts sealed",
+        "none": "coordinator's word",
+    }
+    number = "secret" if taken.sites is None else str(taken.sites)
+    return f"{number}, {words[taken.receipts]}"
+
+
+def stage_of(entry: Round) -> str:
+    """Return what a round summed: its release, or its kind where none is charged."""
+    return entry.stage if entry.event is None else entry.event.name
+
+
+def accountant(rounds: Sequence[Recorded]) -> str:
+    """Return who computed the numbers of the last round; empty if nobody did."""
+    return (_round(rounds[-1]).accountant or "") if rounds else ""

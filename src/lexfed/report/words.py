@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code words of the log and of claims in plain words, the same in every document."""
+
+from lexfed.privacy.claim_record import Claim
+from lexfed.report.digits import delta, factor, up
+
+TIERS = ("special", "personal", "non_personal")
+"""Tiers that may enter a model, most sensitive first."""
+
+UNITS = {"record": "person", "client": "site"}
+NEIGHBOURS = {"add-remove": "add/remove", "replace-one": "replace-one"}
+ACCOUNTANTS = {
+    "pld": "PLD (privacy loss distributions)",
+    "rdp": "RDP (Rényi divergences)",
+    "gdp": "GDP (exact Gaussian accounting)",
+}
+TRUST = {
+    "central": "the coordinator sees each site's exact sum and adds the noise; the "
+    "guarantee is against everybody else",
+    "local": "each site adds the noise before it answers; the guarantee is against "
+    "everybody else, the coordinator included",
+    "distributed": "sites share the noise and hide their sums from the coordinator; "
+    "the guarantee is against everybody outside the sites",
+}
+MECHANISMS = {
+    "cascade": "tier cascade: one part of the model per tier, least sensitive first; "
+    "what is released before a tier's turn cannot depend on its columns",
+    "grouped": "one sum with a clip and a noise per tier; no tier is better protected "
+    "than the whole record",
+    "uniform": "the same noise on everything; no tier is better protected than the "
+    "whole record",
+    "none": "no noise is added",
+}
+METRICS = {
+    "uncovered": "measured on test rows, which the guarantee does not cover",
+    "public": "measured on test rows declared public",
+    "paid": "measured under the budget, noised",
+}
+OUTCOMES = {
+    "EVIDENCED": "evidenced",
+    "PARTIAL": "partly evidenced",
+    "DOCUMENT_PRESENT": "document present",
+    "NOT_EVIDENCED": "not evidenced",
+    "NOT_MACHINE_CHECKABLE": "not machine-checkable",
+    "NOT_APPLICABLE": "not applicable",
+}
+
+
+def tier_name(tier: str) -> str:
+    """Return a tier as people write it."""
+    return tier.replace("_", "-")
+
+
+def scope_name(scope: str) -> str:
+    """Return whose budget it is: the whole record's or a tier's."""
+    return "whole record" if scope == "record" else f"{tier_name(scope)} columns"
+
+
+def guarantee(claim: Claim) -> str:
+    """Return the whole record's guarantee in one line, with all it depends on."""
+    relation = NEIGHBOURS[claim.neighbours]
+    if claim.neighbours == "add-remove":
+        # Attribute guarantees are of the replace type: this is what to compare with.
+        relation += f" (replace-one: {up(claim.label.epsilon)})"
+    return (
+        f"(ε, δ) = ({up(claim.epsilon)}, {delta(claim.delta)}) per {UNITS[claim.unit]} "
+        f"under {relation} by {claim.accountant.name.upper()}, trust: {claim.trust}"
+    )
+
+
+def meaning(epsilon: float | str, small: float | str, unit: str, relation: str) -> str:
+    """Return what (epsilon, delta) says, without symbols.
+
+    This is the definition of differential privacy, with the number put in: for every
+    event A and neighbours D, D', P[A | D] <= exp(epsilon) P[A | D'] + delta.
+    """
+    whom = f"this {UNITS[unit]}'s data"
+    compared = "without" if relation == "add-remove" else "with other data instead"
+    return (
+        "Whatever anybody concludes from what was released, it is at most "
+        f"{factor(epsilon)} times as likely with {whom} as {compared}, plus "
+        f"{delta(small)}"
+    )
