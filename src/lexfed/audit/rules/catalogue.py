@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of rules: which obligation, where it is written, what may be claimed.
+
+`catalogue.toml` is data: an obligation in our own words, the reference, what is looked
+for, and a ceiling, the most that software may ever say of it.
+
+    full            the log itself decides what the rule asks
+    partial         the log decides a technical part of it
+    presence        a signed document exists at the right time; nobody judges it
+    none            only people can judge it
+    not-applicable  the rule is for other systems; only that can be said
+
+The digest of the file's bytes is in entry 0 of every log and in every certificate, so
+nobody can exchange the rules behind a certificate.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lexfed.audit.entries.base import Code
+from lexfed.errors import AuditError
+
+Ceiling = Literal["full", "partial", "presence", "none", "not-applicable"]
+Law = Literal["gdpr", "edpb", "cnil", "ico", "hipaa", "ccpa", "aiact", "nist", "iso"]
+Sentence = Annotated[str, Field(min_length=1, max_length=600)]
+
+
+class Rule(BaseModel):
+    """One obligation and how far the log can show it.
+
+    Attributes:
+        id: its name in certificates.
+        law: whose rule it is.
+        reference: where it is written.
+        obligation: what it asks, in our own words.
+        evidence: what the check looks at.
+        looks_for: what must hold for the ceiling.
+        ceiling: the most that may be claimed.
+        scope: what a result at the ceiling is limited to; empty if to nothing more
+            than the ceiling says.
+        applies: conditions; each may say that the rule does not apply.
+        check: name of the function that looks.
+        parameters: of that function.
+        supply: what would supply evidence that is missing.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Code
+    law: Law
+    reference: Sentence
+    obligation: Sentence
+    evidence: Sentence
+    looks_for: Sentence
+    ceiling: Ceiling
+    scope: str = ""
+    applies: tuple[Code, ...] = ()
+    check: Code
+    parameters: Mapping[str, Any] = {}
+    supply: Sentence
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1]
+    rule: tuple[Rule, ...] = Field(min_length=1, max_length=400)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Rules in the order of the file, and the digest of its bytes."""
+
+    rules: tuple[Rule, ...]
+    digest: str
+
+    def rule(self, name: str) -> Rule:
+        """Return the rule of that name.
+
+        Raises:
+            AuditError: if there is none.
+        """
+        for rule in self.rules:
+            if rule.id == name:
+                return rule
+        raise AuditError(f"the catalogue has no rule `{name[:96]}`")
+
+
+def parse_catalogue(data: bytes) -> Catalogue:
+    """Read a catalogue.
+
+    Raises:
+        AuditError: if it is not one, or names a rule twice.
+    """
+    try:
+        rules = _File.model_validate(tomllib.loads(data.decode())).rule
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AuditError(f"catalogue: `{place}`: {first['msg'].lower()}") from error
+    except (ValueError, RecursionError) as error:
+        raise AuditError(f"catalogue: not a TOML file: {error}") from error
+    names = [rule.id for rule in rules]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise AuditError(f"catalogue: rule `{twice[0]}` is there twice")
+    return Catalogue(rules, sha256(data).hexdigest())
+
+
+def catalogue_bytes() -> bytes:
+    """Return the bytes of the catalogue of this version."""
+    return files("lexfed.audit.rules").joinpath("catalogue.toml").read_bytes()
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Return the catalogue of this version."""
+    return parse_catalogue(catalogue_bytes())
+
+
+def catalogue_digest() -> str:
+    """Return the digest that logs and certificates of this version carry."""
+    return catalogue().digest

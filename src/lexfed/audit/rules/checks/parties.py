@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who takes part in which role, under which contract, in which country."""
+
+from lexfed.audit.entries import Party
+from lexfed.audit.rules.answer import Answer, met, missing
+from lexfed.audit.rules.catalogue import Rule
+from lexfed.audit.rules.documents import find_for
+from lexfed.audit.rules.facts import Facts
+from lexfed.audit.vocabulary import EEA
+
+_CONTRACT = "not stated for every site: `audit.parties.NAME.contract`"
+
+
+def parties_of(facts: Facts) -> tuple[Party, ...]:
+    """Return who takes part."""
+    genesis = facts.genesis
+    return () if genesis is None else genesis.entry.parties
+
+
+def roles(facts: Facts, _: Rule) -> Answer:
+    """Everybody has a role, and a contract unless they alone are controller."""
+    parties = parties_of(facts)
+    if not parties or any(party.legal_role is None for party in parties):
+        return missing(
+            "not stated for every site: `audit.parties.NAME.role`", *facts.start
+        )
+    bound = [party for party in parties if party.legal_role != "controller"]
+    if any(party.contract is None for party in bound):
+        return missing(_CONTRACT, *facts.start)
+    return met(
+        "everybody has a role and, where one is needed, a contract", *facts.start
+    )
+
+
+def contracts(facts: Facts, _: Rule) -> Answer:
+    """Every processor, taken as business associate, has a contract."""
+    parties = parties_of(facts)
+    if not parties or any(party.legal_role is None for party in parties):
+        return missing(
+            "not stated for every site: `audit.parties.NAME.role`", *facts.start
+        )
+    bound = [party for party in parties if party.legal_role == "processor"]
+    if any(party.contract is None for party in bound):
+        return missing(_CONTRACT, *facts.start)
+    return met("every business associate has an agreement", *facts.start)
+
+
+def outside(facts: Facts) -> tuple[Party, ...]:
+    """Return who is not known to be in the European Economic Area."""
+    return tuple(party for party in parties_of(facts) if party.country not in EEA)
+
+
+def transfers(facts: Facts, _: Rule) -> Answer:
+    """Whoever is outside the European Economic Area has a tool for transfers."""
+    abroad = outside(facts)
+    if not parties_of(facts) or any(party.country is None for party in abroad):
+        return missing(
+            "not stated for every site: `audit.parties.NAME.country`", *facts.start
+        )
+    if any(party.transfer_tool is None for party in abroad):
+        why = "not stated for every site outside: `audit.parties.NAME.transfer_tool`"
+        return missing(why, *facts.start)
+    if all(party.transfer_tool == "adequacy" for party in abroad):
+        return met("an adequacy decision is named for every transfer", *facts.start)
+    need = [party for party in abroad if party.transfer_tool != "adequacy"]
+    found = find_for(facts, "transfer-safeguards", need)
+    if not found:
+        return missing(
+            "not stated: `audit.documents.transfer-safeguards`", *facts.start
+        )
+    return met("a tool is named for every transfer", *facts.start, *found)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Special categories (GDPR Art. 9) and offences (Art. 10)."""
+
+from lexfed.audit.rules.answer import Answer, met, missing
+from lexfed.audit.rules.catalogue import Rule
+from lexfed.audit.rules.facts import Facts
+from lexfed.audit.rules.state import categories, cites
+from lexfed.audit.vocabulary import NEEDS_LAW
+from lexfed.tiers import Tier
+
+OFFENCES = "GDPR Art. 10"
+
+
+def exceptions(facts: Facts, _: Rule) -> Answer:
+    """Every special category has an exception, and its law where one is needed."""
+    at, features = facts.intended, facts.features
+    if features is None or facts.tagged is None:
+        return missing("the tags of the columns are not at hand")
+    gaps, evidence = [], [features.index]
+    if at is None or at.entry.legal_basis is None:
+        gaps.append("`audit.governance.legal_basis`")
+    stated = {} if at is None else at.entry.special
+    for code, name in categories(facts.tagged, Tier.SPECIAL).items():
+        key = f'`audit.governance.special."{name}"`'
+        if code not in stated:
+            gaps.append(key)
+        elif stated[code].exception in NEEDS_LAW and stated[code].law is None:
+            gaps.append(f"{key} with `law`")
+    if at is not None:
+        evidence.append(at.index)
+    if gaps:
+        why = f"not stated before the first round: {', '.join(gaps)}"
+        return missing(why, *evidence)
+    return met("every special category has an exception and a basis", *evidence)
+
+
+def offences(facts: Facts, _: Rule) -> Answer:
+    """Data on offences is used under a named authority or law."""
+    at, features = facts.intended, facts.features
+    if at is None or at.entry.offence_data is None:
+        return missing("not stated: `audit.governance.offence_data`")
+    if not at.entry.offence_data:
+        return missing("a column's tag names Art. 10, yet none is stated", at.index)
+    if at.entry.offence_law is None:
+        return missing("not stated: `audit.governance.offence_law`", at.index)
+    evidence = [at.index] if features is None else [at.index, features.index]
+    return met("an authority or law is named", *evidence)
+
+
+def cites_offences(facts: Facts) -> bool:
+    """Say whether a column's tag names GDPR Art. 10."""
+    return facts.tagged is not None and cites(facts.tagged, "gdpr", OFFENCES)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the entries of a log say, in the form in which rules ask.
+
+Facts are made of entries 0 to n, of the tags that they cite, and of what a verifier
+found out about them. They hold no clock: "now" is the time of the last entry, so that
+the same entries give the same answers to everybody, whenever they ask.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+from lexfed.audit import strict_json
+from lexfed.audit.entries import (
+    Change,
+    Completed,
+    Correction,
+    Deletion,
+    Document,
+    Entry,
+    Export,
+    FeatureTags,
+    Genesis,
+    Governance,
+    Policy,
+    PrivacyTest,
+    RecordOfProcessing,
+    Round,
+    RoundAborted,
+)
+from lexfed.errors import LexfedError
+from lexfed.law.tags import TaggedSchema
+
+_Kind = TypeVar("_Kind", bound=Entry)
+_Entry = TypeVar("_Entry", bound=Entry, covariant=True)
+
+# What a correction takes back. Entries that create a duty (a withdrawal, an incident,
+# a change) or that others rest on (rounds) stay, or correcting one would end the duty.
+_EVIDENCE: tuple[type[Entry], ...] = (
+    Policy, FeatureTags, Governance, RecordOfProcessing, Document, PrivacyTest, Export,
+    Deletion, Completed,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What a verifier found out, which entries alone do not show.
+
+    Attributes:
+        log: whether tree, signatures and bindings verify.
+        budget: whether the budgets, recomputed from the logged events, are those that
+            the entries state and within their limits; None where nothing was charged.
+        quorum: whether the witnesses' quorum is met; None if nobody looked.
+    """
+
+    log: bool
+    budget: bool | None
+    quorum: bool | None = None
+
+
+class Placed(Protocol):
+    """An entry as the log holds it; `entries.recorded.Recorded` is one."""
+
+    @property
+    def entry(self) -> Entry:
+        """What it says."""
+
+    @property
+    def time(self) -> str:
+        """When, by the word of whoever signed it."""
+
+
+class Content(Protocol):
+    """Where the content of a digest is found; `blobs.Blobs` is one."""
+
+    def get(self, digest: str) -> bytes:
+        """Return the bytes, or raise `LexfedError`."""
+
+
+@dataclass(frozen=True)
+class At(Generic[_Entry]):
+    """An entry, its index and its time."""
+
+    index: int
+    time: str
+    entry: _Entry
+
+    @property
+    def day(self) -> str:
+        """The day of its time; days compare as text."""
+        return self.time[:10]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Entries of one log, oldest first, and what else is known of them.
+
+    Attributes:
+        entries: with index and time.
+        checks: what a verifier found out.
+        tagged: the columns and their tags; None if they cannot be read.
+
+    Guarantees:
+        An entry that a correction names is no evidence any more.
+        A duty that an entry creates cannot be corrected away.
+    """
+
+    entries: tuple[At[Entry], ...]
+    checks: Checks
+    tagged: TaggedSchema | None
+
+    @cached_property
+    def _by_kind(self) -> dict[type[Entry], tuple[At[Any], ...]]:
+        found: dict[type[Entry], list[At[Any]]] = {}
+        for at in self.entries:
+            found.setdefault(type(at.entry), []).append(at)
+        corrected = {at.entry.index for at in found.get(Correction, ())}
+        for kind in _EVIDENCE:
+            kept = [at for at in found.get(kind, ()) if at.index not in corrected]
+            found[kind] = kept
+        return {kind: tuple(each) for kind, each in found.items()}
+
+    def of(self, kind: type[_Kind]) -> tuple[At[_Kind], ...]:
+        """Return the entries of a kind, oldest first."""
+        return self._by_kind.get(kind, ())
+
+    def last(self, kind: type[_Kind], before: int | None = None) -> At[_Kind] | None:
+        """Return the last entry of a kind, of those before an index if one is given."""
+        found = [at for at in self.of(kind) if before is None or at.index < before]
+        return found[-1] if found else None
+
+    @cached_property
+    def rounds(self) -> tuple[At[Round] | At[RoundAborted], ...]:
+        """Rounds and aborted rounds, in the order of the log."""
+        both: list[At[Round] | At[RoundAborted]]
+        both = [*self.of(Round), *self.of(RoundAborted)]
+        return tuple(sorted(both, key=lambda at: at.index))
+
+    @property
+    def first_round(self) -> int | None:
+        """Index of the first round; None before it."""
+        return self.rounds[0].index if self.rounds else None
+
+    @property
+    def span(self) -> tuple[int, ...]:
+        """The rounds as evidence: the first and the last of them stand for all."""
+        ends = {at.index for at in (self.rounds[:1] + self.rounds[-1:])}
+        return tuple(sorted(ends))
+
+    @property
+    def begun(self) -> str:
+        """Day of the first round; of the last entry if there is none."""
+        return self.rounds[0].day if self.rounds else self.now
+
+    @property
+    def ended(self) -> str:
+        """Day of the last round; of the last entry if there is none."""
+        return self.rounds[-1].day if self.rounds else self.now
+
+    @property
+    def now(self) -> str:
+        """Day of the last entry."""
+        return self.entries[-1].day if self.entries else ""
+
+    @property
+    def genesis(self) -> At[Genesis] | None:
+        """Entry 0."""
+        return self.last(Genesis)
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """Entry 0 as evidence."""
+        return () if self.genesis is None else (self.genesis.index,)
+
+    @property
+    def policy(self) -> At[Policy] | None:
+        """The policy in force before the first round."""
+        return self.last(Policy, self.first_round)
+
+    @property
+    def features(self) -> At[FeatureTags] | None:
+        """The tags in force before the first round."""
+        return self.last(FeatureTags, self.first_round)
+
+    @property
+    def governance(self) -> At[Governance] | None:
+        """What people stated last."""
+        return self.last(Governance)
+
+    @property
+    def intended(self) -> At[Governance] | None:
+        """What people stated before the first round."""
+        return self.last(Governance, self.first_round)
+
+    @property
+    def changes(self) -> tuple[At[Change], ...]:
+        """What was decided before and changed."""
+        return self.of(Change)
+
+    def next_round(self, index: int) -> int | None:
+        """Return the index of the first round after an entry; None if there is none."""
+        return next((at.index for at in self.rounds if at.index > index), None)
+
+
+def facts_of(records: Sequence[Placed], content: Content, checks: Checks) -> Facts:
+    """Return what entries say.
+
+    Args:
+        records: the entries of one log, from entry 0, in order.
+        content: where the tags that they cite are found.
+        checks: what a verifier found out about them.
+    """
+    entries = tuple(At(n, each.time, each.entry) for n, each in enumerate(records))
+    known = Facts(entries, checks, None)
+    features = known.features
+    if features is None:
+        return known
+    return Facts(entries, checks, _tags(features.entry.tags, content))
+
+
+def _tags(digest: str, content: Content) -> TaggedSchema | None:
+    try:
+        plain = strict_json.loads(content.get(digest))
+        return TaggedSchema.from_dict(plain)
+    except (LexfedError, ValueError, TypeError, AttributeError, KeyError):
+        return None  # erased, lost or another's: nothing is known of the columns
