@@ -15,6 +15,7 @@ from lexfed.config.model import ReportFormat, ReportTable
 HERE = Path(__file__).parent
 GOOD = (HERE / "good.toml").read_text()
 STATED = (HERE / "audit.toml").read_text()
+GOOD = GOOD.replace('engine = "simulation"', 'engine = "inprocess"')
 
 
 def test_nothing_is_stated_by_default() -> None:
@@ -69,6 +70,13 @@ def test_dates_of_the_last_day_are_dates() -> None:
     assert examine(GOOD + text).problems == ()
     (problem,) = examine(GOOD + STATED.replace("2031-12-31", "2027-02-29")).problems
     assert problem.key == "audit.governance.retention.log"
+
+
+def test_documents_of_sites_need_keys() -> None:
+    simulated = (GOOD + STATED).replace('"inprocess"', '"simulation"')
+    (problem,) = examine(simulated).problems
+    assert problem.key == "audit.parties.north.documents"
+    assert "sites have keys" in problem.what
 
 
 def test_vocabularies_do_not_overlap() -> None:

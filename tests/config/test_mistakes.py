@@ -187,6 +187,14 @@ MISTAKES = {
         'processor_record.security = "x"\n'
         'processor_record.not_applicable.security = "y"'
     ),
+    "category without a letter": audit('governance.special."??".exception = "9.2.j"'),
+    "category twice": audit(
+        'governance.special."a b".exception = "9.2.j"\n'
+        'governance.special.a-b.exception = "9.2.j"'
+    ),
+    "category of a record without a letter": audit(
+        'record.data_categories = ["health", "--"]'
+    ),
     "empty name of a site": audit('parties."".country = "DE"'),
     "no report": ("[federation]", "[report]\nformats = []\n[federation]"),
     "unknown report": ("[federation]", '[report]\nformats = ["doc"]\n[federation]'),

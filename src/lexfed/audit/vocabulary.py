@@ -6,8 +6,9 @@ words, rules compare them. They are closed lists: a word that nobody knows would
 evidence of nothing, so it is refused where it is written.
 """
 
+import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 LegalBasis = Literal["6.1.a", "6.1.b", "6.1.c", "6.1.d", "6.1.e", "6.1.f"]
 """GDPR Art. 6(1): consent, contract, legal obligation, vital interests, public task,
@@ -70,6 +71,7 @@ AgeTransform = Literal["90-and-over", "removed"]
 PseudonymAlgorithm = Literal["random", "hmac-sha256", "aes", "hash"]
 Custodian = Literal["separate", "log-operator"]
 Artefact = Literal["data", "model", "log", "documentation", "bias-data"]
+ARTEFACTS: tuple[Artefact, ...] = get_args(Artefact)
 About = Literal["policy", "feature-tags", "budget-plan"]
 
 DATA_SHEET = (
@@ -154,3 +156,14 @@ EEA = frozenset(
     }
 )  # fmt: skip
 """The European Union and Iceland, Liechtenstein, Norway (ISO 3166)."""
+
+_NOT_IN_A_CODE = re.compile(r"[^a-z0-9]+")
+
+
+def category_code(category: str) -> str:
+    """Return the code word of a category as tags name it; empty if it has none.
+
+    >>> category_code("ethnic origin"), category_code("Health"), category_code("?")
+    ('ethnic-origin', 'health', '')
+    """
+    return _NOT_IN_A_CODE.sub("-", category.lower()).strip("-")[:96].rstrip("-")

@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
+from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS, category_code
 from lexfed.config.audit_tables import (
     DocumentTable,
     ProcessorRecordTable,
@@ -155,6 +155,39 @@ def statements_are_whole(config: Config) -> Iterator[Finding]:
         )
 
 
+def categories_have_codes(config: Config) -> Iterator[Finding]:
+    """Two categories with one code word could not be told apart in the log."""
+    seen: dict[str, str] = {}
+    for name in config.audit.governance.special:
+        path: Path = (*GOVERNANCE, "special", name)
+        code = category_code(name)
+        if not code:
+            yield Finding(path, f"`{dotted(path)}`: expected letters or digits")
+        elif code in seen:
+            what = f"`{dotted(path)}` is the same category as `{seen[code]}`"
+            yield Finding(path, what, "keep one of the two")
+        seen[code] = name
+    for number, name in enumerate(config.audit.record.data_categories or ()):
+        if not category_code(name):
+            path = (*AUDIT, "record", "data_categories", number)
+            yield Finding(path, f"`{dotted(path)}`: expected letters or digits")
+
+
+def documents_name_keys(config: Config) -> Iterator[Finding]:
+    """The log knows a site by its key; in a simulation sites have none."""
+    for name, party in config.audit.parties.items():
+        if party.documents and config.federation.engine == "simulation":
+            path: Path = (*PARTIES, name, "documents")
+            yield Finding(
+                path,
+                f'`{dotted(path)}`: needs `engine = "inprocess"`, in which sites have '
+                "keys",
+                "state a document for all sites under `[audit.documents]`, or change "
+                "`engine` under `[federation]`",
+                (("federation", "engine"),),
+            )
+
+
 def report_says_something(config: Config) -> Iterator[Finding]:
     """A report in no format is none."""
     if not config.report.formats:
@@ -169,5 +202,7 @@ RULES = (
     dates_exist,
     records_do_not_contradict,
     statements_are_whole,
+    categories_have_codes,
+    documents_name_keys,
     report_says_something,
 )

@@ -50,6 +50,13 @@ Country = Annotated[
 ]
 
 
+class TimestampTable(Table):
+    """`[audit.timestamp]`: who dates checkpoints, and whose word that is in the end."""
+
+    url: Url
+    roots: Text
+
+
 class DocumentTable(Table):
     """`[audit.documents]`: a document that exists, and from when to when it holds."""
 
@@ -172,7 +179,7 @@ class AuditTable(Table):
     origin: Origin | None = None
     keys: Text = "keys"
     policy: Text | None = None
-    timestamp: Url | None = None
+    timestamp: TimestampTable | None = None
     witnesses: Mapping[Text, Url] = Field(default_factory=dict)
     governance: GovernanceTable = GovernanceTable()
     record: RecordTable = RecordTable()

@@ -6,7 +6,6 @@ it is right is not checked anywhere. A field that is None was not stated, and no
 may read an answer into it.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
 
@@ -33,17 +32,6 @@ PROCESSOR_GROUPS: tuple[GroupName, ...] = (
     "parties", "processing", "transfers", "security",
 )  # fmt: skip
 """GDPR Art. 30(2)(a)-(d)."""
-
-_NOT_IN_A_CODE = re.compile(r"[^a-z0-9]+")
-
-
-def category_code(category: str) -> str:
-    """Return the code word of a category as tags name it; empty if it has none.
-
-    >>> category_code("ethnic origin"), category_code("Health")
-    ('ethnic-origin', 'health')
-    """
-    return _NOT_IN_A_CODE.sub("-", category.lower()).strip("-")[:96]
 
 
 def names_digest(names: Iterable[str]) -> str:

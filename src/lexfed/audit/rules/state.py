@@ -11,8 +11,8 @@ from lexfed.audit.entries import (
     Round,
     RoundAborted,
 )
-from lexfed.audit.entries.governance import category_code
 from lexfed.audit.rules.facts import At, Facts
+from lexfed.audit.vocabulary import category_code
 from lexfed.law.tags import TaggedSchema
 from lexfed.tiers import Tier
 
