@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is spent is never printed too low, what protects never too high."""
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexfed.cli import show
+from lexfed.report.digits import (
+    count,
+    delta,
+    down_all,
+    factor,
+    up,
+    up_all,
+    up_digits,
+)
+
+POSITIVE = st.floats(1e-6, 1e6)
+
+
+@given(POSITIVE)
+def test_spent_is_rounded_up_but_for_the_ninth_digit(value: float) -> None:
+    printed = float(up(value))
+    assert printed >= value * (1 - 1e-8)
+    assert printed <= value + max(0.01, value * 0.1)
+
+
+@given(st.lists(POSITIVE, min_size=1, max_size=5))
+def test_a_column_has_one_number_of_decimals(values: list[float]) -> None:
+    for printed in (up_all(values), down_all(values)):
+        places = {Decimal(text).as_tuple().exponent for text in printed}
+        assert len(places) == 1
+    assert all(
+        float(text) <= value * (1 + 1e-8)
+        for text, value in zip(down_all(values), values, strict=True)
+    )
+
+
+def test_columns_without_numbers_are_empty() -> None:
+    assert up_all([]) == down_all([]) == []
+    assert down_all([0.0]) == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.0, "2.00"),
+        ("2.0", "2.00"),
+        (0.30000000000000004, "0.30"),
+        (0.301, "0.31"),
+        (4.2738477, "4.28"),
+        (0.0, "0.00"),
+        (0.0123, "0.013"),
+    ],
+)
+def test_known_numbers(value: float | str, text: str) -> None:
+    assert up(value) == text
+
+
+@given(st.floats(1e-3, 100.0))
+def test_page_and_screen_print_the_same(value: float) -> None:
+    short = float(f"{value:.8g}")  # as claims are rounded
+    assert up(short) == show.up(short)
+
+
+def test_probabilities_are_written_as_in_configurations() -> None:
+    assert delta(1e-6) == "1e-6"
+    assert delta("2.5e-07") == "2.5e-7"
+    assert delta(0.001) == "0.001"
+
+
+@given(st.floats(1e-30, 1e-3))
+def test_one_digit_is_rounded_up(value: float) -> None:
+    found = up_digits(value)
+    assert value * (1 - 1e-8) <= found <= value * 2.0000001
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0, 6.9])
+def test_factor_is_never_below_the_exponential(epsilon: float) -> None:
+    assert float(factor(epsilon).replace(" ", "")) >= math.exp(epsilon) * (1 - 1e-8)
+
+
+def test_large_factors_are_words_or_whole() -> None:
+    assert factor(8.0) == "2 981"
+    assert factor(100.0) == "more than a million"
+    assert factor("800.0") == "more than a million"
+
+
+def test_nouns_follow_their_number() -> None:
+    assert count(1, "entry", "entries") == "1 entry"
+    assert count(0, "round") == "0 rounds"
