@@ -216,6 +216,7 @@ def fake_run(
     finished: bool = True,
     witnesses: bytes | None = None,
     sites_per_person: int = 1,
+    simulated: int = 0,
 ) -> FakeRun:
     """Return a sound run: two towers, so many rounds of each.
 
@@ -229,9 +230,18 @@ def fake_run(
         finished: whether the run came to its end.
         witnesses: policy file of the witnesses.
         sites_per_person: sites one person may be at.
+        simulated: sites without keys, which sign nothing.
     """
     made = _Making(
-        FakeRun(), rounds, sites, mechanism, sampling_rate, unit, test, sites_per_person
+        FakeRun(),
+        rounds,
+        sites,
+        mechanism,
+        sampling_rate,
+        unit,
+        test,
+        sites_per_person,
+        simulated,
     )
     made.opening(witnesses)
     for number in range(1, sum(rounds) + 1):
@@ -289,6 +299,7 @@ class _Making:
     unit: Literal["record", "client"]
     test: bool
     sites_per_person: int
+    simulated: int
 
     def __post_init__(self) -> None:
         self.plan = planned(self.rounds, self.rate, self.sites_per_person)
@@ -331,7 +342,7 @@ class _Making:
         blob = {name: run.put(content) for name, content in files.items()}
         parties = tuple(
             Party(key=public_key(site), role="site") for site in SITES[: self.sites]
-        )
+        ) + self.simulated * (Party(key=None, role="site"),)
         genesis = Genesis(
             software="lexfed-0.0", catalogue=run.put(b"# rules\n"),
             config=blob["config.toml"], coordinator=public_key(COORDINATOR),
@@ -431,7 +442,7 @@ class _Making:
             for site in SITES[: self.sites]
         ]
         if not signed:
-            return Participation(sites=self.sites, receipts="none", digest=None)
+            return Participation(sites=self.simulated, receipts="none", digest=None)
         blob = receipts.encode(signed)
         if not self.secret:
             return Participation(

@@ -14,6 +14,7 @@ what was found, then the chain from the first key to the last is checked.
 """
 
 import binascii
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,14 +124,14 @@ def read_evidence(
         RunFolderError: if there is no log, or a file may not be read.
     """
     log = folder / "log"
-    if not log.is_dir():
+    if not os.path.isdir(log):  # unlike Path.is_dir, it never raises
         raise RunFolderError(
-            f"`{folder}` holds no log",
+            f"`{folder}` holds no log that can be opened",
             "give the folder of a run, or of an unpacked evidence bundle",
         )
     given = tuple(log_keys or ())
-    named = _named_keys(log)
-    view = read_log(log, _distinct([*given, *named])[:_MAX_KEYS])
+    keys = dict.fromkeys([*given, *_named_keys(log, needed=not given)])
+    view = read_log(log, list(keys)[:_MAX_KEYS])
     records = tuple(unseal(data, index) for index, data in enumerate(view.entries))
     custody = custody_of(records)
     _check_chain(view, custody, given)
@@ -161,12 +162,17 @@ def _check_chain(view: LogView, custody: Custody, given: Sequence[VerifierKey]) 
         ) from error
 
 
-def _named_keys(log: Path) -> list[VerifierKey]:
+def _named_keys(log: Path, *, needed: bool) -> list[VerifierKey]:
     """Return keys that entries name; nothing about them is verified.
 
-    Whatever cannot be read here is left to `read_log`, whose messages say where.
+    Whatever cannot be read here is left to `read_log`, whose messages say where;
+    unless no key is known at all, and nothing could be verified.
     """
     keys: list[VerifierKey] = []
+    problem = AuditError(
+        "entry 0 is not a genesis that can be read: nothing says whose log it is",
+        "name the log's key in a policy (`--policy`) to learn more",
+    )
     try:
         for data in _entries(log):
             payload = _payload(data)
@@ -177,9 +183,12 @@ def _named_keys(log: Path) -> list[VerifierKey]:
                 keys.append(VerifierKey.parse(entry.log))
             if isinstance(entry, KeyRotation) and entry.vkey is not None:
                 keys.append(VerifierKey.parse(entry.vkey))
-    except AuditError:
-        pass
-    return [key for key in keys if key.algorithm == ED25519]
+    except AuditError as error:
+        problem = error
+    keys = [key for key in keys if key.algorithm == ED25519]
+    if needed and not keys:
+        raise problem
+    return keys
 
 
 def _entries(log: Path) -> Iterator[bytes]:
@@ -188,12 +197,21 @@ def _entries(log: Path) -> Iterator[bytes]:
         # that is signed with the new one.
         yield from _staged(folder.read(STAGE, MAX_STAGE) or b"")
         note = folder.read(CHECKPOINT, _MAX_NOTE)
-        size = Checkpoint.parse(parse_note(note or b"").body).size
+        if note is None:
+            raise AuditError(f"`{log / CHECKPOINT}` is missing")
+        try:
+            size = Checkpoint.parse(parse_note(note).body).size
+        except AuditError as error:
+            raise AuditError(f"`{log / CHECKPOINT}`: {error.message}") from error
         for name in bundle_names(0, size):
             content = folder.read(name.path, _MAX_BUNDLE)
+            where = f"`{log / name.path}`"
             if content is None:
-                return
-            yield from decode_bundle(content, name.width)
+                raise AuditError(f"{where} is missing")
+            try:
+                yield from decode_bundle(content, name.width)
+            except AuditError as error:
+                raise AuditError(f"{where}: {error.message}") from error
 
 
 def _staged(data: bytes) -> Iterator[bytes]:
@@ -210,7 +228,3 @@ def _payload(data: bytes) -> bytes:
         return binascii.a2b_base64(data[data.find(b':"') + 2 :].partition(b'"')[0])
     except ValueError:
         return b""
-
-
-def _distinct(keys: Sequence[VerifierKey]) -> list[VerifierKey]:
-    return list(dict.fromkeys(keys))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed verify`: one line per claim, and an exit code that scripts can trust."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import typer
@@ -17,6 +19,9 @@ _MOST = 1 << 20
 def verify(folder: Path, policy: Path | None, pin: Path | None, as_json: bool) -> None:
     """Print what holds and what does not; end with exit code 1 if anything fails."""
     verdict = verify_run(folder, _read(policy), _read(pin))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path in a message may have letters that this terminal does not.
+        sys.stdout.reconfigure(errors="backslashreplace")
     if as_json:
         print(json.dumps(verdict.to_json(), indent=2, allow_nan=False))
     else:

@@ -7,7 +7,7 @@ or one of this run twice. So every entry names its log, run, index and predecess
 """
 
 from lexfed.audit.custody import raw_key
-from lexfed.audit.entries import Genesis
+from lexfed.audit.entries import Certificate, Correction, Document, Genesis
 from lexfed.audit.evidence import Evidence
 from lexfed.audit.verify.outcome import Unsound
 from lexfed.errors import AuditError
@@ -89,3 +89,32 @@ def one_genesis(evidence: Evidence) -> str:
             f"{genesis.previous.size} entries"
         )
     return f"written by {genesis.software}{continued}"
+
+
+def references(evidence: Evidence) -> str:
+    """What an entry cites by index is an earlier entry."""
+    count = 0
+    for index, record in enumerate(evidence.records):
+        entry = record.entry
+        cited: tuple[int, ...] = ()
+        if isinstance(entry, Correction):
+            cited = (entry.index,)
+        elif isinstance(entry, Document) and entry.about is not None:
+            cited = (entry.about,)
+        elif isinstance(entry, Certificate):
+            if entry.first > entry.last:
+                raise Unsound("is about no entries", index)
+            cited = (entry.last,)
+            for result in entry.results:
+                outside = [n for n in result.evidence if n > entry.last]
+                if outside:
+                    raise Unsound(
+                        f"rule `{result.rule}` cites entry {outside[0]}, which it is "
+                        "not about",
+                        index,
+                    )
+        for number in cited:
+            if number >= index:
+                raise Unsound(f"cites entry {number}, which is not before it", index)
+        count += len(cited)
+    return f"{count} entries cite earlier ones"

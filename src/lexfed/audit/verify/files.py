@@ -6,6 +6,7 @@ erased. A file of the run folder may be missing, because bundles leave some out;
 is there, it must be the one that was logged.
 """
 
+import errno
 import hashlib
 import os
 import stat
@@ -28,21 +29,23 @@ from lexfed.errors import AuditError, RunFolderError
 
 
 def blobs(evidence: Evidence) -> str | Remark:
-    """Everything that entries cite is there and has its digest."""
+    """Everything that entries cite is there, and whatever is there has its digest."""
     cited = dict(_cited(evidence))
     erased = {found.entry.digest for found in evidence.of(Deletion)}
-    there = set(evidence.blobs.digests())
-    gone = 0
+    there = evidence.blobs.digests()
+    gone = cited.keys() & erased - set(there)
     for digest, (what, index) in cited.items():
-        if digest not in there and digest in erased:
-            gone += 1
+        if digest in gone:
             continue
         try:
             evidence.blobs.get(digest)
         except AuditError as error:
             raise Unsound(f"`{what}`: {error.message}", index) from error
-    text = f"{len(cited) - gone} cited blobs have their digests"
-    return Remark(f"{text}, {gone} were erased") if gone else text
+    for digest in there:
+        if digest not in cited:
+            evidence.blobs.get(digest)
+    text = f"{len(there)} blobs have their digests, none that is cited is missing"
+    return Remark(f"{text}; {len(gone)} were erased") if gone else text
 
 
 def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
@@ -140,16 +143,19 @@ def digest_of(path: Path) -> str | None:
     try:
         # O_NONBLOCK: a pipe without a writer must not make us wait.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(handle, "rb") as file:
-            if stat.S_ISREG(os.fstat(handle).st_mode):
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise AuditError(f"`{path}` is not a regular file")
+            with open(handle, "rb", closefd=False) as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return None
     except OSError as error:
-        if path.is_symlink():
+        if error.errno == errno.ELOOP:
             raise AuditError(f"`{path}` is a link") from error
         raise RunFolderError(
             f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
             "fix the permissions, then verify again",
         ) from error
-    raise AuditError(f"`{path}` is not a regular file")

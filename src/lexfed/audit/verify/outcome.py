@@ -6,7 +6,8 @@
     NOTE    nothing was shown to be wrong, and something cannot be shown at all
 
 A check is a function of the evidence that returns what it saw in words, or raises
-`Unsound`. It never decides how a failure is shown.
+`Unsound`. It never decides how a failure is shown. The words are plain ASCII, so that
+a terminal of any locale shows the same verdict.
 """
 
 from collections.abc import Callable

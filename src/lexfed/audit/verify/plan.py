@@ -132,7 +132,7 @@ def budget_plan(evidence: Evidence) -> str | Remark:
         )
         within(f"tier `{name}`", read, float(policy.caps[name]), planned.index)
     return (
-        f"(ε, δ) = ({plan.epsilon}, {plan.delta}) {policy.neighbours} by "
+        f"epsilon {plan.epsilon} at delta {plan.delta}, {policy.neighbours}, by "
         f"{policy.accountant.upper()}, recomputed {record:.6g}, budget {policy.epsilon}"
     )
 
@@ -169,8 +169,10 @@ def claim(evidence: Evidence) -> str | Remark:
         raise Unsound("a claim and a plan need each other", index)
     if entry.claim is None or planned is None:
         return Remark(NOT_PRIVATE)
+    content = evidence.blobs.get(entry.claim)
+    strict_json.loads(content)  # one meaning for every reader
     try:
-        found = load_claim(strict_json.loads(evidence.blobs.get(entry.claim)))
+        found = load_claim(content)
     except ClaimError as error:
         raise Unsound(error.message, index) from error
     for name, (stated, expected) in _same(evidence, found, planned, entry).items():
@@ -178,7 +180,7 @@ def claim(evidence: Evidence) -> str | Remark:
             raise Unsound(f"claim: `{name}` is not what the log says", index)
     tiers = ", ".join(f"{name} {each.epsilon:g}" for name, each in found.tiers.items())
     text = (
-        f"(ε, δ) = ({found.epsilon:g}, {found.delta:g}) per {found.unit}, "
+        f"epsilon {found.epsilon:g} at delta {found.delta:g} per {found.unit}, "
         f"{found.neighbours}; tiers {tiers}"
     )
     # The numbers are right for the noise that was meant; who knows the seed knows it.

@@ -79,6 +79,7 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("separate keys", entries.separate_keys),
     ("bindings", entries.bindings),
     ("genesis", entries.one_genesis),
+    ("references", entries.references),
     ("decided first", rounds.decided_first),
     ("rounds", rounds.gap_free),
     ("blobs", files.blobs),

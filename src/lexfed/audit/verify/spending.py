@@ -54,8 +54,9 @@ def events(evidence: Evidence) -> str | Remark:
     tags = evidence.last(FeatureTags)
     counted = 0
     for charge in charges(evidence):
-        release = release_of(charge, planned)
-        if planned is not None and release != planned.release(charge.round):
+        if planned is None and charge.event is not None:
+            raise Unsound(f"round {charge.round} has an event", charge.index)
+        if planned is not None and release_of(charge) != planned.release(charge.round):
             raise Unsound(
                 f"round {charge.round} is not charged for the release that was planned",
                 charge.index,
@@ -69,18 +70,14 @@ def events(evidence: Evidence) -> str | Remark:
     return f"{counted} rounds, each the planned release"
 
 
-def release_of(charge: Charge, planned: Planned | None) -> Release | None:
+def release_of(charge: Charge) -> Release:
     """Return the event as accountants know it.
 
     Raises:
-        Unsound: if a round of a private run has none, or numbers out of range, or a
-            run without privacy has one.
+        Unsound: if there is none, or it has numbers out of range.
     """
-    if (charge.event is None) != (planned is None):
-        has = "no event" if charge.event is None else "an event"
-        raise Unsound(f"round {charge.round} has {has}", charge.index)
     if charge.event is None:
-        return None
+        raise Unsound(f"round {charge.round} has no event", charge.index)
     try:
         return charge.event.release()
     except ValueError as error:
@@ -94,13 +91,11 @@ def spent(evidence: Evidence) -> str | Remark:
         return _unspent(evidence)
     sums = _Sums(planned, _total(planned))
     for charge in charges(evidence):
-        release = release_of(charge, planned)
-        if release is not None:
-            sums.add(charge, release)
+        sums.add(charge)
     record, policy = sums.total.record, planned.policy
     tiers = ", ".join(f"{t.label} {value:.6g}" for t, value in sums.total.tiers.items())
     return (
-        f"{sums.rounds} rounds: record {record:.6g} of {policy.epsilon} at δ = "
+        f"{sums.rounds} rounds: record {record:.6g} of {policy.epsilon} at delta "
         f"{policy.delta} by {sums.total.accountant.upper()}"
         + (f"; tiers {tiers}" if tiers else "")
     )
@@ -135,7 +130,8 @@ class _Sums:
             budgets[name] = cap
         return budgets
 
-    def add(self, charge: Charge, release: Release) -> None:
+    def add(self, charge: Charge) -> None:
+        release = release_of(charge)
         self.rounds += 1
         self.total = self.total.after(release)
         if charge.entry is None:
@@ -189,13 +185,10 @@ def _unspent(evidence: Evidence) -> Remark:
     policy = evidence.last(Policy)
     if policy is None or policy.mechanism != "none":
         return Remark("nothing was planned, nothing was spent")
-    for charge in charges(evidence):
-        entry = charge.entry
-        if entry is None:
-            continue
-        hashed = (entry.update, entry.state)
-        if any(digest is not None for digest in hashed):
-            raise Unsound("has a hash of values without noise", charge.index)
+    for found in evidence.of(Round):
+        entry = found.entry
+        if entry.update is not None or entry.state is not None:
+            raise Unsound("has a hash of values without noise", found.index)
         if entry.epsilon is not None or entry.epsilon_so_far is not None:
-            raise Unsound("states an epsilon although no noise is added", charge.index)
+            raise Unsound("states an epsilon although no noise is added", found.index)
     return Remark(NOT_PRIVATE)
