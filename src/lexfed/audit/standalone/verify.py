@@ -1,0 +1,1750 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Verify the log of a federated training run. One file: read it before you run it.
+
+    python verify.py FOLDER [--policy FILE] [--pin CHECKPOINT] [--json]
+
+FOLDER is a run folder or an unpacked evidence bundle: it holds `log/` and, beside it,
+files that the log has hashes of. Needs Python 3.9 and `cryptography` (for signatures),
+nothing of lexfed and no network. Prints one line per claim:
+
+    OK     computed again from the evidence, and it agrees
+    FAIL   it does not; the first entry at which it does not is named
+    NOTE   nothing is wrong, and something cannot be shown, here or at all
+
+and ends with exit code 0, 1 if anything failed, or 2 if nothing could be read.
+
+The log is a Merkle tree in the layout of C2SP tlog-tiles. Its root and size are a
+signed checkpoint. Each entry is a DSSE envelope, signed by the coordinator, around an
+in-toto statement:
+
+    leaf       = SHA256(0x00 || entry)                                      [RFC 6962]
+    node       = SHA256(0x01 || left || right)                              [RFC 6962]
+    checkpoint = origin LF size LF base64(root) LF LF signatures     [tlog-checkpoint]
+    entry      = {"payload", "payloadType", "signatures"}             [DSSE, RFC 8785]
+    payload    = {"_type", "subject", "predicateType", "predicate"}       [in-toto v1]
+    predicate  = {"entry", "index", "key", "log", "previous", "run", "time"}
+
+`--policy` is a C2SP tlog-policy file: whose log it is, and which witnesses must have
+cosigned. `--pin` is a checkpoint of this log that you kept. With neither, the keys come
+from the log itself, and an operator who shows you another history than everybody else
+cannot be found out.
+
+What no log can show: that noise of the stated scale was drawn, that clipping was done,
+that data and tags are true, that nothing happened outside the log.
+
+Sections: 1 bytes and JSON, 2 signatures, 3 the tree, 4 whom to trust, 5 entries,
+6 epsilon, 7 the evidence, 8 what the log says of itself, 9 budgets, 10 files and
+people, 11 the lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import calendar
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+TIERS = ("non_personal", "personal", "special", "identifier")
+MAX_SIZE = 2**63 - 1
+MAX_FILE = 2**28  # bytes of the largest file that is held in memory
+
+
+class Unsound(Exception):
+    """The evidence contradicts a claim: what is wrong, and at which entry."""
+
+    def __init__(self, what: str, index: int | None = None) -> None:
+        super().__init__(what)
+        self.index = index
+
+
+class NotShown(Exception):
+    """The evidence does not decide a claim; says why."""
+
+
+def require(fine: object, what: str, index: int | None = None) -> None:
+    """Refuse the evidence unless something holds."""
+    if not fine:
+        raise Unsound(what, index)
+
+
+# --- 1. Bytes and JSON: one spelling, or refused --------------------------------------
+
+
+def sha256(data: bytes) -> bytes:
+    """Return the SHA-256 of some bytes."""
+    return hashlib.sha256(data).digest()
+
+
+def unbase64(text: str, what: str) -> bytes:
+    """Return the bytes of padded standard base64 in its only spelling [RFC 4648]."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        raise Unsound(f"{what}: not base64") from None
+    require(base64.b64encode(data).decode() == text, f"{what}: base64 spelt oddly")
+    return data
+
+
+def parse_json(data: bytes, what: str) -> Any:
+    """Return a JSON value that means the same to every reader [RFC 7493]."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        require(len(dict(pairs)) == len(pairs), f"{what}: a key is there twice")
+        return dict(pairs)
+
+    def integer(digits: str) -> int:
+        require(len(digits) <= 17 and abs(int(digits)) < 2**53, f"{what}: number")
+        return int(digits)
+
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=unique, parse_int=integer)
+        canonical(value)  # refuses NaN, infinities and lone surrogates
+    except (ValueError, RecursionError) as error:
+        raise Unsound(f"{what}: not sound JSON: {str(error)[:80]}") from None
+    return value
+
+
+def canonical(value: Any) -> bytes:
+    """Return the RFC 8785 bytes of a value without fractions and with ASCII keys."""
+    form = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False}
+    return json.dumps(value, ensure_ascii=False, **form).encode()  # type: ignore[arg-type]
+
+
+def open_file(folder: str, name: str) -> BinaryIO | None:
+    """Open a file below a folder; None if there is none. Follows no links."""
+    path = folder
+    try:
+        for part in name.split("/"):
+            path = os.path.join(path, part)
+            mode = os.lstat(path).st_mode
+            require(not stat.S_ISLNK(mode), f"`{name}` is a link")
+        require(stat.S_ISREG(mode), f"`{name}` is not a plain file")
+        return open(path, "rb")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_file(folder: str, name: str) -> bytes | None:
+    """Return the content of a file; None if there is none."""
+    file = open_file(folder, name)
+    if file is None:
+        return None
+    with file:
+        data = file.read(MAX_FILE + 1)
+    require(len(data) <= MAX_FILE, f"`{name}` has more than {MAX_FILE} bytes")
+    return data
+
+
+def file_digest(folder: str, name: str) -> str | None:
+    """Return the SHA-256 of a file of any size; None if there is none."""
+    file, found = open_file(folder, name), hashlib.sha256()
+    if file is None:
+        return None
+    with file:
+        for chunk in iter(lambda: file.read(2**20), b""):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+# --- 2. Signatures, keys and checkpoints ----------------------------------------------
+
+
+def signs(public: bytes, value: bytes, message: bytes) -> bool:
+    """Say whether a value is the Ed25519 signature of a message [RFC 8032]."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(value, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def signs_mldsa(public: bytes, value: bytes, message: bytes) -> bool:
+    """Say whether a value is the ML-DSA-44 signature of a message [FIPS 204]."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric import mldsa
+
+        mldsa.MLDSA44PublicKey.from_public_bytes(public).verify(value, message)
+    except (ImportError, UnsupportedAlgorithm):
+        raise NotShown(
+            "an ML-DSA-44 cosignature needs a newer `cryptography`"
+        ) from None
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Key:
+    """A public key and its name, as a vkey: name+hex(id)+base64(algorithm||public)."""
+
+    name: str
+    algorithm: int  # 1: Ed25519 of a log; 4, 6: Ed25519, ML-DSA-44 of a witness
+    public: bytes
+    id: bytes
+
+    @classmethod
+    def parse(cls, vkey: str, algorithms: Sequence[int]) -> Key:
+        """Read a vkey; its id is SHA256(name || LF || algorithm || public)[:4]."""
+        name, _, rest = vkey.partition("+")
+        hexed, _, encoded = rest.partition("+")
+        material = unbase64(encoded, "vkey") or b"\0"
+        found = sha256(name.encode() + b"\n" + material)[:4]
+        whole = len(material) == (1313 if material[0] == 6 else 33)
+        known = material[0] in algorithms and found.hex() == hexed
+        named = name.isprintable() and name and " " not in name
+        require(whole and known and named, f"not a vkey for this use: {vkey[:60]!a}")
+        return cls(name, material[0], material[1:], found)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The signed statement of a log's size and root; no signature is checked yet."""
+
+    origin: str
+    size: int
+    root: bytes
+    body: bytes
+    signatures: tuple[tuple[str, bytes, bytes], ...]  # name, key id, value
+
+    def signature_of(self, key: Key) -> bytes | None:
+        """Return the first signature that names a key, as golang's note.Open does."""
+        for name, key_id, value in self.signatures:
+            if (name, key_id) == (key.name, key.id):
+                return value
+        return None
+
+    def signed_by(self, keys: Sequence[Key]) -> list[Key]:
+        """Return which keys of a log signed; one wrong signature refuses it."""
+        found = [key for key in keys if self.signature_of(key) is not None]
+        for key in found:
+            right = signs(key.public, self.signature_of(key) or b"", self.body)
+            require(right, f"checkpoint: the signature of `{key.name}` is wrong")
+        return found
+
+    def cosigned_at(self, witness: Key) -> int | None:
+        """Return when a witness cosigned [tlog-cosignature]; None if it did not."""
+        value = self.signature_of(witness)
+        if value is None:
+            return None
+        seconds = int.from_bytes(value[:8], "big")
+        if witness.algorithm == 4:
+            message = b"cosignature/v1\ntime %d\n" % seconds + self.body
+            right = signs(witness.public, value[8:], message)
+        else:
+            names = (witness.name.encode(), self.origin.encode())
+            who, log = (bytes([len(name)]) + name for name in names)
+            span = value[:8] + log + bytes(8) + self.size.to_bytes(8, "big")
+            message = b"subtree/v1\n\0" + who + span + self.root
+            right = signs_mldsa(witness.public, value[8:], message)
+        sound = right and 0 < seconds <= MAX_SIZE
+        require(sound, f"checkpoint: the cosignature of `{witness.name}` is wrong")
+        return seconds
+
+
+CHECKPOINT = re.compile(
+    r"([^\s+]+)\n(0|[1-9][0-9]{0,18})\n(\S+)\n\n((?:\u2014 [^\s+]+ \S+\n){1,100})"
+)
+
+
+def parse_checkpoint(data: bytes, what: str) -> Checkpoint:
+    """Read a checkpoint: origin, size, root, a blank line, one line per signature."""
+    try:
+        match = CHECKPOINT.fullmatch(data.decode())
+    except UnicodeDecodeError:
+        match = None
+    if match is None:
+        raise Unsound(f"{what}: not a checkpoint with 1 to 100 signatures")
+    origin, size, root = match[1], int(match[2]), unbase64(match[3], f"{what}: root")
+    lines = [line.split(" ") for line in match[4].split("\n")[:-1]]
+    values = [(name, unbase64(text, f"{what}: signature")) for _, name, text in lines]
+    signatures = tuple((name, value[:4], value[4:]) for name, value in values)
+    printable = all(name.isprintable() for name in [origin, *(n for n, _ in values)])
+    sound = printable and size <= MAX_SIZE and len(root) == 32
+    require(sound and (size or root == sha256(b"")), f"{what}: no sound name or root")
+    body = data[: data.index(b"\n\n") + 1]
+    return Checkpoint(origin, size, root, body, signatures)
+
+
+# --- 3. The tree and its files --------------------------------------------------------
+
+
+class Tree:
+    """RFC 6962: `levels[k][i]` is the root of entries i*2^k to (i+1)*2^k - 1."""
+
+    def __init__(self, leaves: Sequence[bytes]) -> None:
+        self.levels = [list(leaves)]
+        while len(below := self.levels[-1]) > 1:
+            pairs = range(0, len(below) - 1, 2)
+            above = [sha256(b"\x01" + below[i] + below[i + 1]) for i in pairs]
+            self.levels.append(above)
+
+    def root(self, size: int) -> bytes:
+        """Return the root of the first `size` entries."""
+        parts, start = [], 0
+        for level in range(len(self.levels) - 1, -1, -1):
+            if size >> level & 1:  # a complete subtree, largest first
+                parts.append(self.levels[level][start >> level])
+                start += 1 << level
+        node = parts.pop() if parts else sha256(b"")
+        while parts:
+            node = sha256(b"\x01" + parts.pop() + node)
+        return node
+
+
+def tile_path(level: str, index: int, width: int) -> str:
+    """Return where a tile lies: `tile/0/x001/x234/067`, with `.p/7` if not full."""
+    digits = str(index).zfill(-(-len(str(index)) // 3) * 3)
+    groups = [digits[at : at + 3] for at in range(0, len(digits), 3)]
+    name = "/".join([*(f"x{group}" for group in groups[:-1]), groups[-1]])
+    return f"tile/{level}/{name}" + ("" if width == 256 else f".p/{width}")
+
+
+def list_files(log: str) -> set[str]:
+    """Return the names of all files of a log; a link or a device is refused."""
+    found, folders = set(), [""]
+    while folders:
+        folder = folders.pop()
+        for each in os.scandir(os.path.join(log, folder)):
+            name = folder + each.name
+            if each.is_dir(follow_symlinks=False) and name.count("/") < 12:
+                folders.append(name + "/")
+            else:
+                plain = each.is_file(follow_symlinks=False)
+                require(plain, f"`{name}` is a link or a special file")
+                found.add(name)
+    return found
+
+
+def read_entries(log: str, size: int) -> list[bytes]:
+    """Return the entries of the bundles: u16 length || entry, 256 to a bundle."""
+    entries: list[bytes] = []
+    while len(entries) < size:
+        first, width = len(entries), min(256, size - len(entries))
+        name = tile_path("entries", first // 256, width)
+        data, at = read_file(log, name), 0
+        if data is None:
+            raise Unsound(f"`{name}` is missing", first)
+        for index in range(first, first + width):
+            end = at + 2 + int.from_bytes(data[at : at + 2], "big")
+            require(at + 2 <= end <= len(data), f"`{name}` ends within it", index)
+            entries.append(data[at + 2 : end])
+            at = end
+        require(at == len(data), f"`{name}` goes on after it", len(entries) - 1)
+    return entries
+
+
+TILE = re.compile(
+    r"tile/(entries|[0-7])/((?:x[0-9]{3}/){0,6}[0-9]{3})(?:\.p/([0-9]{1,3}))?"
+)
+OTHER_FILE = re.compile(
+    r"checkpoint|lock|part|stage|signed/[0-9]{1,19}|timestamps/[0-9]{1,19}\.tsr"
+    r"|blobs/part|blobs/sha256/[0-9a-f]{64}(\.erased)?"
+)
+
+
+def partial_tiles(size: int) -> list[tuple[str, int, int]]:
+    """Return level, index and width of the tiles that are not full at a size."""
+    counts = {"entries": size, **{str(level): size >> 8 * level for level in range(8)}}
+    rows = [(level, count // 256, count % 256) for level, count in counts.items()]
+    return [row for row in rows if row[2]]
+
+
+def check_files(log: str, entries: Sequence[bytes], tree: Tree) -> set[str]:
+    """Compare every file of the tree with the entries, and return all names.
+
+    A reader who skips what it does not know can be shown two logs in one folder, so
+    every name must be one that a log has, and every tile, also of older sizes, right.
+    """
+    names = list_files(log)
+    rows = {str(k // 8): tree.levels[k] for k in range(0, len(tree.levels), 8)}
+    rows["entries"] = [len(entry).to_bytes(2, "big") + entry for entry in entries]
+    needed = [(k, at, 256) for k, row in rows.items() for at in range(len(row) // 256)]
+    signed = [int(name[7:]) for name in names if name.startswith("signed/")]
+    for size in [each for each in signed if each < len(entries)]:
+        # Partial tiles of older sizes stay until the full one is there.
+        older = [(k, at, w) for k, at, w in partial_tiles(size)]
+        needed += [row for row in older if tile_path(row[0], row[1], 256) not in names]
+    for row in [*needed, *partial_tiles(len(entries))]:
+        require(tile_path(*row) in names, f"`{tile_path(*row)}` is missing")
+    for name in sorted(names):
+        match = TILE.fullmatch(name)
+        require(match or OTHER_FILE.fullmatch(name), f"`{name}` is no part of a log")
+        if match is None:
+            continue
+        level, index = match[1], int(re.sub("[x/]", "", match[2]))
+        width = int(match[3] or 256)
+        parts = rows.get(level, [])[256 * index : 256 * index + width]
+        if name != tile_path(level, index, len(parts)):
+            # With a stage, a writer is at work or died: no part of the log yet.
+            require("stage" in names, f"`{name}` is beyond what the checkpoint covers")
+            continue
+        data, at = read_file(log, name) or b"", 0
+        step = 1 if level == "entries" else 256 ** int(level)
+        for place, part in enumerate(parts, 256 * index):
+            same = data[at : at + len(part)] == part
+            require(same, f"`{name}` differs from it", place * step)
+            at += len(part)
+        require(at == len(data), f"`{name}` has bytes too many")
+    return names
+
+
+# --- 4. Whom to trust: tlog-policy ----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Accepted logs, known witnesses, and how many of them must have cosigned."""
+
+    logs: tuple[Key, ...]
+    witnesses: Mapping[str, Key]
+    groups: Mapping[str, tuple[int, Sequence[str]]]  # name: how many, of whom
+    quorum: str
+
+    def met_by(self, names: Iterable[str]) -> bool:
+        """Say whether these witnesses are a quorum."""
+        counted = {"none", *names}
+        for name, (needed, members) in self.groups.items():  # members come first
+            if len(counted.intersection(members)) >= needed:
+                counted.add(name)
+        return self.quorum in counted
+
+
+def parse_policy(data: bytes) -> Policy:
+    """Read a policy: lines `log`, `witness`, `group`, and one `quorum`."""
+    logs: list[Key] = []
+    witnesses: dict[str, Key] = {}
+    groups: dict[str, tuple[int, Sequence[str]]] = {}
+    quorum = ""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            require(not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", line), "a control byte")
+            words = [word for word in re.split("[ \t]", line.decode()) if word]
+            word, *rest = words or ["#"]
+            known = [*witnesses, *groups]
+            if word == "log" and len(rest) in (1, 2):
+                logs.append(Key.parse(rest[0], (1,)))
+            elif word == "witness" and len(rest) in (2, 3):
+                require(rest[0] not in ["none", *known], "the name is taken")
+                witnesses[rest[0]] = Key.parse(rest[1], (4, 6))
+            elif word == "group" and len(rest) > 2:
+                require(rest[0] not in ["none", *known], "the name is taken")
+                members, inside = rest[2:], [m for _, g in groups.values() for m in g]
+                once = len({*members, *inside}) == len(members) + len(inside)
+                require(
+                    once and set(members) <= set(known), "unknown, or counted twice"
+                )
+                texts = {str(n): n for n in range(1, len(members) + 1)}
+                needed = {"any": 1, "all": len(members), **texts}.get(rest[1], 0)
+                require(needed, "asks for none, or for too many")
+                groups[rest[0]] = (needed, members)
+            elif word == "quorum" and len(rest) == 1:
+                require(rest[0] in ["none", *known] and not quorum, "not one quorum")
+                quorum = rest[0]
+            else:
+                require(word.startswith("#"), "not a line of a policy")
+            publics = [key.public for key in [*logs, *witnesses.values()]]
+            require(len(set(publics)) == len(publics), "the key is listed twice")
+        except (Unsound, ValueError) as error:
+            raise Unsound(f"policy, line {number}: {error}") from None
+    require(quorum and data.endswith(b"\n"), "policy: no quorum, or cut off")
+    return Policy(tuple(logs), witnesses, groups, quorum)
+
+
+# --- 5. What an entry may hold: exactly these fields ---------------------------------
+
+# `name:kind`, or `name?:kind` for a field that may be missing. `kind?` may be null,
+# `kind*` is a list, `kind%` an object with code words as names. A kind is one of WORDS
+# or SHAPES, or the texts it may be: `a|b`.
+WORDS = {
+    "text": "(?s:.*)",
+    "name": "(?s:.{0,128})",
+    "digest": "[0-9a-f]{64}",
+    "leaf": "([0-9a-f]{64})?",
+    "decimal": r"(0|[1-9][0-9]{0,20})(\.[0-9]{1,25})?(e[+-][0-9]{1,3})?",
+    "code": "[A-Za-z0-9][A-Za-z0-9._:()+-]{0,95}",
+    "origin": "[A-Za-z0-9._~/-]{1,200}",
+    "run": "[0-9a-f]{16}",
+    "key": "[a-z0-9][A-Za-z0-9._/-]{0,127}",
+    "moment": "[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z",
+    "date": "[0-9]{4}-[01][0-9]-[0-3][0-9]",
+    "base64": "[A-Za-z0-9+/]{1,4096}={0,2}",
+    "tier": "|".join(TIERS),
+}
+SHAPES = {
+    "envelope": "payload:text payloadType:text signatures:signature*",
+    "signature": "keyid:digest sig:text",
+    "statement": "_type:text subject:subject* predicateType:text predicate:predicate",
+    "subject": "name:text digest:sha256",
+    "sha256": "sha256:leaf",
+    "predicate": "log:origin run:run index:count previous:leaf key:key time:moment "
+    "entry:object",
+    "receipt": "log:origin run:run programme:digest round:count query:digest? "
+    "clips:decimal* charged:count",
+    "sealed": "receipts:text salt:text",
+    "claim": "version:count stamp:text? unit:record|client records_per_person:count "
+    "sites_per_person:count neighbours:add-remove|replace-one epsilon:number "
+    "delta:number delta_sampler:number accountant:accountant mechanism:mechanism "
+    "sampling:sampling rounds:count trust:central|local|distributed released:text "
+    "tiers:tier_claims label:label not_covered:text* releases:planned*",
+    "accountant": "name:pld|rdp|gdp version:text filter:F0",
+    "mechanism": "name:uniform|grouped|cascade noise:rounded-gaussian grid:grid*",
+    "grid": "group:text dimension:count step:number release_step:number clip_to:number",
+    "sampling": "scheme:none|poisson rates:number* secrecy:text",
+    "tier_claims": " ".join(f"{tier}?:tier_claim" for tier in TIERS),
+    "tier_claim": "epsilon:number delta:number neighbours:attribute columns:text* "
+    "reads:text*",
+    "label": "epsilon:number delta:number neighbours:replace-one",
+    "planned": "release:release count:count",
+    "release": "version:count name:text groups:spread* sampling_rate:number "
+    "reads:tier? samples:count",
+    "spread": "name:text clip:number sigma:number",
+    "public_key": "keyid:digest public:base64",
+    "party": "key:public_key? role:site|aggregator "
+    "legal_role?:controller|joint-controller|processor? country?:code? "
+    "contract?:digest? transfer_tool?:code?",
+    "special": "exception:code law:digest?",
+    "transforms": "zip?:code? zip_table?:digest? date?:code? age?:code?",
+    "pseudonyms": "domain:code algorithm:code custodian:code",
+    "previous": "origin:origin size:count root:digest",
+    "by_tier": " ".join(f"{tier}?:decimal" for tier in TIERS),
+    "budgets": " ".join(f"{tier}?:decimal" for tier in ("record", *TIERS)),
+    "columns": " ".join(f"{tier}?:count" for tier in TIERS),
+    "group": "name:name clip:decimal sigma:decimal",
+    "event": "name:name groups:group* sampling_rate:decimal reads:tier? samples:count",
+    "participation": "sites:count? receipts:open|sealed|none digest:digest?",
+    "aggregation": "protocol:code threshold:count? survivors:count?",
+    "result": "rule:code outcome:EVIDENCED|PARTIAL|DOCUMENT_PRESENT|NOT_EVIDENCED"
+    "|NOT_MACHINE_CHECKABLE|NOT_APPLICABLE evidence:count*",
+}
+KINDS = {
+    "genesis": "software:code catalogue:digest config:digest coordinator:public_key "
+    "log:text parties:party* witnesses:digest? previous:previous? test:flag",
+    "policy": "config:digest programme:digest mechanism:cascade|grouped|uniform|none "
+    "unit:record|client neighbours:add-remove|replace-one epsilon:decimal? "
+    "delta:decimal? caps:by_tier accountant:pld|rdp|gdp "
+    "trust:central|local|distributed noise:rounded-gaussian|none "
+    "randomness:operating-system|seeded sampling:none|poisson secret_sampling:flag "
+    "aggregation:code transport:code records_per_person:count sites_per_person:count",
+    "feature-tags": "tags:digest encoding:digest inputs:digest columns:columns "
+    "jurisdictions:code* obligations:code*",
+    "budget-plan": "plan:digest releases:digest? rounds:count epsilon:decimal? "
+    "delta:decimal? tiers:by_tier",
+    "governance": "purpose?:code? allowed_purposes?:code*? legal_basis?:code? "
+    "special?:special% approved_inputs?:digest? offence_data?:flag? "
+    "offence_law?:digest? review_due?:date? residual_risk?:code? dpia_triggers?:code*? "
+    "measures?:code*? model_status?:code? deidentification?:code? attack_model?:code? "
+    "high_risk?:flag? remote_biometric?:flag? bias_correction?:flag? "
+    "min_participants?:count? max_dropouts?:count? none_known?:code* retention?:date% "
+    "transforms?:transforms pseudonymisation?:pseudonyms?",
+    "record-of-processing": "role:controller|processor categories?:code*? "
+    "groups:stated|not-applicable|missing% bias_reason?:flag text:digest",
+    "round": "round:count stage:code event:event? epsilon:decimal? "
+    "epsilon_so_far:decimal? tiers_so_far:by_tier delta:decimal? accountant:gdp|rdp? "
+    "budgets:budgets tags:digest update:digest? state:digest? "
+    "participation:participation aggregation:aggregation",
+    "round-aborted": "round:count released:no|unknown event:event? "
+    "cause:interrupted|site-refused|site-lost|receipt-invalid",
+    "refusal": "round:count by:coordinator|site scope:code would_reach:decimal? "
+    "limit:decimal?",
+    "resumed": "rounds:count",
+    "completed": "rounds:count released:count early:flag claim:digest? model:digest?",
+    "certificate": "catalogue:digest first:count last:count results:result* "
+    "at_ceiling:count applicable:count",
+    "privacy-test": "attack:code tool:code model:digest metric:code value:decimal "
+    "report:digest?",
+    "change": "what:code before:digest? after:digest?",
+    "key-rotation": "role:coordinator|log old:digest new:public_key vkey:text?",
+    "withdrawal": "commitment:digest ground:code",
+    "deletion": "artefact:code digest:digest?",
+    "incident": "what:code aware_at:moment notified_at:moment? delay_reason:digest?",
+    "correction": "index:count reason:digest",
+    "export": "what:code digest:digest size:count root:digest",
+    "document": "what:code digest:digest issued:date expires?:date? about?:count? "
+    "site?:digest?",
+}
+SUBJECTS = {  # what an entry is about: name -> field
+    "genesis": {"config.toml": "config", "catalogue": "catalogue"},
+    "policy": {"config.toml": "config"},
+    "feature-tags": {"tags.json": "tags", "encoding.json": "encoding"},
+    "budget-plan": {"plan.json": "plan"},
+    "round": {"update": "update", "state.safetensors": "state"},
+    "completed": {"model.safetensors": "model", "claim.json": "claim"},
+    "record-of-processing": {"record-of-processing.json": "text"},
+    "certificate": {"catalogue": "catalogue"},
+    "privacy-test": {"model.safetensors": "model"},
+    "export": {"{what}": "digest"},
+    "document": {"{what}": "digest"},
+}
+
+
+def fits(value: Any, kind: str) -> bool:
+    """Say whether a value is of a kind."""
+    if kind.endswith("?"):
+        return value is None or fits(value, kind[:-1])
+    if kind.endswith("*"):
+        return isinstance(value, list) and all(fits(each, kind[:-1]) for each in value)
+    if kind.endswith("%"):
+        return isinstance(value, dict) and all(
+            fits(name, "code") and fits(each, kind[:-1]) for name, each in value.items()
+        )
+    if kind == "count":
+        return type(value) is int and 0 <= value < 2**53
+    if kind == "number":
+        return type(value) in (int, float) and 0 <= value < math.inf
+    if kind in ("flag", "object"):
+        return type(value) is (bool if kind == "flag" else dict)
+    if kind in SHAPES:
+        return isinstance(value, dict) and wrong_field(value, SHAPES[kind]) == ""
+    pattern = WORDS.get(kind, kind)
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def wrong_field(value: Mapping[str, Any], shape: str) -> str:
+    """Return the first field that is missing, unknown or malformed; empty if none."""
+    fields = dict(part.split(":") for part in shape.split())
+    for name, kind in fields.items():
+        if name not in value and not name.endswith("?"):
+            return name
+        if name.rstrip("?") in value and not fits(value[name.rstrip("?")], kind):
+            return name.rstrip("?")
+    known = [name.rstrip("?") for name in fields]
+    return next((name for name in value if name not in known), "")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry: its place, what it says, and the signatures on it."""
+
+    index: int
+    kind: str
+    body: Mapping[str, Any]
+    head: Mapping[str, Any]  # the predicate: log, run, index, previous, key, time
+    message: bytes  # what is signed
+    signatures: Mapping[str, bytes]  # by key id
+    leaf: str
+
+    @property
+    def seconds(self) -> int:
+        """The time the coordinator states, in seconds since 1970."""
+        text = self.head["time"]
+        try:
+            return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+        except ValueError:
+            raise Unsound(f"`{text}` is no time", self.index) from None
+
+
+def parse_envelope(data: bytes, kind: str) -> tuple[bytes, bytes, dict[str, bytes]]:
+    """Return payload, signed bytes and signatures of a DSSE envelope."""
+    value = parse_json(data, "envelope")
+    sound = fits(value, "envelope") and canonical(value) == data
+    require(sound, "not a canonical envelope")
+    listed = [(each["keyid"], each["sig"]) for each in value["signatures"]]
+    signatures = {keyid: unbase64(text, "`sig`") for keyid, text in listed}
+    few = 1 <= len(signatures) == len(listed) <= 16
+    require(few and value["payloadType"] == kind, f"not a signed `{kind}`")
+    payload = unbase64(value["payload"], "`payload`")
+    message = b"DSSEv1 %d %b %d %b" % (len(kind), kind.encode(), len(payload), payload)
+    return payload, message, signatures
+
+
+def parse_entry(data: bytes, index: int) -> Entry:
+    """Read an entry; its signatures are checked when all keys are known."""
+    payload, message, signatures = parse_envelope(data, "application/vnd.in-toto+json")
+    statement = parse_json(payload, "statement")
+    sound = fits(statement, "statement") and canonical(statement) == payload
+    require(sound, "not a canonical in-toto statement of an entry")
+    uri, head = statement["predicateType"], statement["predicate"]
+    kind = uri[len("https://lexfed.example/audit/") : -len("/v1")]
+    known = uri == f"https://lexfed.example/audit/{kind}/v1" and kind in KINDS
+    toto = statement["_type"] == "https://in-toto.io/Statement/v1"
+    require(known and toto, f"unknown kind `{uri[:100]}`")
+    body = head["entry"]
+    wrong = wrong_field(body, KINDS[kind])
+    require(not wrong, f"`{kind}`: `{wrong}` is missing, unknown or malformed")
+    subjects = [
+        {"name": name.format(**body), "digest": {"sha256": body[part]}}
+        for name, part in SUBJECTS.get(kind, {}).items()
+        if body[part] is not None
+    ] or [{"name": "previous entry", "digest": {"sha256": head["previous"]}}]
+    require(statement["subject"] == subjects, "its subjects do not follow from it")
+    leaf = sha256(b"\x00" + data).hex()
+    return Entry(index, kind, body, head, message, signatures, leaf)
+
+
+# --- 6. Epsilon of Gaussian releases without sampling ---------------------------------
+
+
+def mills(x: float) -> float:
+    """Return Phi(-x)/phi(x), by its continued fraction where erfc underflows."""
+    if x < 20.0:
+        return math.sqrt(math.pi / 2) * math.exp(x * x / 2) * math.erfc(x / 2**0.5)
+    tail = x
+    for term in range(30, 0, -1):
+        tail = x + term / tail
+    return 1.0 / tail
+
+
+def log_delta(mu: float, epsilon: float) -> float:
+    """Return ln delta of mu-GDP [Dong, Roth, Su 2022; Balle, Wang 2018, Thm. 8].
+
+    delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu). With
+    a = epsilon/mu - mu/2, b = a + mu and m(x) = Phi(-x)/phi(x) this is
+    phi(a) (m(a) - m(b)); for small mu, phi(a) times the integral of 1 - x m(x) over
+    [a, b], by Simpson's rule.
+    """
+    a = epsilon / mu - mu / 2
+    if a > 1000.0:
+        return -math.inf
+    log_density = -a * a / 2 - math.log(2 * math.pi) / 2
+    if a < -1.0:  # delta is large, and m(a) would overflow
+        lost = math.exp(log_density + math.log(mills(a + mu)))
+        return math.log(math.erfc(a / 2**0.5) / 2 - lost)
+    if mu > 0.1:
+        return log_density + math.log(mills(a) - mills(a + mu))
+    slopes = [1 - x * mills(x) for x in (a + mu * step / 32 for step in range(33))]
+    area = slopes[0] + 4 * sum(slopes[1::2]) + 2 * sum(slopes[2:-1:2]) + slopes[-1]
+    return log_density + math.log(area * mu / 96)
+
+
+def epsilon_of(mu: float, delta: float) -> float:
+    """Return the epsilon at which mu-GDP has this delta, within 1e-11 of itself."""
+    if mu == 0.0 or delta >= 1.0 or log_delta(mu, 0.0) <= math.log(delta):
+        return 0.0
+    low, high = 0.0, mu * math.sqrt(-2 * math.log(delta)) + mu * mu / 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        if log_delta(mu, middle) > math.log(delta):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@dataclass(frozen=True)
+class Release:
+    """A noised sum that left: all groups of it are charged together."""
+
+    name: str
+    groups: tuple[tuple[str, float, float], ...]  # name, clip, sigma
+    rate: float
+    reads: int  # rank of the most sensitive tier it may depend on; -1 for none
+    samples: int
+
+    @classmethod
+    def parse(cls, row: Mapping[str, Any]) -> Release:
+        """Read an event of the log, or a release of a plan or claim."""
+        numbers = [
+            (g["name"], float(g["clip"]), float(g["sigma"])) for g in row["groups"]
+        ]
+        positive = [0 < clip < math.inf and 0 < s < math.inf for _, clip, s in numbers]
+        rate = float(row["sampling_rate"])
+        sound = numbers and all(positive) and 0 <= rate <= 1
+        require(sound, f"`{row['name']}` has numbers out of range")
+        reads = -1 if row["reads"] is None else TIERS.index(row["reads"])
+        return cls(row["name"], tuple(numbers), rate, reads, row["samples"])
+
+
+@dataclass
+class Sum:
+    """Releases composed: mu^2 adds up [Dong, Roth, Su 2022, Cor. 3.3].
+
+    One release has mu^2 = sum over its groups of (clip/sigma)^2 if a record is left
+    out. Replacing a record moves a sum twice as far, a person at m sites m times. An
+    attribute of tier t is touched only by releases that read t or a higher tier.
+    """
+
+    delta: float
+    neighbours: str
+    sites_per_person: int
+    squares: dict[str, float] = field(default_factory=dict)  # of the record, by tier
+    sampled: bool = False
+    samples: int = 0
+
+    def add(self, release: Release, count: int = 1) -> None:
+        """Add a release that happens so many times."""
+        sound = 1 <= self.sites_per_person <= 2**20 and self.delta > 0
+        require(sound, "`sites_per_person` or `delta` out of range")
+        ratios = [clip / sigma for _, clip, sigma in release.groups]
+        square = count * math.fsum(ratio * ratio for ratio in ratios)
+        for scope in ("record", *TIERS[: release.reads + 1]):
+            self.squares[scope] = self.squares.get(scope, 0.0) + square
+        self.sampled = self.sampled or release.rate < 1.0
+        self.samples += count * release.samples
+
+    def mu(self, scope: str) -> float:
+        """Return mu of the record, of the label, or of an attribute of a tier."""
+        adding = scope == "record" and self.neighbours == "add-remove"
+        square = self.squares.get("record" if scope == "label" else scope, 0.0)
+        return (1 if adding else 2) * self.sites_per_person * math.sqrt(square)
+
+    def epsilon(self, scope: str) -> float:
+        """Return epsilon at delta."""
+        return epsilon_of(self.mu(scope), self.delta)
+
+    def check(self, what: str, stated: float, scope: str, index: int) -> None:
+        """Refuse a stated epsilon that the releases do not prove.
+
+        They do if delta at that epsilon, with 1e-9 of room for floats, is small enough.
+        """
+        mu = self.mu(scope)
+        if self.sampled or mu == 0.0 or self.delta >= 1.0:
+            return
+        require(mu < math.inf > stated, f"{what} is infinite", index)
+        if log_delta(mu, stated * (1 + 1e-9)) > math.log(self.delta):
+            cost = f"its events cost {self.epsilon(scope):.8g}"
+            raise Unsound(f"{what} is stated as {stated:.8g}, {cost}", index)
+
+    def recomputed(self) -> None:
+        """Say so where this file cannot compute epsilon."""
+        if self.sampled:
+            raise NotShown(
+                "NOT RECOMPUTED (needs a PLD accountant): rounds are sampled"
+            )
+
+
+def within(what: str, stated: float, budget: float, index: int) -> None:
+    """Refuse a number above its budget."""
+    above = f"{what} is {stated:.8g}, above the budget {budget:.8g}"
+    require(stated <= budget * (1 + 1e-9), above, index)
+
+
+# --- 7. The evidence: a log that agrees with its signed checkpoint --------------------
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A log whose tree was computed again, its keys, and what lies beside it."""
+
+    folder: str
+    files: set[str]  # of the log
+    checkpoint: Checkpoint
+    tree: Tree
+    entries: Sequence[Entry]
+    signers: Sequence[Mapping[str, bytes]]  # who must sign each entry, by key id
+    log_keys: Sequence[Key]  # oldest first
+    policy: Policy | None
+    pin: bytes | None
+
+    @property
+    def genesis(self) -> Mapping[str, Any]:
+        """What entry 0 says."""
+        return self.entries[0].body
+
+    def of(self, *kinds: str) -> list[Entry]:
+        """Return the entries of some kinds, oldest first."""
+        return [entry for entry in self.entries if entry.kind in kinds]
+
+    def first(self, kind: str, otherwise: str) -> Entry:
+        """Return the first entry of a kind."""
+        for entry in self.of(kind):
+            return entry
+        raise NotShown(otherwise)
+
+    def blob(self, digest: str, index: int | None) -> bytes:
+        """Return the content that an entry cites by its SHA-256."""
+        data, what = read_file(self.folder, f"log/blobs/sha256/{digest}"), digest[:16]
+        if data is None or f"blobs/sha256/{digest}.erased" in self.files:
+            raise Unsound(f"blob {what} is missing, or was erased", index)
+        require(sha256(data).hex() == digest, f"blob {what} was changed", index)
+        return data
+
+
+def read_evidence(folder: str, policy: Policy | None, pin: bytes | None) -> Evidence:
+    """Read a log, compute its tree again, and check the signatures on its roots."""
+    log = os.path.join(folder, "log")
+    latest = parse_checkpoint(read_file(log, "checkpoint") or b"", "`checkpoint`")
+    stored = read_entries(log, latest.size)
+    tree = Tree([sha256(b"\x00" + entry) for entry in stored])
+    files = check_files(log, stored, tree)
+    signed = tree.root(latest.size) == latest.root
+    require(signed, "entries and tiles are not those that the checkpoint signs")
+    entries = []
+    for index, data in enumerate(stored):
+        try:
+            entries.append(parse_entry(data, index))
+        except Unsound as error:
+            raise Unsound(str(error), index) from None
+    signers, log_keys = custody(entries, latest.origin)
+    trusted = not policy or not policy.logs or set(policy.logs) & set(log_keys)
+    require(trusted, "the log was never signed with a key that you trust")
+    in_force = log_keys[-1] in latest.signed_by(log_keys)
+    require(in_force, "`checkpoint` is not signed with the log's key in force")
+    require(f"signed/{latest.size}" in files, f"`signed/{latest.size}` is missing")
+    for name in sorted(name for name in files if name.startswith("signed/")):
+        old = parse_checkpoint(read_file(log, name) or b"", f"`{name}`")
+        own = old.signed_by(log_keys) and old.origin == latest.origin
+        require(own and name == f"signed/{old.size}", f"`{name}` is not this log's")
+        if old.size > latest.size and "stage" in files:
+            continue  # signed by a writer who has not finished, and will say the same
+        begins = old.size <= latest.size and tree.root(old.size) == old.root
+        require(begins, f"`{name}`: the log does not begin with what was signed")
+    return Evidence(
+        folder, files, latest, tree, entries, signers, log_keys, policy, pin
+    )
+
+
+def public_key(row: Mapping[str, str], index: int) -> bytes:
+    """Return the 32 bytes of a key that an entry lists."""
+    raw = unbase64(row["public"], "`public`")
+    named = len(raw) == 32 and sha256(raw).hex() == row["keyid"]
+    require(named, "a key is not Ed25519, or not the one its id names", index)
+    return raw
+
+
+def custody(
+    entries: Sequence[Entry], origin: str
+) -> tuple[list[Mapping[str, bytes]], list[Key]]:
+    """Return who must sign each entry, and the keys that sign checkpoints.
+
+    Entry 0 names both keys. A `key-rotation` hands one job to a new key and is signed
+    by the coordinator in force, by the old key and by the new one.
+    """
+    started = entries and entries[0].kind == "genesis"
+    require(started, "entry 0 is not a genesis: nothing says whose keys sign", 0)
+    coordinator = public_key(entries[0].body["coordinator"], 0)
+    log_keys = [Key.parse(entries[0].body["log"], (1,))]
+    signers: list[Mapping[str, bytes]] = []
+    for entry in entries:
+        body, index, needed = entry.body, entry.index, [coordinator]
+        if entry.kind == "key-rotation":
+            new, of_log = public_key(body["new"], index), body["role"] == "log"
+            old = log_keys[-1].public if of_log else coordinator
+            in_force = body["old"] == sha256(old).hex()
+            require(in_force, f"`old` is not the {body['role']} key in force", index)
+            require(of_log == (body["vkey"] is not None), "`vkey` is a log's", index)
+            needed += [old, new]
+            if of_log:
+                log_keys.append(Key.parse(body["vkey"], (1,)))
+                require(log_keys[-1].public == new, "`vkey` is another key", index)
+            else:
+                coordinator = new
+        signers.append({sha256(key).hex(): key for key in needed})
+    require({key.name for key in log_keys} == {origin}, "a log key of another name")
+    return signers, log_keys
+
+
+# --- 8. What the log says of itself; each claim returns what it saw, or raises --------
+
+SPLIT_VIEW = "a split view (another history, shown to others) cannot be excluded"
+NOT_PRIVATE = "NOT PRIVATE: no noise was added, so nothing is guaranteed"
+SKEW_S = 300  # seconds by which clocks may differ
+TRAINING = ("round", "round-aborted", "refusal", "resumed", "completed")
+
+
+def log(evidence: Evidence) -> str:
+    """Every byte of the log is under its signed checkpoint: see `read_evidence`."""
+    root, waiting = evidence.checkpoint.root.hex(), ""
+    if "stage" in evidence.files:
+        waiting = "; a writer left unfinished entries, which are no part of it"
+    size = f"{len(evidence.entries)} entries, root {root}"
+    return f"{size}, every byte under the signed checkpoint{waiting}"
+
+
+def log_key(evidence: Evidence) -> str:
+    """Say where the key comes from that the log is verified with."""
+    key = evidence.log_keys[-1].id.hex()
+    if evidence.policy is not None and evidence.policy.logs:
+        return f"{key}, by your policy"
+    raise NotShown(
+        f"{key}, taken from the log itself: it agrees with itself, but only a policy "
+        "(`--policy`) says whose log it is"
+    )
+
+
+def cosigned(evidence: Evidence, policy: Policy) -> dict[str, int]:
+    """Return when each witness of a policy cosigned the checkpoint."""
+    named = policy.witnesses.items()
+    found = {name: evidence.checkpoint.cosigned_at(key) for name, key in named}
+    return {name: seconds for name, seconds in found.items() if seconds is not None}
+
+
+def witnesses(evidence: Evidence) -> str:
+    """Enough witnesses cosigned the checkpoint, by the reader's policy."""
+    policy, named = evidence.policy, evidence.genesis["witnesses"]
+    if policy is None and named is None:
+        raise NotShown(f"none: {SPLIT_VIEW}")
+    policy = policy or parse_policy(evidence.blob(named, 0))
+    seen = cosigned(evidence, policy)
+    listed = ", ".join(f"`{name}`" for name in sorted(seen)) or "no witness"
+    met = policy.met_by(seen)
+    words = f"quorum `{policy.quorum}` {'' if met else 'not '}met: cosigned by {listed}"
+    if evidence.policy is None:
+        raise NotShown(f"by the policy the log itself names, {words}; {SPLIT_VIEW}")
+    require(met, f"{words}; {SPLIT_VIEW}")
+    if policy.quorum == "none":
+        raise NotShown(f"the policy asks for no witness ({listed}): {SPLIT_VIEW}")
+    return words
+
+
+def pin(evidence: Evidence) -> str:
+    """The log extends the checkpoint that the reader kept."""
+    if evidence.pin is None:
+        raise NotShown("none given: entries cut off at the end would not show")
+    kept, latest = parse_checkpoint(evidence.pin, "pin"), evidence.checkpoint
+    require(kept.signed_by(evidence.log_keys), "the pin is not signed by this log")
+    require(kept.origin == latest.origin, f"the pin is of `{kept.origin}`")
+    missing = f"{latest.size} entries are here, but {kept.size} were pinned"
+    require(kept.size <= latest.size, missing)
+    same = evidence.tree.root(kept.size) == kept.root
+    require(same, f"another history: the first {kept.size} entries are not the pinned")
+    return f"extends your checkpoint of {kept.size} entries"
+
+
+def entry_signatures(evidence: Evidence) -> str:
+    """Every entry is signed by the coordinator in force; a rotation by more."""
+    for entry in evidence.entries:
+        needed, index = evidence.signers[entry.index], entry.index
+        exactly = set(entry.signatures) == set(needed)
+        require(exactly, "not signed by exactly the keys in force", index)
+        for keyid, value in entry.signatures.items():
+            right = signs(needed[keyid], value, entry.message)
+            require(right, f"signature of key {keyid[:16]} is wrong", index)
+    rotations = len(evidence.of("key-rotation"))
+    return f"{len(evidence.entries)} entries, {rotations} key rotations"
+
+
+def separate_keys(evidence: Evidence) -> str:
+    """The coordinator's key, the log's and every party's are different keys."""
+    keys = [sha256(key.public).hex() for key in evidence.log_keys]
+    keys.append(evidence.genesis["coordinator"]["keyid"])
+    for entry in evidence.of("key-rotation"):
+        keys += [entry.body["new"]["keyid"]] * (entry.body["role"] == "coordinator")
+    keys += [sha256(key).hex() for _, key in party_keys(evidence)]
+    require(len(set(keys)) == len(keys), "two jobs have the same key", 0)
+    return f"{len(keys)} keys, all different"
+
+
+def party_keys(evidence: Evidence) -> list[tuple[str, bytes]]:
+    """Return role and key of every party that has a key."""
+    parties = [each for each in evidence.genesis["parties"] if each["key"] is not None]
+    return [(each["role"], public_key(each["key"], 0)) for each in parties]
+
+
+def bindings(evidence: Evidence) -> str:
+    """Every entry names this log, this run, its place and the entry before it."""
+    origin, previous, keys = evidence.checkpoint.origin, "", set()
+    for entry in evidence.entries:
+        wanted: dict[str, object] = {"log": origin, "run": origin.rpartition("/")[2]}
+        wanted.update(index=entry.index, previous=previous)
+        for name, expected in wanted.items():
+            what = f"`{name}` is `{entry.head[name]}`, expected: `{expected}`"
+            require(entry.head[name] == expected, what, entry.index)
+        fresh = entry.head["key"] not in keys
+        require(fresh, "has the key of an earlier entry", entry.index)
+        keys.add(entry.head["key"])
+        previous = entry.leaf
+    return f"log `{origin}`, {len(keys)} different events"
+
+
+def genesis(evidence: Evidence) -> str:
+    """Entry 0 and no other is the genesis."""
+    for entry in evidence.of("genesis")[1:]:
+        raise Unsound("a second genesis", entry.index)
+    old, continued = evidence.genesis["previous"], ""
+    if old is not None:
+        continued = (
+            f", continues `{old['origin']}` after its first {old['size']} entries"
+        )
+    return f"written by {evidence.genesis['software']}{continued}"
+
+
+def references(evidence: Evidence) -> str:
+    """What an entry cites by index is an earlier entry."""
+    cited = []
+    for entry in evidence.of("correction", "document", "certificate"):
+        body, index = entry.body, entry.index
+        number = {"correction": "index", "document": "about"}.get(entry.kind, "last")
+        cited += [body[number]] if body.get(number) is not None else []
+        require(not cited or cited[-1] < index, "cites what is not before it", index)
+        if entry.kind == "certificate":
+            require(body["first"] <= body["last"], "is about no entries", index)
+            inside = [
+                max(row["evidence"] or [0]) <= body["last"] for row in body["results"]
+            ]
+            require(all(inside), "cites an entry that it is not about", index)
+    return f"{len(cited)} entries cite earlier ones"
+
+
+def decided_first(evidence: Evidence) -> str:
+    """Policy, tags and plan were logged once, before the first round."""
+    first = next((entry.index for entry in evidence.of(*TRAINING)), None)
+    for kind in ("policy", "feature-tags", "budget-plan"):
+        found = [entry.index for entry in evidence.of(kind)]
+        early = first is None or (found and found[0] < first)
+        require(early, f"training began without a `{kind}` entry", first)
+        require(len(found) < 2, f"a second `{kind}` entry", [*found, 0, 0][1])
+    return "policy, tags and plan before the first round"
+
+
+def rounds(evidence: Evidence) -> str:
+    """Rounds are numbered without gaps, and nothing is lost silently."""
+    last, lost, completed = 0, set(), None
+    for entry in evidence.of(*TRAINING):
+        body, kind, index = entry.body, entry.kind, entry.index
+        require(completed is None, f"`{kind}` after the run was completed", index)
+        number = body.get("round", 0)
+        again = kind == "round-aborted" and number == last and last not in lost
+        if kind in ("round", "round-aborted") and not again:
+            last += 1
+            require(number == last, f"round {number}: expected round {last}", index)
+        if kind == "round-aborted":
+            lost.add(number)
+        elif kind == "refusal":
+            near = number in (last, last + 1)
+            require(near, f"refuses round {number} after {last}", index)
+        elif kind == "resumed":
+            near = body["rounds"] in (last, last - 1)
+            require(near, f"resumed after {body['rounds']} rounds of {last}", index)
+        elif kind == "completed":
+            completed = entry
+    if completed is None:
+        raise NotShown(f"{last} rounds so far; the run is not completed")
+    planned = max([entry.body["rounds"] for entry in evidence.of("budget-plan")] or [0])
+    shown = {"rounds": last, "released": last - len(lost), "early": last < planned}
+    for name, value in shown.items():
+        what = f"`{name}` is {completed.body[name]}, the log shows {value}"
+        require(completed.body[name] == value, what, completed.index)
+    gone = f", {len(lost)} of them lost" if lost else ""
+    return f"rounds 1 to {last}, no gap{gone}" if last else "no round"
+
+
+def times(evidence: Evidence) -> str:
+    """Entries claim times no later than those that witnesses signed."""
+    policy, claimed = evidence.policy, [entry.seconds for entry in evidence.entries]
+    signed = list(cosigned(evidence, policy).values()) if policy else []
+    for index, seconds in enumerate(claimed):
+        early = not signed or seconds <= min(signed) + SKEW_S
+        require(early, "claims a time after a cosignature that covers it", index)
+    first, last = (evidence.entries[at].head["time"] for at in (0, -1))
+    for index in range(1, len(claimed)):
+        if claimed[index] < claimed[index - 1] - SKEW_S:
+            raise NotShown(f"{first} to {last}; the clock went back at entry {index}")
+    if not signed:
+        raise NotShown(f"{first} to {last}, by the coordinator's clock only")
+    return f"{first} to {last}, no later than {len(signed)} cosignatures"
+
+
+# --- 9. Budgets -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run may release, logged before anything ran."""
+
+    index: int
+    policy: Mapping[str, Any]
+    body: Mapping[str, Any]
+    releases: Sequence[tuple[Release, int]]
+
+    def release(self, number: int) -> Release | None:
+        """Return the release of a round; None beyond the plan."""
+        for release, count in self.releases:
+            if number <= count:
+                return release
+            number -= count
+        return None
+
+    def sum_of(self, releases: Iterable[tuple[Release, int]]) -> Sum:
+        """Compose releases under the policy."""
+        policy = self.policy
+        settings = (policy["neighbours"], policy["sites_per_person"])
+        total = Sum(float(policy["delta"]), *settings)
+        for release, count in releases:
+            total.add(release, count)
+        return total
+
+    @property
+    def prices(self) -> dict[str, float]:
+        """The stated price of the whole plan, for the record and for tiers."""
+        stated = {"record": self.body["epsilon"], **self.body["tiers"]}
+        return {scope: float(e) for scope, e in stated.items() if e is not None}
+
+    @property
+    def budgets(self) -> dict[str, str]:
+        """The budget of the record, and the caps of tiers."""
+        return {"record": self.policy["epsilon"], **self.policy["caps"]}
+
+
+def parse_releases(rows: Any) -> list[tuple[Release, int]]:
+    """Return releases and their counts, as plans and claims hold them."""
+    sound = fits(rows, "planned*") and all(
+        row["release"]["version"] == 1 for row in rows
+    )
+    require(sound, "not a list of releases of version 1")
+    return [(Release.parse(row["release"]), row["count"]) for row in rows]
+
+
+def read_plan(evidence: Evidence) -> Plan | None:
+    """Return the plan that is logged; None before it is, and without privacy."""
+    found, policies = evidence.of("budget-plan"), evidence.of("policy")
+    if not found or not policies:
+        return None
+    plan, index, policy = found[0].body, found[0].index, policies[-1].body
+    mechanism = policy["mechanism"]
+    noised = plan["releases"] is not None
+    require(noised == (mechanism != "none"), f"does not fit `{mechanism}`", index)
+    require(plan["delta"] == policy["delta"], "`delta` is not the policy's", index)
+    seeded = (policy["randomness"] == "seeded") == evidence.genesis["test"]
+    require(seeded, "entry 0 and the policy disagree about seeded noise", index)
+    if not noised:
+        return None
+    rows = parse_json(evidence.blob(plan["releases"], index), "`releases`")
+    releases = parse_releases(rows)
+    counted = sum(count for _, count in releases)
+    require(counted == plan["rounds"], f"`rounds`: its releases are {counted}", index)
+    return Plan(index, policy, plan, releases)
+
+
+def unplanned(evidence: Evidence) -> str:
+    """Say why there is nothing to price."""
+    mechanisms = [entry.body["mechanism"] for entry in evidence.of("policy")]
+    return NOT_PRIVATE if "none" in mechanisms else "no plan is logged yet"
+
+
+def budget_plan(evidence: Evidence) -> str:
+    """The plan is priced again: not above what is stated, nor above the budgets."""
+    plan = read_plan(evidence)
+    if plan is None:
+        raise NotShown(unplanned(evidence))
+    stated = "record" in plan.prices and None not in plan.budgets.values()
+    require(stated, "states no epsilon although noise is added", plan.index)
+    total, index = plan.sum_of(plan.releases), plan.index
+    for scope, value in plan.prices.items():
+        total.check(f"`{scope}`", value, scope, index)
+        within(f"`{scope}`", value, float(plan.budgets.get(scope, "inf")), index)
+    total.recomputed()
+    for scope in plan.budgets:
+        within(f"`{scope}`", total.epsilon(scope), float(plan.budgets[scope]), index)
+    price = f"epsilon {plan.body['epsilon']} at delta {plan.body['delta']}"
+    computed = f"recomputed {total.epsilon('record'):.6g} by GDP"
+    neighbours, budget = plan.policy["neighbours"], plan.policy["epsilon"]
+    return f"{price}, {neighbours}, {computed}, budget {budget}"
+
+
+def charges(evidence: Evidence) -> list[Entry]:
+    """Return what was charged, once for each round: a logged one may be lost later."""
+    found: list[Entry] = []
+    for entry in evidence.of("round", "round-aborted"):
+        again = found and found[-1].body["round"] == entry.body["round"]
+        if entry.kind == "round" or not again:
+            found.append(entry)
+    return found
+
+
+def round_events(evidence: Evidence) -> str:
+    """The event of every round is the planned one, and tags are those in force."""
+    plan, found = read_plan(evidence), charges(evidence)
+    tags = [entry.body["tags"] for entry in evidence.of("feature-tags")]
+    for entry in found:
+        number, event, index = entry.body["round"], entry.body["event"], entry.index
+        require((event is None) == (plan is None), "has an event, or none", index)
+        planned = plan is None or Release.parse(event) == plan.release(number)
+        require(planned, f"round {number} is not charged as planned", index)
+        if entry.kind == "round" and tags:
+            require(entry.body["tags"] in tags, "`tags` is not the logged one", index)
+    if plan is None and found:
+        raise NotShown(NOT_PRIVATE)
+    return f"{len(found)} rounds, each the planned release"
+
+
+def budgets_spent(evidence: Evidence) -> str:
+    """Budgets are recomputed from the events and compared, round by round."""
+    plan = read_plan(evidence)
+    if plan is None:
+        why, parts = (
+            unplanned(evidence),
+            ("update", "state", "epsilon", "epsilon_so_far"),
+        )
+        for entry in evidence.of("round"):
+            silent = all(entry.body[part] is None for part in parts)
+            sound = silent or why != NOT_PRIVATE
+            require(sound, "hashes or prices values without noise", entry.index)
+        raise NotShown(why)
+    total, before = plan.sum_of([]), dict.fromkeys(["record"], 0.0)
+    for entry in charges(evidence):
+        release = Release.parse(entry.body["event"])
+        total.add(release)
+        if entry.kind == "round":
+            before = check_round(entry, plan, total, release, before)
+    total.recomputed()
+    read = [tier for tier in TIERS if tier in total.squares]
+    tiers = ", ".join(f"{tier} {total.epsilon(tier):.6g}" for tier in read)
+    record = f"record {total.epsilon('record'):.6g} of {plan.policy['epsilon']}"
+    spent = f"{record} at delta {plan.policy['delta']} by GDP"
+    count = f"{len(charges(evidence))} rounds"
+    return f"{count}: {spent}; tiers {tiers}" if tiers else f"{count}: {spent}"
+
+
+def check_round(
+    entry: Entry, plan: Plan, total: Sum, release: Release, before: dict[str, float]
+) -> dict[str, float]:
+    """Check the numbers that a round states, and return them."""
+    body, index, prices = entry.body, entry.index, plan.prices
+    by = "rdp" if total.sampled else "gdp"
+    require(body["accountant"] == by, f"`accountant`: its events need {by}", index)
+    require(body["delta"] == plan.policy["delta"], "`delta` is not the policy's", index)
+    require(body["budgets"] == plan.budgets, "`budgets` are not the policy's", index)
+    missing = None in (body["epsilon"], body["epsilon_so_far"])
+    require(not missing, "states no epsilon although noise is added", index)
+    texts = {"record": body["epsilon_so_far"], **body["tiers_so_far"]}
+    stated = {scope: float(value) for scope, value in texts.items()}
+    for scope in [scope for scope in prices if scope in total.squares] + list(before):
+        require(scope in stated, f"states no epsilon of `{scope}`", index)
+    # A part of the plan costs no more than the plan, whose price is checked by itself.
+    if float(body["epsilon"]) < prices.get("record", math.inf):
+        alone = plan.sum_of([(release, 1)])
+        alone.check("`epsilon`", float(body["epsilon"]), "record", index)
+    for scope, value in stated.items():
+        if value < prices.get(scope, math.inf):
+            total.check(f"`{scope}` so far", value, scope, index)
+        within(f"`{scope}`", value, float(plan.budgets.get(scope, "inf")), index)
+        fell = f"`{scope}` fell from {before.get(scope)} to {value}"
+        require(value >= before.get(scope, 0.0), fell, index)
+    return stated
+
+
+def claim(evidence: Evidence) -> str:
+    """The claim is proven again, and says what policy, plan and rounds say."""
+    end = evidence.first("completed", "no claim yet: the run is not completed")
+    plan, index = read_plan(evidence), end.index
+    both = (end.body["claim"] is None) == (plan is None)
+    require(both, "a claim and a plan need each other", index)
+    if plan is None:
+        raise NotShown(NOT_PRIVATE)
+    found = parse_json(evidence.blob(end.body["claim"], index), "claim")
+    require(fits(found, "claim"), "claim: a field is missing, unknown or wrong", index)
+    policy, tiers = plan.policy, found["tiers"]
+    stated = {"record": found["epsilon"]}
+    stated.update((tier, row["epsilon"]) for tier, row in tiers.items())
+    same = {
+        "version": (found["version"], 1),
+        "releases": (parse_releases(found["releases"]), plan.releases),
+        "epsilon": (stated, plan.prices),
+        "delta": (found["delta"], float(plan.body["delta"])),
+        "rounds": (found["rounds"], end.body["rounds"]),
+        "stamp": (found["stamp"] is not None, evidence.genesis["test"]),
+        "accountant": (found["accountant"]["name"], policy["accountant"]),
+        "mechanism": (found["mechanism"]["name"], policy["mechanism"]),
+        "noise": (found["mechanism"]["noise"], policy["noise"]),
+        "sampling": (found["sampling"]["scheme"], policy["sampling"]),
+    }
+    for name in (
+        "unit",
+        "neighbours",
+        "trust",
+        "records_per_person",
+        "sites_per_person",
+    ):
+        same[name] = (found[name], policy[name])
+    for name, (claimed, logged) in same.items():
+        require(claimed == logged, f"claim: `{name}` is not what the log says", index)
+    check_claim(found, plan, index)
+    whole = f"epsilon {found['epsilon']:g} at delta {found['delta']:g}"
+    parts = ", ".join(f"{tier} {row['epsilon']:g}" for tier, row in tiers.items())
+    text = f"{whole} per {found['unit']}, {found['neighbours']}; tiers {parts}"
+    if found["stamp"] is not None:
+        raise NotShown(f"NOT PRIVATE, the noise was seeded: {text}")
+    return text
+
+
+def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
+    """Prove the numbers of a claim from its releases."""
+    total, mechanism = plan.sum_of(plan.releases), plan.policy["mechanism"]
+    scopes = {**found["tiers"], "label": found["label"], "record": found}
+    for scope, row in scopes.items():
+        total.check(f"claim: `{scope}`", row["epsilon"], scope, index)
+        require(row["delta"] == found["delta"], f"claim: delta of `{scope}`", index)
+    # Each drawn value is within total variation 2^-90 of the Gaussian.
+    distance = total.samples * (1 + math.exp(min(found["epsilon"], 600.0))) * 2.0**-90
+    enough = found["delta_sampler"] >= min(1.0, distance) * (1 - 1e-9)
+    require(enough, "claim: `delta_sampler` is too small", index)
+    rates = sorted({release.rate for release, _ in plan.releases})
+    sampling = ("poisson" if total.sampled else "none", rates)
+    follows = (found["sampling"]["scheme"], found["sampling"]["rates"]) == sampling
+    require(follows, "claim: `sampling` does not follow from the releases", index)
+    single = all(len(release.groups) == 1 for release, _ in plan.releases)
+    require(single or mechanism == "grouped", "claim: only `grouped` has groups", index)
+    for rank, tier in enumerate(TIERS):
+        reads = [release.name for release, _ in plan.releases if release.reads >= rank]
+        if tier in found["tiers"]:
+            listed = found["tiers"][tier]["reads"] == list(dict.fromkeys(reads))
+            # Without towers every column moves every gradient.
+            sound = listed and (mechanism == "cascade" or reads)
+            require(sound, f"claim: other releases read `{tier}`", index)
+    total.recomputed()
+
+
+# --- 10. Files and people -------------------------------------------------------------
+
+
+def blobs(evidence: Evidence) -> str:
+    """Everything that entries cite is there, and whatever is there has its digest."""
+    cited = {evidence.genesis["witnesses"]: 0}
+    parts = {"policy": ["config"], "feature-tags": ["tags", "encoding"]}
+    parts.update({"budget-plan": ["plan", "releases"], "completed": ["claim"]})
+    for entry in evidence.entries:
+        cited.update(
+            (entry.body[part], entry.index) for part in parts.get(entry.kind, [])
+        )
+        if entry.kind == "round" and entry.body["participation"]["receipts"] == "open":
+            cited[entry.body["participation"]["digest"]] = entry.index
+    cited.pop(None, None)
+    erased = {entry.body["digest"] for entry in evidence.of("deletion")}
+    found = [re.fullmatch("blobs/sha256/(.{64})", name) for name in evidence.files]
+    there = {match[1] for match in found if match is not None}
+    gone = [digest for digest in cited if digest in erased - there]
+    for digest in [*cited, *sorted(there.difference(cited))]:
+        if digest not in gone:
+            evidence.blob(digest, cited.get(digest))
+    text = f"{len(there)} blobs have their digests, none that is cited is missing"
+    if gone:
+        raise NotShown(f"{text}; {len(gone)} were erased")
+    return text
+
+
+def feature_tags(evidence: Evidence) -> str:
+    """Columns have tags and reasons; counts, inputs and claim follow from them."""
+    entry = evidence.first("feature-tags", "no tags are logged yet")
+    body, index = entry.body, entry.index
+    tagged = parse_json(evidence.blob(body["tags"], index), "tags")
+    encoding = parse_json(evidence.blob(body["encoding"], index), "encoding")
+    tags, used, columns = (
+        tagged["tags"],
+        encoding["columns"],
+        tagged["schema"]["columns"],
+    )
+    reasons = [tag["reason"].strip() for tag in tags.values()]
+    require(all(reasons), "a tag without a reason", index)
+    sources = {column["name"]: column.get("sources", []) for column in columns}
+    ranks = {}
+    for name in sources:
+        family = {name}  # a column is as sensitive as all that it was made from
+        while (
+            more := {each for one in family for each in sources.get(one, [])} - family
+        ):
+            family |= more
+        ranks[name] = max(TIERS.index(tags[each]["tier"]) for each in family)
+    for rank, tier in enumerate(TIERS):
+        counted = list(ranks.values()).count(rank) == body["columns"].get(tier, 0)
+        require(counted, "`columns` does not follow from the tags", index)
+    follows = sha256(canonical(sorted(used))).hex() == body["inputs"]
+    require(follows, "`inputs` does not follow from the encoding", index)
+    same = all(encoding["tiers"][name] == TIERS[ranks[name]] for name in used)
+    sound = same and all(ranks[name] < 3 for name in used)
+    require(sound, "the encoding has another tier than the tags", index)
+    plan = read_plan(evidence)
+    releases, prices = (plan.releases, plan.prices) if plan else ([], {})
+    for rank in {ranks[name] for name in used}:
+        read = any(release.reads >= rank for release, _ in releases)
+        priced, at = not read or TIERS[rank] in prices, plan.index if plan else None
+        require(priced, f"tier `{TIERS[rank]}` is read and has no price", at)
+    for end in evidence.of("completed"):
+        if end.body["claim"] is not None:
+            claimed = parse_json(evidence.blob(end.body["claim"], end.index), "claim")
+            for tier, row in claimed["tiers"].items():
+                listed = [name for name in used if TIERS[ranks[name]] == tier]
+                same = row["columns"] == listed
+                require(same, f"the claim lists other columns of `{tier}`", end.index)
+    return f"{len(sources)} columns, {len(used)} used"
+
+
+def participants(evidence: Evidence) -> str:
+    """Receipts of every round are signed by its sites, and their number is stated."""
+    policy = evidence.first("policy", "no round, nobody took part").body
+    evidence.first("round", "no round, nobody took part")
+    sites = [key for role, key in party_keys(evidence) if role == "site"]
+    keys, charged = {sha256(key).hex(): key for key in sites}, dict[str, int]()
+    signed, unopened = 0, {"none": 0, "sealed": 0}
+    for entry in evidence.of("round"):
+        stated, index = entry.body["participation"], entry.index
+        count, form = stated["sites"], stated["receipts"]
+        hidden = (count is None) == policy["secret_sampling"] and (
+            count is not None or form != "open"
+        )
+        require(hidden, "who took part is shown exactly where it must not be", index)
+        linked = (stated["digest"] is None) == (form == "none")
+        require(linked, "receipts and their digest do not fit together", index)
+        require(
+            form != "none" or not keys, "no receipts, though sites have keys", index
+        )
+        blob = receipt_list(evidence, stated, entry)
+        if blob is None:
+            unopened[form] += 1
+            continue
+        found = parse_receipts(blob, keys, index)
+        number = f"states {count} sites, {len(found)} of them signed receipts"
+        require(count in (None, len(found)), number, index)
+        check_receipts(evidence, policy, entry, found, charged)
+        signed += len(found)
+    text = f"{signed} receipts of {len(charged)} sites"
+    if unopened["none"]:
+        words = "rounds without receipts: who took part is the coordinator's word only"
+        raise NotShown(f"{unopened['none']} {words}")
+    if unopened["sealed"]:
+        raise NotShown(f"{text}, {unopened['sealed']} rounds sealed and not opened")
+    return text
+
+
+def receipt_list(
+    evidence: Evidence, stated: Mapping[str, Any], entry: Entry
+) -> bytes | None:
+    """Return the receipts of a round; None if there are none, or sealed for us too."""
+    if stated["receipts"] == "open":
+        return evidence.blob(stated["digest"], entry.index)
+    name = f"sealed/round-{entry.body['round']}.json"
+    data = read_file(evidence.folder, name) if stated["receipts"] == "sealed" else None
+    if data is None:
+        return None
+    value = parse_json(data, f"`{name}`")
+    sound = fits(value, "sealed") and canonical(value) == data
+    require(sound, f"`{name}` is not canonical", entry.index)
+    salt, blob = (unbase64(value[part], f"`{name}`") for part in ("salt", "receipts"))
+    made = len(salt) == 32 and sha256(salt + blob).hex() == stated["digest"]
+    require(made, f"`{name}` is not what the entry commits to", entry.index)
+    return blob
+
+
+def parse_receipts(
+    blob: bytes, keys: Mapping[str, bytes], index: int
+) -> dict[str, Mapping[str, Any]]:
+    """Return the receipts of a round by the key id of the site that signed each."""
+    rows, found = parse_json(blob, "receipts"), dict[str, Mapping[str, Any]]()
+    sound = fits(rows, "text*") and canonical(rows) == blob
+    require(sound, "receipts: not a canonical array", index)
+    for row in rows:
+        data, kind = unbase64(row, "receipt"), "application/vnd.lexfed.receipt+json"
+        payload, message, signatures = parse_envelope(data, kind)
+        [keyid, *more] = signatures
+        right = keyid in keys and signs(keys[keyid], signatures[keyid], message)
+        require(
+            right and not more, f"receipt: not signed by a site: {keyid[:16]}", index
+        )
+        receipt = parse_json(payload, "receipt")
+        sound = fits(receipt, "receipt") and canonical(receipt) == payload
+        require(sound, "receipt: malformed", index)
+        found[keyid] = receipt
+    once = list(found) == sorted(found) and len(found) == len(rows)
+    require(once, "receipts: not one of each site, sorted by key id", index)
+    return found
+
+
+def check_receipts(
+    evidence: Evidence,
+    policy: Mapping[str, Any],
+    entry: Entry,
+    found: Mapping[str, Mapping[str, Any]],
+    charged: dict[str, int],
+) -> None:
+    """Compare the receipts of a round with what the log says of it."""
+    event, number, index = entry.body["event"], entry.body["round"], entry.index
+    origin = evidence.checkpoint.origin
+    wanted = {"log": origin, "run": origin.rpartition("/")[2], "round": number}
+    wanted["programme"] = policy["programme"]
+    wanted["clips"] = [group["clip"] for group in event["groups"]] if event else []
+    for keyid, receipt in found.items():
+        for name, value in wanted.items():
+            same = receipt[name] == value
+            require(same, f"receipt: `{name}` is not that of the round", index)
+        hashed = (receipt["query"] is None) == (event is None)
+        require(
+            hashed, "receipt: `query` is hashed exactly where noise is added", index
+        )
+        # A site that was charged more often than there are rounds knows of another one.
+        low = charged.get(keyid, 0) + 1 if event else 0
+        times = f"site {keyid[:16]} was charged {receipt['charged']} times"
+        require(low <= receipt["charged"] <= number, times, index)
+        charged[keyid] = receipt["charged"]
+    asked = {receipt["query"] for receipt in found.values()}
+    require(len(asked) <= 1, "sites were asked different questions", index)
+
+
+def secure_aggregation(evidence: Evidence) -> str:
+    """Rounds used the protocol that was decided on, and enough sites survived it."""
+    decided = [entry.body["aggregation"] for entry in evidence.of("policy")] or ["none"]
+    for entry in evidence.of("round"):
+        used, index = entry.body["aggregation"], entry.index
+        require(used["protocol"] in decided, "another protocol than decided", index)
+        if used["protocol"] != "none":
+            numbers = (used["threshold"], used["survivors"])
+            stated = None not in numbers and numbers[0] <= numbers[1]
+            require(stated, "no threshold, or fewer survivors than it", index)
+    if decided == ["none"]:
+        raise NotShown("none: the coordinator sees every site's sum")
+    return f"`{decided[0]}`, threshold met in every round"
+
+
+def files(evidence: Evidence) -> str:
+    """Files of the run folder are the ones that were logged."""
+    logged = [("config.toml", [evidence.genesis["config"]], 0)]
+    for entry in evidence.of("policy"):
+        same = entry.body["config"] == evidence.genesis["config"]
+        require(same, "`config` is not that of entry 0", entry.index)
+    for entry in evidence.of("feature-tags", "budget-plan", "completed"):
+        parts = SUBJECTS[entry.kind].items()
+        logged += [(name, [entry.body[part]], entry.index) for name, part in parts]
+    lost = {entry.body["round"] for entry in evidence.of("round-aborted")}
+    kept = [each for each in evidence.of("round") if each.body["round"] not in lost]
+    for entry in kept[-1:]:
+        # A round's entry is on disk before the state that it speaks of.
+        states = kept[-1:] if evidence.of("completed") else kept[-2:]
+        digests = [each.body["state"] for each in states]
+        logged.append(("state.safetensors", digests, entry.index))
+    found, absent = 0, []
+    for name, digests, index in [row for row in logged if row[1][-1] is not None]:
+        here = file_digest(evidence.folder, name)
+        same = here is None or here in digests
+        require(same, f"`{name}` is not the file that was logged", index)
+        found += here is not None
+        absent += [f"`{name}`"] if here is None else []
+    if absent:
+        raise NotShown(
+            f"{found} files are the logged ones; not here: {', '.join(absent)}"
+        )
+    return f"{found} files are the logged ones"
+
+
+def report(evidence: Evidence) -> str:
+    """Exports speak of this log, and the report here is one that was logged."""
+    exports = evidence.of("export")
+    for entry in exports:
+        size, root = entry.body["size"], entry.body["root"]
+        right = size <= entry.index and evidence.tree.root(size).hex() == root
+        require(right, "speaks of another state of this log", entry.index)
+    here = file_digest(evidence.folder, "report.html")
+    if here is None:
+        raise NotShown(f"{len(exports)} exports logged, no report here")
+    for entry in reversed(exports):
+        if entry.body["digest"] == here:
+            return f"`report.html` is the one of entry {entry.index}"
+    require(not exports, "`report.html` is not a report that was logged")
+    raise NotShown("`report.html` is here and was never logged")
+
+
+# --- 11. One line per claim -----------------------------------------------------------
+
+CLAIMS: dict[str, Callable[[Evidence], str]] = {
+    "log": log,
+    "log key": log_key,
+    "witnesses": witnesses,
+    "pin": pin,
+    "entry signatures": entry_signatures,
+    "separate keys": separate_keys,
+    "bindings": bindings,
+    "genesis": genesis,
+    "references": references,
+    "decided first": decided_first,
+    "rounds": rounds,
+    "blobs": blobs,
+    "feature tags": feature_tags,
+    "budget plan": budget_plan,
+    "round events": round_events,
+    "budgets spent": budgets_spent,
+    "claim": claim,
+    "participants": participants,
+    "secure aggregation": secure_aggregation,
+    "files": files,
+    "report": report,
+    "times": times,
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim and what became of it."""
+
+    claim: str
+    status: str
+    detail: str
+    index: int | None = None
+
+
+def failed(claim: str, error: Unsound) -> Check:
+    """Return the line of a claim that the evidence contradicts."""
+    where = "" if error.index is None else f"entry {error.index}: "
+    return Check(claim, "FAIL", where + str(error), error.index)
+
+
+def decide(claim: str, judge: Callable[[Evidence], str], evidence: Evidence) -> Check:
+    """Turn what a check says into a line; what cannot be computed fails."""
+    try:
+        return Check(claim, "OK", judge(evidence))
+    except NotShown as note:
+        return Check(claim, "NOTE", str(note))
+    except Unsound as error:
+        return failed(claim, error)
+    except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+        what = f"cannot be computed from what is logged: {type(error).__name__}"
+        return Check(claim, "FAIL", what)
+
+
+def verify(folder: str, policy: bytes | None, pin: bytes | None) -> dict[str, Any]:
+    """Return the verdict on a run folder, as plain data."""
+    verdict: dict[str, Any] = {"ok": False, "origin": "", "size": 0, "root": ""}
+    trust = None if policy is None else parse_policy(policy)
+    try:
+        evidence = read_evidence(folder, trust, pin)
+    except Unsound as error:
+        rest = Check("everything else", "NOTE", "not checked: the log is not sound")
+        return {**verdict, "checks": [vars(failed("log", error)), vars(rest)]}
+    latest = evidence.checkpoint
+    verdict.update(origin=latest.origin, size=latest.size, root=latest.root.hex())
+    checks = [decide(name, judge, evidence) for name, judge in CLAIMS.items()]
+    verdict["ok"] = all(check.status != "FAIL" for check in checks)
+    return {**verdict, "checks": [vars(check) for check in checks]}
+
+
+def read_given(path: str | None) -> bytes | None:
+    """Return the policy or pin that the reader gives."""
+    if path is None:
+        return None
+    with open(path, "rb") as file:
+        return file.read(2**20)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Verify a folder, print the lines, and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="verify.py", description="Verify the log of a federated training run."
+    )
+    parser.add_argument("folder", help="a run folder, or an unpacked evidence bundle")
+    parser.add_argument("--policy", help="your trust file (C2SP tlog-policy)")
+    parser.add_argument("--pin", help="a checkpoint of this log that you kept")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    try:
+        if not os.path.isdir(os.path.join(given.folder, "log")):
+            raise OSError(f"`{given.folder}` holds no log")
+        policy, pin = read_given(given.policy), read_given(given.pin)
+        verdict = verify(given.folder, policy, pin)
+    except (OSError, Unsound) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1 if isinstance(error, Unsound) else 2
+    lines = [json.dumps(verdict, indent=2)]
+    if not given.json:
+        rows = [
+            (row["status"], row["claim"], row["detail"]) for row in verdict["checks"]
+        ]
+        lines = [f"{status:<5}{claim:<19} {detail}" for status, claim, detail in rows]
+    # Evidence may hold any character, and a terminal may have few.
+    encoding = sys.stdout.encoding or "ascii"
+    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
+    print(text)
+    return 0 if verdict["ok"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
