@@ -329,7 +329,7 @@ def test_a_quorum_survives_one_bad_witness(
         bad = Target(targets[2].name, targets[2].key, url)
         with Store.create(tmp_path / "log", signer(), ORIGIN) as store:
             grow(store, "0")
-            got = gather([*targets[:2], bad], store.checkpoint, store.tree, timeout_s=1)
+            got = gather([*targets[:2], bad], store.checkpoint, store.tree, timeout_s=3)
             good = [e.signature for e in got.values() if isinstance(e, Cosigned)]
             store.add_signatures(good)
             trusted = trusting(targets).check(store.checkpoint)
