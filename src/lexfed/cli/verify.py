@@ -18,7 +18,7 @@ _MOST = 1 << 20
 
 def verify(folder: Path, policy: Path | None, pin: Path | None, as_json: bool) -> None:
     """Print what holds and what does not; end with exit code 1 if anything fails."""
-    verdict = verify_run(folder, _read(policy), _read(pin))
+    verdict = verify_run(folder, read_small(policy), read_small(pin))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path in a message may have letters that this terminal does not.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -40,7 +40,12 @@ def _sentence(folder: Path, verdict: Verdict) -> str:
     return f"{folder}: verified, {held} claims hold; the notes say what is left open"
 
 
-def _read(path: Path | None) -> bytes | None:
+def read_small(path: Path | None) -> bytes | None:
+    """Return a trust file or checkpoint; None if no path is given.
+
+    Raises:
+        RunFolderError: if it cannot be read, or is too large to be one.
+    """
     if path is None:
         return None
     try:

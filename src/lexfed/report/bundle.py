@@ -4,7 +4,7 @@
     VERIFY.txt              commands, what each must print, what none can show
     verify.py               the verifier in one file, without lexfed
     log/                    the log of exactly the size that was verified
-    log/signed/, timestamps/  every checkpoint that was signed, and stamps on them
+    log/signed/, timestamps/  its checkpoint, and others with the stamps on them
     log/blobs/sha256/       content that entries cite, less what was erased
     keys/*.pub.pem          public keys, for `openssl`
     config.toml ...         files whose digests are in the log, the model among them
@@ -37,8 +37,21 @@ from lexfed.audit.entries import (
 from lexfed.audit.entries.recorded import body_of
 from lexfed.audit.evidence import Evidence
 from lexfed.audit.folder import Folder
-from lexfed.audit.layout import SIGNED, TIMESTAMPS
-from lexfed.audit.tiles import bundle_files, tile_files
+from lexfed.audit.layout import (
+    SIGNED,
+    TIMESTAMPS,
+    full_form,
+    is_inside,
+    partial_tiles,
+)
+from lexfed.audit.reader import LogView
+from lexfed.audit.tiles import (
+    TILE_HEIGHT,
+    TILE_WIDTH,
+    bundle_files,
+    encode_bundle,
+    tile_files,
+)
 from lexfed.audit.write_protocol import MAX_NOTE
 from lexfed.errors import AuditError
 from lexfed.report.dossier import Dossier
@@ -105,7 +118,7 @@ def _log_files(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
         yield f"log/{path}", data
     for path, data in tile_files(view.tree, 0, view.size):
         yield f"log/{path}", data
-    yield from _side_files(evidence)
+    yield from _stamped(evidence)
     for digest in sorted(_cited(evidence)):
         try:
             yield f"log/blobs/sha256/{digest}", evidence.blobs.get(digest)
@@ -115,18 +128,41 @@ def _log_files(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
     yield "keys/coordinator.pub.pem", _pem(evidence.custody.coordinators[0][1])
 
 
-def _side_files(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
-    """Yield signed checkpoints up to this size, and the stamps on them."""
-    kept = ((SIGNED, "", MAX_NOTE), (TIMESTAMPS, ".tsr", MAX_TOKEN))
+def _stamped(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
+    """Yield the signed checkpoint of this size, and of others that carry a stamp.
+
+    A log keeps every checkpoint it signed, each with the partial tiles of its size;
+    all of them would make a bundle grow with the square of the log.
+    """
+    view = evidence.view
     with Folder(evidence.folder / "log") as folder:
-        for within, suffix, limit in kept:
-            for name in sorted(folder.listing(within)):
-                size = name.removesuffix(suffix)
-                if not size.isdecimal() or int(size) > evidence.view.size:
-                    continue
-                content = folder.read(f"{within}/{name}", limit)
-                if content is not None:
-                    yield f"log/{within}/{name}", content
+        sizes = {view.size}
+        for name in sorted(folder.listing(TIMESTAMPS)):
+            token = folder.read(f"{TIMESTAMPS}/{name}", MAX_TOKEN)
+            stamped = name.removesuffix(".tsr")
+            if token is None or not stamped.isdecimal():
+                continue
+            if int(stamped) <= view.size:
+                yield f"log/{TIMESTAMPS}/{name}", token
+                sizes.add(int(stamped))
+        for size in sorted(sizes):
+            note = folder.read(f"{SIGNED}/{size}", MAX_NOTE)
+            if note is not None:
+                yield f"log/{SIGNED}/{size}", note
+                yield from _partial_files(view, size)
+
+
+def _partial_files(view: LogView, size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the right edge of the log as it was at a smaller size."""
+    for name in partial_tiles(size):
+        first, last = name.index * TILE_WIDTH, name.index * TILE_WIDTH + name.width
+        if is_inside(full_form(name), view.size):
+            continue  # who reads the old checkpoint takes the full tile
+        if name.level is None:
+            yield f"log/{name.path}", encode_bundle(view.entries[first:last])
+        else:
+            nodes = view.tree.nodes(name.level * TILE_HEIGHT, first, last)
+            yield f"log/{name.path}", b"".join(nodes)
 
 
 def _cited(evidence: Evidence) -> set[str]:

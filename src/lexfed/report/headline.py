@@ -7,6 +7,7 @@ from lexfed.audit.entries import Policy, Refusal
 from lexfed.audit.verify import Status
 from lexfed.report.digits import count, delta, up
 from lexfed.report.dossier import Dossier
+from lexfed.report.identity import SPLIT_VIEW
 from lexfed.report.spending import why_refused
 from lexfed.report.words import UNITS, guarantee, meaning
 
@@ -20,12 +21,14 @@ class Headline:
         sound: whether every check passed.
         guarantee: the whole record's guarantee, with all it depends on.
         meaning: what its numbers say, without symbols; empty where there are none.
+        caveat: what the verdict leaves open.
     """
 
     sentence: str
     sound: bool
     guarantee: str
     meaning: str
+    caveat: str
 
 
 def headline(dossier: Dossier) -> Headline:
@@ -42,6 +45,7 @@ def headline(dossier: Dossier) -> Headline:
         sound=sound,
         guarantee=_guarantee(dossier),
         meaning=_meaning(dossier),
+        caveat=_caveat(dossier),
     )
 
 
@@ -103,6 +107,12 @@ def _guarantee(dossier: Dossier) -> str:
         f"{UNITS[policy.unit]} under {policy.neighbours} by "
         f"{policy.accountant.upper()}, trust: {policy.trust}"
     )
+
+
+def _caveat(dossier: Dossier) -> str:
+    notes = sum(check.status is Status.NOTE for check in dossier.verdict.checks)
+    split = "" if dossier.witnessed else f"{SPLIT_VIEW} "
+    return f"{split}{count(notes, 'note')} below say what else the log leaves open."
 
 
 def _meaning(dossier: Dossier) -> str:

@@ -11,9 +11,8 @@ from lexfed.report.dossier import Dossier
 VERIFIER = f"lexfed {__version__}"
 
 SPLIT_VIEW = (
-    "No witness vouches for this log, so it cannot be excluded that its operator "
-    "showed another history to somebody else (a split view). Compare the root above "
-    "with a copy from another source."
+    "No witness vouches for this log: that its operator showed another history to "
+    "somebody else (a split view) cannot be excluded."
 )
 
 

@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 
 from lexfed.audit.entries import Document, PrivacyTest, Round
+from lexfed.report.certificate import certificate
+from lexfed.report.digits import count
 from lexfed.report.dossier import Dossier
 from lexfed.report.identity import SPLIT_VIEW
 
@@ -67,6 +69,15 @@ def open_items(dossier: Dossier) -> tuple[Item, ...]:
         )
     if dossier.rounds and not dossier.of(PrivacyTest) and not dossier.stamp:
         found.append(Item("No attack on the model was run."))
+    shown = certificate(dossier)
+    if shown is not None and shown.missing:
+        found.append(
+            Item(
+                f"{count(shown.missing, 'rule')} lack evidence; their lines above say "
+                "what is missing.",
+                shown.entry,
+            )
+        )
     bare = [r.index for r in dossier.rounds if _unsigned(r.entry)]
     if bare:
         found.append(
