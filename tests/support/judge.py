@@ -35,7 +35,11 @@ class Judge:
     def run(self, *args: str | Path) -> "subprocess.CompletedProcess[str]":
         """Run it; exit code 0 and `OK` if all is sound, 1 and `FAIL` if not."""
         return subprocess.run(
-            [self.program, *args], capture_output=True, text=True, check=False
+            [self.program, *args],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
 
     def accepts(self, *args: str | Path) -> bool:
@@ -54,6 +58,7 @@ class Judge:
             capture_output=True,
             text=True,
             check=True,
+            timeout=60,
         )
         answers = [line.split()[0] for line in done.stdout.splitlines()]
         if len(answers) != len(cases):
