@@ -31,20 +31,40 @@ def write_atomically(path: Path, content: bytes) -> None:
         On failure the old file, if any, is unchanged. What was written so far stays
         in the part file, as evidence that something left the process.
     """
-    part = part_of(path)
+    _write_part(path, content)
+    publish(path)
+
+
+def stage(path: Path, content: bytes) -> None:
+    """Put the next content of a file on disk beside it, not yet under its name."""
+    _write_part(path, content)
     try:
-        with open(part, "wb") as file:
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _write_part(path: Path, content: bytes) -> None:
+    try:
+        with open(part_of(path), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def publish(path: Path) -> None:
+    """Give a file the content that was staged; on return the change is on disk."""
+    try:
+        os.replace(part_of(path), path)
         _sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
 def part_of(path: Path) -> Path:
-    """Return where a file is written before it takes its name; never read."""
+    """Return where a file is written before it takes its name."""
     return path.with_name(path.name + ".part")
 
 

@@ -80,6 +80,26 @@ class ClaimError(LexfedError):
 
 
 class Refused(LexfedError):
-    """A release was refused before anything was computed: it would overspend."""
+    """A release was refused before anything was computed: it would overspend.
+
+    Attributes:
+        scope: whose budget it is: `record`, a tier, or `site`; empty if none.
+        would_reach: the epsilon it would have brought that budget to.
+        limit: the budget.
+    """
 
     exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        scope: str = "",
+        would_reach: float | None = None,
+        limit: float | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.scope = scope
+        self.would_reach = would_reach
+        self.limit = limit

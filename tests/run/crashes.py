@@ -4,8 +4,8 @@
     python crashes.py CONFIG FOLDER POINTS      print one JSON line per crash
 
 Data are read and priced once; every attempt is a forked process that dies before its
-n-th durable operation (fsync, rename, unlink, truncate) or in the middle of its n-th
-write, just as `kill -9` from outside would stop it there. POINTS is a JSON list of
+n-th durable operation (fsync, rename, link, unlink, truncate) or in the middle of its
+n-th write, just as `kill -9` from outside would stop it there. POINTS is a JSON list of
 lists: the moments of one attempt after the other in the same folder. After the last
 crash the run is continued to its end.
 """
@@ -89,7 +89,7 @@ def attempt(priced: Priced, folder: Path, text: str, at: int) -> int:
     if child:
         return os.waitpid(child, 0)[1]
     countdown = Countdown(at)
-    for name in ("fsync", "replace", "unlink", "truncate"):
+    for name in ("fsync", "replace", "rename", "link", "unlink", "truncate"):
         setattr(os, name, countdown.before(getattr(os, name)))
     vars(durable)["open"] = countdown.open
     vars(measured)["open"] = countdown.open

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lexfed import __version__
-from lexfed.cli import talk
+from lexfed.cli import log_commands, talk
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -161,12 +161,66 @@ def verify(
         Path | None,
         typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
     ] = None,
+    authorities: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Certificates (PEM) of time-stamp authorities."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check everything that the log of a run claims. Exit code 1 if anything fails."""
     from lexfed.cli.verify import verify as command
 
-    command(run, policy, pin, as_json)
+    command(run, policy, pin, authorities, as_json)
+
+
+@app.command()
+def report(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
+        ),
+    ],
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Of html,dpia,csv,card,statement,evidence; else as configured.",
+        ),
+    ] = None,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Print the page too, with a Chromium.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to write; else the run folder."),
+    ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keys of the run; else where it left them."),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
+        ),
+    ] = None,
+    pin: Annotated[
+        Path | None,
+        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report, drafts for compliance and the evidence bundle of a run."""
+    from lexfed.cli.report import report as command
+
+    command(run, formats, pdf, out, keys, policy, pin, as_json)
+
+
+app.add_typer(log_commands.log, name="log")
+app.add_typer(log_commands.witness, name="witness")
 
 
 def main() -> None:

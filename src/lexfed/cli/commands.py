@@ -14,6 +14,7 @@ from lexfed.config import Config, examine_file, scaffold
 from lexfed.data.scaffold import scaffold as guess_columns
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
 from lexfed.run import Priced, api, plan_json, priced_file
+from lexfed.run.logs import check_statements
 
 
 def print_json(value: Any) -> None:
@@ -69,6 +70,7 @@ def load_priced(path: Path, config: Config, rounds: int | None = None) -> Priced
     with named_places(path):
         priced = priced_file(path, config, rounds)
         priced.ledger()
+        check_statements(priced, path.parent)
     for line in show.remarks(priced):
         talk.say(line)
     return priced

@@ -37,8 +37,8 @@ def demo(out: Path, seeds: int, as_json: bool) -> None:
         f"{f'{patients:,}'.replace(',', ' ')} synthetic patients, "
         f"{len(population.tagged.schema.columns)} columns\n"
     )
-    folder = start(priced, out, text)
-    result = show_training(priced, folder, "start again with `lexfed demo`")
+    opened = start(priced, out, text)
+    result = show_training(priced, opened, "start again with `lexfed demo`")
     for line in show.closing(config, result)[:-1]:
         talk.say(line)
     talk.say(f"  compare  {seeds} trainings each, on the same patients …")

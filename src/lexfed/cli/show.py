@@ -118,8 +118,8 @@ def closing(config: Config, result: RunResult) -> list[str]:
         lines.append(f"  stopped  {result.stopped}; {result.rounds} rounds are kept")
     if result.lost:
         lines.append(
-            f"  lost     {result.lost} round(s) were interrupted while being written: "
-            "paid for, not used"
+            f"  lost     {result.lost} round(s) were interrupted or refused after they "
+            "were charged: paid for, not used"
         )
     if result.metrics:
         values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())

@@ -10,6 +10,7 @@ from lexfed.cli.commands import load_config, load_priced, print_json
 from lexfed.cli.interrupt import between_rounds
 from lexfed.cli.progress import progress_lines
 from lexfed.run import (
+    OpenRun,
     Priced,
     RoundReport,
     RunResult,
@@ -19,7 +20,6 @@ from lexfed.run import (
     start,
     train,
 )
-from lexfed.run.folder import RunFolder
 
 
 def run(path: Path, resuming: bool, as_json: bool) -> None:
@@ -32,9 +32,9 @@ def run(path: Path, resuming: bool, as_json: bool) -> None:
     else:
         priced = load_priced(path, config)
         text = path.read_bytes().decode("utf-8-sig")
-        folder = resume(priced, out, text) if resuming else start(priced, out, text)
+        opened = (resume if resuming else start)(priced, out, text, path.parent)
         result = show_training(
-            priced, folder, f"continue with `lexfed run {path} --resume`"
+            priced, opened, f"continue with `lexfed run {path} --resume`"
         )
     for line in show.closing(config, result):
         talk.say(line)
@@ -42,12 +42,12 @@ def run(path: Path, resuming: bool, as_json: bool) -> None:
         print_json(result.to_json())
 
 
-def show_training(priced: Priced, folder: RunFolder, again: str) -> RunResult:
+def show_training(priced: Priced, opened: OpenRun, again: str) -> RunResult:
     """Train with progress on the screen.
 
     Args:
         priced: the run.
-        folder: its folder.
+        opened: from `start` or `resume`.
         again: how to go on after Ctrl-C.
     """
     for line in show.opening(priced):
@@ -63,7 +63,7 @@ def show_training(priced: Priced, folder: RunFolder, again: str) -> RunResult:
                 if stop.asked and report.round < report.rounds:
                     raise KeyboardInterrupt
 
-            return train(priced, folder, each)
+            return train(priced, opened, each)
     except KeyboardInterrupt:
         talk.say(f"interrupted{reached}; what was released so far is kept")
         talk.say(f"\n{talk.colour('hint:', 'cyan')} {again}")

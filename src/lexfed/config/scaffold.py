@@ -113,6 +113,7 @@ mechanism = "cascade"
 
 [federation]
 model = "logistic"
+engine = "inprocess"     # every hospital answers, and signs, for itself
 """
 
 

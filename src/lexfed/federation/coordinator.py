@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lexfed.errors import Refused
 from lexfed.federation import sums
@@ -29,6 +30,19 @@ class Round:
     participants: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Released:
+    """What a round released.
+
+    Attributes:
+        progress: the state after it.
+        update: the noised sum on the integer grid.
+    """
+
+    progress: Progress
+    update: NDArray[np.int64]
+
+
 class Coordinator:
     """Drives a programme from its first round to its last.
 
@@ -45,12 +59,24 @@ class Coordinator:
         ledger: Ledger | None,
         sources: Sources,
         progress: Progress,
+        log: str = "",
     ) -> None:
+        """Go on from a state.
+
+        Args:
+            programme: what is run.
+            learner: asks and learns.
+            ledger: what may be released; None without privacy.
+            sources: random bits by purpose.
+            progress: where the run stands.
+            log: origin of its audit log, which sites' receipts are bound to.
+        """
         self._programme = programme
         self._digest = programme.digest
         self._learner = learner
         self._ledger = ledger
         self._sources = sources
+        self._log = log
         self.progress = progress
 
     def next(self, charged: bool = False) -> Round | None:
@@ -73,11 +99,17 @@ class Coordinator:
         if release is not None and self._ledger is not None and not charged:
             excess = self._ledger.would_exceed(release)
             if excess is not None:
-                raise Refused(f"round {number} refused: {excess}")
+                raise Refused(
+                    f"round {number} refused: {excess}",
+                    scope=excess.scope,
+                    would_reach=excess.would_reach,
+                    limit=excess.of,
+                )
             self._ledger.charge(release)
         model, arrays = self._learner.question(index, self.progress)
         query = Query(
             programme=self._digest,
+            log=self._log,
             round=number,
             kind=stage.kind,
             tower=stage.tower,
@@ -100,7 +132,7 @@ class Coordinator:
         """Return the record epsilon of what was charged so far; the ledger value."""
         return 0.0 if self._ledger is None else self._ledger.spent().record
 
-    def receive(self, query: Query, answers: Sequence[Reply | Refusal]) -> Progress:
+    def receive(self, query: Query, answers: Sequence[Reply | Refusal]) -> Released:
         """Sum the answers, add noise, and learn from what is thereby released.
 
         Raises:
@@ -110,7 +142,7 @@ class Coordinator:
         refusals = [answer for answer in answers if isinstance(answer, Refusal)]
         if refusals:
             first = refusals[0]
-            raise Refused(f"site `{first.site}` refused: {first.reason}")
+            raise Refused(f"site `{first.site}` refused: {first.reason}", scope="site")
         replies = [answer for answer in answers if isinstance(answer, Reply)]
         self._check(query, replies)
         stage = self._programme.stages[query.stage]
@@ -121,7 +153,7 @@ class Coordinator:
             total = sums.add_noise(total, stage, query.release, source)
         released = sums.descale(total, stage)
         self.progress = self._learner.learn(query.stage, self.progress, released)
-        return self.progress
+        return Released(self.progress, total)
 
     def _check(self, query: Query, replies: Sequence[Reply]) -> None:
         local = self._programme.trust == "local"

@@ -7,6 +7,7 @@ Messages are immutable and have one byte form, a safetensors file: an open forma
 holds arrays and cannot hold code.
 """
 
+import base64
 import json
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -28,6 +29,7 @@ class Query:
 
     Attributes:
         programme: hash of the programme both sides agreed on before the first round.
+        log: origin of the run's audit log, which receipts are bound to.
         round: number of the round, from 1.
         kind: what is summed.
         tower: index of the tower that is being trained.
@@ -38,6 +40,7 @@ class Query:
     """
 
     programme: str
+    log: str
     round: int
     kind: Kind
     tower: int
@@ -50,6 +53,7 @@ class Query:
         """Return the message as bytes."""
         head = {
             "programme": self.programme,
+            "log": self.log,
             "round": self.round,
             "kind": self.kind,
             "tower": self.tower,
@@ -65,6 +69,7 @@ class Query:
         release = head["release"]
         return cls(
             programme=head["programme"],
+            log=head["log"],
             round=head["round"],
             kind=cast(Kind, head["kind"]),
             tower=head["tower"],
@@ -79,14 +84,21 @@ class Query:
 class Reply:
     """A site's sum of clipped contributions on the integer grid.
 
-    `noised` says that the site has already added the release's noise itself
-    (`trust = "local"`).
+    Attributes:
+        site: who answers.
+        round: number of the round.
+        total: the sum.
+        noised: whether the site has added the release's noise itself
+            (`trust = "local"`).
+        receipt: what the site signed about this round; empty where no single site
+            answers, because all are simulated as one.
     """
 
     site: str
     round: int
     total: NDArray[np.int64]
     noised: bool
+    receipt: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,7 @@ def answer_to_bytes(answer: Reply | Refusal) -> bytes:
     arrays: dict[str, NDArray[Any]] = {}
     if isinstance(answer, Reply):
         head["noised"] = answer.noised
+        head["receipt"] = base64.b64encode(answer.receipt).decode()
         arrays["total"] = answer.total
     else:
         head["reason"] = answer.reason
@@ -118,5 +131,9 @@ def answer_from_bytes(content: bytes) -> Reply | Refusal:
     if "reason" in head:
         return Refusal(head["site"], head["round"], head["reason"])
     return Reply(
-        head["site"], head["round"], load(content)["total"], bool(head["noised"])
+        site=head["site"],
+        round=head["round"],
+        total=load(content)["total"],
+        noised=bool(head["noised"]),
+        receipt=base64.b64decode(head["receipt"]),
     )

@@ -3,13 +3,18 @@
 
 A site trusts nobody with its budget. Before it computes anything it checks that the
 query belongs to the programme it agreed to, that the release is the one priced there,
-and that its own ledger can pay; the charge is durable before the answer exists.
+and that its own ledger can pay; the charge is durable before the answer exists. With
+its answer it signs a receipt, so that who took part is not the coordinator's word only.
 """
 
+import hashlib
 from collections.abc import Callable
 
 import torch
 
+from lexfed.audit import receipts
+from lexfed.audit.entries import decimal
+from lexfed.audit.keys import Signer
 from lexfed.federation import sums
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
 from lexfed.federation.contribute import contribute
@@ -31,6 +36,7 @@ class Site:
         The charge is in its ledger before the answer is.
         An answer holds a sum of clipped contributions on the integer grid, never a
         row; with `trust = "local"` it is noised before it leaves.
+        A receipt says what was asked and what was charged, nothing about data.
     """
 
     def __init__(
@@ -39,6 +45,7 @@ class Site:
         data: SiteData,
         ledger: SiteLedger | None,
         sources: Sources,
+        signer: Signer | None = None,
     ) -> None:
         self.name = data.name
         self._programme = programme
@@ -48,6 +55,7 @@ class Site:
         self._weight = programme.site_weights[programme.sites.index(data.name)]
         self._ledger = ledger
         self._sources = sources
+        self._signer = signer
         self._answered = 0
         self._planned = tuple(
             release
@@ -69,7 +77,28 @@ class Site:
             for release in self._unpaid(query.round, self._ledger):
                 self._ledger.charge(release)
         self._answered = query.round
-        return answer_to_bytes(self._reply(query))
+        return answer_to_bytes(self._reply(query, self._receipt(query, content)))
+
+    def _receipt(self, query: Query, content: bytes) -> bytes:
+        """Return the site's signed word that it answers this round.
+
+        Without privacy the query holds values without noise, so it is not hashed.
+        """
+        if self._signer is None:
+            return b""
+        release = query.release
+        receipt = receipts.Receipt(
+            log=query.log,
+            run=query.log.rsplit("/", 1)[-1],
+            programme=self._digest,
+            round=query.round,
+            query=None if release is None else hashlib.sha256(content).hexdigest(),
+            clips=()
+            if release is None
+            else tuple(decimal(g.clip) for g in release.groups),
+            charged=0 if self._ledger is None else len(self._ledger.events()),
+        )
+        return receipts.sign(receipt, self._signer)
 
     def _objection(self, query: Query) -> str:
         if query.programme != self._digest:
@@ -127,7 +156,7 @@ class Site:
         events = ledger.events()
         return not events or self._planned[len(events) - 1] == events[-1]
 
-    def _reply(self, query: Query) -> Reply:
+    def _reply(self, query: Query, receipt: bytes) -> Reply:
         stage = self._programme.stages[query.stage]
         cohort = self._test if query.kind == "metrics" else self._train
         if self._programme.unit == "record":
@@ -140,4 +169,4 @@ class Site:
         if local:
             source = self._sources(f"noise/{self.name}/{query.round}")
             total = sums.add_noise(total, stage, query.release, source)
-        return Reply(self.name, query.round, total, noised=local)
+        return Reply(self.name, query.round, total, local, receipt)

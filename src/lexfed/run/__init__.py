@@ -3,15 +3,16 @@
 
     population = load_population(config, base)      # tagged, capped, encoded, split
     priced     = price(config, population)          # nothing spent yet
-    folder     = start(priced, path, config_text)   # or resume(...)
-    result     = train(priced, folder)              # charge, ask, noise, learn, repeat
+    opened     = start(priced, path, config_text)   # or resume(...): folder and log
+    result     = train(priced, opened)              # charge, ask, noise, log, release
 
-Every round is charged on disk before anybody computes, and exists once its release is
-on disk. Everything else follows from that order. `api.py` has the same as one call.
+Every round is charged on disk before anybody computes, is in the audit log before its
+release is the state, and exists once it is. Everything else follows from that order.
+`api.py` has the same as one call.
 """
 
 from lexfed.run.api import folder_of, priced_file
-from lexfed.run.opening import finished, resume, start
+from lexfed.run.opening import OpenRun, finished, resume, start
 from lexfed.run.planning import Priced, plan_json, price
 from lexfed.run.population import Population, load_population
 from lexfed.run.prediction import Predictions, predict
@@ -20,6 +21,7 @@ from lexfed.run.training import OnRound, RoundReport, train
 
 __all__ = [
     "OnRound",
+    "OpenRun",
     "Population",
     "Predictions",
     "Priced",

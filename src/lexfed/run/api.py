@@ -80,8 +80,8 @@ def train(
     if resume and (result := finished(config, out)) is not None:
         return result
     priced = priced_file(path, config)
-    folder = reopen(priced, out, text) if resume else start(priced, out, text)
-    return run_rounds(priced, folder, on_round)
+    opened = (reopen if resume else start)(priced, out, text, path.parent)
+    return run_rounds(priced, opened, on_round)
 
 
 def predict(

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run folder: plain files, each whole or absent, from which a run can continue.
 
-    config.toml          the configuration as given; its hash is in the first event
+    config.toml          the configuration as given; its hash is in entry 0 of the log
     tags.json            every column with tier, articles and reason
     encoding.json        which model inputs belong to which column
     plan.json            what the run will release, at which price
-    events.jsonl         one line per event, on disk before what it speaks of
+    events.jsonl         this process's journal: charges, on disk before the round
+    log/                 the audit log: what others verify (`lexfed.audit`)
+    parties.json         which site has which key; names are not in the log
+    sealed/              receipts of sites that must stay secret; never exported
     state.safetensors    the released state after the last durable round
     metrics.csv          what was measured after each round
     model.safetensors    the trained model
@@ -14,18 +17,18 @@
     sites/*.jsonl        each site's own ledger (engine `inprocess`)
     lock                 held by the process that writes
 
-A round is charged in `events.jsonl` before anybody computes (write-ahead) and exists
-once `state.safetensors` holds it. `recovery.py` says what follows after a crash.
+A round is charged in `events.jsonl` before anybody computes (write-ahead). Its release
+is staged, its entry in the log made durable, and only then does `state.safetensors`
+hold it. `recovery.py` says what follows after a crash.
 """
 
 import fcntl
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from lexfed.durable import JsonLines, part_of, write_atomically
+from lexfed.durable import JsonLines, part_of, publish, stage, write_atomically
 from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
 from lexfed.federation.messages import Query
@@ -33,22 +36,17 @@ from lexfed.models import cascade
 
 STATE = "state.safetensors"
 EVENTS = "events.jsonl"
-OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json")
-"""Files written before the first event."""
+LOG = "log"
+PARTIES = "parties.json"
+SEALED = "sealed"
+OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
+"""What is written before the first event."""
 
 ENDING = ("model.safetensors", "claim.json", "result.json")
 """Files written after the last round."""
 
-_SLACK = 1 << 16
-"""Bytes beside the state that a round writes: events, ledgers, metrics."""
-
-
-class EventSink(Protocol):
-    """Where events go before what they speak of may leave the process."""
-
-    def append(self, row: Mapping[str, Any]) -> None:
-        """Return only when the event is durable."""
-        ...
+_SLACK = 1 << 21
+"""Bytes beside the state that a round writes: journal, log, ledgers, metrics."""
 
 
 class RunFolder:
@@ -57,7 +55,7 @@ class RunFolder:
     Guarantees:
         The lock is held before anything is read or cut off.
         A folder with anything else in it is never written to.
-        A charge is on disk when `charge` returns, a release when `release` returns.
+        A charge is on disk when `charge` returns, a release when `publish` returns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -156,9 +154,15 @@ class RunFolder:
             }
         )
 
-    def release(self, progress: Progress) -> None:
-        """Put what a round released on disk; from here on the round exists."""
-        write_atomically(self.path / STATE, _state(progress))
+    def stage(self, progress: Progress) -> bytes:
+        """Put what a round would release on disk, not yet as the state; return it."""
+        content = _state(progress)
+        stage(self.path / STATE, content)
+        return content
+
+    def publish(self) -> None:
+        """Make what was staged the state; from here on the round exists."""
+        publish(self.path / STATE)
 
     # Reading
 
@@ -209,7 +213,7 @@ def _state(progress: Progress) -> bytes:
 
 def is_run_file(path: Path) -> bool:
     """Say whether a file or folder is one that runs write, by its name."""
-    names = {"lock", "sites", EVENTS, STATE, "metrics.csv", *OPENING, *ENDING}
+    names = {"lock", "sites", SEALED, EVENTS, STATE, "metrics.csv", *OPENING, *ENDING}
     return path.name.removesuffix(".part") in names
 
 

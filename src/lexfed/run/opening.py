@@ -2,55 +2,92 @@
 """Making the folder of a run, and opening that of an interrupted one."""
 
 import json
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lexfed.config import Config
 from lexfed.errors import RunFolderError
 from lexfed.run.folder import RunFolder
+from lexfed.run.logbook import Logbook
+from lexfed.run.logs import check_statements, open_log
 from lexfed.run.planning import Priced, plan_json
 from lexfed.run.result import RunResult, notes_of, read_result
 
 
-def start(priced: Priced, path: Path, config_text: str) -> RunFolder:
+@dataclass(frozen=True)
+class OpenRun:
+    """A run that is open for writing: its folder and its audit log."""
+
+    folder: RunFolder
+    logbook: Logbook
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.folder.path
+
+    def close(self) -> None:
+        """Close both; everything acknowledged is on disk."""
+        self.logbook.close()
+        self.folder.close()
+
+
+def start(
+    priced: Priced, path: Path, config_text: str, base: Path | None = None
+) -> OpenRun:
     """Make the run folder of a priced programme.
 
+    Args:
+        priced: the run.
+        path: its folder.
+        config_text: the configuration as given.
+        base: folder that paths in the configuration are relative to, keys among
+            them; by default where the run folder is.
+
     Raises:
+        ConfigError: if `[audit]` names what is not there; nothing is written then.
         RunFolderError: if there is a run already, or nothing can be written.
         Refused: if the programme exceeds a budget; nothing is written then.
     """
     priced.ledger()
+    check_statements(priced, path.parent if base is None else base)
     folder = RunFolder.create(path)
     try:
-        _begin(priced, folder, config_text)
+        return OpenRun(folder, _begin(priced, folder, config_text, base))
     except BaseException:
         folder.close()
         raise
-    return folder
 
 
-def resume(priced: Priced, path: Path, config_text: str) -> RunFolder:
+def resume(
+    priced: Priced, path: Path, config_text: str, base: Path | None = None
+) -> OpenRun:
     """Open the run folder of a priced programme that was interrupted.
+
+    The arguments are those of `start`.
 
     Raises:
         RunFolderError: if there is no such run, or it belongs to another
             configuration.
+        AuditError: if its log does not verify.
     """
     priced.ledger()
     folder = RunFolder.open(path)
     try:
         if not folder.events.rows:  # interrupted before the first event
-            _begin(priced, folder, config_text)
+            return OpenRun(folder, _begin(priced, folder, config_text, base))
         require_same(folder, priced.config)
         if folder.events.rows[0].get("programme") != priced.programme.digest:
             raise RunFolderError(
                 f"`{path}` was started with other data or another version of lexfed",
                 "restore the data files of the run, or choose another `run.out`",
             )
+        return OpenRun(folder, _reopen_log(priced, folder, base))
     except BaseException:
         folder.close()
         raise
-    return folder
 
 
 def finished(config: Config, path: Path) -> RunResult | None:
@@ -84,20 +121,61 @@ def require_same(folder: RunFolder, config: Config) -> None:
         )
 
 
-def _begin(priced: Priced, folder: RunFolder, config_text: str) -> None:
+def _begin(
+    priced: Priced, folder: RunFolder, config_text: str, base: Path | None
+) -> Logbook:
     folder.write_bytes("config.toml", config_text.encode())
     folder.write_bytes("tags.json", _pretty(priced.population.tagged.to_dict()))
     folder.write_bytes("encoding.json", _pretty(priced.population.encoding.to_dict()))
     folder.write_bytes("plan.json", _pretty(plan_json(priced)))
-    folder.events.append(
-        {
-            "type": "start",
-            "config": priced.config.digest,
-            "programme": priced.programme.digest,
-        }
-    )
-    for note in notes_of(priced):
-        folder.events.append({"type": "note", "text": note})
+    logbook = open_log(priced, folder.path, _base(folder, base), begun=False)
+    try:
+        folder.events.append(
+            {
+                "type": "start",
+                "config": priced.config.digest,
+                "programme": priced.programme.digest,
+                "log": logbook.log.origin,
+                "base": os.path.relpath(_base(folder, base), folder.path),
+                "keys": os.path.relpath(logbook.keys.folder, folder.path),
+            }
+        )
+        for note in notes_of(priced):
+            folder.events.append({"type": "note", "text": note})
+    except BaseException:
+        logbook.close()
+        raise
+    return logbook
+
+
+def _base(folder: RunFolder, base: Path | None) -> Path:
+    return folder.path.parent if base is None else base
+
+
+def base_of(run: Path) -> Path:
+    """Return the folder that paths in a run's configuration are relative to.
+
+    Raises:
+        RunFolderError: if there is no run, or only a copy for readers.
+    """
+    folder = RunFolder.open(run)
+    try:
+        return run / str(folder.events.rows[0]["base"])
+    except (IndexError, KeyError) as error:
+        raise RunFolderError(f"`{run}` does not say where it was started") from error
+    finally:
+        folder.close()
+
+
+def _reopen_log(priced: Priced, folder: RunFolder, base: Path | None) -> Logbook:
+    logbook = open_log(priced, folder.path, _base(folder, base), begun=True)
+    if logbook.log.origin != folder.events.rows[0].get("log"):
+        logbook.close()
+        raise RunFolderError(
+            f"`{folder.path / 'log'}` is the log of another run",
+            "restore the folder from a copy; a run cannot be continued with a gap",
+        )
+    return logbook
 
 
 def _pretty(value: Any) -> bytes:

@@ -3,10 +3,12 @@
 
     charged, no trace of a release      run again under the same charge
     charged, a part of it on disk       spent and lost: the next round is asked
+    staged, and its entry in the log    published: it was whole, and others may know it
     released                            done
 
 Rounds are charged one by one, so at most the last one is open. A lost round is written
-down before its trace is removed; a crash in between finds the same answer again.
+down, for others and for us, before its trace is removed; a crash in between finds the
+same answer again.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
 from lexfed.privacy.events import Release
 from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.logbook import Logbook, sha256
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,15 @@ class Recovered:
     durable: int
 
 
-def recover(folder: RunFolder, start: Progress) -> Recovered:
+def recover(folder: RunFolder, start: Progress, logbook: Logbook) -> Recovered:
     """Return where a run stands, and settle what was open.
 
     Raises:
         RunFolderError: if events and state contradict each other.
     """
-    progress = folder.state() or start
     charges, lost = _read_events(folder)
+    _publish_what_is_logged(folder, logbook, len(charges))
+    progress = folder.state() or start
     durable = progress.done
     over = durable
     while over + 1 in lost:
@@ -55,13 +59,13 @@ def recover(folder: RunFolder, start: Progress) -> Recovered:
             "restore the folder from a copy; a run cannot be continued with a gap",
         )
     paid = len(charges) == over + 1
-    if folder.partial_release.exists():
-        if paid:
-            folder.events.append({"type": "lost", "round": over + 1})
-            lost.add(over + 1)
-            over += 1
-            paid = False
-        folder.partial_release.unlink(missing_ok=True)
+    if paid and (folder.partial_release.exists() or logbook.is_over(over + 1)):
+        over += 1
+        logbook.aborted(over, charges[-1], "interrupted")
+        folder.events.append({"type": "lost", "round": over})
+        lost.add(over)
+        paid = False
+    folder.partial_release.unlink(missing_ok=True)
     return Recovered(
         progress=replace(progress, done=over),
         charges=charges,
@@ -69,6 +73,16 @@ def recover(folder: RunFolder, start: Progress) -> Recovered:
         released=over - len(lost),
         durable=durable,
     )
+
+
+def _publish_what_is_logged(folder: RunFolder, logbook: Logbook, last: int) -> None:
+    """Finish a round that was interrupted between its entry and its release."""
+    staged, entry = folder.partial_release, logbook.round_entry(last)
+    if entry is None or not staged.exists():
+        return
+    # Without privacy nothing is hashed; the entry alone says that staging was over.
+    if entry.state is None or entry.state == sha256(staged.read_bytes()):
+        folder.publish()
 
 
 def _read_events(folder: RunFolder) -> tuple[tuple[Release | None, ...], set[int]]:

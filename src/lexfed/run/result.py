@@ -15,6 +15,7 @@ from lexfed.privacy.claim import dump_claim, load_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.run.evaluation import evaluate, gains, paid_metrics
 from lexfed.run.folder import RunFolder
+from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced, claims_json, plan_json
 
 
@@ -25,7 +26,7 @@ class RunResult:
     Attributes:
         folder: where everything is.
         rounds: rounds released.
-        lost: rounds that were paid for and lost in a crash.
+        lost: rounds that were paid for and lost in a crash, or to a refusing site.
         stopped: why it ended before its last round; empty if it did not.
         claim: what is guaranteed; None without privacy.
         metrics: of the final model.
@@ -62,7 +63,12 @@ class RunResult:
 
 
 def finish(
-    priced: Priced, folder: RunFolder, progress: Progress, released: int, stopped: str
+    priced: Priced,
+    folder: RunFolder,
+    logbook: Logbook,
+    progress: Progress,
+    released: int,
+    stopped: str,
 ) -> RunResult:
     """Write model, claim and result; the last event says that the run is over.
 
@@ -87,6 +93,13 @@ def finish(
     if written is not None:
         folder.write_json("claim.json", written)
     folder.write_json("result.json", result.to_json())
+    logbook.completed(
+        progress.done,
+        released,
+        priced.programme.rounds,
+        None if written is None else folder.path / "claim.json",
+        folder.path / "model.safetensors",
+    )
     folder.events.append({"type": "end", "rounds": progress.done, "stopped": stopped})
     return result
 

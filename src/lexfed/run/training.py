@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Driving a programme round by round, durably: charge, ask, noise, learn, keep."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lexfed.audit.entries import Participation
 from lexfed.errors import Refused, RunFolderError
-from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.coordinator import Coordinator, Round
 from lexfed.federation.engines import Engine, InProcess, Simulation
 from lexfed.federation.learner import Learner, Progress
+from lexfed.federation.messages import Refusal, Reply
 from lexfed.federation.programme import Stage
 from lexfed.federation.site import Site, Sources
 from lexfed.privacy.ledger import Ledger
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.run.evaluation import evaluate
-from lexfed.run.folder import RunFolder
+from lexfed.run.folder import SEALED, RunFolder
+from lexfed.run.log_opening import secret_sampling
+from lexfed.run.logbook import Cause
 from lexfed.run.measured import MetricsFile
+from lexfed.run.opening import OpenRun
 from lexfed.run.planning import Priced
+from lexfed.run.receipt_check import participation
 from lexfed.run.recovery import Recovered, recover
 from lexfed.run.result import RunResult, finish, read_result
 
@@ -36,16 +42,14 @@ class RoundReport:
 OnRound = Callable[[RoundReport], None]
 
 
-def train(
-    priced: Priced, folder: RunFolder, on_round: OnRound | None = None
-) -> RunResult:
-    """Run the rounds that are left, then write model and claim, and close the folder.
+def train(priced: Priced, run: OpenRun, on_round: OnRound | None = None) -> RunResult:
+    """Run the rounds that are left, then write model and claim, and close the run.
 
     A run that is finished already is returned as it is.
 
     Args:
         priced: the programme and its population.
-        folder: from `start` or `resume`.
+        run: from `start` or `resume`.
         on_round: is told about every round once its release is on disk; what it
             raises ends the training there.
 
@@ -54,25 +58,34 @@ def train(
         RunFolderError: if something cannot be written; the run can be resumed.
     """
     with ExitStack() as open_files:
-        open_files.callback(folder.close)
-        if folder.finished:
-            return read_result(folder.path)
-        return _train(priced, folder, on_round, open_files)
+        open_files.callback(run.close)
+        if run.folder.finished:
+            return read_result(run.path)
+        return _train(priced, run, on_round, open_files)
 
 
 def _train(
-    priced: Priced, folder: RunFolder, on_round: OnRound | None, open_files: ExitStack
+    priced: Priced, run: OpenRun, on_round: OnRound | None, open_files: ExitStack
 ) -> RunResult:
+    folder, logbook = run.folder, run.logbook
     learner = Learner(priced.programme)
-    found = recover(folder, learner.start())
+    found = recover(folder, learner.start(), logbook)
+    if found.charges:
+        logbook.resumed(found.progress.done)
     sources = _sources(priced)
     coordinator = Coordinator(
-        priced.programme, learner, _ledger(priced, found), sources, found.progress
+        priced.programme,
+        learner,
+        _ledger(priced, found),
+        sources,
+        found.progress,
+        logbook.log.origin,
     )
-    engine = _engine(priced, folder, sources, open_files)
+    engine = _engine(priced, run, sources, open_files)
     measured = _metrics_file(priced, folder, found)
     progress, paid, released, stopped = found.progress, found.paid, found.released, ""
     while True:
+        asked = None
         try:
             asked = coordinator.next(charged=paid)
             if asked is None:
@@ -81,14 +94,17 @@ def _train(
                 folder.charge(asked.query)
             paid = False
             answers = engine.ask(asked.query, asked.participants)
-            progress = coordinator.receive(asked.query, answers)
+            outcome = coordinator.receive(asked.query, answers)
+            present = _participation(priced, run, asked, answers)
         except Refused as refusal:
             stopped = refusal.message
-            folder.events.append({"type": "refusal", "reason": stopped})
+            progress = _refused(run, progress, asked, refusal)
             if released == 0:
                 raise
             break
-        folder.release(progress)
+        progress = outcome.progress
+        logbook.round(asked.query, outcome, folder.stage(progress), present)
+        folder.publish()
         released += 1
         stage, metrics = _measure(priced, progress)
         measured.append(progress.done, stage.name, metrics)
@@ -99,7 +115,36 @@ def _train(
                     progress.done, rounds, stage.name, metrics, coordinator.spent
                 )
             )
-    return finish(priced, folder, progress, released, stopped)
+    return finish(priced, folder, logbook, progress, released, stopped)
+
+
+def _participation(
+    priced: Priced, run: OpenRun, asked: Round, answers: Sequence[Reply | Refusal]
+) -> Participation:
+    sites = run.logbook.keys.sites
+    return participation(
+        asked,
+        answers,
+        {name: signer.public for name, signer in sites.items()},
+        run.logbook.log.blobs,
+        run.path / SEALED if secret_sampling(priced) else None,
+    )
+
+
+def _refused(
+    run: OpenRun, progress: Progress, asked: Round | None, refusal: Refused
+) -> Progress:
+    """Write down a refusal; a round that was charged already is over, unused."""
+    number = progress.done + 1
+    run.logbook.refused(number, refusal)
+    run.folder.events.append({"type": "refusal", "reason": refusal.message})
+    if asked is None:
+        return progress
+    signed = refusal.scope != "receipt"
+    cause: Cause = "site-refused" if signed else "receipt-invalid"
+    run.logbook.aborted(number, asked.query.release, cause)
+    run.folder.events.append({"type": "lost", "round": number})
+    return replace(progress, done=number)
 
 
 def _ledger(priced: Priced, found: Recovered) -> Ledger | None:
@@ -120,12 +165,12 @@ def _sources(priced: Priced) -> Sources:
 
 
 def _engine(
-    priced: Priced, folder: RunFolder, sources: Sources, open_files: ExitStack
+    priced: Priced, run: OpenRun, sources: Sources, open_files: ExitStack
 ) -> Engine:
     data = priced.population.sites
     if priced.config.federation.engine == "simulation":
         return Simulation(priced.programme, data, sources)
-    ledgers = folder.path / "sites"
+    ledgers = run.path / "sites"
     try:
         ledgers.mkdir(exist_ok=True)
     except OSError as error:
@@ -140,7 +185,8 @@ def _engine(
         if rules is not None:
             ledger = FileLedger(ledgers / f"{number}.jsonl", rules)
             open_files.callback(ledger.close)
-        sites.append(Site(priced.programme, site, ledger, sources))
+        signer = run.logbook.keys.sites[site.name]
+        sites.append(Site(priced.programme, site, ledger, sources, signer))
     return InProcess(sites)
 
 

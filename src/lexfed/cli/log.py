@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed log`: look at a log, prove an entry, append what people state."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from lexfed.audit.access import Role, open_for_appending
+from lexfed.audit.access import rotate as rotate_key
+from lexfed.audit.by_hand import append_by_hand
+from lexfed.audit.entries import Deletion
+from lexfed.audit.entries.recorded import Recorded, body_of
+from lexfed.audit.evidence import read_evidence
+from lexfed.audit.proof import InclusionProof
+from lexfed.audit.rules.certify import certify as evaluate
+from lexfed.cli import talk
+from lexfed.cli.commands import print_json
+from lexfed.config import load
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.run.opening import base_of
+from lexfed.run.witnessing import witnessing_of
+
+
+def show(run: Path, index: int | None, as_json: bool) -> None:
+    """Print the entries of a log, or one of them whole."""
+    records = read_evidence(run).records
+    if index is not None:
+        if index >= len(records):
+            raise AuditError(f"`{run}` has {len(records)} entries, no entry {index}")
+        print_json(_plain(records[index]))
+    elif as_json:
+        print_json([_plain(record) for record in records])
+    else:
+        for record in records:
+            print(f"{record.index:>5}  {record.time}  {record.kind:<22}{record.key}")
+
+
+def prove(run: Path, index: int, out: Path | None) -> None:
+    """Write a proof that an entry is in the log, for whoever has nothing else."""
+    evidence = read_evidence(run)
+    size = len(evidence.records)
+    if index >= size:
+        raise AuditError(f"`{run}` has {size} entries, no entry {index}")
+    note = evidence.view.signed.note.to_bytes()
+    path = out or Path(f"entry-{index}.tlog-proof")
+    hashes = evidence.view.tree.inclusion_proof(index, size)
+    write_atomically(path, InclusionProof(index, hashes, note).to_bytes())
+    entry = path.with_suffix(".json")
+    write_atomically(entry, evidence.view.entries[index])
+    talk.say(f"wrote {entry} (the entry's bytes) and {path} (its proof)")
+
+
+def add(run: Path, kind: str, stated: Sequence[str], keys: Path | None) -> None:
+    """Append what a person states."""
+    values: dict[str, str] = {}
+    for text in stated:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise AuditError(f"expected `name=value`, got: `{text}`")
+        values[name] = value
+    log = open_for_appending(run, keys)
+    try:
+        record = append_by_hand(log, kind, values)
+    finally:
+        log.close()
+    talk.say(f"entry {record.index}: {record.kind}")
+
+
+def erase(run: Path, digest: str, keys: Path | None) -> None:
+    """Erase a blob, and say so in the log; the entries that cite it stay."""
+    log = open_for_appending(run, keys)
+    try:
+        log.blobs.get(digest)  # what is not there is not erased
+        entry = Deletion(artefact="blob", digest=digest)
+        record = log.append(entry, f"deletion/{digest[:32]}")
+        log.blobs.erase(digest)
+    finally:
+        log.close()
+    talk.say(f"erased; entry {record.index} says so")
+
+
+def certify(run: Path, keys: Path | None) -> None:
+    """Evaluate the catalogue on the log as it is now, and append what it gave."""
+    log = open_for_appending(run, keys)
+    try:
+        record = log.append(evaluate(log.records, log.blobs), f"certificate/{log.size}")
+    finally:
+        log.close()
+    talk.say(f"entry {record.index}: certificate on entries 0-{record.index - 1}")
+
+
+def cosign(run: Path, keys: Path | None) -> None:
+    """Ask witnesses and the time-stamp authority about the last checkpoint."""
+    config = load(run / "config.toml")
+    others = witnessing_of(config.audit, base_of(run))
+    if not others.targets and others.authority is None:
+        raise RunFolderError(
+            f"`{run}` was configured without witnesses and time stamps",
+            "name them under `[audit]` before the next run",
+        )
+    log = open_for_appending(run, keys)
+    try:
+        others.ask(log, again=True)
+        others.stamp(log)
+    finally:
+        log.close()
+    for target in others.targets:
+        reason = others.failed.get(target.name)
+        talk.say(f"`{target.name}`: {'cosigned' if reason is None else reason}")
+    if others.authority is not None:
+        talk.say(f"time stamp: {others.failed.get('time stamp', 'kept')}")
+    if others.failed:
+        raise typer.Exit(1)
+
+
+def rotate(run: Path, role: Role, keys: Path | None) -> None:
+    """Hand a job to a new key."""
+    record, path = rotate_key(run, role, keys)
+    talk.say(f"entry {record.index}: `{path}` signs from now on; keep the old key")
+
+
+def _plain(record: Recorded) -> dict[str, object]:
+    return {
+        "index": record.index,
+        "time": record.time,
+        "kind": record.kind,
+        "key": record.key,
+        "entry": body_of(record.entry),
+        "leaf": record.leaf.hex(),
+    }

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `lexfed log ...` and `lexfed witness ...`; declared, not done, here."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+Run = Annotated[Path, typer.Argument(help="Folder of a run.", readable=False)]
+Keys = Annotated[
+    Path | None,
+    typer.Option(help="Folder with the keys; by default where the run left them."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+
+log = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Look at a run's log, prove an entry, append what people state.",
+)
+witness = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run a witness, which keeps the logs of others to one history.",
+)
+
+
+@log.command()
+def show(
+    run: Run,
+    index: Annotated[int | None, typer.Argument(min=0, help="One entry.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the entries, or print one whole."""
+    from lexfed.cli.log import show as command
+
+    command(run, index, as_json)
+
+
+@log.command()
+def prove(
+    run: Run,
+    index: Annotated[int, typer.Argument(min=0, help="Number of the entry.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; `entry-N.tlog-proof`.")
+    ] = None,
+) -> None:
+    """Write an entry and the proof that it is in the log."""
+    from lexfed.cli.log import prove as command
+
+    command(run, index, out)
+
+
+@log.command()
+def add(
+    run: Run,
+    kind: Annotated[str, typer.Argument(help="Such as document, incident, change.")],
+    stated: Annotated[
+        list[str], typer.Argument(help="NAME=VALUE; @FILE stands for a file.")
+    ],
+    keys: Keys = None,
+) -> None:
+    """Append what a person states: a document, a test, a change, a mishap."""
+    from lexfed.cli.log import add as command
+
+    command(run, kind, stated, keys)
+
+
+@log.command()
+def certify(run: Run, keys: Keys = None) -> None:
+    """Evaluate the catalogue on the log as it is now, and append what it gave."""
+    from lexfed.cli.log import certify as command
+
+    command(run, keys)
+
+
+@log.command()
+def cosign(run: Run, keys: Keys = None) -> None:
+    """Ask the witnesses, and the time-stamp authority, about the last checkpoint."""
+    from lexfed.cli.log import cosign as command
+
+    command(run, keys)
+
+
+@log.command()
+def erase(
+    run: Run,
+    digest: Annotated[str, typer.Argument(help="SHA-256 of the blob.")],
+    keys: Keys = None,
+) -> None:
+    """Erase a blob, and say so in the log."""
+    from lexfed.cli.log import erase as command
+
+    command(run, digest, keys)
+
+
+@log.command()
+def rotate(
+    run: Run,
+    role: Annotated[
+        Literal["coordinator", "log"], typer.Argument(help="Whose key to replace.")
+    ],
+    keys: Keys = None,
+) -> None:
+    """Hand a job to a new key."""
+    from lexfed.cli.log import rotate as command
+
+    command(run, role, keys)
+
+
+Place = Annotated[Path, typer.Argument(help="Folder of the witness.", readable=False)]
+
+
+@witness.command("init")
+def witness_init(
+    folder: Place,
+    name: Annotated[str, typer.Option(help="Its name, such as witness.example.org/1.")],
+) -> None:
+    """Make a witness: its key, and an empty list of logs."""
+    from lexfed.cli.witness import init as command
+
+    command(folder, name)
+
+
+@witness.command("add")
+def witness_add(
+    folder: Place,
+    vkey: Annotated[str, typer.Argument(help="Public key of the log, as a vkey.")],
+) -> None:
+    """Add a log to those that are witnessed."""
+    from lexfed.cli.witness import add as command
+
+    command(folder, vkey)
+
+
+@witness.command("serve")
+def witness_serve(
+    folder: Place,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8420,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Certificate chain in PEM, for TLS.")
+    ] = None,
+    certificate_key: Annotated[
+        Path | None, typer.Option(help="Private key of the certificate.")
+    ] = None,
+) -> None:
+    """Answer logs until stopped; SIGHUP reads the list of logs again."""
+    from lexfed.cli.witness import serve as command
+
+    command(folder, host, port, certificate, certificate_key)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed witness`: what another organisation runs to keep logs to one history."""
+
+from pathlib import Path
+
+from lexfed.audit.note import VerifierKey
+from lexfed.audit.witness import Witness
+from lexfed.audit.witness_server import Certificate, WitnessServer
+from lexfed.audit.witness_server import serve as serve_witness
+from lexfed.cli import talk
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, RunFolderError
+
+
+def init(folder: Path, name: str) -> None:
+    """Make a witness and print its public key."""
+    made = Witness.create(folder, name)
+    try:
+        print(made.key.vkey)
+    finally:
+        made.close()
+    talk.say(
+        f"made a witness in {folder}; give its key (above) to those who trust it\n"
+        f"next: `lexfed witness add {folder} VKEY` for every log, then "
+        f"`lexfed witness serve {folder}`"
+    )
+
+
+def add(folder: Path, vkey: str) -> None:
+    """Add a log to the list; a witness that runs reads it on SIGHUP."""
+    key = VerifierKey.parse(vkey)
+    path = folder / "logs"
+    try:
+        before = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFolderError(
+            f"`{folder}` is not the folder of a witness",
+            f"make one with `lexfed witness init {folder} --name NAME`",
+        ) from error
+    line = f"log {key.vkey}\n"
+    if line in before.splitlines(keepends=True):
+        raise AuditError(f"`{key.name}` is witnessed already")
+    write_atomically(path, (before + line).encode())
+    talk.say(f"`{key.name}` is witnessed from the next start, or SIGHUP, on")
+
+
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    certificate: Path | None,
+    certificate_key: Path | None,
+) -> None:
+    """Answer logs until stopped."""
+    if (certificate is None) != (certificate_key is None):
+        raise RunFolderError(
+            "TLS needs both a certificate and its key",
+            "give `--certificate` and `--certificate-key`",
+        )
+    tls = None
+    if certificate is not None and certificate_key is not None:
+        tls = Certificate(certificate, certificate_key)
+
+    def started(server: WitnessServer) -> None:
+        count = len(server.witness.origins)
+        talk.say(f"witness of {count} log(s) at {server.url}; stop with Ctrl-C")
+
+    serve_witness(folder, host, port, certificate=tls, started=started)

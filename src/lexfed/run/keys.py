@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of a run: made on first use, kept for the next run, never overwritten.
+
+    keys/coordinator.pem    signs entries of the log
+    keys/log.pem            signs checkpoints; another custodian may hold it
+    keys/log-2.pem          the same after a rotation; new runs take the newest
+    keys/sites/3.pem        signs receipts of the third site (engine `inprocess`)
+    keys/pins/              the last checkpoint of every log these keys have written
+
+Private keys have mode 0600; whoever can read one can sign in its name.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lexfed.audit.access import Role, key_files
+from lexfed.audit.keys import Signer, create_key, load_key
+from lexfed.audit.log import LogKeys
+
+
+@dataclass(frozen=True)
+class RunKeys:
+    """Who signs what in a run.
+
+    Attributes:
+        folder: where the keys are.
+        log: of the coordinator and of the log.
+        sites: of every site that is in this process, by its name; empty where sites
+            are simulated as one.
+    """
+
+    folder: Path
+    log: LogKeys
+    sites: Mapping[str, Signer]
+
+
+def run_keys(folder: Path, origin: str, sites: Sequence[str]) -> RunKeys:
+    """Return the keys of a run; those that are missing are made.
+
+    Args:
+        folder: where they are.
+        origin: of the log; the log's key signs under this name.
+        sites: names of the sites that sign receipts in this process.
+
+    Raises:
+        RunFolderError: if a key cannot be used, or others can read it.
+    """
+    return RunKeys(
+        folder,
+        LogKeys(
+            coordinator=_newest(folder, "coordinator", "coordinator"),
+            log=_newest(folder, "log", origin),
+        ),
+        {
+            name: _signer(folder / "sites" / f"{number}.pem", f"site-{number}")
+            for number, name in enumerate(sites, start=1)
+        },
+    )
+
+
+def _newest(folder: Path, role: Role, name: str) -> Signer:
+    files = key_files(folder, role)
+    return _signer(files[-1] if files else folder / f"{role}.pem", name)
+
+
+def _signer(path: Path, name: str) -> Signer:
+    return Signer(name, load_key(path) if path.exists() else create_key(path))

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first entries of a run's audit log: who, under which rules, at which price.
+
+They are one commit, made before the first round from the files of the run folder.
+Opening is idempotent: after a crash the same entries are found and nothing is added.
+"""
+
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from lexfed import __version__
+from lexfed.audit.base64_text import encode_base64
+from lexfed.audit.blobs import Blobs
+from lexfed.audit.entries import (
+    BudgetPlan,
+    Entry,
+    FeatureTags,
+    Genesis,
+    Party,
+    Policy,
+    PublicKey,
+    decimal,
+)
+from lexfed.audit.keys import Signer
+from lexfed.audit.log import Keyed
+from lexfed.audit.rules import catalogue_digest
+from lexfed.canonical import canonical_bytes, digest
+from lexfed.privacy.claim_record import Claim
+from lexfed.run.governance import governance_entries, party_of
+from lexfed.run.keys import RunKeys
+from lexfed.run.logbook import by_label, name_of
+from lexfed.run.planning import Priced
+from lexfed.tiers import Tier
+
+SOFTWARE = f"lexfed-{__version__}"
+"""Who writes the log."""
+
+_NOT_IN_A_CODE = re.compile(r"[^A-Za-z0-9._:()+-]+")
+
+
+def new_origin(priced: Priced) -> str:
+    """Return the name of a new log; its last part is the random id of the run."""
+    config = priced.config
+    return f"{config.audit.origin_of(config.run.name)}/{secrets.token_hex(8)}"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the first entries are made of.
+
+    Attributes:
+        priced: the run.
+        folder: the run folder, with the files written before the first round.
+        base: folder that paths in the configuration are relative to.
+        keys: of coordinator, log and sites.
+        policy: which witnesses must vouch for the log; None without witnesses.
+    """
+
+    priced: Priced
+    folder: Path
+    base: Path
+    keys: RunKeys
+    policy: bytes | None
+
+
+def opening_entries(opening: Opening, blobs: Blobs) -> list[Keyed]:
+    """Return the entries that come before the first round, each with its key.
+
+    Args:
+        opening: what they are made of.
+        blobs: where what entries cite by digest is put.
+    """
+    priced, folder = opening.priced, opening.folder
+    entries: list[Entry] = [
+        _genesis(opening, blobs),
+        _policy(priced, blobs, folder),
+        _tags(priced, blobs, folder),
+        _plan(priced, blobs, folder),
+    ]
+    stated = governance_entries(priced.config.audit, opening.base, key_ids(opening))
+    for blob in (blob for each in stated for blob in each.blobs):
+        blobs.put(blob)
+    return [
+        *((entry, entry.kind) for entry in entries),
+        *((each.entry, each.key) for each in stated),
+    ]
+
+
+def key_ids(opening: Opening) -> dict[str, str | None]:
+    """Return the key id of every site by its name; None where sites have no keys."""
+    sites = opening.keys.sites
+    names = opening.priced.programme.sites
+    return {name: sites[name].fingerprint if sites else None for name in names}
+
+
+def public_key(signer: Signer) -> PublicKey:
+    """Return a key as entries hold it."""
+    return PublicKey(keyid=signer.fingerprint, public=encode_base64(signer.public))
+
+
+def _genesis(opening: Opening, blobs: Blobs) -> Genesis:
+    keys, config = opening.keys, opening.priced.config
+    policy = opening.policy
+    return Genesis(
+        software=SOFTWARE,
+        catalogue=catalogue_digest(),
+        config=_blob(blobs, opening.folder / "config.toml"),
+        coordinator=public_key(keys.log.coordinator),
+        log=keys.log.log.verifier.vkey,
+        parties=_parties(opening),
+        witnesses=None if policy is None else blobs.put(policy),
+        previous=None,
+        test=config.run.test,
+    )
+
+
+def _parties(opening: Opening) -> tuple[Party, ...]:
+    """Return the sites without their names, in an order that tells nothing."""
+    audit, sites = opening.priced.config.audit, opening.keys.sites
+    parties = [
+        party_of(audit, opening.base, name, public_key(sites[name]) if sites else None)
+        for name in opening.priced.programme.sites
+    ]
+    return tuple(sorted(parties, key=Party.model_dump_json))
+
+
+def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:
+    config, programme, budget = priced.config, priced.programme, priced.budget
+    rates = {stage.sampling_rate for stage in programme.stages}
+    sampled = any(rate < 1.0 for rate in rates)
+    return Policy(
+        config=_blob(blobs, folder / "config.toml"),
+        programme=programme.digest,
+        mechanism=programme.mechanism,
+        unit=programme.unit,
+        neighbours=budget.neighbours,
+        epsilon=decimal(budget.epsilon) if priced.private else None,
+        delta=decimal(budget.delta) if priced.private else None,
+        caps=by_label(budget.caps) if priced.private else {},
+        accountant=config.privacy.accountant,
+        trust=programme.trust,
+        noise="rounded-gaussian" if priced.private else "none",
+        randomness="seeded" if config.run.test else "operating-system",
+        sampling="poisson" if sampled else "none",
+        secret_sampling=secret_sampling(priced),
+        aggregation="none",
+        transport="in-process",
+        records_per_person=priced.population.records_per_person,
+        sites_per_person=budget.sites_per_person,
+    )
+
+
+def secret_sampling(priced: Priced) -> bool:
+    """Say whether the guarantee rests on nobody knowing which sites took part.
+
+    Under a client's guarantee a release that says who took part, or how many, is not
+    the sampled Gaussian that was charged. Coins for records stay at their site.
+    """
+    stages = priced.programme.stages
+    sampled = any(stage.sampling_rate < 1.0 for stage in stages)
+    return priced.private and priced.programme.unit == "client" and sampled
+
+
+def _tags(priced: Priced, blobs: Blobs, folder: Path) -> FeatureTags:
+    tagged, encoding = priced.population.tagged, priced.population.encoding
+    inputs = [n for tier in priced.read_tiers for n in encoding.columns_of(tier)]
+    articles = {
+        _NOT_IN_A_CODE.sub("-", f"{o.jurisdiction}:{o.reference}")[:96]
+        for tag in tagged.tags.values()
+        for o in tag.obligations
+    }
+    return FeatureTags(
+        tags=_blob(blobs, folder / "tags.json"),
+        encoding=_blob(blobs, folder / "encoding.json"),
+        inputs=digest(sorted(inputs)),
+        columns={name_of(tier): len(tagged.columns_in(tier)) for tier in Tier},
+        jurisdictions=priced.config.law.jurisdictions,
+        obligations=tuple(sorted(articles)),
+    )
+
+
+def _plan(priced: Priced, blobs: Blobs, folder: Path) -> BudgetPlan:
+    claim: Claim | None = priced.claim(priced.programme.rounds)
+    releases = [
+        {"release": release.to_json(), "count": count}
+        for release, count in priced.programme.charges()
+    ]
+    return BudgetPlan(
+        plan=_blob(blobs, folder / "plan.json"),
+        releases=None if claim is None else blobs.put(canonical_bytes(releases)),
+        rounds=priced.programme.rounds,
+        epsilon=None if claim is None else decimal(claim.epsilon),
+        delta=None if claim is None else decimal(claim.delta),
+        tiers={}
+        if claim is None
+        else {name: decimal(tier.epsilon) for name, tier in claim.tiers.items()},
+    )
+
+
+def _blob(blobs: Blobs, path: Path) -> str:
+    return blobs.put(path.read_bytes())

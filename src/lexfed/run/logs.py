@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening the audit log of a run folder, or making it, with the keys it needs."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from lexfed.audit.access import open_for_appending
+from lexfed.audit.entries import Change, Genesis, Round, RoundAborted
+from lexfed.audit.log import AuditLog
+from lexfed.durable import write_atomically
+from lexfed.errors import RunFolderError
+from lexfed.privacy.running import RunningTotal
+from lexfed.run.folder import LOG, PARTIES
+from lexfed.run.governance import governance_entries, party_of
+from lexfed.run.keys import RunKeys, run_keys
+from lexfed.run.log_opening import (
+    SOFTWARE,
+    Opening,
+    new_origin,
+    opening_entries,
+)
+from lexfed.run.logbook import Logbook, sha256
+from lexfed.run.planning import Priced
+from lexfed.run.witnessing import witnessing_of
+from lexfed.tiers import Tier
+
+
+def check_statements(priced: Priced, base: Path) -> None:
+    """Check that everything `[audit]` names is there, before anything is written.
+
+    Raises:
+        ConfigError: naming every file that cannot be read, and every unknown site or
+            witness.
+        RunFolderError, AuditError: if the witness policy cannot be used.
+    """
+    config = priced.config
+    single = config.federation.engine == "inprocess"
+    stand_in = "0" * 64 if single else None
+    sites = dict.fromkeys(priced.programme.sites, stand_in)
+    governance_entries(config.audit, base, sites)
+    for name in sites:
+        party_of(config.audit, base, name, None)
+    witnessing_of(config.audit, base)
+
+
+def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
+    """Open the log of a run, or begin it.
+
+    Args:
+        priced: the run.
+        path: the run folder, with the files written before the first round.
+        base: folder that paths in the configuration are relative to.
+        begun: whether the journal says that the opening entries are in the log.
+
+    Raises:
+        AuditError: if the log does not verify, or is older than what was pinned.
+        RunFolderError: if log or keys cannot be used.
+    """
+    config, folder = priced.config, path / LOG
+    there = (folder / "checkpoint").exists()
+    origin, size = _head(folder) if there else (new_origin(priced), 0)
+    single = config.federation.engine == "inprocess"
+    names = priced.programme.sites if single else ()
+    keys = run_keys(base / config.audit.keys, origin, names)
+    witnessing = witnessing_of(config.audit, base)
+    if size > 0:
+        log = open_for_appending(path, keys.folder)
+        keys = replace(keys, log=log.keys)
+    elif there:
+        log = AuditLog.open(folder, keys.log, pins=keys.folder)
+    else:
+        log = AuditLog.create(folder, origin, keys.log, keys.folder)
+    try:
+        if begun:
+            _note_other_software(log)
+        else:
+            opening = Opening(priced, path, base, keys, witnessing.policy)
+            log.append_all(opening_entries(opening, log.blobs))
+            _write_parties(path, keys)
+        total = _total(priced, log)
+        return Logbook(log, keys, priced.budget, _tags(path), total, witnessing)
+    except BaseException:
+        log.close()
+        raise
+
+
+def _head(folder: Path) -> tuple[str, int]:
+    """Return what the checkpoint says; whether it is true is checked later."""
+    try:
+        origin, size, *_ = (folder / "checkpoint").read_text().split("\n")
+        return origin, int(size)
+    except (OSError, ValueError) as error:
+        raise RunFolderError(
+            f"`{folder / 'checkpoint'}` cannot be read", "restore it from a copy"
+        ) from error
+
+
+def _note_other_software(log: AuditLog) -> None:
+    """Append that another version of this software goes on with the run."""
+    [genesis] = log.entries(Genesis)
+    names = [genesis.software, SOFTWARE]
+    if names[0] != names[1]:
+        before, after = (sha256(name.encode()) for name in names)
+        change = Change(what="software", before=before, after=after)
+        log.append(change, f"software/{after[:32]}")
+
+
+def _write_parties(path: Path, keys: RunKeys) -> None:
+    parties = {name: signer.fingerprint for name, signer in keys.sites.items()}
+    write_atomically(path / PARTIES, json.dumps(parties, indent=2).encode() + b"\n")
+
+
+def _tags(path: Path) -> str:
+    return sha256((path / "tags.json").read_bytes())
+
+
+def _total(priced: Priced, log: AuditLog) -> RunningTotal | None:
+    """Return what the rounds in the log compose to, under the price of the plan."""
+    claim = priced.claim(priced.programme.rounds)
+    if claim is None:
+        return None
+    ceilings: dict[Tier | None, float] = {
+        Tier.parse(name): tier.epsilon for name, tier in claim.tiers.items()
+    }
+    total = RunningTotal(
+        claim.delta, claim.neighbours, claim.sites_per_person,
+        {None: claim.epsilon, **ceilings},
+    )  # fmt: skip
+    charged: dict[int, Round | RoundAborted] = {}
+    for entry in log.entries(Round):
+        charged.setdefault(entry.round, entry)
+    for lost in log.entries(RoundAborted):
+        charged.setdefault(lost.round, lost)
+    for number in sorted(charged):
+        event = charged[number].event
+        if event is not None:
+            total = total.after(event.release())
+    return total

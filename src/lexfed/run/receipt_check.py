@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who took part in a round, by what the sites themselves have signed.
+
+Every asked site must have signed that it answered this very question in this run. If
+the guarantee rests on nobody knowing who took part, the receipts are sealed: the log
+holds a commitment, and the receipts lie in `sealed/` for an auditor under
+confidentiality.
+"""
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lexfed.audit import receipts
+from lexfed.audit.blobs import Blobs
+from lexfed.audit.entries import Participation, decimal
+from lexfed.audit.keys import fingerprint
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, Refused
+from lexfed.federation.coordinator import Round
+from lexfed.federation.messages import Refusal, Reply
+from lexfed.run.logbook import sha256
+
+
+def participation(
+    asked: Round,
+    answers: Sequence[Reply | Refusal],
+    keys: Mapping[str, bytes],
+    blobs: Blobs,
+    sealed: Path | None,
+) -> Participation:
+    """Check the receipts of a round and put them where they belong.
+
+    Args:
+        asked: the question and whom it went to.
+        answers: what came back, refusals not among them.
+        keys: public key of every site by its name; empty where sites are simulated.
+        blobs: of the log.
+        sealed: folder for sealed receipts; None if they may be seen.
+
+    Raises:
+        Refused: if a receipt is missing, or is not the asked site's for this round.
+    """
+    if not keys:
+        count = None if sealed else len(asked.participants)
+        return Participation(sites=count, receipts="none", digest=None)
+    envelopes = [
+        _checked(asked, name, answer, keys)
+        for name, answer in _by_site(asked, answers).items()
+    ]
+    blob = receipts.encode(envelopes)
+    if sealed is None:
+        digest = blobs.put(blob)
+        return Participation(sites=len(envelopes), receipts="open", digest=digest)
+    commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
+    sealed.mkdir(mode=0o700, exist_ok=True)
+    path = sealed / f"round-{asked.query.round}.json"
+    write_atomically(path, content)
+    os.chmod(path, 0o600)
+    return Participation(sites=None, receipts="sealed", digest=commitment)
+
+
+def _by_site(
+    asked: Round, answers: Sequence[Reply | Refusal]
+) -> dict[str, Reply | Refusal]:
+    found = {answer.site: answer for answer in answers}
+    for name in asked.participants:
+        if name not in found:
+            raise Refused(f"site `{name}` did not answer", scope="receipt")
+    return {name: found[name] for name in asked.participants}
+
+
+def _checked(
+    asked: Round, name: str, answer: Reply | Refusal, keys: Mapping[str, bytes]
+) -> bytes:
+    query, release = asked.query, asked.query.release
+    envelope = answer.receipt if isinstance(answer, Reply) else b""
+    public = keys[name]
+    try:
+        _, receipt = receipts.check(envelope, {fingerprint(public): public})
+        receipts.expect(
+            receipt,
+            log=query.log,
+            run=query.log.rsplit("/", 1)[-1],
+            programme=query.programme,
+            round=query.round,
+            clips=()
+            if release is None
+            else tuple(decimal(g.clip) for g in release.groups),
+        )
+        if receipt.query != (None if release is None else sha256(query.to_bytes())):
+            raise AuditError("receipt: the site answered another question")
+    except AuditError as error:
+        raise Refused(f"site `{name}`: {error.message}", scope="receipt") from error
+    return envelope

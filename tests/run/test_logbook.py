@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run leaves in its audit log, and what it refuses to leave."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from lexfed.audit.entries import (
+    BudgetPlan,
+    Certificate,
+    Change,
+    Completed,
+    Document,
+    Genesis,
+    Refusal,
+    Resumed,
+    Round,
+    RoundAborted,
+)
+from lexfed.audit.evidence import Evidence, read_evidence
+from lexfed.audit.receipts import unseal
+from lexfed.audit.verify import Status, verify_run
+from lexfed.errors import AuditError, Refused, RunFolderError
+from lexfed.federation.engines import InProcess
+from lexfed.federation.messages import Query, Reply
+from lexfed.federation.messages import Refusal as SiteRefusal
+from lexfed.run import Priced, RoundReport, resume, start, train
+from lexfed.run.folder import RunFolder
+
+PricedOf = Callable[..., Priced]
+
+CLIENTS = """\
+version = 1
+
+[run]
+name = "clients"
+test = true
+
+[data]
+source = "synthetic:hospital"
+
+[data.generator]
+patients = 120
+sites = 12
+
+[budget]
+epsilon = 8.0
+delta = 1e-3
+unit = "client"
+
+[privacy]
+mechanism = "uniform"
+
+[federation]
+rounds = 4
+sampling_rate = 0.5
+local_steps = 2
+engine = "inprocess"
+"""
+
+
+def singly(text: str) -> str:
+    return text.replace('"simulation"', '"inprocess"')
+
+
+def trained(priced: Priced, path: Path, text: str) -> Evidence:
+    train(priced, start(priced, path, text))
+    return read_evidence(path)
+
+
+def failures(path: Path) -> list[str]:
+    found = verify_run(path).checks
+    return [str(check) for check in found if check.status is Status.FAIL]
+
+
+def stop_after(rounds: int) -> Callable[[RoundReport], None]:
+    def each(report: RoundReport) -> None:
+        if report.round == rounds:
+            raise KeyboardInterrupt
+
+    return each
+
+
+def test_a_run_is_logged_from_beginning_to_end(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    text = singly(config_text)
+    evidence = trained(priced_of(text), tmp_path / "run", text)
+    kinds = [record.kind for record in evidence.records]
+    assert kinds[:4] == ["genesis", "policy", "feature-tags", "budget-plan"]
+    assert kinds[-9:] == [*["round"] * 7, "completed", "certificate"]
+    rounds = [found.entry for found in evidence.of(Round)]
+    assert [entry.round for entry in rounds] == list(range(1, 8))
+    assert {entry.participation.sites for entry in rounds} == {3}
+    assert {entry.participation.receipts for entry in rounds} == {"open"}
+    plan = evidence.of(BudgetPlan)[0].entry
+    assert plan.epsilon is not None
+    spent = [float(entry.epsilon_so_far or "nan") for entry in rounds]
+    assert spent == sorted(spent)
+    assert spent[-1] == float(plan.epsilon)
+    state = (tmp_path / "run" / "state.safetensors").read_bytes()
+    assert rounds[-1].state == hashlib.sha256(state).hexdigest()
+    assert not failures(tmp_path / "run")
+
+
+def test_the_entry_is_durable_before_the_release(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    priced, path = priced_of(config_text), tmp_path / "run"
+    seen: list[tuple[int, int]] = []
+    real = RunFolder.publish
+
+    def publish(folder: RunFolder) -> None:
+        before = folder.state()
+        logged = read_evidence(path).of(Round)
+        seen.append((0 if before is None else before.done, logged[-1].entry.round))
+        real(folder)
+
+    monkeypatch.setattr(RunFolder, "publish", publish)
+    train(priced, start(priced, path, config_text))
+    assert seen == [(n, n + 1) for n in range(7)]
+
+
+def test_simulated_sites_sign_nothing_and_the_log_says_so(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    evidence = trained(priced_of(config_text), tmp_path / "run", config_text)
+    assert [party.key for party in evidence.genesis.parties] == [None] * 3
+    for found in evidence.of(Round):
+        assert found.entry.participation.receipts == "none"
+    assert not failures(tmp_path / "run")
+
+
+def test_without_privacy_nothing_is_hashed(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    text = singly(config_text) + '\n[privacy]\nmechanism = "none"\n'
+    evidence = trained(priced_of(text), tmp_path / "run", text)
+    for found in evidence.of(Round):
+        assert found.entry.update is None
+        assert found.entry.state is None
+        assert found.entry.event is None
+    done = evidence.of(Completed)[0].entry
+    assert (done.model, done.claim) == (None, None)
+    logged = b"".join(evidence.view.entries)
+    blobs = tmp_path / "run" / "log" / "blobs"
+    logged += b"".join(p.read_bytes() for p in blobs.rglob("*") if p.is_file())
+    state = (tmp_path / "run" / "state.safetensors").read_bytes()
+    assert hashlib.sha256(state).hexdigest().encode() not in logged
+    assert not failures(tmp_path / "run")
+
+
+def test_who_took_part_is_sealed_where_the_guarantee_needs_it(
+    tmp_path: Path, priced_of: PricedOf
+) -> None:
+    path = tmp_path / "run"
+    evidence = trained(priced_of(CLIENTS), path, CLIENTS)
+    parties = json.loads((path / "parties.json").read_text())
+    assert len(parties) == 12
+    counts = []
+    for found in evidence.of(Round):
+        present = found.entry.participation
+        assert (present.sites, present.receipts) == (None, "sealed")
+        assert present.digest is not None
+        sealed = path / "sealed" / f"round-{found.entry.round}.json"
+        assert sealed.stat().st_mode & 0o777 == 0o600
+        counts.append(len(json.loads(unseal(sealed.read_bytes(), present.digest))))
+    assert len(set(counts)) > 1  # control: coins did decide
+    # No blob of the log is a list of receipts.
+    for blob in (path / "log" / "blobs" / "sha256").iterdir():
+        assert not blob.read_bytes().startswith(b'["')
+    assert not failures(path)
+
+
+def _forged(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
+    first, *others = REAL_ASK(engine, query, names)
+    assert isinstance(first, Reply)
+    assert isinstance(others[0], Reply)
+    stolen = Reply(first.site, first.round, first.total, False, others[0].receipt)
+    return [stolen, *others]
+
+
+def _missing(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
+    return list(REAL_ASK(engine, query, names)[1:])
+
+
+def _unsigned(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
+    first, *others = REAL_ASK(engine, query, names)
+    assert isinstance(first, Reply)
+    return [Reply(first.site, first.round, first.total, False), *others]
+
+
+def _late(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
+    """Hand in a receipt of an earlier round."""
+    first, *others = REAL_ASK(engine, query, names)
+    assert isinstance(first, Reply)
+    kept = vars(engine).setdefault("kept", first.receipt)
+    return [Reply(first.site, first.round, first.total, False, kept), *others]
+
+
+REAL_ASK = InProcess.ask
+
+
+@pytest.mark.parametrize("ask", [_forged, _missing, _unsigned, _late])
+def test_a_round_without_every_receipt_is_not_released(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch, ask: Callable[..., list[object]],
+) -> None:  # fmt: skip
+    text = singly(config_text)
+    priced, path = priced_of(text), tmp_path / "run"
+    monkeypatch.setattr(InProcess, "ask", ask)
+    opened = start(priced, path, text)
+    if ask is _late:
+        assert train(priced, opened).rounds == 1
+    else:
+        with pytest.raises(Refused, match=r"receipt|did not answer|envelope|JSON"):
+            train(priced, opened)
+    evidence = read_evidence(path)
+    aborted = evidence.of(RoundAborted)[0].entry
+    assert (aborted.cause, aborted.released) == ("receipt-invalid", "no")
+    assert len(evidence.of(Round)) == (1 if ask is _late else 0)
+    assert not failures(path)
+
+
+def test_a_refusing_site_is_logged_without_its_name_or_reason(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    text = singly(config_text)
+    priced, path = priced_of(text), tmp_path / "run"
+
+    def ask(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
+        if query.round < 3:
+            return list(REAL_ASK(engine, query, names))
+        return [SiteRefusal(names[0], query.round, "patient 4711 objects")]
+
+    monkeypatch.setattr(InProcess, "ask", ask)
+    result = train(priced, start(priced, path, text))
+    assert "4711" in result.stopped  # for whoever runs it
+    evidence = read_evidence(path)
+    refusal = evidence.of(Refusal)[0].entry
+    assert (refusal.by, refusal.round, refusal.scope) == ("site", 3, "site")
+    assert evidence.of(RoundAborted)[0].entry.cause == "site-refused"
+    assert evidence.of(Completed)[0].entry.early
+    names = json.loads((path / "parties.json").read_text())
+    payloads = b"".join(record.envelope.payload for record in evidence.records)
+    assert b"4711" not in payloads
+    assert not [name for name in names if name.encode() in payloads]
+    assert not failures(path)
+
+
+def test_a_run_restored_from_a_backup_does_not_repeat_rounds(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    priced, path = priced_of(config_text), tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(priced, start(priced, path, config_text), stop_after(2))
+    shutil.copytree(path, tmp_path / "backup")
+    with pytest.raises(KeyboardInterrupt):
+        train(priced, resume(priced, path, config_text), stop_after(4))
+    shutil.rmtree(path)
+    shutil.copytree(tmp_path / "backup", path)
+    with pytest.raises(AuditError, match=r"entries, but \d+ were"):
+        resume(priced, path, config_text)
+
+
+def test_going_on_is_logged(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    priced, path = priced_of(config_text), tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(priced, start(priced, path, config_text), stop_after(2))
+    monkeypatch.setattr("lexfed.run.logs.SOFTWARE", "lexfed-9.9.9")
+    train(priced, resume(priced, path, config_text))
+    evidence = read_evidence(path)
+    assert [found.entry.rounds for found in evidence.of(Resumed)] == [2]
+    assert [found.entry.what for found in evidence.of(Change)] == ["software"]
+    assert len(evidence.of(Certificate)) == 1
+    assert not failures(path)
+
+
+def test_a_round_between_its_entry_and_its_release_is_finished(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    priced, path = priced_of(config_text), tmp_path / "run"
+    real = RunFolder.publish
+
+    def dies(folder: RunFolder) -> None:
+        if len(read_evidence(path).of(Round)) == 3:
+            raise KeyboardInterrupt
+        real(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "publish", dies)
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, start(priced, path, config_text))
+    result = train(priced, resume(priced, path, config_text))
+    assert (result.rounds, result.lost) == (7, 0)
+    assert not failures(path)
+
+
+def test_another_log_in_the_folder_is_refused(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    priced = priced_of(config_text)
+    for name in ("one", "two"):
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, start(priced, tmp_path / name, config_text), stop_after(2))
+    shutil.rmtree(tmp_path / "one" / "log")
+    shutil.copytree(tmp_path / "two" / "log", tmp_path / "one" / "log")
+    with pytest.raises(RunFolderError, match="log of another run"):
+        resume(priced, tmp_path / "one", config_text)
+
+
+def test_two_runs_share_keys_and_nothing_else(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    text = singly(config_text)
+    one = trained(priced_of(text), tmp_path / "one", text)
+    two = trained(priced_of(text), tmp_path / "two", text)
+    assert one.origin != two.origin
+    first, second = one.genesis, two.genesis
+    assert first.coordinator == second.coordinator
+    assert isinstance(first, Genesis)
+    assert (tmp_path / "keys" / "coordinator.pem").stat().st_mode & 0o777 == 0o600
+    assert not one.of(Document)
