@@ -124,7 +124,9 @@ class Folder:
                     content += chunk
             finally:
                 os.close(handle)
-        raise AuditError(f"`{self.path / name}` has more than {limit} bytes")
+        raise AuditError(
+            f"`{self.path / name}` has more than {limit} bytes, the most it may have"
+        )
 
     def listing(self, folder: str) -> dict[str, bool]:
         """Return the names in a folder, in order, and whether each is a folder.
@@ -242,7 +244,7 @@ class Folder:
 
     def _strange(self, name: str) -> AuditError:
         return AuditError(
-            f"`{self.path / name}` is a link or a special file",
+            f"`{self.path / name}` is a link, a special file or not what belongs there",
             "a log holds plain files; get it anew from where it was made",
         )
 

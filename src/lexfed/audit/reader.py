@@ -20,6 +20,7 @@ from pathlib import Path
 from lexfed.audit.checkpoint import SignedCheckpoint, open_checkpoint
 from lexfed.audit.folder import Folder
 from lexfed.audit.layout import CHECKPOINT, SIGNED, STAGE, list_log
+from lexfed.audit.lock import LOCK
 from lexfed.audit.merkle import Tree
 from lexfed.audit.note import VerifierKey
 from lexfed.audit.stage import MAX_STAGE, Stage, open_stage
@@ -94,6 +95,7 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
     # In this order a writer at work does no harm: whatever was listed is covered by
     # the stage or the checkpoint that is read afterwards.
     found = list_log(folder)
+    folder.read(LOCK, 0)
     staged = folder.read(STAGE, MAX_STAGE)
     stage = None if staged is None else open_stage(staged, log_keys)
     signed = _open(folder, CHECKPOINT, log_keys)
