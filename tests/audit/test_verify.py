@@ -95,6 +95,9 @@ def assert_fails(
         {"sites": 0},
         {"sites_per_person": 2},
         {"sites": 0, "simulated": 3},
+        {"certified": True},
+        {"mechanism": "none", "certified": True},
+        {"finished": False, "rounds": (0, 0), "certified": True},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())) or "plain",
 )
@@ -108,6 +111,7 @@ def test_every_claim_of_a_finished_run_is_decided(tmp_path: Path) -> None:
     }
     notes = {
         "log key", "witnesses", "pin", "secure aggregation", "report", "times",
+        "certificates",
     }  # fmt: skip
     assert {claim for claim, status in decided.items() if status == "NOTE"} == notes
     assert len(decided) - len(notes) == 16

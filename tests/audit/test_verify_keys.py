@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whose log it is: keys, their rotation (row 9), policies, witnesses, pins, clocks."""
 
+import shutil
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from lexfed.audit.evidence import read_evidence
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import Tree
 from lexfed.audit.stage import Stage
+from lexfed.audit.timestamp import Stamped, load_roots, stamp
 from lexfed.audit.verify import Check, Status, verify_run
 from lexfed.errors import AuditError
 from support.audit_worlds import (
@@ -29,6 +31,8 @@ from support.audit_worlds import (
     time_of,
     write_log,
 )
+from support.authority import make_authority
+from support.loopback import answering
 
 NEW_LOG = signer(ORIGIN, "new")
 NEW_COORDINATOR = signer("coordinator", "new")
@@ -354,6 +358,29 @@ def test_a_time_that_does_not_exist_is_named(tmp_path: Path) -> None:
     run.drafts[6].place["time"] = "2026-19-39T29:59:69Z"
     found = checked(run.write(tmp_path / "run"))["times"]
     assert (found.status, found.index) == (Status.FAIL, 6)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl")
+def test_time_stamps_date_the_entries_before_them(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path / "tsa")
+    run = fake_run()
+    for draft in run.drafts:
+        draft.place["time"] = "2020-01-01T00:00:00Z"
+    folder = run.write(tmp_path / "run")
+    roots = load_roots(authority.roots)
+    with answering(authority.over_http()) as url:
+        assert isinstance(stamp(folder / "log", 9, url, roots), Stamped)
+    found = checked(folder, authorities=authority.roots)["times"]
+    assert (found.status, "1 times that others" in found.detail) == (Status.OK, True)
+    token = (folder / "log/timestamps/9.tsr").read_bytes()
+    run.drafts[6].place["time"] = "2999-01-01T00:00:00Z"
+    later = run.write(tmp_path / "later")
+    with answering(authority.over_http()) as url:
+        assert isinstance(stamp(later / "log", 9, url, roots), Stamped)
+    found = checked(later, authorities=authority.roots)["times"]
+    assert (found.status, found.index) == (Status.FAIL, 6)
+    place(later / "log/timestamps/9.tsr", token)
+    assert "times" in failed(later, authorities=authority.roots)
 
 
 def test_a_witness_from_the_far_future_is_shown_as_a_number(tmp_path: Path) -> None:

@@ -41,13 +41,15 @@ from lexfed.audit.entries import (
     Round,
     decimal,
 )
-from lexfed.audit.entries.recorded import seal
+from lexfed.audit.entries.recorded import Recorded, seal, unseal
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import Tree, leaf_hash
 from lexfed.audit.note import parse_note
+from lexfed.audit.rules import catalogue_bytes, certify
 from lexfed.canonical import canonical_bytes
 from lexfed.data.encode import build_encoding
 from lexfed.data.schema import Column, Schema
+from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim, dump_claim
@@ -156,6 +158,15 @@ class FakeRun:
             found.append(data)
         return found
 
+    def records(self) -> list[Recorded]:
+        """Return the entries as a reader of the log sees them."""
+        return [unseal(data, index) for index, data in enumerate(self.sealed())]
+
+    def certify(self) -> Draft:
+        """Append the certificate of the entries so far."""
+        certificate = certify(self.records(), _Content(self.blobs))
+        return self.add(certificate, f"certificate/{len(self.drafts)}")
+
     def write(self, folder: Path) -> Path:
         """Make the run folder and return it."""
         write_log(folder / "log", self.sealed(), self.log_signers, self.cosigners)
@@ -164,6 +175,17 @@ class FakeRun:
         for name, content in self.files.items():
             place(folder / name, content)
         return folder
+
+
+@dataclass(frozen=True)
+class _Content:
+    blobs: dict[str, bytes]
+
+    def get(self, digest: str) -> bytes:
+        """Return a blob."""
+        if digest not in self.blobs:
+            raise AuditError(f"blob `{digest}` is missing")
+        return self.blobs[digest]
 
 
 def time_of(index: int) -> str:
@@ -217,6 +239,7 @@ def fake_run(
     witnesses: bytes | None = None,
     sites_per_person: int = 1,
     simulated: int = 0,
+    certified: bool = False,
 ) -> FakeRun:
     """Return a sound run: two towers, so many rounds of each.
 
@@ -231,6 +254,7 @@ def fake_run(
         witnesses: policy file of the witnesses.
         sites_per_person: sites one person may be at.
         simulated: sites without keys, which sign nothing.
+        certified: whether a certificate follows.
     """
     made = _Making(
         FakeRun(),
@@ -248,6 +272,8 @@ def fake_run(
         made.round(number)
     if finished:
         made.ending()
+    if certified:
+        made.run.certify()
     return made.run
 
 
@@ -344,7 +370,7 @@ class _Making:
             Party(key=public_key(site), role="site") for site in SITES[: self.sites]
         ) + self.simulated * (Party(key=None, role="site"),)
         genesis = Genesis(
-            software="lexfed-0.0", catalogue=run.put(b"# rules\n"),
+            software="lexfed-0.0", catalogue=run.put(catalogue_bytes()),
             config=blob["config.toml"], coordinator=public_key(COORDINATOR),
             log=LOG.verifier.vkey, parties=parties,
             witnesses=None if witnesses is None else run.put(witnesses),

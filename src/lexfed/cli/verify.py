@@ -16,9 +16,17 @@ _MOST = 1 << 20
 """Bytes of a trust file or checkpoint; real ones have a few hundred."""
 
 
-def verify(folder: Path, policy: Path | None, pin: Path | None, as_json: bool) -> None:
+def verify(
+    folder: Path,
+    policy: Path | None,
+    pin: Path | None,
+    authorities: Path | None,
+    as_json: bool,
+) -> None:
     """Print what holds and what does not; end with exit code 1 if anything fails."""
-    verdict = verify_run(folder, read_small(policy), read_small(pin))
+    verdict = verify_run(
+        folder, read_small(policy), read_small(pin), authorities=authorities
+    )
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path in a message may have letters that this terminal does not.
         sys.stdout.reconfigure(errors="backslashreplace")

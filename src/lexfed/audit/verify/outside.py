@@ -7,8 +7,10 @@ that a log names by itself are the operator's choice; they count once the reader
 trust file names them.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from lexfed.audit.checkpoint import open_checkpoint
 from lexfed.audit.evidence import Evidence
@@ -68,13 +70,17 @@ def pin(evidence: Evidence, note: bytes | None) -> str | Remark:
     return f"extends your checkpoint of {kept.size} entries"
 
 
-def times(evidence: Evidence, policy: Policy | None, skew: int) -> str | Remark:
-    """Entries claim times that agree with those that witnesses signed."""
+def times(
+    evidence: Evidence, policy: Policy | None, skew: int, roots: Path | None
+) -> str | Remark:
+    """Entries claim times that agree with those that others signed."""
     claimed = [_seconds(record.time, i) for i, record in enumerate(evidence.records)]
     signed: list[tuple[int, int]] = []
     if policy is not None:
         seen = _cosigned(evidence, policy).witnesses
         signed = [(evidence.view.size, time) for time in seen.values()]
+    if roots is not None:
+        signed += _stamps(evidence, roots).items()
     for wrong in times_in_order(claimed, signed, skew):
         raise Unsound(f"{wrong}, give or take {skew} s", wrong.index)
     span = f"{evidence.records[0].time} to {evidence.records[-1].time}"
@@ -83,7 +89,14 @@ def times(evidence: Evidence, policy: Policy | None, skew: int) -> str | Remark:
         return Remark(f"{span}; the clock went back at entry {back[0]}")
     if not signed:
         return Remark(f"{span}, by the coordinator's clock only")
-    return f"{span}, no later than {len(signed)} cosignatures"
+    return f"{span}, in agreement with {len(signed)} times that others signed"
+
+
+def _stamps(evidence: Evidence, roots: Path) -> Mapping[int, int]:
+    # Imported here: it can also ask for stamps, and verifying must not need a network.
+    from lexfed.audit.timestamp import check_stamps, load_roots
+
+    return check_stamps(evidence.folder / "log", load_roots(roots))
 
 
 def _seconds(time: str, index: int) -> int:

@@ -5,13 +5,15 @@ The order is the order of trust: first the bytes, then who signed them, then wha
 say. If the bytes do not verify, what they say is not looked at.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from lexfed.audit.evidence import Evidence, read_evidence
+from lexfed.audit.rules import Checks
 from lexfed.audit.trust import parse_policy
 from lexfed.audit.verify import (
+    certificates,
     entries,
     files,
     outside,
@@ -30,6 +32,7 @@ def verify_run(
     policy: bytes | None = None,
     pin: bytes | None = None,
     skew: int = outside.SKEW_S,
+    authorities: Path | None = None,
 ) -> Verdict:
     """Verify the log of a run and everything that it says.
 
@@ -38,6 +41,7 @@ def verify_run(
         policy: the reader's trust file (tlog-policy); None to believe the log's key.
         pin: a checkpoint of this log that the reader kept.
         skew: seconds by which clocks may differ.
+        authorities: certificates (PEM) of time-stamp authorities the reader trusts.
 
     Guarantees:
         Whatever the folder holds, the result is a verdict or an error of this package.
@@ -53,24 +57,39 @@ def verify_run(
         evidence = read_evidence(folder, None if trust is None else trust.logs)
     except AuditError as error:
         failed = Check("log", Status.FAIL, error.message)
-        rest = Check(
-            "everything else", Status.NOTE, "not checked: the log is not sound"
-        )
-        return Verdict((failed, rest))
-    checkpoint = evidence.view.signed.checkpoint
-    judges: list[tuple[str, Judge]] = [
+        rest = "not checked: the log is not sound"
+        return Verdict((failed, Check("everything else", Status.NOTE, rest)))
+    judges: tuple[tuple[str, Judge], ...] = (
         ("log", _log),
         ("log key", outside.log_key),
         ("witnesses", partial(outside.witnesses, policy=trust)),
         ("pin", partial(outside.pin, note=pin)),
-        *CLAIMS,
-        ("times", partial(outside.times, policy=trust, skew=skew)),
-    ]
+        ("times", partial(outside.times, policy=trust, skew=skew, roots=authorities)),
+    )
+    done = {}
+    for claim, judge in (*judges, *CLAIMS):
+        done[claim] = decide(claim, judge, evidence)
+    rules = partial(certificates.reevaluated, checks=_found_out(done))
+    done["certificates"] = decide("certificates", rules, evidence)
+    checkpoint = evidence.view.signed.checkpoint
     return Verdict(
-        tuple(_decided(evidence, judges)),
+        tuple(done.values()),
         checkpoint.origin,
         checkpoint.size,
         checkpoint.root.hex(),
+    )
+
+
+def _found_out(done: Mapping[str, Check]) -> Checks:
+    """Return what rules ask a verifier for."""
+    whole = ("entry signatures", "bindings", "genesis", "references")
+    charged = ("budget plan", "round events", "budgets spent")
+    private = not done["budget plan"].detail.startswith(plan.NOT_PRIVATE)
+    return Checks(
+        log=all(done[claim].status is Status.OK for claim in whole),
+        budget=all(done[claim].status is not Status.FAIL for claim in charged)
+        if private
+        else None,
     )
 
 
@@ -94,11 +113,6 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("report", files.reports),
 )
 """What the entries themselves are checked for, in the order of the lines."""
-
-
-def _decided(evidence: Evidence, judges: list[tuple[str, Judge]]) -> Iterator[Check]:
-    for claim, judge in judges:
-        yield decide(claim, judge, evidence)
 
 
 def _log(evidence: Evidence) -> str:
