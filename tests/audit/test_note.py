@@ -243,6 +243,15 @@ def test_more_signatures_replace_those_of_the_same_key() -> None:
     assert note.signed_by(ALICES_SECOND.verifier) == ()
 
 
+def test_no_more_signatures_are_added_than_can_be_read() -> None:
+    note = parse_note((TEXT + "\n" + RIGHT).encode())
+    many = [Signature(f"w{number}", b"1234", b"5") for number in range(100)]
+    full = note.with_signatures(many[:99])
+    assert parse_note(full.to_bytes()) == full
+    with pytest.raises(AuditError, match="101 signatures, more than 100"):
+        note.with_signatures(many)
+
+
 def test_a_key_is_one_line_of_text() -> None:
     # The example key of golang's note package.
     vkey = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -329,7 +338,9 @@ def test_names_follow_the_rule_of_the_other_program(judge: Judge) -> None:
     assert 20 < answers.count(False) < len(answers)
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "a\nb", "a\x1cb", "a+b", "\udfff"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "a b", "a\nb", "a\x1cb", "a\x1bb", "a+b", "\udfff"]
+)
 def test_a_name_has_no_spaces(name: str) -> None:
     with pytest.raises(AuditError, match="not a key name"):
         check_name(name)

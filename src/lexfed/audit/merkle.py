@@ -32,7 +32,7 @@ from lexfed.errors import AuditError
 
 HASH_SIZE = 32
 MAX_SIZE = 2**63 - 1
-"""The largest tree that programs with signed 64-bit integers can count."""
+"""The most that programs with signed 64-bit integers can count."""
 
 EMPTY_ROOT = sha256(b"").digest()
 
@@ -57,8 +57,8 @@ class Tree:
     """
 
     def __init__(self) -> None:
-        # _levels[k][i] is the root of the complete subtree over the entries
-        # i * 2^k to (i + 1) * 2^k - 1; subtrees with a hole are not kept.
+        # _levels[k][i] is the root of entries i * 2^k to (i + 1) * 2^k - 1, once all
+        # of them are there.
         self._levels: list[list[bytes]] = [[]]
 
     @property
@@ -132,9 +132,8 @@ class Tree:
         _check_sizes(old, new)
         if old == new:
             return ()
-        # The old tree ends with a complete subtree. The path from there to the new
-        # root holds all that is missing, plus that subtree itself unless it is the
-        # whole old tree, whose root the verifier has [RFC 6962, 2.1.2].
+        # The path from the last complete subtree of the old tree, plus that subtree
+        # unless it is the whole old tree, whose root is known [RFC 6962, 2.1.2].
         level = _trailing_zeros(old)
         position = (old >> level) - 1
         path = self._path(level, position, new)
@@ -155,8 +154,7 @@ class Tree:
         return path
 
     def _range(self, start: int, end: int) -> bytes:
-        # The range starts a subtree, so it splits into complete subtrees, one for
-        # each bit of its length, largest first.
+        # One complete subtree for each bit of the length, largest first.
         parts = []
         while start < end:
             level = (end - start).bit_length() - 1
@@ -177,6 +175,9 @@ def verify_inclusion(
     leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes
 ) -> None:
     """Check that `leaf` is entry `index` of the tree of `size` entries under `root`.
+
+    Take `size` and `root` from one signed checkpoint: sizes with the same path give
+    the same hashes, so the proof alone does not show the size.
 
     Guarantees:
         Returns for the proof the tree itself gives, and for no other bytes.
@@ -254,9 +255,8 @@ def _trailing_zeros(number: int) -> int:
 
 
 def _path_length(index: int, size: int) -> tuple[int, int]:
-    # Below `inner` the paths of entry `index` and of the last entry differ, so every
-    # level has a sibling; above it both run along the right edge, where a level has
-    # a sibling only where the path turns right.
+    # Below `inner` the paths of this and the last entry differ: a sibling per level.
+    # Above, both follow the right edge: a sibling only where the path turns right.
     inner = (index ^ (size - 1)).bit_length()
     return inner, (index >> inner).bit_count()
 

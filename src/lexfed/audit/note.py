@@ -39,13 +39,13 @@ MAX_SIGNATURES = 100
 
 _PUBLIC_SIZE = {ED25519: 32, ED25519_COSIGNER: 32, MLDSA44_COSIGNER: 1312}
 _DASH = "\u2014 "
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f+\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 
 def check_name(name: str) -> str:
     """Return a key name, or raise `AuditError` if it is not one [signed-note]."""
-    sound = name and "+" not in name and not any(map(str.isspace, name))
-    if not sound or any("\ud800" <= character <= "\udfff" for character in name):
+    if not name or _NOT_IN_NAMES.search(name) or any(map(str.isspace, name)):
         raise AuditError(
             f"not a key name: {name[:100]!a}",
             "a name has no spaces and no `+`, such as `audit.example.org/run-1`",
@@ -152,10 +152,16 @@ class Note:
         return tuple(each for each in self.signatures if each.is_by(key))
 
     def with_signatures(self, signatures: Sequence[Signature]) -> "Note":
-        """Return the note with more signatures; one of the same key is replaced."""
+        """Return the note with more signatures; one of the same key is replaced.
+
+        Raises:
+            AuditError: if nobody could read it then, for its many signatures.
+        """
         fresh = {(each.name, each.key_id): each for each in signatures}
         kept = [e for e in self.signatures if (e.name, e.key_id) not in fresh]
-        return Note(self.body, (*kept, *fresh.values()))
+        every = (*kept, *fresh.values())
+        _check_count(len(every))
+        return Note(self.body, every)
 
 
 def parse_note(data: bytes) -> Note:
@@ -185,11 +191,14 @@ def parse_note(data: bytes) -> Note:
     body, lines = text[: split + 1], text[split + 2 :]
     if not lines.endswith("\n"):
         raise AuditError("note does not end with a signature line and its newline")
-    count = lines.count("\n")
-    if count > MAX_SIGNATURES:
-        raise AuditError(f"note has {count} signatures, more than {MAX_SIGNATURES}")
+    _check_count(lines.count("\n"))
     signatures = tuple(Signature.parse(line) for line in lines.split("\n")[:-1])
     return Note(body.encode(), signatures)
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_SIGNATURES:
+        raise AuditError(f"note has {count} signatures, more than {MAX_SIGNATURES}")
 
 
 def verify_ed25519(public: bytes, message: bytes, value: bytes) -> bool:

@@ -50,8 +50,10 @@ func inclusion(data, entry []byte, vkeys []string) error {
 	}
 	lines = lines[1:]
 	if len(lines) > 0 && strings.HasPrefix(lines[0], "extra ") {
-		extra, err := strict.DecodeString(lines[0][len("extra "):])
-		if err != nil || len(extra) == 0 {
+		text := lines[0][len("extra "):]
+		extra, err := strict.DecodeString(text)
+		// Go's decoder skips carriage returns, so compare with the one spelling.
+		if err != nil || len(extra) == 0 || strict.EncodeToString(extra) != text {
 			return errors.New("malformed extra data")
 		}
 		lines = lines[1:]
