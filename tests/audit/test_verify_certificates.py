@@ -65,7 +65,7 @@ SPOILED: dict[str, tuple[Change, str]] = {
     "a rule twice": (twice, "does not list every rule"),
     "a better score": (edited(at_ceiling=78), "score does not follow"),
     "another catalogue": (edited(catalogue="0" * 64), "another catalogue than entry 0"),
-    "fewer entries": (edited(last=3), "rule `"),
+    "fewer entries": (edited(last=3), "the log does not verify"),
     "not from the start": (edited(first=1), "from 0 on"),
     "about itself": (edited(last=INDEX), "from 0 on"),
 }
