@@ -215,7 +215,7 @@ def test_a_disk_that_is_really_full(lexfed: Lexfed, place: Path, edit: Edit) -> 
     mount = place / "disk"
     mount.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(mount)],
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(mount)],
         capture_output=True,
         check=False,
     )
@@ -224,7 +224,7 @@ def test_a_disk_that_is_really_full(lexfed: Lexfed, place: Path, edit: Edit) -> 
     try:
         edit(("seed = 3", 'seed = 3\nout = "disk/run"'))
         filler = mount / "filler"
-        filler.write_bytes(bytes(150 << 10))
+        filler.write_bytes(bytes(5900 << 10))
         said = lexfed("run")
         assert said.code == 2
         assert "no space left on" in said.err

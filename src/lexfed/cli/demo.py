@@ -6,11 +6,13 @@ import time
 from pathlib import Path
 
 from lexfed import __version__
+from lexfed.audit.verify import Status
 from lexfed.cli import show, talk
 from lexfed.cli.commands import print_json
 from lexfed.cli.training import show_training
 from lexfed.config import demo_config, loads
 from lexfed.errors import RunFolderError
+from lexfed.report.make import Source, make_report
 from lexfed.run import load_population, price, start
 from lexfed.run.folder import RunFolder, is_run_file, never_began
 from lexfed.run.rehearsal import compare
@@ -41,14 +43,19 @@ def demo(out: Path, seeds: int, as_json: bool) -> None:
     result = show_training(priced, opened, "start again with `lexfed demo`")
     for line in show.closing(config, result)[:-1]:
         talk.say(line)
+    made = make_report(Source(out))
+    passed = sum(check.status is Status.OK for check in made.verdict.checks)
+    failed = sum(check.status is Status.FAIL for check in made.verdict.checks)
+    talk.say(f"  checks   {passed} passed, {failed} failed")
     talk.say(f"  compare  {seeds} trainings each, on the same patients …")
     found = compare(config, list(_WORDS), seeds)
     for name, (mean, half) in found.items():
         talk.say(f"             AUC {mean:.3f} ± {half:.3f}   {_WORDS[name]}")
-    talk.say(f"\nRun folder: {out}   ({time.monotonic() - begin:.0f} s)")
+    talk.say(f"\nReport: {out / 'report.html'}   ({time.monotonic() - begin:.0f} s)")
     if as_json:
         comparison = {name: list(pair) for name, pair in found.items()}
-        print_json({**result.to_json(), "compare": comparison})
+        checks = made.verdict.to_json()
+        print_json({**result.to_json(), "compare": comparison, "verdict": checks})
 
 
 def _make_room(out: Path) -> None:

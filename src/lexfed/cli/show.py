@@ -6,7 +6,10 @@ trust model; what is spent is rounded up.
 """
 
 import math
+from pathlib import Path
 
+from lexfed.audit.checkpoint import Checkpoint
+from lexfed.audit.note import parse_note
 from lexfed.config import Config
 from lexfed.privacy.claim_record import Claim
 from lexfed.run import Priced, RunResult, notes_of
@@ -127,8 +130,22 @@ def closing(config: Config, result: RunResult) -> list[str]:
     if len(result.gains) > 1:
         steps = ", then ".join(f"{v:.3f} with {k}" for k, v in result.gains.items())
         lines.append(f"  tiers    {steps}")
+    lines.append(f"  audit    {audit_line(result.folder)}")
     lines.append(f"\nRun folder: {result.folder}")
     return lines
+
+
+def audit_line(folder: Path) -> str:
+    """Return what the log has come to, and how to check it."""
+    note = parse_note((folder / "log" / "checkpoint").read_bytes())
+    head = Checkpoint.parse(note.body)
+    others = len(note.signatures) - 1
+    by = f"signed, {others} cosignature(s)" if others else "signed"
+    root = head.root.hex()
+    return (
+        f"{head.size} entries, root {root[:4]}…{root[-4:]}, {by}; check it with "
+        f"`lexfed verify {folder}`"
+    )
 
 
 def plan_table(priced: Priced) -> str:

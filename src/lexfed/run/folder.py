@@ -45,6 +45,12 @@ OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIE
 ENDING = ("model.safetensors", "claim.json", "result.json")
 """Files written after the last round."""
 
+REPORTS = (
+    "report.html", "report.pdf", "dpia.md", "record-of-processing.csv",
+    "model-card.md", "privacy-statement.json", "evidence.zip",
+)  # fmt: skip
+"""Files that `lexfed report` writes beside the run's own."""
+
 _SLACK = 1 << 21
 """Bytes beside the state that a round writes: journal, log, ledgers, metrics."""
 
@@ -213,7 +219,8 @@ def _state(progress: Progress) -> bytes:
 
 def is_run_file(path: Path) -> bool:
     """Say whether a file or folder is one that runs write, by its name."""
-    names = {"lock", "sites", SEALED, EVENTS, STATE, "metrics.csv", *OPENING, *ENDING}
+    other = {"lock", "sites", SEALED, EVENTS, STATE, "metrics.csv"}
+    names = other.union(OPENING, ENDING, REPORTS)
     return path.name.removesuffix(".part") in names
 
 
