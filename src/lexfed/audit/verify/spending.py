@@ -121,6 +121,7 @@ class _Sums:
     total: RunningTotal
     rounds: int = 0
     stated: dict[str, float] = field(default_factory=dict)
+    alone: dict[Release, float] = field(default_factory=dict)
 
     @property
     def budgets(self) -> dict[str, str | None]:
@@ -140,8 +141,10 @@ class _Sums:
         self._settings(entry, index)
         if entry.epsilon is None or entry.epsilon_so_far is None:
             raise Unsound("states no epsilon although noise is added", index)
-        alone = self.total.alone(release)
-        not_below("`epsilon`", float(entry.epsilon), alone, index)
+        # Rounds of one stage release the same: each kind is priced once.
+        if release not in self.alone:
+            self.alone[release] = self.total.alone(release)
+        not_below("`epsilon`", float(entry.epsilon), self.alone[release], index)
         computed = {"record": self.total.record}
         computed |= {t.label: value for t, value in self.total.tiers.items()}
         stated = {"record": float(entry.epsilon_so_far)}
