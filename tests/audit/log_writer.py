@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Append to a log that others write too: `python log_writer.py FOLDER NAME COUNT`.
+"""Append to one log from several processes: `log_writer.py FOLDER COUNT NAME...`.
 
-Every entry is appended by a store of its own, opened as soon as the lock is free.
+There is a process for every name. Every entry is appended by a store of its own, opened
+as soon as the lock is free.
 """
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -26,7 +28,20 @@ def open_when_free(folder: Path) -> Store:
             time.sleep(0.002)
 
 
+def write(folder: Path, count: int, name: str) -> None:
+    """Append entries under a name."""
+    for number in range(count):
+        with open_when_free(folder) as store:
+            store.append([f"{name} {number}".encode()])
+
+
 if __name__ == "__main__":
-    for number in range(int(sys.argv[3])):
-        with open_when_free(Path(sys.argv[1])) as store:
-            store.append([f"{sys.argv[2]} {number}".encode()])
+    children = []
+    for name in sys.argv[3:]:
+        child = os.fork()
+        if not child:
+            write(Path(sys.argv[1]), int(sys.argv[2]), name)
+            sys.exit()
+        children.append(child)
+    ends = [os.waitpid(child, 0)[1] for child in children]
+    sys.exit(any(ends))

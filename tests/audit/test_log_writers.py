@@ -28,21 +28,20 @@ def place() -> Iterator[Path]:
         yield folder
 
 
-def start(folder: Path, name: str, count: int) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, WRITER, folder, name, str(count)])
+def start(folder: Path, count: int, *names: str) -> "subprocess.Popen[bytes]":
+    """Start a writing process for every name."""
+    return subprocess.Popen([sys.executable, WRITER, folder, str(count), *names])
 
 
 def test_six_processes_lose_and_repeat_nothing(place: Path, judge: Judge) -> None:
     log = make_log(place / "log")
-    writers = [start(log, f"writer-{number}", 10) for number in range(6)]
-    assert [writer.wait(timeout=60) for writer in writers] == [0] * 6
+    names = [f"writer-{number}" for number in range(6)]
+    assert start(log, 10, *names).wait(timeout=60) == 0
     found = read_log(log, KEYS).entries
     assert len(found) == len(set(found)) == 60
-    for number in range(6):
-        name = f"writer-{number} ".encode()
-        assert [each for each in found if each.startswith(name)] == [
-            name + str(count).encode() for count in range(10)
-        ]
+    for name in names:
+        own = [each for each in found if each.startswith(f"{name} ".encode())]
+        assert own == [f"{name} {count}".encode() for count in range(10)]
     assert judge.accepts("log", log, KEYS[0].vkey)
 
 
@@ -50,7 +49,7 @@ def test_a_reader_beside_a_writer_sees_whole_logs(place: Path) -> None:
     # The writer fills a tile on the way and removes partial ones.
     log = make_log(place / "log", 230)
     sizes = []
-    with start(log, "writer", 40) as writer:
+    with start(log, 40, "writer") as writer:
         while writer.poll() is None:
             view = read_log(log, KEYS)
             assert view.entries[:230] == entries(0, 230)
