@@ -19,7 +19,7 @@ from lexfed.audit.entries import (
     Round,
 )
 from lexfed.audit.verify import Check, Status, verify_run
-from lexfed.canonical import canonical_bytes
+from lexfed.canonical import canonical_bytes, digest
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.audit_worlds import (
@@ -368,7 +368,7 @@ TAGS: dict[str, tuple[Change, int, str]] = {
     "other counts": (
         edited(FeatureTags, columns={"personal": 4}), 2, "`columns` does not follow",
     ),
-    "other inputs": (edited(FeatureTags, inputs="0" * 64), 2, "`inputs` does not"),
+    "other inputs": (edited(FeatureTags, inputs="0" * 64), 2, "`inputs` is not the"),
     "a lower tier in the tags": (tags_json(tier="non_personal"), 2, "`columns`"),
     "a lower tier, counted": (
         both(
@@ -382,12 +382,21 @@ TAGS: dict[str, tuple[Change, int, str]] = {
     "a list": (blob("tags", b"[]"), 2, "cannot be read"),
     "tags without tags": (blob("encoding", b'{"tiers":1}'), 2, "cannot be read"),
     "a tier without a price": (
-        edited(BudgetPlan, tiers={"special": "1.6"}), 3, "is read and has no price",
+        edited(BudgetPlan, tiers={"special": "1.6"}), 2, "tiers that are priced",
     ),
     "columns that the claim moves": (
         claim(tiers__personal__columns=["age", "diagnosis"]), 8, "other columns",
     ),
 }  # fmt: skip
+
+
+def test_a_tier_may_be_left_out_whole(tmp_path: Path) -> None:
+    run = fake_run(mechanism="none")
+    run.edit(FeatureTags, inputs=digest(["age", "ward"]))
+    found = checked(run, tmp_path / "1")["feature tags"]
+    assert (found.status, "2 enter the model" in found.detail) == (Status.OK, True)
+    run.edit(FeatureTags, inputs=digest(["ag"]))
+    assert checked(run, tmp_path / "2")["feature tags"].status is Status.FAIL
 
 
 @pytest.mark.parametrize("name", TAGS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do the logged tags, the encoding and the claim speak of the same columns?"""
 
+from itertools import combinations
 from typing import Any
 
 from lexfed.audit import strict_json
@@ -12,7 +13,6 @@ from lexfed.canonical import digest
 from lexfed.data.encode import Encoding
 from lexfed.errors import ConfigError
 from lexfed.law.tags import TaggedSchema
-from lexfed.privacy.attributes import tier_releases
 from lexfed.tiers import Tier
 
 
@@ -21,7 +21,7 @@ def feature_tags(evidence: Evidence) -> str | Remark:
 
     Guarantees:
         The encoding uses the tiers of the tags.
-        Every tier that the model reads has a price in the plan.
+        What enters the model are the columns of the tiers that the plan prices.
         The columns of a tier in the claim are those of the encoding.
     """
     found = evidence.of(FeatureTags)
@@ -36,32 +36,41 @@ def feature_tags(evidence: Evidence) -> str | Remark:
     counts = {t.label: len(tagged.columns_in(t)) for t in Tier if tagged.columns_in(t)}
     if {name: count for name, count in entry.columns.items() if count} != counts:
         raise Unsound("`columns` does not follow from the tags", index)
-    if digest(sorted(encoding.columns)) != entry.inputs:
-        raise Unsound("`inputs` does not follow from the encoding", index)
+    used = _used(evidence, encoding, entry.inputs)
+    if used is None:
+        raise Unsound("`inputs` is not the columns of the tiers that are priced", index)
     tiers = tagged.tiers()
     for name in encoding.columns:
         if encoding.tiers[name] != tiers.get(name):
             raise Unsound("the encoding has another tier than the tags", index)
-    _priced(evidence, encoding)
     _claimed(evidence, encoding)
     listed = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return f"{sum(counts.values())} columns ({listed}), {len(encoding.columns)} used"
+    return f"{sum(counts.values())} columns ({listed}), {used} enter the model"
 
 
 def _json(evidence: Evidence, blob: str) -> Any:
     return strict_json.loads(evidence.blobs.get(blob))
 
 
-def _priced(evidence: Evidence, encoding: Encoding) -> None:
+def _used(evidence: Evidence, encoding: Encoding, inputs: str) -> int | None:
+    """Return how many columns enter the model; None if they are not these.
+
+    A tier that its budget would drown in noise is left out, all of its columns. The
+    tiers that are in have a price; without privacy nothing has, and any of them may
+    be in.
+    """
     planned = read_plan(evidence)
-    if planned is None:
-        return
-    for tier in encoding.model_tiers:
-        read = tier_releases(planned.releases, tier)
-        if read and tier.label not in planned.plan.tiers:
-            raise Unsound(
-                f"tier `{tier.label}` is read and has no price", planned.index
-            )
+    if planned is not None:
+        priced = [Tier.parse(name) for name in planned.plan.tiers]
+        choices = [tuple(tier for tier in encoding.model_tiers if tier in priced)]
+    else:
+        sizes = range(len(encoding.model_tiers) + 1)
+        choices = [c for n in sizes for c in combinations(encoding.model_tiers, n)]
+    for tiers in choices:
+        columns = [name for tier in tiers for name in encoding.columns_of(tier)]
+        if digest(sorted(columns)) == inputs:
+            return len(columns)
+    return None
 
 
 def _claimed(evidence: Evidence, encoding: Encoding) -> None:
