@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 
 from lexfed.audit.keys import Signer, load_key
-from lexfed.audit.note import parse_note
+from lexfed.audit.note import ED25519, VerifierKey, parse_note
 from lexfed.audit.witness import Witness
-from lexfed.audit.witness_state import WitnessFolder, create_folder, parse_logs
+from lexfed.audit.witness_state import (
+    WitnessFolder,
+    create_folder,
+    digest_of,
+    keys_of,
+    parse_logs,
+)
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from support.witnessed import (
     ORIGIN,
     WITNESS,
+    Book,
     know,
     make_witness,
     numbered,
@@ -243,3 +250,49 @@ def test_every_failure_gives_the_folder_back(folder: Path) -> None:
             WitnessFolder(folder)
     know(folder, signer())
     WitnessFolder(folder).close()
+
+
+def test_a_project_stands_for_the_logs_one_level_below() -> None:
+    key = VerifierKey("audit.example.org/study/*", ED25519, signer().public)
+    logs = parse_logs(f"log {key.vkey}\n", "logs")
+    [found] = keys_of(logs, "audit.example.org/study/run-1")
+    assert found == VerifierKey(
+        "audit.example.org/study/run-1", ED25519, signer().public
+    )
+    for origin in (
+        "audit.example.org/study",
+        "audit.example.org/study/a/b",
+        "audit.example.org/other/run-1",
+        "run-1",
+    ):
+        assert keys_of(logs, origin) == ()
+
+
+def test_a_log_of_its_own_name_has_exactly_its_own_keys() -> None:
+    name = "audit.example.org/study/run-1"
+    family = VerifierKey("audit.example.org/study/*", ED25519, signer().public)
+    own = VerifierKey(name, ED25519, signer(seed=2).public)
+    logs = parse_logs(f"log {family.vkey}\nlog {own.vkey}\n", "logs")
+    assert keys_of(logs, name) == (own,)
+
+
+def test_a_witness_of_a_project_keeps_each_log_to_one_history(tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    made = Witness.create(folder, WITNESS)
+    made.close()
+    key = VerifierKey("audit.example.org/*", ED25519, signer().public)
+    (folder / "logs").write_text(f"log {key.vkey}\n")
+    witness = Witness(folder)
+    try:
+        for name in ("audit.example.org/run-1", "audit.example.org/run-2"):
+            book = numbered(3, by=signer(name))
+            assert witness.add_checkpoint(book.ask(0)).status == 200
+            fork = Book("another", "history", "here", by=signer(name))
+            assert witness.add_checkpoint(fork.ask(3)).status == 409
+            assert (folder / "conflicts" / digest_of(name)).exists()
+        stranger = numbered(3, by=signer("audit.example.org/run-3", seed=9))
+        assert witness.add_checkpoint(stranger.ask(0)).status == 403
+        elsewhere = numbered(3, by=signer("other.example.org/run-1"))
+        assert witness.add_checkpoint(elsewhere.ask(0)).status == 404
+    finally:
+        witness.close()

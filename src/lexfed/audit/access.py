@@ -54,12 +54,13 @@ def key_files(folder: Path, role: Role) -> list[Path]:
     return [*([first] if first.exists() else []), *later]
 
 
-def open_for_appending(run: Path, keys: Path | None = None) -> AuditLog:
+def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> AuditLog:
     """Verify the log of a run and open it for writing.
 
     Args:
         run: the run folder.
         keys: folder of the keys; by default where the run left them.
+        floor: a size that others have seen; the pin is looked up here.
 
     Guarantees:
         A log that does not verify, or is older than its pin, is not opened.
@@ -71,7 +72,7 @@ def open_for_appending(run: Path, keys: Path | None = None) -> AuditLog:
     """
     folder = keys_folder(run) if keys is None else keys
     evidence = read_evidence(run)
-    return _open(evidence, folder, keys_in_force(evidence, folder))
+    return _open(evidence, folder, keys_in_force(evidence, folder), floor)
 
 
 def keys_in_force(evidence: Evidence, folder: Path) -> LogKeys:
@@ -133,10 +134,11 @@ def _append_and_close(
         log.close()
 
 
-def _open(evidence: Evidence, keys: Path, signers: LogKeys) -> AuditLog:
+def _open(evidence: Evidence, keys: Path, signers: LogKeys, floor: int = 0) -> AuditLog:
     known = evidence.custody.log_keys
     pin = read_pin(keys, evidence.origin, *known)
-    floor = 0 if pin is None else pin.checkpoint.size
+    if pin is not None:
+        floor = max(floor, pin.checkpoint.size)
     return AuditLog.open(evidence.folder / "log", signers, floor, known, keys)
 
 

@@ -48,6 +48,7 @@ from lexfed.audit.witness_state import (
     WitnessFolder,
     create_folder,
     digest_of,
+    keys_of,
 )
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 
@@ -94,8 +95,8 @@ def read_request(body: bytes, logs: Logs) -> Request | Answer:
         checkpoint = Checkpoint.parse(parse_note(asked.checkpoint).body)
     except AuditError as error:
         return _refusal(400, error.message)
-    keys = logs.get(checkpoint.origin)
-    if keys is None:
+    keys = keys_of(logs, checkpoint.origin)
+    if not keys:
         return _refusal(404, f"unknown log `{checkpoint.origin}`")
     try:
         signed = open_checkpoint(asked.checkpoint, *keys)
@@ -212,7 +213,7 @@ class Witness:
         signed = request.signed.note
         signature = cosign(signed.body, self._folder.signer, now)
         # Only signatures that were checked: others could be anything.
-        keys = logs[request.checkpoint.origin]
+        keys = keys_of(logs, request.checkpoint.origin)
         checked = tuple(each for key in keys for each in signed.signed_by(key)[:1])
         note = Note(signed.body, (*checked, signature)).to_bytes()
         try:
@@ -231,7 +232,7 @@ class Witness:
         # [tlog-witness]. If it cannot be kept, the refusal stands all the same.
         with suppress(AuditError, RunFolderError):
             sent = request.signed.note.to_bytes()
-            conflict = conflict_of_notes(seen.note, sent, *logs[origin])
+            conflict = conflict_of_notes(seen.note, sent, *keys_of(logs, origin))
             if conflict is not None:
                 self._folder.keep_conflict(origin, conflict.to_bytes())
 

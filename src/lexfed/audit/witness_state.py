@@ -4,7 +4,10 @@
     witness.pem, witness.pub.pem   the key, mode 0600 and 0644
     vkey                           the public key as one line, to give to others
     logs                           `log <vkey>` for every log to witness, as in a
-                                   tlog-policy; several keys of one origin are one log
+                                   tlog-policy; several keys of one origin are one log.
+                                   A name that ends in `/*` stands for all logs one
+                                   level below, signed with the same key: one for each
+                                   run of a project
     state/<SHA256(origin)>         the last checkpoint cosigned for that log: a note
                                    with the log's signature and ours
     conflicts/<SHA256(origin)>     proof that the log showed two histories, if it did
@@ -168,6 +171,20 @@ class WitnessFolder:
             return data.decode()
         except UnicodeDecodeError as error:
             raise AuditError(f"`{path}` is not UTF-8 at byte {error.start}") from error
+
+
+def keys_of(logs: Logs, origin: str) -> tuple[VerifierKey, ...]:
+    """Return the keys of a log; none if it is not witnessed.
+
+    Guarantees:
+        A log that is listed by its own name has exactly the keys listed for it.
+        `a/*` stands for `a/b`, not for `a` or `a/b/c`.
+    """
+    if origin in logs:
+        return logs[origin]
+    project = f"{origin.rpartition('/')[0]}/*"
+    family = () if project == "/*" else logs.get(project, ())
+    return tuple(VerifierKey(origin, key.algorithm, key.public) for key in family)
 
 
 def parse_logs(text: str, where: str) -> Logs:

@@ -12,6 +12,7 @@ from lexfed.audit.by_hand import append_by_hand
 from lexfed.audit.entries import Deletion
 from lexfed.audit.entries.recorded import Recorded, body_of
 from lexfed.audit.evidence import read_evidence
+from lexfed.audit.note import VerifierKey
 from lexfed.audit.proof import InclusionProof
 from lexfed.audit.rules.certify import certify as evaluate
 from lexfed.cli import talk
@@ -89,6 +90,15 @@ def certify(run: Path, keys: Path | None) -> None:
     finally:
         log.close()
     talk.say(f"entry {record.index}: certificate on entries 0-{record.index - 1}")
+
+
+def key(run: Path, project: bool) -> None:
+    """Print the key of a log for trust files, or of all logs beside it."""
+    found = read_evidence(run).custody.log_key
+    if project:
+        name = f"{found.name.rpartition('/')[0]}/*"
+        found = VerifierKey(name, found.algorithm, found.public)
+    print(f"log {found.vkey}")
 
 
 def cosign(run: Path, keys: Path | None) -> None:

@@ -75,6 +75,19 @@ def certify(run: Run, keys: Keys = None) -> None:
 
 
 @log.command()
+def key(
+    run: Run,
+    project: Annotated[
+        bool, typer.Option("--project", help="One key line for all runs under it.")
+    ] = False,
+) -> None:
+    """Print the key that signs the log's checkpoints, as a line of a trust file."""
+    from lexfed.cli.log import key as command
+
+    command(run, project)
+
+
+@log.command()
 def cosign(run: Run, keys: Keys = None) -> None:
     """Ask the witnesses, and the time-stamp authority, about the last checkpoint."""
     from lexfed.cli.log import cosign as command

@@ -3,10 +3,12 @@
 
 from pathlib import Path
 
+from lexfed.audit.keys import load_public
 from lexfed.audit.note import VerifierKey
 from lexfed.audit.witness import Witness
 from lexfed.audit.witness_server import Certificate, WitnessServer
 from lexfed.audit.witness_server import serve as serve_witness
+from lexfed.audit.witness_state import parse_logs
 from lexfed.cli import talk
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
@@ -37,10 +39,11 @@ def add(folder: Path, vkey: str) -> None:
             f"`{folder}` is not the folder of a witness",
             f"make one with `lexfed witness init {folder} --name NAME`",
         ) from error
-    line = f"log {key.vkey}\n"
-    if line in before.splitlines(keepends=True):
-        raise AuditError(f"`{key.name}` is witnessed already")
-    write_atomically(path, (before + line).encode())
+    after = f"{before}log {key.vkey}\n"
+    parse_logs(after, str(path))  # a list that is not sound would stop the witness
+    if key.public == load_public(folder / "witness.pub.pem"):
+        raise AuditError("a witness cannot witness a log with its own key")
+    write_atomically(path, after.encode())
     talk.say(f"`{key.name}` is witnessed from the next start, or SIGHUP, on")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lexfed.audit.access import open_for_appending
 from lexfed.audit.entries import Change, Genesis, Round, RoundAborted
+from lexfed.audit.evidence import read_evidence
 from lexfed.audit.log import AuditLog
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError
@@ -65,7 +66,8 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
     keys = run_keys(base / config.audit.keys, origin, names)
     witnessing = witnessing_of(config.audit, base)
     if size > 0:
-        log = open_for_appending(path, keys.folder)
+        floor = witnessing.seen(origin, *read_evidence(path).custody.log_keys)
+        log = open_for_appending(path, keys.folder, floor)
         keys = replace(keys, log=log.keys)
     elif there:
         log = AuditLog.open(folder, keys.log, pins=keys.folder)

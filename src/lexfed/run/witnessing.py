@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lexfed.audit.checkpoint import SignedCheckpoint
 from lexfed.audit.log import AuditLog
+from lexfed.audit.note import VerifierKey
 from lexfed.audit.timestamp import Stamped, load_roots, stamp
 from lexfed.audit.trust import parse_policy
-from lexfed.audit.witness_client import Cosigned, Target, gather
+from lexfed.audit.witness_client import Cosigned, Target, gather, last_seen
 from lexfed.config.audit_tables import AuditTable
 from lexfed.errors import ConfigError, Problem, RunFolderError
 
@@ -65,6 +67,14 @@ class Witnessing:
         if signatures:
             log.store.add_signatures(signatures)
             log.pin()
+
+    def seen(self, origin: str, *log_keys: VerifierKey) -> int:
+        """Return the largest size of a log that a witness can prove it has seen."""
+        for target in self.targets:
+            found = last_seen(target, origin, *log_keys, timeout_s=TIMEOUT_S)
+            if isinstance(found, SignedCheckpoint):
+                self._sizes[target.name] = found.checkpoint.size
+        return max(self._sizes.values(), default=0)
 
     def stamp(self, log: AuditLog) -> None:
         """Have the checkpoint time-stamped."""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that others vouch for: real witnesses, a real time-stamp authority."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lexfed.audit.note import ED25519, VerifierKey, parse_note
+from lexfed.audit.verify import Status, verify_run
+from lexfed.config import loads
+from lexfed.errors import AuditError, ConfigError, RunFolderError
+from lexfed.run import Priced, RoundReport, price, resume, start, train
+from lexfed.run.keys import run_keys
+from lexfed.run.witnessing import witnessing_of
+from support.witnessed import WITNESS, make_witness, served
+
+PricedOf = Callable[..., Priced]
+PROJECT = "audit.example.org/study"
+
+
+@pytest.fixture
+def witness(tmp_path: Path) -> Path:
+    """The folder of a witness that knows all logs of the project."""
+    log = run_keys(tmp_path / "keys", PROJECT, ()).log.log
+    folder = make_witness(tmp_path / "w")
+    key = VerifierKey(f"{PROJECT}/*", ED25519, log.public)
+    (folder / "logs").write_text(f"log {key.vkey}\n")
+    return folder
+
+
+def configured(text: str, folder: Path, url: str, *, policy: str = "") -> str:
+    vkey = (folder / "vkey").read_text().strip()
+    lines = policy or f"witness w1 {vkey} {url}\nquorum w1\n"
+    (folder.parent / "trust.policy").write_text(lines)
+    return f'{text}\n[audit]\norigin = "{PROJECT}"\npolicy = "trust.policy"\n'
+
+
+def priced_with(text: str, like: Priced) -> Priced:
+    return price(loads(text), like.population)
+
+
+def stop_after(rounds: int) -> Callable[[RoundReport], None]:
+    def each(report: RoundReport) -> None:
+        if report.round == rounds:
+            raise KeyboardInterrupt
+
+    return each
+
+
+def auditor(run: Path) -> bytes:
+    """What an auditor has who knows the log's key and the witness."""
+    vkey = (run / "log" / "checkpoint").read_text().partition("\n")[0]
+    key = run_keys(run.parent / "keys", vkey, ()).log.log.verifier
+    text = (run.parent / "trust.policy").read_text()
+    return f"log {key.vkey}\n{text}".encode()
+
+
+def found(run: Path, policy: bytes, claim: str) -> tuple[Status, str]:
+    [check] = [c for c in verify_run(run, policy).checks if c.claim == claim]
+    return check.status, check.detail
+
+
+def test_every_checkpoint_is_cosigned(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        opened = start(priced, path, text)
+        train(priced, opened)
+    assert opened.logbook.witnessing.failed == {}
+    note = parse_note((path / "log" / "checkpoint").read_bytes())
+    assert [signature.name for signature in note.signatures][1:] == [WITNESS]
+    assert found(path, auditor(path), "witnesses")[0] is Status.OK
+    # Control: an auditor who also asks for another witness is not content.
+    other = make_witness(tmp_path / "w2", name="witness.example.net/w2")
+    line = f"witness w2 {(other / 'vkey').read_text().strip()}\ngroup both all w1 w2"
+    asked = auditor(path).decode().replace("quorum w1", f"{line}\nquorum both")
+    assert found(path, asked.encode(), "witnesses")[0] is Status.FAIL
+
+
+def test_a_witness_that_is_away_costs_no_round(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    text = configured(config_text, witness, "http://127.0.0.1:9")
+    priced = priced_with(text, priced_of(config_text))
+    opened = start(priced, path, text)
+    assert train(priced, opened).rounds == 7
+    assert "w1" in opened.logbook.witnessing.failed
+    status, detail = found(path, auditor(path), "witnesses")
+    assert status is Status.FAIL
+    assert "split view cannot be excluded" in detail
+
+
+def test_a_run_behind_its_witness_is_not_continued(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, start(priced, path, text), stop_after(2))
+        shutil.copytree(path, tmp_path / "backup")
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, resume(priced, path, text), stop_after(4))
+        shutil.rmtree(path)
+        shutil.copytree(tmp_path / "backup", path)
+        # Whoever restores everything restores the pins too; the witness remembers.
+        shutil.rmtree(tmp_path / "keys" / "pins")
+        with pytest.raises(AuditError, match=r"entries, but \d+ were"):
+            resume(priced, path, text)
+
+
+@pytest.mark.parametrize(
+    ("policy", "extra", "message"),
+    [
+        ("", '[audit.witnesses]\nw9 = "http://127.0.0.1:9"\n', "no witness of this"),
+        ("witness w1 {vkey}\nquorum w1\n", "", "where witness `w1` of"),
+    ],
+)
+def test_addresses_and_keys_must_belong_together(
+    tmp_path: Path, config_text: str, witness: Path,
+    policy: str, extra: str, message: str,
+) -> None:  # fmt: skip
+    vkey = (witness / "vkey").read_text().strip()
+    lines = policy.format(vkey=vkey)
+    text = configured(config_text, witness, "http://127.0.0.1:9", policy=lines)
+    with pytest.raises(ConfigError, match=message):
+        witnessing_of(loads(text + extra).audit, tmp_path)
+
+
+def test_a_missing_policy_stops_a_run_before_anything_is_written(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    text = f'{config_text}\n[audit]\npolicy = "gone.policy"\n'
+    priced = priced_with(text, priced_of(config_text))
+    with pytest.raises(RunFolderError, match=r"cannot read .*gone\.policy"):
+        start(priced, tmp_path / "run", text)
+    assert list(tmp_path.iterdir()) == []
