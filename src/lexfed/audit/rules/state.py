@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions that several rules ask of the same facts."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 from lexfed.audit.entries import (
@@ -13,7 +14,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.rules.facts import At, Facts
 from lexfed.audit.vocabulary import category_code
-from lexfed.law.tags import TaggedSchema
+from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.tiers import Tier
 
 _LOWERS_RISK = ("budget-lowered", "feature-removed", "site-removed")
@@ -106,21 +107,24 @@ def articles_known(tagged: TaggedSchema) -> bool:
     return all(tag.by != "person" for tag in tagged.tags.values())
 
 
-def cites(tagged: TaggedSchema, jurisdiction: str, reference: str) -> bool:
-    """Say whether a column's tag names an article that begins so."""
+def cites(tag: Tag, reference: str) -> bool:
+    """Say whether a column's tag names an article of the GDPR that begins so."""
     return any(
-        obligation.jurisdiction == jurisdiction
-        and obligation.reference.startswith(reference)
-        for tag in tagged.tags.values()
+        obligation.jurisdiction == "gdpr"
+        and obligation.reference.startswith(f"GDPR {reference}")
         for obligation in tag.obligations
     )
 
 
-def categories(tagged: TaggedSchema, *tiers: Tier) -> dict[str, str]:
-    """Return the categories of the columns of tiers: by code word, as tags name them.
+def categories(tags: Iterable[Tag]) -> dict[str, str]:
+    """Return the categories of tags: by code word, as tags name them.
 
     A category without letters or digits has the empty code word.
     """
+    return {category_code(tag.category): tag.category for tag in tags}
+
+
+def tags_in(tagged: TaggedSchema, *tiers: Tier) -> tuple[Tag, ...]:
+    """Return the tags of the columns of some tiers."""
     names = [name for tier in tiers for name in tagged.columns_in(tier)]
-    found = [tagged.tags[name].category for name in names if name in tagged.tags]
-    return {category_code(name): name for name in found}
+    return tuple(tagged.tags[name] for name in names if name in tagged.tags)

@@ -60,6 +60,8 @@ def reviews(facts: Facts, rule: Rule) -> Answer:
     reason = unlogged_change(facts)
     if reason is not None:
         return missing(reason)
+    if not risky_changes(facts):
+        return missing("no round is logged yet")
     gaps, evidence = unreviewed(facts, rule.parameters["answer"])
     if gaps:
         return missing(f"missing: {', '.join(gaps[:3])}", *evidence)

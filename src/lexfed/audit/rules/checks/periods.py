@@ -16,18 +16,18 @@ def kept(facts: Facts, rule: Rule) -> Answer:
     written = stated(facts, rule)
     if written.outcome == "NOT_EVIDENCED":
         return written
-    artefact, years = rule.parameters["artefact"], rule.parameters.get("years", 0)
-    months, features = rule.parameters.get("months", 0), facts.features
-    for law, least in rule.parameters.get("sectors", {}).items():
-        if features is not None and law in features.entry.jurisdictions:
-            years = max(years, least)
+    artefact, features = rule.parameters["artefact"], facts.features
     found = deadline_of(facts, artefact)
     if isinstance(found, str):
         return missing(found, *written.evidence)
     deadline, index = found
-    if parts(deadline) < years_after(facts.now, years, months):
-        wanted = f"{years} years" if years else f"{months} months"
-        why = f"`{artefact}` is kept for less than {wanted}"
+    years, months = rule.parameters.get("years", 0), rule.parameters.get("months", 0)
+    least = years_after(facts.now, years, months)
+    for law, more in rule.parameters.get("sectors", {}).items():
+        if features is not None and law in features.entry.jurisdictions:
+            least = max(least, years_after(facts.now, more))
+    if parts(deadline) < least:
+        why = f"`{artefact}` is to be kept until {deadline}, too short a time"
         return missing(why, index, *written.evidence)
     return met("to be kept long enough, as stated", index, *written.evidence)
 

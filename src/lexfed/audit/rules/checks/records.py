@@ -8,7 +8,7 @@ from lexfed.audit.rules.catalogue import Rule
 from lexfed.audit.rules.checks.principles import kept_or_deleted
 from lexfed.audit.rules.documents import find
 from lexfed.audit.rules.facts import At, Facts
-from lexfed.audit.rules.state import categories
+from lexfed.audit.rules.state import categories, tags_in
 from lexfed.tiers import Tier
 
 _TABLES = {"controller": "record", "processor": "processor_record"}
@@ -43,7 +43,8 @@ def record(facts: Facts, rule: Rule) -> Answer:
     features = facts.features
     if features is None or facts.tagged is None:
         return missing("the tags of the columns are not at hand", at.index)
-    used = set(categories(facts.tagged, Tier.PERSONAL, Tier.SPECIAL, Tier.IDENTIFIER))
+    tiers = (Tier.PERSONAL, Tier.SPECIAL, Tier.IDENTIFIER)
+    used = set(categories(tags_in(facts.tagged, *tiers)))
     listed = set(at.entry.categories or ())
     if used != listed:
         names = ", ".join(f"`{name}`" for name in sorted(used ^ listed))

@@ -4,11 +4,12 @@
 from lexfed.audit.rules.answer import Answer, met, missing
 from lexfed.audit.rules.catalogue import Rule
 from lexfed.audit.rules.facts import Facts
-from lexfed.audit.rules.state import categories, cites
+from lexfed.audit.rules.state import categories, cites, tags_in
 from lexfed.audit.vocabulary import NEEDS_LAW
+from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.tiers import Tier
 
-OFFENCES = "GDPR Art. 10"
+_OFFENCES = "Art. 10"
 
 
 def exceptions(facts: Facts, _: Rule) -> Answer:
@@ -20,7 +21,7 @@ def exceptions(facts: Facts, _: Rule) -> Answer:
     if at is None or at.entry.legal_basis is None:
         gaps.append("`audit.governance.legal_basis`")
     stated = {} if at is None else at.entry.special
-    for code, name in categories(facts.tagged, Tier.SPECIAL).items():
+    for code, name in categories(_special(facts.tagged)).items():
         key = f'`audit.governance.special."{name}"`'
         if code not in stated:
             gaps.append(key)
@@ -32,6 +33,15 @@ def exceptions(facts: Facts, _: Rule) -> Answer:
         why = f"not stated before the first round: {', '.join(gaps)}"
         return missing(why, *evidence)
     return met("every special category has an exception and a basis", *evidence)
+
+
+def _special(tagged: TaggedSchema) -> list[Tag]:
+    """Return the tags that Art. 9 is asked for: special ones that only Art. 10 is not.
+
+    A person who calls a column special names no article; then it is Art. 9.
+    """
+    tags = tags_in(tagged, Tier.SPECIAL)
+    return [tag for tag in tags if cites(tag, "Art. 9(") or not cites(tag, _OFFENCES)]
 
 
 def offences(facts: Facts, _: Rule) -> Answer:
@@ -49,4 +59,5 @@ def offences(facts: Facts, _: Rule) -> Answer:
 
 def cites_offences(facts: Facts) -> bool:
     """Say whether a column's tag names GDPR Art. 10."""
-    return facts.tagged is not None and cites(facts.tagged, "gdpr", OFFENCES)
+    tags = () if facts.tagged is None else facts.tagged.tags.values()
+    return any(cites(tag, _OFFENCES) for tag in tags)
