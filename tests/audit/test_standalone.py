@@ -6,8 +6,6 @@ same claims in the same order, failing at the same entry. Where rounds are sampl
 standalone verifier cannot price them; it must say so, and must never say OK.
 """
 
-import importlib.util
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,63 +13,15 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.verify import Check, verify_run
+from lexfed.audit.verify import verify_run
 from support.audit_worlds import FakeRun, fake_run, spoiled
+from support.two_verifiers import compared, failed, tables
 
-PRICED = {"budget plan", "budgets spent", "claim"}
-"""Claims that need an accountant for sampled rounds."""
-
-
-def tables(name: str) -> ModuleType:
-    """Return a test module of this folder, for the tables in it."""
-    path = Path(__file__).with_name(f"{name}.py")
-    spec = importlib.util.spec_from_file_location(f"tables_of_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ABOUT_ENTRIES = tables("test_verify")
-ABOUT_BUDGETS = tables("test_verify_budgets")
-ABOUT_PARTICIPANTS = tables("test_verify_participants")
-ABOUT_BYTES = tables("test_verify_bytes")
-ABOUT_KEYS = tables("test_verify_keys")
-
-
-def compared(
-    folder: Path, policy: bytes | None = None, pin: bytes | None = None
-) -> dict[str, dict[str, Any]]:
-    """Judge a folder with both verifiers and return what the standalone one says."""
-    ours = verify_run(folder, policy, pin)
-    found = standalone.verify(str(folder), policy, pin)
-    theirs = {row["claim"]: row for row in found["checks"]}
-    assert [row["claim"] for row in found["checks"]] == claims_of(ours.checks)
-    priced = not any(row["detail"].startswith("NOT REC") for row in theirs.values())
-    for check in ours.checks:
-        row = theirs[check.claim]
-        if check.claim in PRICED and row["detail"].startswith("NOT RECOMPUTED"):
-            assert row["status"] == "NOTE"
-            continue
-        assert row["status"] == check.status.value, (check, row)
-        if check.index is not None and row["index"] is not None:
-            assert row["index"] == check.index, (check, row)
-    if priced:
-        assert found["ok"] == ours.ok
-    assert found["origin"] == ours.origin
-    assert (found["size"], found["root"]) == (ours.size, ours.root)
-    return theirs
-
-
-def claims_of(checks: tuple[Check, ...]) -> list[str]:
-    return [check.claim for check in checks]
-
-
-def failed(rows: dict[str, dict[str, Any]]) -> list[str]:
-    return [claim for claim, row in rows.items() if row["status"] == "FAIL"]
-
+HERE = Path(__file__).parent
+ABOUT_ENTRIES = tables(HERE / "test_verify.py")
+ABOUT_BUDGETS = tables(HERE / "test_verify_budgets.py")
+ABOUT_PARTICIPANTS = tables(HERE / "test_verify_participants.py")
+ABOUT_BYTES = tables(HERE / "test_verify_bytes.py")
 
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -101,6 +51,7 @@ def test_sound_runs_pass_both(settings: dict[str, Any], tmp_path: Path) -> None:
 SAME_WORDS = {
     "log", "log key", "witnesses", "pin", "entry signatures", "separate keys",
     "bindings", "genesis", "references", "decided first", "rounds", "blobs",
+    "feature tags", "certificates",
     "round events", "budgets spent", "claim", "participants", "secure aggregation",
     "files", "report", "times",
 }  # fmt: skip

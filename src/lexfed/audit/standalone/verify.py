@@ -53,6 +53,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, BinaryIO
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -179,9 +180,7 @@ def signs_mldsa(public: bytes, value: bytes, message: bytes) -> bool:
 
         mldsa.MLDSA44PublicKey.from_public_bytes(public).verify(value, message)
     except (ImportError, UnsupportedAlgorithm):
-        raise NotShown(
-            "an ML-DSA-44 cosignature needs a newer `cryptography`"
-        ) from None
+        raise Unsound("an ML-DSA-44 cosignature needs a newer `cryptography`") from None
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -205,7 +204,7 @@ class Key:
         found = sha256(name.encode() + b"\n" + material)[:4]
         whole = len(material) == (1313 if material[0] == 6 else 33)
         known = material[0] in algorithms and found.hex() == hexed
-        named = name.isprintable() and name and " " not in name
+        named = re.fullmatch(r"[^\s+\x00-\x1f]+", name)
         require(whole and known and named, f"not a vkey for this use: {vkey[:60]!a}")
         return cls(name, material[0], material[1:], found)
 
@@ -256,7 +255,8 @@ class Checkpoint:
 
 
 CHECKPOINT = re.compile(
-    r"([^\s+]+)\n(0|[1-9][0-9]{0,18})\n(\S+)\n\n((?:\u2014 [^\s+]+ \S+\n){1,100})"
+    r"([^\s+\x00-\x1f]+)\n(0|[1-9][0-9]{0,18})\n(\S+)\n\n"
+    r"((?:\u2014 [^\s+\x00-\x1f]+ \S+\n){1,100})"
 )
 
 
@@ -272,9 +272,9 @@ def parse_checkpoint(data: bytes, what: str) -> Checkpoint:
     lines = [line.split(" ") for line in match[4].split("\n")[:-1]]
     values = [(name, unbase64(text, f"{what}: signature")) for _, name, text in lines]
     signatures = tuple((name, value[:4], value[4:]) for name, value in values)
-    printable = all(name.isprintable() for name in [origin, *(n for n, _ in values)])
-    sound = printable and size <= MAX_SIZE and len(root) == 32
-    require(sound and (size or root == sha256(b"")), f"{what}: no sound name or root")
+    short = min(len(value) for _, value in values) < 5
+    sound = not short and size <= MAX_SIZE and len(root) == 32
+    require(sound and (size or root == sha256(b"")), f"{what}: no sound size or root")
     body = data[: data.index(b"\n\n") + 1]
     return Checkpoint(origin, size, root, body, signatures)
 
@@ -313,18 +313,30 @@ def tile_path(level: str, index: int, width: int) -> str:
     return f"tile/{level}/{name}" + ("" if width == 256 else f".p/{width}")
 
 
+TILE = re.compile(
+    r"tile/(entries|[0-7])/((?:x[0-9]{3}/){0,6}[0-9]{3})(?:\.p/([0-9]{1,3}))?"
+)
+OTHER_FILE = re.compile(
+    r"checkpoint|lock|part|stage|signed/[0-9]{1,19}|timestamps/[0-9]{1,19}\.tsr"
+    r"|blobs/part|blobs/sha256/[0-9a-f]{64}(\.erased)?"
+)
+
+
 def list_files(log: str) -> set[str]:
-    """Return the names of all files of a log; a link or a device is refused."""
+    """Return the names of all files of a log; what is no part of one is refused."""
     found, folders = set(), [""]
     while folders:
         folder = folders.pop()
-        for each in os.scandir(os.path.join(log, folder)):
-            name = folder + each.name
-            if each.is_dir(follow_symlinks=False) and name.count("/") < 12:
-                folders.append(name + "/")
-            else:
+        with os.scandir(os.path.join(log, folder)) as listing:
+            for each in listing:
+                name = folder + each.name
+                if each.is_dir(follow_symlinks=False) and name.count("/") < 12:
+                    folders.append(name + "/")
+                    continue
                 plain = each.is_file(follow_symlinks=False)
                 require(plain, f"`{name}` is a link or a special file")
+                known = TILE.fullmatch(name) or OTHER_FILE.fullmatch(name)
+                require(known, f"`{name}` is no part of a log")
                 found.add(name)
     return found
 
@@ -347,15 +359,6 @@ def read_entries(log: str, size: int) -> list[bytes]:
     return entries
 
 
-TILE = re.compile(
-    r"tile/(entries|[0-7])/((?:x[0-9]{3}/){0,6}[0-9]{3})(?:\.p/([0-9]{1,3}))?"
-)
-OTHER_FILE = re.compile(
-    r"checkpoint|lock|part|stage|signed/[0-9]{1,19}|timestamps/[0-9]{1,19}\.tsr"
-    r"|blobs/part|blobs/sha256/[0-9a-f]{64}(\.erased)?"
-)
-
-
 def partial_tiles(size: int) -> list[tuple[str, int, int]]:
     """Return level, index and width of the tiles that are not full at a size."""
     counts = {"entries": size, **{str(level): size >> 8 * level for level in range(8)}}
@@ -372,26 +375,30 @@ def check_files(log: str, entries: Sequence[bytes], tree: Tree) -> set[str]:
     names = list_files(log)
     rows = {str(k // 8): tree.levels[k] for k in range(0, len(tree.levels), 8)}
     rows["entries"] = [len(entry).to_bytes(2, "big") + entry for entry in entries]
-    needed = [(k, at, 256) for k, row in rows.items() for at in range(len(row) // 256)]
-    signed = [int(name[7:]) for name in names if name.startswith("signed/")]
-    for size in [each for each in signed if each < len(entries)]:
+    full = [(k, at, 256) for k, row in rows.items() for at in range(len(row) // 256)]
+    needed = {tile_path(*row) for row in [*full, *partial_tiles(len(entries))]}
+    signed, known = (
+        [name[7:] for name in names if name.startswith("signed/")],
+        set(needed),
+    )
+    for size in [int(text) for text in signed if int(text) < len(entries)]:
         # Partial tiles of older sizes stay until the full one is there.
-        older = [(k, at, w) for k, at, w in partial_tiles(size)]
-        needed += [row for row in older if tile_path(row[0], row[1], 256) not in names]
-    for row in [*needed, *partial_tiles(len(entries))]:
-        require(tile_path(*row) in names, f"`{tile_path(*row)}` is missing")
+        for level, index, width in partial_tiles(size):
+            name = tile_path(level, index, width)
+            known.add(name)
+            needed |= {name} if tile_path(level, index, 256) not in names else set()
+    for name in sorted(needed - names):
+        raise Unsound(f"`{name}` is missing")
     for name in sorted(names):
         match = TILE.fullmatch(name)
-        require(match or OTHER_FILE.fullmatch(name), f"`{name}` is no part of a log")
         if match is None:
             continue
-        level, index = match[1], int(re.sub("[x/]", "", match[2]))
-        width = int(match[3] or 256)
-        parts = rows.get(level, [])[256 * index : 256 * index + width]
-        if name != tile_path(level, index, len(parts)):
+        if name not in known:
             # With a stage, a writer is at work or died: no part of the log yet.
-            require("stage" in names, f"`{name}` is beyond what the checkpoint covers")
+            require("stage" in names, f"`{name}` belongs to no signed checkpoint")
             continue
+        level, index = match[1], int(re.sub("[x/]", "", match[2]))
+        parts = rows[level][256 * index :][: int(match[3] or 256)]
         data, at = read_file(log, name) or b"", 0
         step = 1 if level == "entries" else 256 ** int(level)
         for place, part in enumerate(parts, 256 * index):
@@ -1135,7 +1142,9 @@ def times(evidence: Evidence) -> str:
             raise NotShown(f"{first} to {last}; the clock went back at entry {index}")
     if not signed:
         raise NotShown(f"{first} to {last}, by the coordinator's clock only")
-    return f"{first} to {last}, no later than {len(signed)} cosignatures"
+    return (
+        f"{first} to {last}, in agreement with {len(signed)} times that others signed"
+    )
 
 
 # --- 9. Budgets -----------------------------------------------------------------------
@@ -1438,20 +1447,21 @@ def feature_tags(evidence: Evidence) -> str:
         ):
             family |= more
         ranks[name] = max(TIERS.index(tags[each]["tier"]) for each in family)
-    for rank, tier in enumerate(TIERS):
-        counted = list(ranks.values()).count(rank) == body["columns"].get(tier, 0)
-        require(counted, "`columns` does not follow from the tags", index)
-    follows = sha256(canonical(sorted(used))).hex() == body["inputs"]
-    require(follows, "`inputs` does not follow from the encoding", index)
+    counts = {tier: list(ranks.values()).count(rank) for rank, tier in enumerate(TIERS)}
+    same = all(body["columns"].get(tier, 0) == count for tier, count in counts.items())
+    require(same, "`columns` does not follow from the tags", index)
+    # A tier that is left out has no price; without privacy nothing has one.
+    plan, found = read_plan(evidence), sorted({ranks[name] for name in used})
+    some = [each for n in range(len(found) + 1) for each in combinations(found, n)]
+    if plan is not None:
+        some = [tuple(rank for rank in found if TIERS[rank] in plan.prices)]
+    inputs = [sorted(name for name in used if ranks[name] in each) for each in some]
+    entering = [
+        each for each in inputs if sha256(canonical(each)).hex() == body["inputs"]
+    ]
+    require(entering, "`inputs` is not the columns of the tiers that are priced", index)
     same = all(encoding["tiers"][name] == TIERS[ranks[name]] for name in used)
-    sound = same and all(ranks[name] < 3 for name in used)
-    require(sound, "the encoding has another tier than the tags", index)
-    plan = read_plan(evidence)
-    releases, prices = (plan.releases, plan.prices) if plan else ([], {})
-    for rank in {ranks[name] for name in used}:
-        read = any(release.reads >= rank for release, _ in releases)
-        priced, at = not read or TIERS[rank] in prices, plan.index if plan else None
-        require(priced, f"tier `{TIERS[rank]}` is read and has no price", at)
+    require(same and 3 not in found, "the encoding has another tier than tags", index)
     for end in evidence.of("completed"):
         if end.body["claim"] is not None:
             claimed = parse_json(evidence.blob(end.body["claim"], end.index), "claim")
@@ -1459,7 +1469,8 @@ def feature_tags(evidence: Evidence) -> str:
                 listed = [name for name in used if TIERS[ranks[name]] == tier]
                 same = row["columns"] == listed
                 require(same, f"the claim lists other columns of `{tier}`", end.index)
-    return f"{len(sources)} columns, {len(used)} used"
+    tiers = ", ".join(f"{count} {tier}" for tier, count in counts.items() if count)
+    return f"{len(sources)} columns ({tiers}), {len(entering[0])} enter the model"
 
 
 def participants(evidence: Evidence) -> str:
@@ -1634,6 +1645,24 @@ def report(evidence: Evidence) -> str:
     raise NotShown("`report.html` is here and was never logged")
 
 
+def certificates(evidence: Evidence) -> str:
+    """Certificates are by the rules of entry 0, and about what was before them."""
+    found = evidence.of("certificate")
+    for entry in found:
+        body, index = entry.body, entry.index
+        same = body["catalogue"] == evidence.genesis["catalogue"]
+        require(same, "cites another catalogue than entry 0", index)
+        before = body["first"] == 0 and body["last"] < index
+        require(before, "is not about the entries from 0 on before it", index)
+        once = len({row["rule"] for row in body["results"]}) == len(body["results"])
+        require(once, "does not list every rule of its catalogue once", index)
+    if found:
+        score = f"{found[-1].body['at_ceiling']} of {found[-1].body['applicable']}"
+        needs = "NOT RE-EVALUATED (needs the rules of lexfed)"
+        raise NotShown(f"{needs}: {len(found)} certificates, the last states {score}")
+    raise NotShown("none")
+
+
 # --- 11. One line per claim -----------------------------------------------------------
 
 CLAIMS: dict[str, Callable[[Evidence], str]] = {
@@ -1641,6 +1670,7 @@ CLAIMS: dict[str, Callable[[Evidence], str]] = {
     "log key": log_key,
     "witnesses": witnesses,
     "pin": pin,
+    "times": times,
     "entry signatures": entry_signatures,
     "separate keys": separate_keys,
     "bindings": bindings,
@@ -1658,7 +1688,7 @@ CLAIMS: dict[str, Callable[[Evidence], str]] = {
     "secure aggregation": secure_aggregation,
     "files": files,
     "report": report,
-    "times": times,
+    "certificates": certificates,
 }
 
 
@@ -1672,8 +1702,14 @@ class Check:
     index: int | None = None
 
 
-def failed(claim: str, error: Unsound) -> Check:
-    """Return the line of a claim that the evidence contradicts."""
+WRONG = (Unsound, ValueError, ArithmeticError, LookupError, TypeError)
+
+
+def failed(claim: str, error: Exception) -> Check:
+    """Return the line of a claim that does not follow from the evidence."""
+    if not isinstance(error, Unsound):
+        what = f"cannot be computed from what is logged: {type(error).__name__}"
+        return Check(claim, "FAIL", what)
     where = "" if error.index is None else f"entry {error.index}: "
     return Check(claim, "FAIL", where + str(error), error.index)
 
@@ -1684,11 +1720,8 @@ def decide(claim: str, judge: Callable[[Evidence], str], evidence: Evidence) -> 
         return Check(claim, "OK", judge(evidence))
     except NotShown as note:
         return Check(claim, "NOTE", str(note))
-    except Unsound as error:
+    except WRONG as error:
         return failed(claim, error)
-    except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-        what = f"cannot be computed from what is logged: {type(error).__name__}"
-        return Check(claim, "FAIL", what)
 
 
 def verify(folder: str, policy: bytes | None, pin: bytes | None) -> dict[str, Any]:
@@ -1697,7 +1730,7 @@ def verify(folder: str, policy: bytes | None, pin: bytes | None) -> dict[str, An
     trust = None if policy is None else parse_policy(policy)
     try:
         evidence = read_evidence(folder, trust, pin)
-    except Unsound as error:
+    except WRONG as error:
         rest = Check("everything else", "NOTE", "not checked: the log is not sound")
         return {**verdict, "checks": [vars(failed("log", error)), vars(rest)]}
     latest = evidence.checkpoint

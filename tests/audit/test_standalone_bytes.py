@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changed bytes, missing files, links and strange names, by both verifiers.
+
+Mutations are drawn from fixed seeds, so a failure repeats.
+"""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lexfed.audit.entries import Document, Genesis
+from lexfed.audit.standalone import verify as standalone
+from support.audit_worlds import LOG, FakeRun, fake_run, place, write_log
+from support.two_verifiers import compared, failed, tables
+
+BYTES = tables(Path(__file__).with_name("test_verify_bytes.py"))
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = fake_run(witnesses=b"quorum none\n")
+    folder = tmp_path_factory.mktemp("sound") / "run"
+    write_log(folder / "log", run.sealed()[:5])
+    return run.write(folder)
+
+
+@pytest.fixture
+def folder(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "run"))
+
+
+def assert_noticed(folder: Path, seed: int, count: int) -> None:
+    """Let both verifiers find mutations of files of every class."""
+    classes: dict[str, list[Path]] = {}
+    for path in BYTES.files_of(folder):
+        classes.setdefault(BYTES.kind_of(path, folder), []).append(path)
+    chance = random.Random(seed)
+    for number in range(count):
+        path = chance.choice(list(classes.values())[number % len(classes)])
+        before = path.read_bytes()
+        after = BYTES.mutated(before, chance)
+        path.write_bytes(after)
+        verdict = standalone.verify(str(folder), None, None)
+        assert verdict["ok"] == (after == before), f"{path} (seed {seed}, {number})"
+        assert BYTES.failures(folder) or after == before
+        path.write_bytes(before)
+    assert failed(compared(folder)) == []
+
+
+def test_every_class_of_bytes_is_guarded(folder: Path) -> None:
+    assert_noticed(folder, seed=0, count=100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_thousand_mutations_are_noticed(seed: int, folder: Path) -> None:
+    assert_noticed(folder, seed, count=1000)
+
+
+def test_the_first_changed_entry_is_named(folder: Path) -> None:
+    bundle = folder / "log/tile/entries/000.p/9"
+    content, at = bundle.read_bytes(), 0
+    for index in range(9):
+        size = int.from_bytes(content[at : at + 2], "big")
+        middle = at + 2 + size // 2
+        bundle.write_bytes(content[:middle] + b"\x00" + content[middle + 1 :])
+        found = standalone.verify(str(folder), None, None)["checks"][0]
+        assert (found["status"], found["index"]) == ("FAIL", index)
+        at += 2 + size
+
+
+def test_any_file_of_the_log_may_go_missing(folder: Path) -> None:
+    genesis = fake_run().drafts[0].entry
+    assert isinstance(genesis, Genesis)
+    for path in BYTES.files_of(folder / "log"):
+        content = path.read_bytes()
+        path.unlink()
+        needed = path.name != genesis.catalogue  # the rules ship with lexfed, too
+        assert bool(failed(compared(folder))) == needed, path
+        path.write_bytes(content)
+    assert failed(compared(folder)) == []
+
+
+STRANGE = {
+    "an unknown file": "notes.txt",
+    "an unknown folder": "extra/checkpoint",
+    "a tile of another spelling": "tile/0/x000/000",
+    "a tile beyond the log": "tile/0/000.p/200",
+    "a bundle beyond the log": "tile/entries/001",
+    "a full width": "tile/0/000.p/256",
+    "a width of none": "tile/0/000.p/0",
+    "a level beyond the log": "tile/1/000",
+    "a signed size beyond the log": "signed/10",
+    "a name that is no size": "signed/x",
+    "a blob that is no digest": "blobs/sha256/abc",
+    "a blob elsewhere": "blobs/" + "0" * 64,
+    "very deep": "/".join(["tile"] * 14),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_what_is_no_part_of_a_log_is_refused(name: str, folder: Path) -> None:
+    place(folder / "log" / STRANGE[name], b"\x00" * 32)
+    assert not standalone.verify(str(folder), None, None)["ok"]
+
+
+@pytest.mark.parametrize(
+    "name", ["checkpoint", "tile/0/000.p/9", "signed/9", "tile", "blobs"]
+)
+def test_links_are_not_followed(name: str, folder: Path, tmp_path: Path) -> None:
+    path = folder / "log" / name
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert failed(compared(folder)) == ["log"]
+
+
+@pytest.mark.parametrize("name", ["log/checkpoint", "claim.json"])
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_devices_are_not_waited_for(name: str, kind: str, folder: Path) -> None:
+    path = folder / name
+    path.unlink()
+    os.mkfifo(path) if kind == "pipe" else path.mkdir()
+    assert failed(compared(folder)) in (["log"], ["files"])
+
+
+def test_files_are_read_to_a_bound(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standalone, "MAX_FILE", 1000)
+    found = standalone.verify(str(folder), None, None)["checks"][0]
+    assert found["status"] == "FAIL"
+    assert "more than 1000 bytes" in found["detail"]
+
+
+def test_a_size_that_nothing_backs_costs_nothing(folder: Path) -> None:
+    checkpoint = (folder / "log/checkpoint").read_text()
+    text = checkpoint.replace("\n9\n", f"\n{2**63 - 1}\n")
+    (folder / "log/checkpoint").write_text(text)
+    assert failed(compared(folder)) == ["log"]
+
+
+def long_run(size: int) -> FakeRun:
+    run = fake_run()
+    for number in range(size - len(run.drafts)):
+        document = Document(what="note", digest="0" * 64, issued="2026-01-01")
+        run.add(document, f"document/{number}")
+    return run
+
+
+@pytest.mark.parametrize("size", [255, 256, 257, 600])
+def test_logs_of_more_than_one_tile(size: int, tmp_path: Path) -> None:
+    run = long_run(size)
+    entries = run.sealed()
+    write_log(tmp_path / "run/log", entries[:200], (LOG,))
+    folder = run.write(tmp_path / "run")
+    assert failed(compared(folder)) == []
+    if size >= 256:  # the full tile has replaced it
+        (folder / "log/tile/0/000.p/200").unlink()
+        assert failed(compared(folder)) == []
+    upper = folder / f"log/tile/1/000.p/{size // 256}"
+    if upper.exists():
+        upper.write_bytes(b"\x00" * upper.stat().st_size)
+        rows = compared(folder)
+        assert rows["log"]["index"] == 0
+
+
+def test_an_erased_blob_is_gone_even_if_it_is_still_there(folder: Path) -> None:
+    blob = next((folder / "log/blobs/sha256").iterdir())
+    blob.with_name(blob.name + ".erased").write_bytes(b"")
+    assert "blobs" in failed(compared(folder))
