@@ -42,7 +42,8 @@ def dossier_of(tmp_path: Path) -> MakeDossier:
     """Write a run and read it back, verified."""
 
     def make(run: FakeRun) -> Dossier:
-        folder = run.write(tmp_path / "run")
+        made = len(list(tmp_path.iterdir()))
+        folder = run.write(tmp_path / f"run-{made}")
         return build_dossier(read_evidence(folder), verify_run(folder))
 
     return make
@@ -118,6 +119,18 @@ def certified(run: FakeRun) -> FakeRun:
 
     placed = [Placed(draft, index) for index, draft in enumerate(run.drafts)]
     run.add(certify(placed, Content()), "certificate")
+    return run
+
+
+def early_run() -> FakeRun:
+    """Return a run that ended after three of four rounds."""
+    run = fake_run()
+    run.drafts.remove(run.of(Round)[3])
+    claim = json.loads(run.files["claim.json"])
+    run.files["claim.json"] = audit_worlds.pretty({**claim, "rounds": 3})
+    run.files["state.safetensors"] = b"state after round 3"
+    digest = run.put(run.files["claim.json"])
+    run.edit(Completed, rounds=3, released=3, early=True, claim=digest)
     return run
 
 

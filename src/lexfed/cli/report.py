@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed report`: the page, the drafts and the bundle of a run."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -8,7 +9,6 @@ from typing import get_args
 import typer
 
 from lexfed.cli import talk
-from lexfed.cli.commands import print_json
 from lexfed.cli.verify import read_small
 from lexfed.errors import RunFolderError
 from lexfed.report.make import Format, Made, Source, make_report
@@ -31,7 +31,7 @@ def report(
     for note in made.notes:
         talk.say(f"note: {note}")
     if as_json:
-        print_json(_plain(made))
+        print(json.dumps(_plain(made), indent=2, allow_nan=False))
     else:
         for path in made.paths:
             print(path)

@@ -2,13 +2,13 @@
 """Which log a report speaks about: enough to find it again and to compare copies."""
 
 from dataclasses import dataclass
+from importlib import metadata
 
-from lexfed import __version__
 from lexfed.audit.base64_text import encode_base64
 from lexfed.audit.entries import Genesis
 from lexfed.report.dossier import Dossier
 
-VERIFIER = f"lexfed {__version__}"
+VERIFIER = f"lexfed {metadata.version('lexfed')}"
 
 SPLIT_VIEW = (
     "No witness vouches for this log: that its operator showed another history to "

@@ -78,6 +78,6 @@ def meaning(epsilon: float | str, small: float | str, unit: str, relation: str) 
     compared = "without" if relation == "add-remove" else "with other data instead"
     return (
         "Whatever anybody concludes from what was released, it is at most "
-        f"{factor(epsilon)} times as likely with {whom} as {compared}, plus "
+        f"{factor(up(epsilon))} times as likely with {whom} as {compared}, plus "
         f"{delta(small)}"
     )
