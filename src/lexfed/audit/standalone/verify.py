@@ -121,8 +121,10 @@ def parse_json(data: bytes, what: str) -> Any:
 
 def canonical(value: Any) -> bytes:
     """Return the RFC 8785 bytes of a value without fractions and with ASCII keys."""
-    form = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False}
-    return json.dumps(value, ensure_ascii=False, **form).encode()  # type: ignore[arg-type]
+    short = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
+    return short.encode(value).encode()
 
 
 def open_file(folder: str, name: str) -> BinaryIO | None:

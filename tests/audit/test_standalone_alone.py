@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The standalone verifier by itself: one file, in a bare interpreter, as an auditor."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import cryptography
+import pytest
+
+from lexfed.audit import standalone
+from lexfed.audit.standalone import verify
+from support.audit_worlds import LOG, FakeRun, fake_run
+from support.two_verifiers import compared, tables
+
+OLDEST = (3, 9)
+KEYS = tables(Path(__file__).with_name("test_verify_keys.py"))
+
+# Runs the file with an import hook that knows the standard library without its network
+# modules, `cryptography` and what that itself needs, and that reports everything else.
+# `org` is what the standard library asks for to find out whether it runs on Java.
+ALONE = """
+import importlib.abc, runpy, sys
+folder, script, *arguments = sys.argv[1:]
+allowed = {*sys.stdlib_module_names, "cryptography", "cffi", "_cffi_backend"}
+allowed -= {"socket", "ssl", "http", "urllib", "ftplib", "smtplib", "asyncio"}
+denied = set()
+class Guard(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in allowed:
+            denied.add(name.partition(".")[0])
+            raise ModuleNotFoundError(name)
+sys.path.append(folder)
+sys.meta_path.insert(0, Guard())
+sys.argv = [script, *arguments]
+try:
+    runpy.run_path(script, run_name="__main__")
+finally:
+    if denied - {"org"}:
+        raise SystemExit(f"imports {denied}")
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "verify.py"
+    path.write_bytes(standalone.source())
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return fake_run().write(tmp_path / "run")
+
+
+def alone(
+    script: Path, *arguments: str, umask: int = 0o022, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the file in an isolated interpreter: no site packages, no variables."""
+    packages = str(Path(cryptography.__file__).parents[1])
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", ALONE, packages, str(script), *arguments],
+        capture_output=True,
+        cwd=script.parent,
+        env={**os.environ, **environment},
+        umask=umask,
+        check=False,
+    )
+
+
+def test_it_imports_the_standard_library_and_cryptography_only(
+    script: Path, folder: Path
+) -> None:
+    done = alone(script, str(folder))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""
+    assert done.stdout.startswith(b"OK   log  ")
+    assert done.stdout.count(b"\n") == len(verify.CLAIMS)
+
+
+def test_the_guard_of_this_test_refuses_others(script: Path) -> None:
+    script.write_text("import lexfed\n")
+    assert b"imports {'lexfed'}" in alone(script).stderr
+    script.write_text("try:\n import socket\nexcept ImportError:\n pass\n")
+    assert b"imports {'socket'}" in alone(script).stderr
+
+
+def test_it_is_one_file_in_the_grammar_of_an_old_python() -> None:
+    source = standalone.source().decode()
+    tree = ast.parse(source, feature_version=OLDEST)
+    imported = {
+        alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    } | {
+        str(node.module).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert imported <= {*sys.stdlib_module_names, "cryptography"}
+    assert source.isascii()
+    assert all(len(line) <= 88 for line in source.split("\n"))
+
+
+def test_the_file_is_what_the_package_ships() -> None:
+    assert standalone.source() == Path(verify.__file__).read_bytes()
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_it(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    code = (
+        "from hatchling.builders.wheel import WheelBuilder;"
+        f"print(next(WheelBuilder({str(root)!r}).build(directory={str(tmp_path)!r})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(done.stdout.strip().splitlines()[-1]) as wheel:
+        carried = wheel.read("lexfed/audit/standalone/verify.py")
+    assert carried == standalone.source()
+
+
+# What it prints and how it ends
+
+
+def test_json_is_that_of_lexfed_verify(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify.main([str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ok"] is True
+    assert found["checks"] == list(compared(folder).values())
+    assert list(found) == ["ok", "origin", "size", "root", "checks"]
+
+
+def test_a_failure_names_its_entry_and_ends_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = fake_run()
+    run.files["claim.json"] = b"{}"
+    assert verify.main([str(run.write(tmp_path / "run"))]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "FAIL files               entry 8: `claim.json` is not the file" in "".join(
+        line for line in lines if line.startswith("FAIL")
+    )
+
+
+def test_a_log_that_is_not_sound_is_not_looked_into(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "log/checkpoint").write_bytes(b"")
+    assert verify.main([str(folder)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "FAIL log                 `checkpoint`: not a checkpoint with 1 to 100 "
+        "signatures",
+        "NOTE everything else     not checked: the log is not sound",
+    ]
+
+
+def test_what_cannot_be_read_ends_with_2(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify.main([str(tmp_path / "nothing")]) == 2
+    assert "holds no log" in capsys.readouterr().err
+    assert verify.main([str(folder), "--pin", str(tmp_path / "nothing")]) == 2
+    assert "nothing" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        verify.main([])
+    assert left.value.code == 2
+
+
+def test_policy_and_pin_are_files(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, pin = tmp_path / "policy", folder / "log/checkpoint"
+    policy.write_bytes(KEYS.policy(LOG))
+    assert verify.main([str(folder), "--policy", str(policy), "--pin", str(pin)]) == 0
+    out = capsys.readouterr().out
+    assert "by your policy" in out
+    assert "extends your checkpoint of 9 entries" in out
+    policy.write_bytes(b"trust everyone\n")
+    assert verify.main([str(folder), "--policy", str(policy)]) == 1
+    assert "policy, line 1" in capsys.readouterr().err
+
+
+def test_sampled_rounds_are_said_not_to_be_recomputed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = fake_run(sampling_rate=0.1).write(tmp_path / "run")
+    assert verify.main([str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for claim in ("budget plan", "budgets spent", "claim"):
+        [line] = [each for each in lines if each[5:].startswith(f"{claim} ")]
+        assert line.startswith("NOTE ")
+        assert "NOT RECOMPUTED (needs a PLD accountant)" in line
+
+
+def test_the_verdict_depends_on_neither_locale_nor_umask(
+    script: Path, folder: Path
+) -> None:
+    plain = alone(script, str(folder))
+    odd = alone(
+        script, str(folder), umask=0o777, LC_ALL="C", LANG="tr_TR", TZ="Asia/Tokyo"
+    )
+    assert (plain.returncode, plain.stdout) == (odd.returncode, odd.stdout)
+
+
+def test_strange_characters_do_not_break_the_output(
+    tmp_path: Path, script: Path
+) -> None:
+    run: FakeRun = fake_run()
+    run.drafts[5].raw = "\u2603".encode() * 3
+    folder = run.write(tmp_path / "r\u00fcn \u2603")
+    (folder / "log" / "sn\u2603w").write_bytes(b"")
+    done = alone(script, str(folder), PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 1, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert b"FAIL log" in done.stdout
