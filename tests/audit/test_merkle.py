@@ -275,6 +275,23 @@ def test_huge_numbers_cost_nothing() -> None:
         verify_consistency(2**62, bytes(32), top, bytes(32), (bytes(32),))
 
 
+def test_trees_beyond_63_bits_are_refused_though_the_hashes_fit() -> None:
+    """Another program would count them with a sign, or not at all."""
+    node = leaf_hash(b"first")
+    proof = tuple(bytes([level]) * 32 for level in range(64))
+    for level, sibling in enumerate(proof, start=1):
+        node = node_hash(node, sibling)
+        leaf, size = leaf_hash(b"first"), 2**level
+        if level < 63:
+            verify_inclusion(leaf, 0, size, proof[:level], node)
+            verify_consistency(1, leaf, size, node, proof[:level])
+        else:
+            with pytest.raises(AuditError, match=r"from 0 to 2\^63-1"):
+                verify_inclusion(leaf, 0, size, proof[:level], node)
+            with pytest.raises(AuditError, match=r"from 0 to 2\^63-1"):
+                verify_consistency(1, leaf, size, node, proof[:level])
+
+
 @SMALL
 @given(st.data())
 def test_every_changed_bit_of_an_inclusion_is_refused(data: st.DataObject) -> None:

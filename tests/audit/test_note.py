@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.base64_text import decode_base64, encode_base64
+from lexfed.audit.base64_text import decode_base64, encode_base64, parse_decimal
 from lexfed.audit.keys import Signer
 from lexfed.audit.note import (
     ED25519,
@@ -366,3 +366,10 @@ def test_base64_has_one_spelling(size: int) -> None:
         if other != text:
             with pytest.raises(AuditError, match=r"^here: "):
                 decode_base64(other, "here")
+
+
+def test_numbers_end_before_2_to_the_63() -> None:
+    assert parse_decimal(str(2**63 - 1), "here") == 2**63 - 1
+    for text in (str(2**63), "9" * 19, "", "-1", "01", "1 ", "1\n"):
+        with pytest.raises(AuditError, match=r"here: not a decimal number"):
+            parse_decimal(text, "here")

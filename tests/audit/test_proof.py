@@ -151,6 +151,14 @@ def test_any_other_file_is_refused(name: str, judge: Judge, tmp_path: Path) -> N
         InclusionProof.parse(data).verify(ENTRIES[3], POLICY)
 
 
+@pytest.mark.parametrize(
+    "name", ["no-checkpoint", "checkpoint-cut", "trailing-newline"]
+)
+def test_a_proof_holds_a_note(name: str) -> None:
+    with pytest.raises(AuditError, match="note"):
+        InclusionProof.parse(inclusion_files()[name])
+
+
 @pytest.mark.parametrize("index", [0, 3, 10])
 def test_another_program_accepts_the_proof(
     index: int, judge: Judge, tmp_path: Path
