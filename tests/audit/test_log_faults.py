@@ -157,7 +157,8 @@ def test_killed_at_one_of_each_call(place: Path, judge: Judge) -> None:
 def test_fault_at_every_call(place: Path, judge: Judge, name: str, fault: str) -> None:
     case = CASES[name]
     base = make_log(place / "base", *case.sizes)
-    sizes = sweep(place, judge, base, case, fault)
+    choose = every_change if name == "fill" else Calls.faults
+    sizes = sweep(place, judge, base, case, fault, choose)
     # Control: the faults did reach both sides of the publication.
     assert set(sizes) == {case.before, case.after}
 
