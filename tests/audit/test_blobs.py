@@ -58,6 +58,7 @@ def test_changed_content_is_refused(blobs: Blobs, folder: Path, at: int) -> None
             blobs.get(DIGEST)
         with pytest.raises(AuditError, match="was changed"):
             blobs.put(CONTENT)
+        assert [path.name for path in folder.iterdir()] == [DIGEST]
 
 
 def test_missing_and_erased_are_told_apart(blobs: Blobs, folder: Path) -> None:

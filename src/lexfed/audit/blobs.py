@@ -59,9 +59,10 @@ class Blobs:
             if self._is_erased(folder, digest):
                 raise _erased(digest)
             folder.write_part(content)
-            if not folder.link_part(digest):
-                self._read(folder, digest)
+            is_new = folder.link_part(digest)
             folder.remove(PART)
+            if not is_new:
+                self._read(folder, digest)
             # Also if it was there: who wrote it may have died before its name was
             # on disk.
             folder.sync()
