@@ -2,7 +2,6 @@
 """Paths, tiles and bundles at every size where something changes shape."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -24,8 +23,7 @@ from lexfed.audit.tiles import (
     tile_path,
 )
 from lexfed.errors import AuditError
-from support.judge import Judge
-from support.plain_log import entries_of, signer, tree_of, write_log
+from support.plain_log import entries_of, tree_of
 
 BOUNDARIES = [0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512]
 LARGE = [65535, 65536, 65537, 70000]
@@ -273,43 +271,6 @@ def test_the_tiles_of_a_claimed_huge_tree_come_one_by_one() -> None:
 def test_tiles_beyond_the_tree_are_refused() -> None:
     with pytest.raises(AuditError, match="complete subtrees"):
         tile_files(tree_of(entries_of(3)), 0, 4)
-
-
-@pytest.mark.parametrize("size", BOUNDARIES)
-def test_another_program_accepts_the_folder(
-    size: int, tmp_path: Path, judge: Judge
-) -> None:
-    write_log(tmp_path, entries_of(size))
-    done = judge.run("log", tmp_path, signer().verifier.vkey)
-    assert done.stdout == f"OK {signer().name} size {size} signed 0\n"
-
-
-@pytest.mark.parametrize("size", LARGE)
-def test_another_program_accepts_a_large_folder(
-    size: int, tmp_path: Path, judge: Judge
-) -> None:
-    write_log(tmp_path, [b"%d" % number for number in range(size)])
-    assert judge.accepts("log", tmp_path, signer().verifier.vkey)
-
-
-def test_another_program_accepts_a_folder_that_grew(
-    tmp_path: Path, judge: Judge
-) -> None:
-    write_log(tmp_path, entries_of(1030), 0, 1, 200, 256, 257, 600, 1024, 1030)
-    assert judge.accepts("log", tmp_path, signer().verifier.vkey)
-
-
-def test_another_program_refuses_a_changed_folder(tmp_path: Path, judge: Judge) -> None:
-    write_log(tmp_path, entries_of(600))
-    vkey = signer().verifier.vkey
-    assert judge.accepts("log", tmp_path, vkey)
-    for path in sorted(tmp_path.rglob("*")):
-        if path.is_file():
-            content = path.read_bytes()
-            path.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
-            assert not judge.accepts("log", tmp_path, vkey), path.name
-            path.write_bytes(content)
-    assert judge.accepts("log", tmp_path, vkey)
 
 
 def test_the_leaf_of_a_bundle_is_the_hash_in_the_tile() -> None:
