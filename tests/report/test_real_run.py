@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of real runs: every mechanism, finished and interrupted, logged and bundled."""
+"""Reports of real runs: every mechanism, finished and interrupted, bundled."""
 
 import io
 import zipfile

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from lexfed.audit.entries import Round
+from lexfed.audit.entries import Policy, Round
 from lexfed.audit.entries.recorded import Recorded
 from lexfed.report.digits import count
 from lexfed.report.dossier import Dossier
@@ -44,6 +44,11 @@ def no_gains(dossier: Dossier) -> str:
         return "nothing was released"
     if metrics_kind(dossier) == "paid":
         return "metrics were bought from the budget, and a tier at a time was not"
+    policy = dossier.entry(Policy)
+    if policy is not None and policy.mechanism != "cascade":
+        return (
+            f"with mechanism {policy.mechanism} one part of the model reads all tiers"
+        )
     if len(dossier.measured.gains) == 1:
         return "the model reads columns of one tier only"
     return "the run folder has no metrics on test rows"

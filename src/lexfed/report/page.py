@@ -29,7 +29,7 @@ from lexfed.report.listing import listing, readable_time
 from lexfed.report.noise import noise_rows
 from lexfed.report.path import MerklePath, draw, merkle_path
 from lexfed.report.processing import processing
-from lexfed.report.words import ACCOUNTANTS, scope_name
+from lexfed.report.words import ACCOUNTANTS, UNITS, scope_name
 
 _CODE = re.compile(r"`([^`]*)`")
 
@@ -93,6 +93,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "checks": dossier.verdict.checks,
         "identity": identity(dossier),
         "mechanism": "none" if policy is None else policy.mechanism,
+        "unit": "person" if policy is None else UNITS[policy.unit],
         "claim_at": dossier.index(Completed) if dossier.claim else None,
         "facts": guarantee.facts(dossier),
         "scopes": guarantee.scopes(dossier),
