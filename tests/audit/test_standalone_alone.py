@@ -4,6 +4,7 @@
 import ast
 import json
 import os
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -128,6 +129,16 @@ def test_the_wheel_carries_it(tmp_path: Path) -> None:
 
 
 # What it prints and how it ends
+
+
+def test_it_is_a_program(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["verify.py", str(folder)])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(verify.__file__), run_name="__main__")
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("OK   log  ")
 
 
 def test_json_is_that_of_lexfed_verify(
