@@ -3,11 +3,15 @@
 
 import re
 from hashlib import sha256
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from lexfed.audit.entries import KINDS
+from lexfed.audit.entries.later import Outcome
 from lexfed.audit.rules import (
+    AT_CEILING,
     CANNOT,
     SCORE_MEANS,
     Rule,
@@ -149,3 +153,15 @@ def test_what_cannot_be_shown_is_said() -> None:
                  "colluding", "key", "anonymous", "outside"):  # fmt: skip
         assert word in text
     assert "not whether anything is lawful" in SCORE_MEANS
+
+
+def test_the_page_about_compliance_says_the_same() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "compliance.md").read_text()
+    assert f" {len(RULES)} rules" in page
+    table = dict(
+        re.findall(r"^\| `([a-z-]+)` \|.*\| ([A-Z_]+) \|$", page, re.MULTILINE)
+    )
+    assert table
+    assert table.items() <= AT_CEILING.items()
+    for outcome in get_args(Outcome):
+        assert outcome in page

@@ -74,7 +74,7 @@ def documents_are_known(config: Config) -> Iterator[Finding]:
             path = (*table, name)
             if name in LATER_DOCUMENTS:
                 what = f"`{dotted(path)}`: such a document is about an entry of the log"
-                hint = "append it when that entry is there; remove it here"
+                hint = "append it with `lexfed log add` when that entry is there"
                 yield Finding(path, what, hint)
             elif name not in DOCUMENTS:
                 near = closest(name, DOCUMENTS)

@@ -64,6 +64,8 @@ CASES: dict[str, list[Case]] = {
         ("a name with a space", NO, (named("blood type"),)),
         ("a name with an accent", NO, (named("\u00e9tage"),)),
         ("a name without", UP, (named("blood-type"),)),
+        ("words of the list", UP, (named("tower non_personal"),)),
+        ("words of the list and others", NO, (named("tower of Ms. Smith"),)),
         ("another law", OUT, (NOT_GDPR,)),
     ],
     "cnil.ai-status": [

@@ -34,7 +34,9 @@ def description(facts: Facts, _: Rule) -> Answer:
     found = find(facts, "dpia-description", before=True)
     at, features = facts.intended, facts.features
     if found is None:
-        return missing("not stated: `audit.documents.dpia-description`")
+        return missing(
+            "not stated before the first round: `audit.documents.dpia-description`"
+        )
     if at is None or at.entry.approved_inputs is None or features is None:
         return missing("not stated: `audit.governance.approved_inputs`", found.index)
     if at.entry.approved_inputs != features.entry.inputs:
@@ -95,7 +97,9 @@ def measures(facts: Facts, _: Rule) -> Answer:
     """Every measure that the assessment names is seen in the log."""
     found, at = find(facts, "dpia-measures", before=True), facts.intended
     if found is None:
-        return missing("not stated: `audit.documents.dpia-measures`")
+        return missing(
+            "not stated before the first round: `audit.documents.dpia-measures`"
+        )
     if at is None or not at.entry.measures:
         return missing("not stated: `audit.governance.measures`", found.index)
     if not facts.of(Round):

@@ -34,10 +34,9 @@ def attacked(facts: Facts, rule: Rule) -> Answer:
     wanted = rule.parameters.get("attacks", ())
     unseen = [name for name in wanted if name not in {at.entry.attack for at in found}]
     if not found or unseen:
-        names = ", ".join(f"`{name}`" for name in unseen) or "any"
-        return missing(
-            f"no `privacy-test` entry on the final model: {names}", *evidence
-        )
+        names = ", ".join(f"`{name}`" for name in unseen)
+        of = f" of {names}" if unseen else ""
+        return missing(f"no `privacy-test` entry{of} on the final model", *evidence)
     return met("the final model was attacked, and the results are logged", *evidence)
 
 

@@ -38,7 +38,7 @@ def designed(facts: Facts, _: Rule) -> Answer:
     gaps, evidence = unreviewed(facts, "dpia-review")
     if gaps:
         return missing(f"missing: {', '.join(gaps[:3])}", *evidence)
-    why = "the policy was logged before the first round, and every change was reviewed"
+    why = "the policy was logged before the first round, no change went unreviewed"
     return met(why, *in_force(facts), *facts.span[:1], *evidence)
 
 

@@ -22,15 +22,16 @@ from lexfed.audit.rules.facts import Facts
 def stated(facts: Facts, rule: Rule) -> Answer:
     """Everything that the catalogue names is stated."""
     gaps, evidence = _statements(facts, rule)
+    papers = []
     for wanted in rule.parameters.get("documents", ()):
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         found = next(filter(None, (_document(facts, rule, n) for n in names)), ())
         evidence += found
         if not found:
-            keys = " or ".join(f"`audit.documents.{name}`" for name in names)
-            gaps.append(keys + _condition(rule))
-    if gaps:
-        return missing(f"not stated: {', '.join(gaps)}", *evidence)
+            papers.append(" or ".join(f"`audit.documents.{name}`" for name in names))
+    if gaps or papers:
+        more = _conditions(rule) if papers else ""
+        return missing(f"not stated: {', '.join(gaps + papers)}{more}", *evidence)
     return met("everything that was looked for is stated", *evidence)
 
 
@@ -63,19 +64,19 @@ def _document(facts: Facts, rule: Rule, name: str) -> tuple[int, ...]:
     return () if found is None else (found.index,)
 
 
-def _condition(rule: Rule) -> str:
-    """Say what a document must be besides being there."""
+def _conditions(rule: Rule) -> str:
+    """Say what documents must be besides being there."""
     asked = rule.parameters
     parts = []
     if asked.get("before"):
-        parts.append("from before the first round")
-    if asked.get("ends"):
-        parts.append("with `expires` not before the last round")
+        parts.append("logged before the first round")
     if asked.get("per_site"):
-        parts.append("for every site")
+        parts.append("there for every site")
+    if asked.get("ends"):
+        parts.append("valid to the last round by `expires`")
     if "about" in asked:
-        parts.append(f'with `about = "{asked["about"]}"`')
-    return f" ({', '.join(parts)})" if parts else ""
+        parts.append(f'tied to it by `about = "{asked["about"]}"`')
+    return f"; documents count if {', '.join(parts)}" if parts else ""
 
 
 def judgement(facts: Facts, rule: Rule) -> Answer:
