@@ -12,6 +12,12 @@ _DIGEST = re.compile(r"^[0-9a-f]{64}$")
 _MOST = 6
 """Items of a list that are spelled out."""
 
+_ELSEWHERE = {
+    "round": ("stage", "delta", "accountant", "budgets", "tags", "aggregation"),
+    "event": ("groups", "sampling_rate", "reads", "samples"),
+}
+"""What other tables of the report show, and every round would repeat."""
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -21,7 +27,7 @@ class Listed:
         index: its number.
         time: when the coordinator says it was written.
         title: its kind, with its round.
-        fields: what it says, long digests shortened.
+        fields: what it says, digests shortened, without what other tables show.
         leaf: its leaf hash, in hexadecimal.
     """
 
@@ -36,7 +42,7 @@ def listing(records: Iterable[Recorded]) -> tuple[Listed, ...]:
     """Return every entry, oldest first."""
     found = []
     for record in records:
-        body = body_of(record.entry)
+        body = _shortened(body_of(record.entry), record.kind)
         title = record.kind.replace("-", " ")
         if "round" in body:
             title += f" {body.pop('round')}"
@@ -46,6 +52,15 @@ def listing(records: Iterable[Recorded]) -> tuple[Listed, ...]:
                    record.leaf.hex())
         )  # fmt: skip
     return tuple(found)
+
+
+def _shortened(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    left_out = _ELSEWHERE.get(name, ())
+    return {
+        key: _shortened(value, key) if isinstance(value, dict) else value
+        for key, value in body.items()
+        if key not in left_out
+    }
 
 
 def readable_time(time: str) -> str:
