@@ -74,7 +74,7 @@ def readable_time(time: str) -> str:
 
 def _fields(body: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in body.items():
-        words = f"{prefix}{name.replace('_', ' ')}"
+        words = prefix + name.replace("non_personal", "non-personal").replace("_", " ")
         if value in (None, "", [], {}):
             continue
         match value:
