@@ -5,6 +5,7 @@
     tile/entries/<N>[.p/<W>]      the entries, see `tiles`
     tile/<L>/<N>[.p/<W>]          the hashes over them
     signed/<size>                 every checkpoint that was signed, without cosignatures
+    cosigned/<size>               those that witnesses cosigned, with their signatures
     stage, part                   what a writer has not finished, see `write_protocol`
     lock                          for the writer; empty
     blobs/, timestamps/           see `blobs` and `timestamp`
@@ -31,13 +32,14 @@ from lexfed.errors import AuditError
 
 CHECKPOINT = "checkpoint"
 SIGNED = "signed"
+COSIGNED = "cosigned"
 STAGE = "stage"
 TILE = "tile"
 BLOBS = "blobs"
 TIMESTAMPS = "timestamps"
 
 _FILES = frozenset({CHECKPOINT, LOCK, PART, STAGE})
-_FOLDERS = frozenset({TILE, SIGNED, BLOBS, TIMESTAMPS})
+_FOLDERS = frozenset({TILE, SIGNED, COSIGNED, BLOBS, TIMESTAMPS})
 _MAX_DEPTH = 10
 """Folders below `tile` on the longest path: the level, seven groups, `.p`, and one."""
 
@@ -48,6 +50,7 @@ class Layout:
 
     tiles: dict[str, TileName]
     signed: tuple[int, ...]
+    cosigned: tuple[int, ...]
 
 
 def list_log(folder: Folder) -> Layout:
@@ -65,12 +68,16 @@ def list_log(folder: Folder) -> Layout:
             tiles[path] = parse_path(path)
         except AuditError as error:
             raise _unexpected(folder, path) from error
+    return Layout(tiles, _sizes(folder, SIGNED), _sizes(folder, COSIGNED))
+
+
+def _sizes(folder: Folder, within: str) -> tuple[int, ...]:
     sizes = []
-    for name, is_folder in folder.listing(SIGNED).items():
+    for name, is_folder in folder.listing(within).items():
         if is_folder:
-            raise _unexpected(folder, f"{SIGNED}/{name}")
-        sizes.append(parse_decimal(name, f"`{folder.path / SIGNED}`"))
-    return Layout(tiles, tuple(sorted(sizes)))
+            raise _unexpected(folder, f"{within}/{name}")
+        sizes.append(parse_decimal(name, f"`{folder.path / within}`"))
+    return tuple(sorted(sizes))
 
 
 def _files(folder: Folder, within: str, depth: int) -> Iterator[str]:

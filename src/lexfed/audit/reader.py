@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lexfed.audit.checkpoint import SignedCheckpoint, open_checkpoint
 from lexfed.audit.folder import Folder
-from lexfed.audit.layout import CHECKPOINT, SIGNED, STAGE, list_log
+from lexfed.audit.layout import CHECKPOINT, COSIGNED, SIGNED, STAGE, list_log
 from lexfed.audit.lock import LOCK
 from lexfed.audit.merkle import Tree
 from lexfed.audit.note import VerifierKey
@@ -43,6 +43,9 @@ class LogView:
     entries: Sequence[bytes]
     tree: Tree
     signed: SignedCheckpoint
+    cosigned: tuple[SignedCheckpoint, ...]
+    """Checkpoints of this log that witnesses cosigned, smallest first; whose
+    cosignatures they carry, and whether these are sound, a policy must say."""
     stage: Stage | None
     """What a writer has not finished; no part of the log yet."""
 
@@ -62,7 +65,8 @@ def read_log(folder: Path, log_keys: Sequence[VerifierKey]) -> LogView:
 
     Guarantees:
         Returns only if every stored byte belongs to the tree the checkpoint signs.
-        Every `signed/<size>` is signed, and is a prefix of that tree.
+        Every `signed/<size>` and `cosigned/<size>` is signed, and is a prefix of that
+        tree.
         Files that are no part of a log, links among them, are refused.
         Needs no right to write.
 
@@ -113,9 +117,13 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
             every = [*entries, *stage.entries]
             grown = _tree(every)
     for size in sorted({*found.signed, latest.size}):
-        _check_signed(folder, size, latest.origin, grown, log_keys)
+        _signed(folder, f"{SIGNED}/{size}", size, latest.origin, grown, log_keys)
+    cosigned = tuple(
+        _signed(folder, f"{COSIGNED}/{size}", size, latest.origin, grown, log_keys)
+        for size in found.cosigned
+    )
     check_tiles(folder, found, latest.size, grown, every)
-    return LogView(entries, tree, signed, stage)
+    return LogView(entries, tree, signed, cosigned, stage)
 
 
 def _tree(entries: Sequence[bytes]) -> Tree:
@@ -154,21 +162,23 @@ def _entries(folder: Folder, size: int) -> Iterator[bytes]:
             ) from error
 
 
-def _check_signed(
+def _signed(
     folder: Folder,
+    name: str,
     size: int,
     origin: str,
     tree: Tree,
     log_keys: Sequence[VerifierKey],
-) -> None:
-    name = f"{SIGNED}/{size}"
+) -> SignedCheckpoint:
+    """Return a checkpoint of the past, which the log must begin with."""
     where = f"`{folder.path / name}`"
     if size > tree.size:
         raise AuditError(
             f"{where}: {size} entries were signed, but only {tree.size} are here",
             "was an old copy of the log restored? continue from the newest one",
         )
-    signed = _open(folder, name, log_keys).checkpoint
+    note = _open(folder, name, log_keys)
+    signed = note.checkpoint
     if signed.size != size or signed.origin != origin:
         raise AuditError(
             f"{where} is the checkpoint of {signed.size} entries of `{signed.origin}`"
@@ -177,3 +187,4 @@ def _check_signed(
         raise AuditError(
             f"{where}: the log does not begin with the {size} entries that were signed"
         )
+    return note

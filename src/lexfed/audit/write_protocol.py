@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.folder import Folder
-from lexfed.audit.layout import CHECKPOINT, SIGNED, STAGE
+from lexfed.audit.layout import CHECKPOINT, COSIGNED, SIGNED, STAGE
 from lexfed.audit.note import parse_note
 from lexfed.errors import AuditError
 
@@ -81,7 +81,14 @@ def publish(folder: Folder, checkpoint: bytes) -> None:
 
 
 def replace(folder: Folder, checkpoint: bytes) -> None:
-    """Put a checkpoint with more signatures in place of the one that is there."""
+    """Put a checkpoint with more signatures in place of the one that is there.
+
+    A copy stays in `cosigned`: when the log has grown, the times in it still bound
+    when the entries before were written.
+    """
+    size = Checkpoint.parse(parse_note(checkpoint).body).size
+    folder.write_part(checkpoint)
+    folder.rename_part(f"{COSIGNED}/{size}")
     folder.write_part(checkpoint)
     folder.rename_part(CHECKPOINT)
     folder.sync()
