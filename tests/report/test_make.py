@@ -3,6 +3,7 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from lexfed.privacy.claim import load_claim
 from lexfed.report import make
 from lexfed.report.make import FORMATS, NAMES, Source, make_report
 from report.conftest import broken_run, measured, refused_run, write_keys
-from support.audit_worlds import CONFIG, LOG, fake_run
+from support.audit_worlds import CONFIG, LOG, START, fake_run, signer
 
 
 @pytest.fixture
@@ -212,3 +213,19 @@ def test_metrics_are_on_the_page_and_not_in_the_log(run: Path, keys: Path) -> No
     assert b"0.836" in (run / "report.html").read_bytes()
     entries = json.dumps([e.decode() for e in read_evidence(run).view.entries])
     assert "0.836" not in entries
+
+
+def test_a_quorum_of_witnesses_excludes_a_split_view(tmp_path: Path) -> None:
+    witness = signer("witness.example/a")
+    fake = fake_run()
+    fake.cosigners = ((witness, START + timedelta(minutes=5)),)
+    policy = (
+        f"log {LOG.verifier.vkey}\nwitness a {witness.cosigner.vkey}\nquorum a\n"
+    ).encode()
+    run = fake.write(tmp_path / "run")
+    make_report(Source(run, policy), ["html"])
+    page = (run / "report.html").read_text()
+    assert "quorum <code>a</code> met" in page
+    assert "split view" not in page
+    make_report(Source(run), ["html"])
+    assert "split view) cannot be excluded" in (run / "report.html").read_text()
