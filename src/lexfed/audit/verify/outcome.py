@@ -126,7 +126,10 @@ def decide(claim: str, judge: Judge, evidence: Evidence) -> Check:
         return Check(claim, Status.FAIL, where + error.message, error.index)
     except LexfedError as error:
         return Check(claim, Status.FAIL, error.message)
-    except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+    except (
+        ValueError, ArithmeticError, LookupError, TypeError, AttributeError,
+        RecursionError, MemoryError,
+    ) as error:  # fmt: skip
         # Numbers that no accountant takes, documents of another shape.
         what = f"cannot be computed from what is logged: {type(error).__name__}"
         return Check(claim, Status.FAIL, what)

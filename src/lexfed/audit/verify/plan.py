@@ -7,8 +7,11 @@ the accountant that the policy names. A stated number may be above the computed 
 never below.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from lexfed.audit import strict_json
@@ -44,13 +47,14 @@ class Planned:
     plan: BudgetPlan
     releases: tuple[Counted, ...]
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(count for _, count in self.releases))
+
     def release(self, number: int) -> Release | None:
         """Return the release of a round; None beyond the plan."""
-        for release, count in self.releases:
-            if number <= count:
-                return release
-            number -= count
-        return None
+        at = bisect_left(self._ends, number)
+        return self.releases[at][0] if at < len(self.releases) else None
 
 
 def read_plan(evidence: Evidence) -> Planned | None:
