@@ -9,7 +9,7 @@ import typer
 from lexfed.audit.access import Role, open_for_appending
 from lexfed.audit.access import rotate as rotate_key
 from lexfed.audit.by_hand import append_by_hand
-from lexfed.audit.entries import Deletion
+from lexfed.audit.entries import Deletion, Export
 from lexfed.audit.entries.recorded import Recorded, body_of
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.note import VerifierKey
@@ -45,10 +45,16 @@ def prove(run: Path, index: int, out: Path | None) -> None:
     if index >= size:
         raise AuditError(f"`{run}` has {size} entries, no entry {index}")
     note = evidence.view.signed.note.to_bytes()
-    path = out or Path(f"entry-{index}.tlog-proof")
+    path = Path(f"entry-{index}.tlog-proof") if out is None else out
+    if path.is_dir() or path.suffix == ".json":
+        raise RunFolderError(
+            f"`{path}` is not a name for a proof",
+            f"such as `--out entry-{index}.tlog-proof`; the entry goes beside it, "
+            "with the ending `.json`",
+        )
+    entry = path.with_suffix(".json")
     hashes = evidence.view.tree.inclusion_proof(index, size)
     write_atomically(path, InclusionProof(index, hashes, note).to_bytes())
-    entry = path.with_suffix(".json")
     write_atomically(entry, evidence.view.entries[index])
     talk.say(f"wrote {entry} (the entry's bytes) and {path} (its proof)")
 
@@ -60,13 +66,17 @@ def add(run: Path, kind: str, stated: Sequence[str], keys: Path | None) -> None:
         name, equals, value = text.partition("=")
         if not equals:
             raise AuditError(f"expected `name=value`, got: `{text}`")
+        if name in values:
+            raise AuditError(f"`{name}` is stated twice")
         values[name] = value
     log = open_for_appending(run, keys)
     try:
+        before = log.size
         record = append_by_hand(log, kind, values)
     finally:
         log.close()
-    talk.say(f"entry {record.index}: {record.kind}")
+    known = " says the same already" if record.index < before else ""
+    talk.say(f"entry {record.index}: {record.kind}{known}")
 
 
 def erase(run: Path, digest: str, keys: Path | None) -> None:
@@ -122,6 +132,28 @@ def cosign(run: Path, keys: Path | None) -> None:
     if others.authority is not None:
         talk.say(f"time stamp: {others.failed.get('time stamp', 'kept')}")
     if others.failed:
+        raise typer.Exit(1)
+
+
+def drill(run: Path, copy: Path, keys: Path | None) -> None:
+    """Log that a copy was restored, and whether it is the log it was made of."""
+    restored = read_evidence(copy)
+    size = len(restored.records)
+    log = open_for_appending(run, keys)
+    try:
+        if restored.origin != log.origin or size > log.size:
+            raise AuditError(f"`{copy}` is not a copy of the log of `{run}`")
+        found, expected = restored.view.tree.root(), log.store.tree.root(size)
+        entry = Export(
+            what="restore-drill", digest=found.hex(), size=size, root=expected.hex()
+        )
+        record = log.append(entry, f"drill/{log.size}")
+    finally:
+        log.close()
+    same = found == expected
+    words = "has the same root" if same else "has ANOTHER ROOT"
+    talk.say(f"entry {record.index}: the copy of {size} entries {words}")
+    if not same:
         raise typer.Exit(1)
 
 

@@ -96,6 +96,20 @@ def cosign(run: Run, keys: Keys = None) -> None:
 
 
 @log.command()
+def drill(
+    run: Run,
+    copy: Annotated[
+        Path, typer.Argument(help="A restored copy of the run folder.", readable=False)
+    ],
+    keys: Keys = None,
+) -> None:
+    """Log that a backup was restored and compared: the drill of GDPR Art. 32(1)(c)."""
+    from lexfed.cli.log import drill as command
+
+    command(run, copy, keys)
+
+
+@log.command()
 def erase(
     run: Run,
     digest: Annotated[str, typer.Argument(help="SHA-256 of the blob.")],

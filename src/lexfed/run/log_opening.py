@@ -25,7 +25,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.keys import Signer
 from lexfed.audit.log import Keyed
-from lexfed.audit.rules import catalogue_digest
+from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.privacy.claim_record import Claim
 from lexfed.run.governance import governance_entries, party_of
@@ -105,7 +105,7 @@ def _genesis(opening: Opening, blobs: Blobs) -> Genesis:
     policy = opening.policy
     return Genesis(
         software=SOFTWARE,
-        catalogue=catalogue_digest(),
+        catalogue=blobs.put(catalogue_bytes()),
         config=_blob(blobs, opening.folder / "config.toml"),
         coordinator=public_key(keys.log.coordinator),
         log=keys.log.log.verifier.vkey,
