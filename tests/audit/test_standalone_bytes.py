@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.entries import Document, Genesis
+from lexfed.audit.checkpoint import Checkpoint, sign
+from lexfed.audit.entries import Document, Genesis, Round
 from lexfed.audit.standalone import verify as standalone
-from support.audit_worlds import LOG, FakeRun, fake_run, place, write_log
+from support.audit_worlds import LOG, ORIGIN, FakeRun, fake_run, place, write_log
 from support.two_verifiers import compared, failed, tables
 
 BYTES = tables(Path(__file__).with_name("test_verify_bytes.py"))
@@ -33,7 +34,7 @@ def folder(sound: Path, tmp_path: Path) -> Path:
 
 
 def assert_noticed(folder: Path, seed: int, count: int) -> None:
-    """Let both verifiers find mutations of files of every class."""
+    """Let the standalone verifier find mutations of files of every class."""
     classes: dict[str, list[Path]] = {}
     for path in BYTES.files_of(folder):
         classes.setdefault(BYTES.kind_of(path, folder), []).append(path)
@@ -45,7 +46,6 @@ def assert_noticed(folder: Path, seed: int, count: int) -> None:
         path.write_bytes(after)
         verdict = standalone.verify(str(folder), None, None)
         assert verdict["ok"] == (after == before), f"{path} (seed {seed}, {number})"
-        assert BYTES.failures(folder) or after == before
         path.write_bytes(before)
     assert failed(compared(folder)) == []
 
@@ -56,7 +56,7 @@ def test_every_class_of_bytes_is_guarded(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_a_thousand_mutations_are_noticed(seed: int, folder: Path) -> None:
+def test_five_thousand_mutations_are_noticed(seed: int, folder: Path) -> None:
     assert_noticed(folder, seed, count=1000)
 
 
@@ -171,3 +171,56 @@ def test_an_erased_blob_is_gone_even_if_it_is_still_there(folder: Path) -> None:
     blob = next((folder / "log/blobs/sha256").iterdir())
     blob.with_name(blob.name + ".erased").write_bytes(b"")
     assert "blobs" in failed(compared(folder))
+
+
+# Everything else is right, and one thing is not
+
+
+def test_a_tile_or_bundle_that_goes_on(folder: Path) -> None:
+    for name in ("tile/0/000.p/9", "tile/entries/000.p/9", "tile/entries/000.p/5"):
+        path = folder / "log" / name
+        content = path.read_bytes()
+        path.write_bytes(content + b"\x00\x00")
+        assert failed(compared(folder)) == ["log"]
+        path.write_bytes(content)
+
+
+def test_entries_and_tiles_that_were_replaced_together(folder: Path) -> None:
+    checkpoint = (folder / "log/checkpoint").read_bytes()
+    run = fake_run(sites=2)
+    shutil.rmtree(folder / "log")
+    run.write(folder)
+    (folder / "log/checkpoint").write_bytes(checkpoint)
+    row = compared(folder)["log"]
+    assert "not those that the checkpoint signs" in row["detail"]
+
+
+def test_another_history_that_was_signed_before(folder: Path) -> None:
+    other = sign(Checkpoint(ORIGIN, 5, bytes(32)), LOG)
+    (folder / "log/signed/5").write_bytes(other)
+    row = compared(folder)["log"]
+    assert "does not begin with what was signed" in row["detail"]
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "signed/9", "signed/5"])
+def test_a_signature_under_a_checkpoint_that_is_wrong(name: str, folder: Path) -> None:
+    path = folder / "log" / name
+    content = path.read_bytes()
+    other = b"A" if content[-20:-19] != b"A" else b"B"
+    path.write_bytes(content[:-20] + other + content[-19:])
+    row = compared(folder)["log"]
+    assert f"the signature of `{ORIGIN}` is wrong" in row["detail"]
+
+
+def test_a_signature_under_an_entry_that_is_wrong(tmp_path: Path) -> None:
+    run = fake_run()
+    before = run.sealed()[5]
+    run.edit(Round, 1, epsilon="9.0")
+    after = run.sealed()[5]
+    mark = b'"sig"'
+    run.drafts[5].raw = after[: after.index(mark)] + before[before.index(mark) :]
+    rows = compared(run.write(tmp_path / "run"))
+    assert (rows["entry signatures"]["status"], rows["entry signatures"]["index"]) == (
+        "FAIL",
+        5,
+    )

@@ -3,12 +3,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lexfed.audit import receipts
 from lexfed.audit.entries import (
     Aggregation,
+    BudgetPlan,
     Certificate,
     Completed,
     Correction,
@@ -27,6 +29,7 @@ from lexfed.audit.entries import (
     SpecialBasis,
 )
 from lexfed.audit.merkle import Tree
+from lexfed.canonical import canonical_bytes
 from support.audit_worlds import (
     SITES,
     Draft,
@@ -134,6 +137,56 @@ def test_without_a_price_any_tiers_may_enter(tmp_path: Path) -> None:
     sound(run, tmp_path / "2")
     run.edit(FeatureTags, inputs=sha256(b'["age","outcome"]'))
     assert failed(compared(run.write(tmp_path / "3"))) == ["feature tags"]
+
+
+# Claims
+
+BUDGETS = tables(Path(__file__).with_name("test_verify_budgets.py"))
+CLAIMS = {
+    "delta of the sampler": BUDGETS.claim(delta_sampler=0.0),
+    "delta of the label": BUDGETS.claim(label__delta=1e-5),
+    "epsilon of the label": BUDGETS.claim(label__epsilon=0.1),
+    "delta of a tier": BUDGETS.claim(tiers__special__delta=1e-5),
+    "rates of another run": BUDGETS.claim(sampling__rates=[0.5]),
+    "sampled by word only": BUDGETS.claim(sampling__scheme="poisson"),
+    "read by nobody": BUDGETS.claim(tiers__special__reads=[]),
+    "another version": BUDGETS.claim(version=2),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_that_do_not_follow(name: str, tmp_path: Path) -> None:
+    run = fake_run()
+    CLAIMS[name](run)
+    assert failed(compared(run.write(tmp_path / "run"))) == ["claim"]
+
+
+def grouped(run: FakeRun, mechanism: str, **changes: Any) -> None:
+    """Let every release have two groups that cost as much as its one."""
+
+    def changed(release: dict[str, Any]) -> dict[str, Any]:
+        [group] = release["groups"]
+        half = {**group, "clip": 0.5**0.5}
+        return {**release, "groups": [half, half], **changes}
+
+    value = json.loads(run.files["claim.json"])
+    rows = [{**row, "release": changed(row["release"])} for row in value["releases"]]
+    value["releases"], value["mechanism"]["name"] = rows, mechanism
+    run.files["claim.json"] = pretty(value)
+    run.edit(Completed, claim=run.put(run.files["claim.json"]))
+    run.edit(Policy, mechanism=mechanism)
+    run.edit(BudgetPlan, releases=run.put(canonical_bytes(rows)))
+
+
+def test_what_a_mechanism_releases(tmp_path: Path) -> None:
+    run = fake_run()
+    grouped(run, "grouped")
+    assert "claim" not in failed(compared(run.write(tmp_path / "1")))
+    grouped(run := fake_run(), "cascade")
+    row = compared(run.write(tmp_path / "2"))["claim"]
+    assert "only `grouped` has groups" in row["detail"]
+    grouped(run := fake_run(), "grouped", reads=None)
+    assert "claim" in failed(compared(run.write(tmp_path / "3")))
 
 
 # Files and blobs

@@ -14,7 +14,13 @@ from lexfed.audit.cosignature import mldsa44_message
 from lexfed.audit.entries import Genesis
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import Tree
-from lexfed.audit.note import MLDSA44_COSIGNER, Signature, VerifierKey, parse_note
+from lexfed.audit.note import (
+    MLDSA44_COSIGNER,
+    Note,
+    Signature,
+    VerifierKey,
+    parse_note,
+)
 from lexfed.audit.stage import Stage
 from lexfed.audit.standalone import verify as standalone
 from support.audit_worlds import (
@@ -262,7 +268,15 @@ def test_a_pin_shows_what_was_cut_off_or_replaced(tmp_path: Path) -> None:
     assert failed(compared(other.write(tmp_path / "other"), None, note)) == ["pin"]
 
 
+def signed_for_another() -> bytes:
+    """Return a checkpoint of another log under the key and name of this one."""
+    other = checkpoint_of([b"x"], "x.example")
+    mark = Signature(LOG.name, LOG.verifier.key_id, LOG.sign(other.body()))
+    return Note(other.body(), (mark,)).to_bytes()
+
+
 PINS = {
+    "the key of this log, another log": signed_for_another(),
     "empty": b"",
     "no note": b"pin",
     "another key": sign(checkpoint_of([b"x"]), signer(ORIGIN, "thief")),
