@@ -112,7 +112,6 @@ def test_the_file_is_what_the_package_ships() -> None:
     assert standalone.source() == Path(verify.__file__).read_bytes()
 
 
-@pytest.mark.slow
 def test_the_wheel_carries_it(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     code = (

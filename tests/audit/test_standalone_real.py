@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real runs and their evidence bundles, by both verifiers and by the bundled copy."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import lexfed
+from lexfed.audit import standalone
+from lexfed.report.make import Source, make_report
+from lexfed.run import RoundReport
+from support.two_verifiers import compared, failed, tables
+
+RUNS = tables(Path(__file__).parents[1] / "report/test_real_run.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", RUNS.CASES)
+def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
+    folder = lexfed.train(RUNS._config(tmp_path, *RUNS.CASES[case])).folder
+    assert failed(compared(folder)) == []
+    make_report(Source(folder))
+    rows = compared(folder)
+    assert failed(rows) == []
+    assert rows["report"]["status"] == "OK"
+    if case in ("cascade", "uniform", "grouped"):
+        assert rows["claim"]["status"] == rows["budgets spent"]["status"] == "OK"
+    bundle = tmp_path / "auditor"
+    with zipfile.ZipFile(folder / "evidence.zip") as archive:
+        archive.extractall(bundle)
+    assert failed(compared(bundle)) == []
+    [copy] = bundle.rglob("verify.py")
+    assert copy.read_bytes() == standalone.source()
+    done = subprocess.run(
+        [sys.executable, "-I", str(copy), str(bundle)], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith(b"OK   log  ")
+
+
+@pytest.mark.slow
+def test_a_run_that_was_interrupted_and_continued(tmp_path: Path) -> None:
+    config = RUNS._config(tmp_path, "cascade")
+
+    def stop(report: RoundReport) -> None:
+        if report.round == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lexfed.train(config, on_round=stop)
+    folder = tmp_path / "runs" / "small"
+    assert failed(compared(folder)) == []
+    lexfed.train(config, resume=True)
+    assert failed(compared(folder)) == []
