@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nouns of the tagger: columns go in, suggestions with their evidence come out.
+
+Four tiers and 27 categories; a category belongs to one tier. The names are those of
+`lexfed.tiers`, so a suggestion that a person accepts becomes a tag as it is.
+
+A column may carry a sample of its values. They stay on this machine: they are left
+out of `repr`, of every evidence sentence and of everything that is written or sent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, get_args
+
+TIERS = ("special", "identifier", "personal", "non_personal")
+"""The tiers in the order of precedence of the labelling rule R2."""
+
+CATEGORIES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "special": (
+            "health", "genetic", "biometric", "religion", "ethnicity", "political",
+            "union", "sex_life", "criminal", "precise_geolocation",
+            "citizenship_immigration", "communication_content",
+        ),
+        "identifier": (
+            "direct_identifier", "person_key", "contact", "online_identifier",
+            "account_credential",
+        ),
+        "personal": (
+            "demographic", "location", "financial", "employment_education",
+            "behavioural", "other_personal",
+        ),
+        "non_personal": ("technical", "business", "environment", "reference"),
+    }
+)  # fmt: skip
+"""The categories of every tier."""
+
+CATEGORIES = tuple(c for tier in TIERS for c in CATEGORIES_OF[tier])
+"""All 27 categories, tier by tier: the order of every score vector."""
+
+TIER_OF: Mapping[str, str] = MappingProxyType(
+    {category: tier for tier in TIERS for category in CATEGORIES_OF[tier]}
+)
+"""The tier of every category."""
+
+Kind = Literal[
+    "name", "description", "pack", "values", "statistics", "semantics", "table",
+    "person",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as its schema or its file describes it.
+
+    Attributes:
+        table: name of the table; empty if there is only one.
+        name: the column's own name, as written.
+        description: what the schema says about it; often empty.
+        dtype: type as the schema or the file calls it; often empty.
+        values: a sample read on this machine; never logged, printed or sent.
+    """
+
+    table: str
+    name: str
+    description: str = ""
+    dtype: str = ""
+    values: tuple[str, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One reason for or against a reading of a column.
+
+    Attributes:
+        kind: where the reason comes from.
+        tier: the tier it speaks for, or None if it speaks for no single one.
+        category: the category it speaks for, or None.
+        weight: in units of log-odds; negative if it speaks against.
+        text: a sentence a data-protection officer can check; never a value.
+    """
+
+    kind: Kind
+    tier: str | None
+    category: str | None
+    weight: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A column that gives away another one although it is not that kind of data.
+
+    Attributes:
+        column: the tagged column that this one is associated with.
+        category: what that column is.
+        measure: `cramers_v`, `correlation_ratio` or `pearson`.
+        strength: from 0 (independent) to 1 (one determines the other).
+    """
+
+    column: str
+    category: str
+    measure: str
+    strength: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What the tagger makes of a column; a person may overrule all of it.
+
+    Attributes:
+        column: the column it is about.
+        tier: the tier it most likely belongs to.
+        category: the category of that tier it most likely belongs to.
+        score: expected sensitivity, from 0 (about no one) to 1.
+        review: whether a person must look, as evidence is weak or in conflict.
+        evidence: the reasons, the strongest first.
+        language: the language of its table's names, such as `de`.
+        proxies: tagged columns that it gives away.
+    """
+
+    column: Column
+    tier: str
+    category: str
+    score: float
+    review: bool
+    evidence: tuple[Evidence, ...]
+    language: str
+    proxies: tuple[Proxy, ...] = ()
