@@ -6,24 +6,26 @@ The log says which one signs; the file is found by what it holds, not by its nam
 logs that were begun with different keys share a folder.
 """
 
-import json
+import re
 from pathlib import Path
 from typing import Literal
 
+from lexfed.audit import strict_json
 from lexfed.audit.base64_text import encode_base64
 from lexfed.audit.checkpoint import open_checkpoint, sign
+from lexfed.audit.custody import Custody, custody_of
 from lexfed.audit.entries import KeyRotation, PublicKey
-from lexfed.audit.entries.recorded import Recorded
+from lexfed.audit.entries.recorded import Recorded, unseal
 from lexfed.audit.evidence import Evidence, read_evidence
 from lexfed.audit.keys import Signer, create_key, fingerprint, load_key
 from lexfed.audit.log import AuditLog, LogKeys
 from lexfed.audit.note import parse_note
-from lexfed.audit.pins import read_pin
-from lexfed.errors import RunFolderError
+from lexfed.errors import AuditError, RunFolderError
 
 Role = Literal["coordinator", "log"]
 
 _JOURNAL = "events.jsonl"
+_MAX_LINE = 65_536
 
 
 def keys_folder(run: Path) -> Path:
@@ -33,25 +35,30 @@ def keys_folder(run: Path) -> Path:
         RunFolderError: if the folder has no journal: it is a copy for readers.
     """
     try:
-        with open(run / _JOURNAL, encoding="utf-8") as file:
-            first = json.loads(file.readline())
+        with open(run / _JOURNAL, "rb") as file:
+            first = strict_json.loads(file.readline(_MAX_LINE))
         return run / str(first["keys"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, AuditError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(
             f"`{run}` does not say where its keys are",
             "name their folder: `--keys DIR`",
         ) from error
 
 
-def key_files(folder: Path, role: Role) -> list[Path]:
-    """Return the private keys of a role, oldest first."""
-    first = folder / f"{role}.pem"
-    later = []
-    number = 2
-    while (path := folder / f"{role}-{number}.pem").exists():
-        later.append(path)
-        number += 1
-    return [*([first] if first.exists() else []), *later]
+def key_files(folder: Path, role: Role) -> dict[int, Path]:
+    """Return the private keys of a role by their number, oldest first."""
+    name = re.compile(rf"{role}(?:-([2-9]|[1-9][0-9]{{1,5}}))?\.pem")
+    try:
+        matches = [(name.fullmatch(path.name), path) for path in folder.iterdir()]
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot read `{folder}`: {(error.strerror or str(error)).lower()}",
+            "the folder with your keys has mode 0700 and is yours",
+        ) from error
+    found = {int(match[1] or 1): path for match, path in matches if match}
+    return dict(sorted(found.items()))
 
 
 def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> AuditLog:
@@ -72,20 +79,21 @@ def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> A
     """
     folder = keys_folder(run) if keys is None else keys
     evidence = read_evidence(run)
-    return _open(evidence, folder, keys_in_force(evidence, folder), floor)
+    custody = _custody(evidence)
+    signers = keys_in_force(custody, evidence.origin, folder)
+    return _open(evidence, custody, folder, signers, floor)
 
 
-def keys_in_force(evidence: Evidence, folder: Path) -> LogKeys:
+def keys_in_force(custody: Custody, origin: str, folder: Path) -> LogKeys:
     """Find the keys that sign the next entry and the next checkpoint.
 
     Raises:
         RunFolderError: if a key is not in the folder.
     """
-    custody = evidence.custody
     coordinator = custody.coordinators[-1][1]
     return LogKeys(
         _find(folder, "coordinator", coordinator, "coordinator"),
-        _find(folder, "log", custody.log_key.public, evidence.origin),
+        _find(folder, "log", custody.log_key.public, origin),
     )
 
 
@@ -97,9 +105,13 @@ def rotate(run: Path, role: Role, keys: Path | None = None) -> tuple[Recorded, P
     that whoever knows the old one can follow.
     """
     folder = keys_folder(run) if keys is None else keys
+    # What a crash left is finished under the key in force; with the new one it would
+    # be signed by a key that no entry names yet.
+    open_for_appending(run, folder).close()
     evidence = read_evidence(run)
-    before = keys_in_force(evidence, folder)
-    path = folder / f"{role}-{len(key_files(folder, role)) + 1}.pem"
+    custody = evidence.custody
+    before = keys_in_force(custody, evidence.origin, folder)
+    path = folder / f"{role}-{max(key_files(folder, role)) + 1}.pem"
     name = "coordinator" if role == "coordinator" else evidence.origin
     new = Signer(name, create_key(path))
     old = before.coordinator if role == "coordinator" else before.log
@@ -111,10 +123,10 @@ def rotate(run: Path, role: Role, keys: Path | None = None) -> tuple[Recorded, P
     )
     key = f"rotation/{new.fingerprint[:16]}"
     if role == "coordinator":
-        log = _open(evidence, folder, before)
+        log = _open(evidence, custody, folder, before)
         record = _append_and_close(log, entry, key, new)
     else:
-        log = _open(evidence, folder, LogKeys(before.coordinator, new))
+        log = _open(evidence, custody, folder, before, successor=new)
         record = _append_and_close(log, entry, key, old, new)
     return record, path
 
@@ -134,20 +146,39 @@ def _append_and_close(
         log.close()
 
 
-def _open(evidence: Evidence, keys: Path, signers: LogKeys, floor: int = 0) -> AuditLog:
-    known = evidence.custody.log_keys
-    pin = read_pin(keys, evidence.origin, *known)
-    if pin is not None:
-        floor = max(floor, pin.checkpoint.size)
-    return AuditLog.open(evidence.folder / "log", signers, floor, known, keys)
+def _custody(evidence: Evidence) -> Custody:
+    """Return whose keys are in force once an interrupted append is finished."""
+    stage, size = evidence.view.stage, len(evidence.records)
+    if stage is None or stage.new_size <= size:
+        return evidence.custody
+    staged = (unseal(data, size + n) for n, data in enumerate(stage.entries))
+    return custody_of((*evidence.records, *staged))
+
+
+def _open(
+    evidence: Evidence,
+    custody: Custody,
+    keys: Path,
+    signers: LogKeys,
+    floor: int = 0,
+    successor: Signer | None = None,
+) -> AuditLog:
+    return AuditLog.open(
+        evidence.folder / "log",
+        signers,
+        floor,
+        custody.log_keys,
+        keys,
+        successor=successor,
+    )
 
 
 def _find(folder: Path, role: Role, public: bytes, name: str) -> Signer:
-    for path in key_files(folder, role):
+    for path in key_files(folder, role).values():
         signer = Signer(name, load_key(path))
         if signer.public == public:
             return signer
     raise RunFolderError(
         f"`{folder}` does not hold the {role}'s key {fingerprint(public)[:16]}",
-        "name the folder with the keys of this run: `--keys DIR`",
+        "name the folder with the keys of this run (`--keys DIR`, or `audit.keys`)",
     )

@@ -9,21 +9,23 @@ Whoever asks again with the same key and the same content gets the entry that is
 the same key with other content is refused, so no event is in the log twice.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from lexfed.audit.blobs import Blobs
-from lexfed.audit.entries import Entry, Genesis, KeyRotation
+from lexfed.audit.checkpoint import SignedCheckpoint
+from lexfed.audit.custody import custody_of
+from lexfed.audit.entries import Entry
 from lexfed.audit.entries.recorded import Recorded, body_of, seal, unseal
 from lexfed.audit.keys import Signer
 from lexfed.audit.note import VerifierKey
-from lexfed.audit.pins import write_pin
+from lexfed.audit.pins import check_pin, read_pin, write_pin
 from lexfed.audit.store import Store
 from lexfed.audit.tiles import MAX_ENTRY
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, LexfedError, RunFolderError
 
 _Kind = TypeVar("_Kind", bound=Entry)
 
@@ -54,8 +56,9 @@ class AuditLog:
         The same key with other content is refused, and nothing is written.
         Entries are bound to this log, this run and their index.
         A key that is not the one in force does not open the log.
-        The checkpoint of the last append is pinned away from the log, if a folder
-        for pins was given.
+        A log that is older than its pin, or has another history, is not opened.
+        On return from `append` its checkpoint is pinned away from the log, if a
+        folder for pins was given; what cannot be pinned closes the log.
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class AuditLog:
         self.run = self.origin.rsplit("/", 1)[-1]
         self.blobs = Blobs(folder / "blobs" / "sha256")
         self.keys = keys
-        self._verifiers = (keys.log.verifier, *former)
+        self._former = tuple(former)
         self._pins = pins
         self._clock = clock
         self._records = [unseal(data, n) for n, data in enumerate(store.entries)]
@@ -102,25 +105,39 @@ class AuditLog:
         former: Sequence[VerifierKey] = (),
         pins: Path | None = None,
         clock: Clock = utc_now,
+        successor: Signer | None = None,
     ) -> "AuditLog":
         """Open a log to append to it; everything in it is verified first.
 
         Args:
             folder: where it is.
-            keys: of the coordinator and the log.
+            keys: of the coordinator and the log, as they are in force.
             floor: size that somebody else has seen; a smaller log is an old copy.
             former: keys with which checkpoints were signed before.
             pins: folder beside which every checkpoint is pinned.
             clock: gives the time.
+            successor: signs checkpoints from now on in place of the log's key; the
+                first entry that is appended must say so.
 
         Raises:
-            AuditError: if the log does not verify, or is smaller than `floor`.
+            AuditError: if the log does not verify, or is smaller than `floor`, or
+                not the one that was pinned.
             RunFolderError: if it is in use, or the keys are not the ones in force.
         """
-        store = Store.open(folder, keys.log, floor, former)
+        signer = successor or keys.log
+        known = (keys.log.verifier, *former)
+        pin = None if pins is None else _read_pin(pins, keys.log.name, known)
+        if pin is not None:
+            floor = max(floor, pin.checkpoint.size)
+        store = Store.open(folder, signer, floor, known)
         try:
-            log = cls(folder, store, keys, former, pins, clock)
+            if pin is not None:
+                check_pin(pin.checkpoint, store.origin, store.tree)
+            log = cls(folder, store, keys, known, pins, clock)
             log._check_keys()
+            log.keys = LogKeys(keys.coordinator, signer)
+            if pin is None or pin.checkpoint.size < store.size:
+                log.pin()  # a crash may have come between an append and its pin
         except BaseException:
             store.close()
             raise
@@ -129,12 +146,17 @@ class AuditLog:
     def _check_keys(self) -> None:
         if not self._records:
             return
-        if coordinator_key(self._records) != self.keys.coordinator.fingerprint:
-            raise RunFolderError(
-                f"`{self.folder}`: the coordinator's key is not the one this "
-                "log was begun with",
-                "use the keys of the run (`audit.keys`)",
-            )
+        custody = custody_of(self._records)
+        force = {
+            "coordinator": (custody.coordinators[-1][1], self.keys.coordinator),
+            "log": (custody.log_key.public, self.keys.log),
+        }
+        for role, (public, signer) in force.items():
+            if public != signer.public:
+                raise RunFolderError(
+                    f"`{self.folder}`: the {role}'s key is not the one in force",
+                    "use the keys of the run (`audit.keys`)",
+                )
 
     @property
     def records(self) -> tuple[Recorded, ...]:
@@ -170,18 +192,18 @@ class AuditLog:
             RunFolderError: if it cannot be made durable; ask again after reopening.
         """
         sealed: list[bytes] = []
-        fresh: list[Recorded] = []
+        fresh: dict[str, Recorded] = {}
+        last = self._records[-1] if self._records else None
         for entry, key in entries:
             if self._known(entry, key, fresh):
                 continue
-            before = [*self._records[-1:], *fresh[-1:]]
             index = self.size + len(fresh)
             data = seal(
                 entry,
                 origin=self.origin,
                 run=self.run,
                 index=index,
-                previous=before[-1].leaf.hex() if before else "",
+                previous="" if last is None else last.leaf.hex(),
                 key=key,
                 time=self._clock(),
                 signers=(self.keys.coordinator, *cosigners),
@@ -193,12 +215,12 @@ class AuditLog:
                     "put what is large into a blob",
                 )
             sealed.append(data)
-            fresh.append(unseal(data, index))
+            last = fresh[key] = unseal(data, index)
         if sealed:
             self.store.append(sealed)
-            self.pin()
-        self._records += fresh
-        self._by_key.update({record.key: record for record in fresh})
+            self._records += fresh.values()
+            self._by_key |= fresh
+            self._pin_or_close()
         return tuple(self._by_key[key] for _, key in entries)
 
     def pin(self) -> None:
@@ -208,11 +230,18 @@ class AuditLog:
         rounds with fresh noise; the pin tells.
         """
         if self._pins is not None:
-            store = self.store
-            write_pin(self._pins, store.checkpoint, store.tree, *self._verifiers)
+            store, known = self.store, (self.keys.log.verifier, *self._former)
+            write_pin(self._pins, store.checkpoint, store.tree, *known)
 
-    def _known(self, entry: Entry, key: str, fresh: Sequence[Recorded]) -> bool:
-        there = {record.key: record for record in fresh}.get(key, self._by_key.get(key))
+    def _pin_or_close(self) -> None:
+        try:
+            self.pin()
+        except LexfedError:
+            self.close()
+            raise
+
+    def _known(self, entry: Entry, key: str, fresh: Mapping[str, Recorded]) -> bool:
+        there = fresh.get(key) or self._by_key.get(key)
         if there is None:
             return False
         if type(there.entry) is type(entry) and body_of(there.entry) == body_of(entry):
@@ -227,17 +256,11 @@ class AuditLog:
         self.store.close()
 
 
-def coordinator_key(records: Sequence[Recorded]) -> str:
-    """Return the id of the key that signs entries after these ones.
-
-    Raises:
-        AuditError: if the first one is not a genesis.
-    """
-    first = records[0].entry
-    if not isinstance(first, Genesis):
-        raise AuditError("entry 0 is not a genesis")
-    key = first.coordinator.keyid
-    for record in records:
-        if isinstance(record.entry, KeyRotation) and record.entry.role == "coordinator":
-            key = record.entry.new.keyid
-    return key
+def _read_pin(
+    pins: Path, origin: str, known: Sequence[VerifierKey]
+) -> SignedCheckpoint | None:
+    try:
+        return read_pin(pins, origin, *known)
+    except AuditError as error:
+        hint = "was the log restored from a backup, from before its key was replaced?"
+        raise AuditError(error.message, error.hint or hint) from error

@@ -30,7 +30,7 @@ def init(folder: Path, name: str) -> None:
 
 def add(folder: Path, vkey: str) -> None:
     """Add a log to the list; a witness that runs reads it on SIGHUP."""
-    key = VerifierKey.parse(vkey)
+    key = VerifierKey.parse(vkey.removeprefix("log "))  # as `lexfed log key` prints it
     path = folder / "logs"
     try:
         before = path.read_text(encoding="utf-8")
@@ -39,6 +39,8 @@ def add(folder: Path, vkey: str) -> None:
             f"`{folder}` is not the folder of a witness",
             f"make one with `lexfed witness init {folder} --name NAME`",
         ) from error
+    if before and not before.endswith("\n"):  # edited by hand
+        before += "\n"
     after = f"{before}log {key.vkey}\n"
     parse_logs(after, str(path))  # a list that is not sound would stop the witness
     if key.public == load_public(folder / "witness.pub.pem"):

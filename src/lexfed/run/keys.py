@@ -10,6 +10,7 @@
 Private keys have mode 0600; whoever can read one can sign in its name.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,34 +36,43 @@ class RunKeys:
     sites: Mapping[str, Signer]
 
 
-def run_keys(folder: Path, origin: str, sites: Sequence[str]) -> RunKeys:
-    """Return the keys of a run; those that are missing are made.
+def run_keys(
+    folder: Path, origin: str, sites: Sequence[str], make: bool = True
+) -> RunKeys:
+    """Return the keys of a run.
 
     Args:
         folder: where they are.
         origin: of the log; the log's key signs under this name.
         sites: names of the sites that sign receipts in this process.
+        make: make those that are missing; else they are an error.
 
     Raises:
         RunFolderError: if a key cannot be used, or others can read it.
     """
+    made = _Keys(folder, make)
     return RunKeys(
         folder,
         LogKeys(
-            coordinator=_newest(folder, "coordinator", "coordinator"),
-            log=_newest(folder, "log", origin),
+            coordinator=made.newest("coordinator", "coordinator"),
+            log=made.newest("log", origin),
         ),
         {
-            name: _signer(folder / "sites" / f"{number}.pem", f"site-{number}")
+            name: made.signer(folder / "sites" / f"{number}.pem", f"site-{number}")
             for number, name in enumerate(sites, start=1)
         },
     )
 
 
-def _newest(folder: Path, role: Role, name: str) -> Signer:
-    files = key_files(folder, role)
-    return _signer(files[-1] if files else folder / f"{role}.pem", name)
+@dataclass(frozen=True)
+class _Keys:
+    folder: Path
+    make: bool
 
+    def newest(self, role: Role, name: str) -> Signer:
+        files = [self.folder / f"{role}.pem", *key_files(self.folder, role).values()]
+        return self.signer(files[-1], name)
 
-def _signer(path: Path, name: str) -> Signer:
-    return Signer(name, load_key(path) if path.exists() else create_key(path))
+    def signer(self, path: Path, name: str) -> Signer:
+        missing = self.make and not os.path.lexists(path)
+        return Signer(name, create_key(path) if missing else load_key(path))

@@ -6,6 +6,7 @@ prices and digests of what is released, and nothing else about the data.
 """
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,7 +131,10 @@ class Logbook:
             self.total = self._after(release)
 
     def refused(self, number: int, refusal: Refused) -> None:
-        """Append that a round was refused, and by which budget."""
+        """Append that a round was refused, and by which budget.
+
+        After a crash the same round may be refused again, for another reason.
+        """
         entry = Refusal(
             round=number,
             by="site" if refusal.scope == "site" else "coordinator",
@@ -138,10 +142,15 @@ class Logbook:
             would_reach=_decimal(refusal.would_reach),
             limit=_decimal(refusal.limit),
         )
-        self.log.append(entry, f"refusal/{number}")
+        before = [each for each in self.log.entries(Refusal) if each.round == number]
+        if entry not in before:
+            again = f"/{len(before) + 1}" if before else ""
+            self.log.append(entry, f"refusal/{number}{again}")
 
     def resumed(self, rounds: int) -> None:
-        """Append that the process started again after that many rounds."""
+        """Append that the process started again, unless the end is logged already."""
+        if self.log.entries(Completed):
+            return
         self.log.append(Resumed(rounds=rounds), f"resumed/{self.log.size}")
 
     def completed(
@@ -209,4 +218,5 @@ def name_of(tier: Tier) -> TierName:
 
 
 def _decimal(value: float | None) -> str | None:
-    return None if value is None else decimal(value)
+    # A budget can be exceeded without a bound; entries hold finite numbers only.
+    return None if value is None or not math.isfinite(value) else decimal(value)

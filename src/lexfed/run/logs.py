@@ -10,7 +10,7 @@ from lexfed.audit.entries import Change, Genesis, Round, RoundAborted
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.log import AuditLog
 from lexfed.durable import write_atomically
-from lexfed.errors import RunFolderError
+from lexfed.errors import AuditError, RunFolderError
 from lexfed.privacy.running import RunningTotal
 from lexfed.run.folder import LOG, PARTIES
 from lexfed.run.governance import governance_entries, party_of
@@ -61,9 +61,14 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
     config, folder = priced.config, path / LOG
     there = (folder / "checkpoint").exists()
     origin, size = _head(folder) if there else (new_origin(priced), 0)
+    if begun and size == 0:
+        raise RunFolderError(
+            f"`{folder}` lost the entries of this run",
+            "restore the folder from a copy; a run cannot be continued with a gap",
+        )
     single = config.federation.engine == "inprocess"
     names = priced.programme.sites if single else ()
-    keys = run_keys(base / config.audit.keys, origin, names)
+    keys = run_keys(base / config.audit.keys, origin, names, make=size == 0)
     witnessing = witnessing_of(config.audit, base)
     if size > 0:
         floor = witnessing.seen(origin, *read_evidence(path).custody.log_keys)
@@ -75,16 +80,43 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
         log = AuditLog.create(folder, origin, keys.log, keys.folder)
     try:
         if begun:
+            _check_sites(log, keys)
             _note_other_software(log)
         else:
             opening = Opening(priced, path, base, keys, witnessing.policy)
-            log.append_all(opening_entries(opening, log.blobs))
+            _append_opening(log, opening)
             _write_parties(path, keys)
         total = _total(priced, log)
         return Logbook(log, keys, priced.budget, _tags(path), total, witnessing)
     except BaseException:
         log.close()
         raise
+
+
+def _append_opening(log: AuditLog, opening: Opening) -> None:
+    try:
+        log.append_all(opening_entries(opening, log.blobs))
+    except AuditError as error:
+        if log.size == 0:
+            raise
+        # A run that died before its first event left a log of something else.
+        raise RunFolderError(
+            f"`{opening.folder}` was begun with another configuration: {error.message}",
+            "nothing was released from it: remove it, or choose another `run.out`",
+        ) from error
+
+
+def _check_sites(log: AuditLog, keys: RunKeys) -> None:
+    """Refuse sites whose receipts nobody could tell from a stranger's."""
+    [genesis] = log.entries(Genesis)
+    listed = {party.key.keyid for party in genesis.parties if party.key is not None}
+    for name, signer in keys.sites.items():
+        if signer.fingerprint not in listed:
+            raise RunFolderError(
+                f"the key of site `{name}` in `{keys.folder / 'sites'}` is not the "
+                "one this run was begun with",
+                "restore the folder with the keys (`audit.keys`) from a copy",
+            )
 
 
 def _head(folder: Path) -> tuple[str, int]:
@@ -101,11 +133,14 @@ def _head(folder: Path) -> tuple[str, int]:
 def _note_other_software(log: AuditLog) -> None:
     """Append that another version of this software goes on with the run."""
     [genesis] = log.entries(Genesis)
-    names = [genesis.software, SOFTWARE]
-    if names[0] != names[1]:
-        before, after = (sha256(name.encode()) for name in names)
-        change = Change(what="software", before=before, after=after)
-        log.append(change, f"software/{after[:32]}")
+    before = sha256(genesis.software.encode())
+    for change in log.entries(Change):
+        if change.what == "software":
+            before = change.after or before
+    after = sha256(SOFTWARE.encode())
+    if before != after:
+        entry = Change(what="software", before=before, after=after)
+        log.append(entry, f"software/{log.size}")
 
 
 def _write_parties(path: Path, keys: RunKeys) -> None:

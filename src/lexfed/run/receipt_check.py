@@ -7,7 +7,6 @@ holds a commitment, and the receipts lie in `sealed/` for an auditor under
 confidentiality.
 """
 
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,9 +14,10 @@ from pathlib import Path
 from lexfed.audit import receipts
 from lexfed.audit.blobs import Blobs
 from lexfed.audit.entries import Participation, decimal
+from lexfed.audit.folder import make_folder
 from lexfed.audit.keys import fingerprint
 from lexfed.durable import write_atomically
-from lexfed.errors import AuditError, Refused
+from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.federation.coordinator import Round
 from lexfed.federation.messages import Refusal, Reply
 from lexfed.run.logbook import sha256
@@ -41,6 +41,7 @@ def participation(
 
     Raises:
         Refused: if a receipt is missing, or is not the asked site's for this round.
+        RunFolderError: if receipts cannot be written.
     """
     if not keys:
         count = None if sealed else len(asked.participants)
@@ -54,11 +55,23 @@ def participation(
         digest = blobs.put(blob)
         return Participation(sites=len(envelopes), receipts="open", digest=digest)
     commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
-    sealed.mkdir(mode=0o700, exist_ok=True)
-    path = sealed / f"round-{asked.query.round}.json"
-    write_atomically(path, content)
-    os.chmod(path, 0o600)
+    _keep(sealed / f"round-{asked.query.round}.json", content)
     return Participation(sites=None, receipts="sealed", digest=commitment)
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Put sealed receipts on disk, for their owner only."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.chmod(0o700)  # also one that was there, or restored
+        make_folder(path.parent)  # it is there: this puts its name on disk
+        write_atomically(path, content)
+        path.chmod(0o600)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write `{path}`: {(error.strerror or str(error)).lower()}",
+            "fix the folder's permissions, then continue with `lexfed run --resume`",
+        ) from error
 
 
 def _by_site(

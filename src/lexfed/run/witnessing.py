@@ -13,11 +13,11 @@ from pathlib import Path
 from lexfed.audit.checkpoint import SignedCheckpoint
 from lexfed.audit.log import AuditLog
 from lexfed.audit.note import VerifierKey
-from lexfed.audit.timestamp import Stamped, load_roots, stamp
+from lexfed.audit.timestamp import Stamped, Unstamped, load_roots, stamp
 from lexfed.audit.trust import parse_policy
 from lexfed.audit.witness_client import Cosigned, Target, gather, last_seen
 from lexfed.config.audit_tables import AuditTable
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
 
 TIMEOUT_S = 5.0
 """For one request of at most three to a witness, during a run."""
@@ -81,8 +81,13 @@ class Witnessing:
         if self.authority is None:
             return
         url, roots = self.authority
-        outcome = stamp(log.folder, log.size, url, load_roots(roots))
-        if not isinstance(outcome, Stamped):
+        try:
+            outcome = stamp(log.folder, log.size, url, load_roots(roots))
+        except LexfedError as error:  # a file was changed since the run began
+            outcome = Unstamped(error.message)
+        if isinstance(outcome, Stamped):
+            self.failed.pop("time stamp", None)
+        else:
             self.failed["time stamp"] = outcome.reason
 
 
@@ -97,6 +102,7 @@ def witnessing_of(audit: AuditTable, base: Path) -> Witnessing:
     authority = None
     if audit.timestamp is not None:
         authority = (audit.timestamp.url, base / audit.timestamp.roots)
+        load_roots(authority[1])  # now, not after the last round
     if audit.policy is None:
         return Witnessing(authority=authority)
     path = base / audit.policy
