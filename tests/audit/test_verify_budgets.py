@@ -21,6 +21,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.verify import Check, Status, verify_run
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.privacy.rounding import up
 from lexfed.tiers import Tier
 from support.audit_worlds import (
     DELTA,
@@ -330,7 +331,7 @@ def test_recomputed_numbers_are_those_of_the_accountant(
     plan = planned((2, 2), rate)
     text = checked(fake_run(sampling_rate=rate), tmp_path)["budget plan"].detail
     exact = record_epsilon(plan, DELTA, "add-remove")
-    assert f"recomputed {exact:.6g}" in text
+    assert f"recomputed {up(exact, 6):.6g}," in text
     lowest = exact * (1 - 1e-6)
     run = fake_run(sampling_rate=rate)
     run.edit(BudgetPlan, epsilon=repr(lowest))

@@ -3,17 +3,19 @@
 
 import shutil
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lexfed.audit.checkpoint import Checkpoint, sign
+from lexfed.audit.cosignature import cosign
 from lexfed.audit.entries import Genesis, KeyRotation
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import Tree
+from lexfed.audit.note import parse_note
 from lexfed.audit.stage import Stage
 from lexfed.audit.timestamp import Stamped, load_roots, stamp
 from lexfed.audit.verify import Check, Status, verify_run
@@ -343,6 +345,24 @@ def test_entries_dated_after_their_cosignature_are_named(tmp_path: Path) -> None
     found = checked(run.write(tmp_path / "run"), policy=asked)["times"]
     assert (found.status, found.index) == (Status.FAIL, 6)
     assert failed(tmp_path / "run", policy=asked, skew=10**9) == {}
+
+
+def test_entries_dated_before_an_earlier_cosignature_are_named(tmp_path: Path) -> None:
+    asked = policy(LOG, quorum="two", witnesses=WITNESSES)
+    run = witnessed(2)
+    folder = run.write(tmp_path / "run")
+    assert checked(folder, policy=asked)["times"].status is Status.OK
+    # The witness saw five entries a year later than the sixth says of itself.
+    tree = Tree()
+    for entry in run.sealed()[:5]:
+        tree.append(entry)
+    early = Checkpoint(ORIGIN, 5, tree.root())
+    seen = datetime(2027, 11, 15, tzinfo=UTC)
+    mark = cosign(early.body(), WITNESSES[0], int(seen.timestamp()))
+    note = parse_note(sign(early, LOG)).with_signatures([mark])
+    place(folder / "log" / "cosigned" / "5", note.to_bytes())
+    found = checked(folder, policy=asked)["times"]
+    assert (found.status, found.index) == (Status.FAIL, 5)
 
 
 def test_a_clock_that_went_back_is_noted(tmp_path: Path) -> None:

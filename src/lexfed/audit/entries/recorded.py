@@ -9,6 +9,7 @@ The predicate binds an entry to its log, its run and its place, so that a copy o
 proves nothing anywhere else. `key` is the idempotency key of whoever appended it.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -21,7 +22,6 @@ from lexfed.audit.entries.base import Count, Entry, Key, Origin, Part, RunId, Ti
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import leaf_hash
 from lexfed.audit.statement import Statement
-from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 
 PREFIX = "https://lexfed.example/audit/"
@@ -147,8 +147,8 @@ def unseal(data: bytes, index: int) -> Recorded:
         )
     try:
         # By way of JSON, whose arrays may become tuples although nothing is converted.
-        head = _Predicate.model_validate_json(canonical_bytes(statement.predicate))
-        entry = model.model_validate_json(canonical_bytes(head.entry))
+        head = _Predicate.model_validate_json(json.dumps(statement.predicate))
+        entry = model.model_validate_json(json.dumps(head.entry))
     except ValidationError as error:
         raise _malformed(where, error) from error
     expected = entry.subjects() or (("previous entry", head.previous),)

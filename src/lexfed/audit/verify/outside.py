@@ -77,8 +77,7 @@ def times(
     claimed = [_seconds(record.time, i) for i, record in enumerate(evidence.records)]
     signed: list[tuple[int, int]] = []
     if policy is not None:
-        seen = _cosigned(evidence, policy).witnesses
-        signed = [(evidence.view.size, time) for time in seen.values()]
+        signed = _cosigned_times(evidence, policy)
     if roots is not None:
         signed += _stamps(evidence, roots).items()
     for wrong in times_in_order(claimed, signed, skew):
@@ -90,6 +89,18 @@ def times(
     if not signed:
         return Remark(f"{span}, by the coordinator's clock only")
     return f"{span}, in agreement with {len(signed)} times that others signed"
+
+
+def _cosigned_times(evidence: Evidence, policy: Policy) -> list[tuple[int, int]]:
+    """Return size and time of every cosignature that the policy counts."""
+    every = replace(policy, logs=evidence.custody.log_keys)
+    notes = {each.checkpoint.size: each.note for each in evidence.view.cosigned}
+    notes[evidence.view.size] = evidence.view.signed.note
+    return [
+        (size, time)
+        for size, note in sorted(notes.items())
+        for time in every.check(note.to_bytes()).witnesses.values()
+    ]
 
 
 def _stamps(evidence: Evidence, roots: Path) -> Mapping[int, int]:

@@ -23,6 +23,7 @@ from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
 from lexfed.privacy.claim import load_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.events import Release
+from lexfed.privacy.rounding import up
 from lexfed.tiers import Tier
 
 TOLERANCE = 1e-9
@@ -137,7 +138,8 @@ def budget_plan(evidence: Evidence) -> str | Remark:
         within(f"tier `{name}`", read, float(policy.caps[name]), planned.index)
     return (
         f"epsilon {plan.epsilon} at delta {plan.delta}, {policy.neighbours}, by "
-        f"{policy.accountant.upper()}, recomputed {record:.6g}, budget {policy.epsilon}"
+        f"{policy.accountant.upper()}, recomputed {shown(record)}, "
+        f"budget {policy.epsilon}"
     )
 
 
@@ -162,6 +164,11 @@ def within(name: str, stated: float, budget: float, index: int) -> None:
         raise Unsound(f"{name} is {stated:.8g}, above the budget {budget:.8g}", index)
 
 
+def shown(epsilon: float) -> str:
+    """Return an epsilon in six digits, the last of them rounded up."""
+    return f"{up(epsilon, 6):.6g}"
+
+
 def claim(evidence: Evidence) -> str | Remark:
     """The claim is proven again, and says what policy, plan and rounds say."""
     completed = evidence.of(Completed)
@@ -182,9 +189,11 @@ def claim(evidence: Evidence) -> str | Remark:
     for name, (stated, expected) in _same(evidence, found, planned, entry).items():
         if stated != expected:
             raise Unsound(f"claim: `{name}` is not what the log says", index)
-    tiers = ", ".join(f"{name} {each.epsilon:g}" for name, each in found.tiers.items())
+    tiers = ", ".join(
+        f"{name} {shown(each.epsilon)}" for name, each in found.tiers.items()
+    )
     text = (
-        f"epsilon {found.epsilon:g} at delta {found.delta:g} per {found.unit}, "
+        f"epsilon {shown(found.epsilon)} at delta {found.delta:g} per {found.unit}, "
         f"{found.neighbours}; tiers {tiers}"
     )
     # The numbers are right for the noise that was meant; who knows the seed knows it.

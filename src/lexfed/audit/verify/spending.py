@@ -18,6 +18,7 @@ from lexfed.audit.verify.plan import (
     Planned,
     not_below,
     read_plan,
+    shown,
     within,
 )
 from lexfed.privacy.events import Release
@@ -93,9 +94,11 @@ def spent(evidence: Evidence) -> str | Remark:
     for charge in charges(evidence):
         sums.add(charge)
     record, policy = sums.total.record, planned.policy
-    tiers = ", ".join(f"{t.label} {value:.6g}" for t, value in sums.total.tiers.items())
+    tiers = ", ".join(
+        f"{t.label} {shown(value)}" for t, value in sums.total.tiers.items()
+    )
     return (
-        f"{sums.rounds} rounds: record {record:.6g} of {policy.epsilon} at delta "
+        f"{sums.rounds} rounds: record {shown(record)} of {policy.epsilon} at delta "
         f"{policy.delta} by {sums.total.accountant.upper()}"
         + (f"; tiers {tiers}" if tiers else "")
     )
