@@ -90,6 +90,25 @@ def test_the_guard_of_this_test_refuses_others(script: Path) -> None:
     assert b"imports {'socket'}" in alone(script).stderr
 
 
+def test_modules_beside_the_file_are_not_imported(script: Path, folder: Path) -> None:
+    for name in ("json", "hashlib", "argparse", "cryptography"):
+        script.with_name(f"{name}.py").write_text("raise SystemExit('hijacked')\n")
+    for options in ([], ["-I"]):
+        done = subprocess.run(
+            [sys.executable, *options, str(script), str(folder)],
+            capture_output=True,
+            cwd=script.parent,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    control = script.with_name("control.py")
+    control.write_text("import json\n")
+    done = subprocess.run(
+        [sys.executable, str(control)], capture_output=True, check=False
+    )
+    assert b"hijacked" in done.stderr
+
+
 def test_it_is_one_file_in_the_grammar_of_an_old_python() -> None:
     source = standalone.source().decode()
     tree = ast.parse(source, feature_version=OLDEST)
@@ -134,6 +153,7 @@ def test_it_is_a_program(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["verify.py", str(folder)])
+    monkeypatch.setattr(sys, "path", ["the folder of the script", *sys.path])
     with pytest.raises(SystemExit) as left:
         runpy.run_path(str(verify.__file__), run_name="__main__")
     assert left.value.code == 0
@@ -181,6 +201,9 @@ def test_what_cannot_be_read_ends_with_2(
     assert "holds no log" in capsys.readouterr().err
     assert verify.main([str(folder), "--pin", str(tmp_path / "nothing")]) == 2
     assert "nothing" in capsys.readouterr().err
+    (tmp_path / "long").write_bytes(b"quorum none\n" + b"#\n" * 2**19)
+    assert verify.main([str(folder), "--policy", str(tmp_path / "long")]) == 2
+    assert "too long" in capsys.readouterr().err
     with pytest.raises(SystemExit) as left:
         verify.main([])
     assert left.value.code == 2
@@ -220,6 +243,18 @@ def test_the_verdict_depends_on_neither_locale_nor_umask(
         script, str(folder), umask=0o777, LC_ALL="C", LANG="tr_TR", TZ="Asia/Tokyo"
     )
     assert (plain.returncode, plain.stdout) == (odd.returncode, odd.stdout)
+
+
+def test_names_cannot_pass_for_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "x`\nOK   everything else  \x1b[2J\x9b\u202e"
+    (folder / "log" / name).write_bytes(b"")
+    assert verify.main([str(folder)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(line.isascii() and line.isprintable() for line in lines)
+    assert "\\nOK   everything else  \\x1b[2J" in lines[0]
 
 
 def test_strange_characters_do_not_break_the_output(

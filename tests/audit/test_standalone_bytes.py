@@ -108,7 +108,7 @@ def test_what_is_no_part_of_a_log_is_refused(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["checkpoint", "tile/0/000.p/9", "signed/9", "tile", "blobs"]
+    "name", ["checkpoint", "tile/0/000.p/9", "signed/9", "tile", "blobs", ""]
 )
 def test_links_are_not_followed(name: str, folder: Path, tmp_path: Path) -> None:
     path = folder / "log" / name
@@ -124,6 +124,13 @@ def test_devices_are_not_waited_for(name: str, kind: str, folder: Path) -> None:
     path.unlink()
     os.mkfifo(path) if kind == "pipe" else path.mkdir()
     assert failed(compared(folder)) in (["log"], ["files"])
+
+
+def test_a_lock_holds_nothing(folder: Path) -> None:
+    place(folder / "log/lock", b"")
+    assert failed(compared(folder)) == []
+    place(folder / "log/lock", b"more")
+    assert failed(compared(folder)) == ["log"]
 
 
 def test_files_are_read_to_a_bound(

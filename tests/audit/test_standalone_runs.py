@@ -29,6 +29,7 @@ from lexfed.audit.entries import (
     SpecialBasis,
 )
 from lexfed.audit.merkle import Tree
+from lexfed.audit.standalone import verify as standalone
 from lexfed.canonical import canonical_bytes
 from support.audit_worlds import (
     SITES,
@@ -161,6 +162,14 @@ def test_claims_that_do_not_follow(name: str, tmp_path: Path) -> None:
     assert failed(compared(run.write(tmp_path / "run"))) == ["claim"]
 
 
+def test_releases_of_another_version(tmp_path: Path) -> None:
+    run = fake_run()
+    value = json.loads(run.files["claim.json"])["releases"]
+    value[0]["release"]["version"] = 2
+    run.edit(BudgetPlan, releases=run.put(canonical_bytes(value)))
+    assert "budget plan" in failed(compared(run.write(tmp_path / "run")))
+
+
 def grouped(run: FakeRun, mechanism: str, **changes: Any) -> None:
     """Let every release have two groups that cost as much as its one."""
 
@@ -248,6 +257,23 @@ def test_sealed_receipts_may_stay_closed(tmp_path: Path) -> None:
     del run.files["sealed/round-2.json"]
     detail = sound(run, tmp_path)["participants"]["detail"]
     assert detail == "9 receipts of 3 sites, 1 rounds sealed and not opened"
+
+
+def test_receipts_that_are_sealed_for_us_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = fake_run(unit="client", sampling_rate=0.1).write(tmp_path / "run")
+    read = standalone.read_file
+
+    def refused(folder: str, name: str) -> bytes | None:
+        if name.startswith("sealed/"):
+            raise PermissionError(name)
+        return read(folder, name)
+
+    monkeypatch.setattr(standalone, "read_file", refused)
+    rows = standalone.verify(str(folder), None, None)["checks"]
+    [row] = [row for row in rows if row["claim"] == "participants"]
+    assert row["detail"] == "0 receipts of 0 sites, 4 rounds sealed and not opened"
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b'{"receipts":"","salt":""} '])

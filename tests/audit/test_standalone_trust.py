@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import mldsa
 
 from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.cosignature import mldsa44_message
+from lexfed.audit.cosignature import cosign, mldsa44_message
 from lexfed.audit.entries import Genesis
 from lexfed.audit.keys import Signer
 from lexfed.audit.merkle import Tree
@@ -297,6 +297,22 @@ def test_entries_dated_after_their_cosignature_are_named(tmp_path: Path) -> None
     run.drafts[6].place["time"] = "2027-11-15T12:00:00Z"
     row = compared(run.write(tmp_path / "2"), asked)["times"]
     assert (row["status"], row["index"]) == ("FAIL", 6)
+
+
+def test_entries_dated_before_an_earlier_cosignature_are_named(tmp_path: Path) -> None:
+    asked = KEYS.policy(LOG, quorum="two", witnesses=WITNESSES)
+    run = witnessed(2)
+    folder = run.write(tmp_path / "run")
+    early = checkpoint_of(run.sealed()[:5])
+    for seen, status in ((START, "OK"), (START + timedelta(days=365), "FAIL")):
+        mark = cosign(early.body(), WITNESSES[0], int(seen.timestamp()))
+        note = parse_note(sign(early, LOG)).with_signatures([mark])
+        place(folder / "log/cosigned/5", note.to_bytes())
+        row = compared(folder, asked)["times"]
+        assert row["status"] == status
+    assert row["index"] == 5
+    place(folder / "log/cosigned/6", note.to_bytes())
+    assert failed(compared(folder, asked)) == ["log"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verify the log of a federated training run. One file: read it before you run it.
 
-    python verify.py FOLDER [--policy FILE] [--pin CHECKPOINT] [--json]
+    python -I verify.py FOLDER [--policy FILE] [--pin CHECKPOINT] [--json]
 
 FOLDER is a run folder or an unpacked evidence bundle: it holds `log/` and, beside it,
 files that the log has hashes of. Needs Python 3.9 and `cryptography` (for signatures),
@@ -40,6 +40,11 @@ people, 11 the lines.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.isolated:
+    sys.path.pop(0)  # this file's folder: whoever packed it may have put modules there
+
 import argparse
 import base64
 import calendar
@@ -49,11 +54,11 @@ import math
 import os
 import re
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from decimal import ROUND_CEILING, Context
+from itertools import accumulate, combinations
 from typing import Any, BinaryIO
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -108,7 +113,8 @@ def parse_json(data: bytes, what: str) -> Any:
         return dict(pairs)
 
     def integer(digits: str) -> int:
-        require(len(digits) <= 17 and abs(int(digits)) < 2**53, f"{what}: number")
+        small = len(digits) <= 17 and abs(int(digits)) < 2**53
+        require(small, f"{what}: an integer beyond 2^53-1")
         return int(digits)
 
     try:
@@ -119,12 +125,14 @@ def parse_json(data: bytes, what: str) -> Any:
     return value
 
 
+ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+)
+
+
 def canonical(value: Any) -> bytes:
     """Return the RFC 8785 bytes of a value without fractions and with ASCII keys."""
-    short = json.JSONEncoder(
-        ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-    )
-    return short.encode(value).encode()
+    return ENCODER.encode(value).encode()
 
 
 def open_file(folder: str, name: str) -> BinaryIO | None:
@@ -319,7 +327,7 @@ TILE = re.compile(
     r"tile/(entries|[0-7])/((?:x[0-9]{3}/){0,6}[0-9]{3})(?:\.p/([0-9]{1,3}))?"
 )
 OTHER_FILE = re.compile(
-    r"checkpoint|lock|part|stage|signed/[0-9]{1,19}|timestamps/[0-9]{1,19}\.tsr"
+    r"checkpoint|lock|part|stage|(co)?signed/[0-9]{1,19}|timestamps/[0-9]{1,19}\.tsr"
     r"|blobs/part|blobs/sha256/[0-9a-f]{64}(\.erased)?"
 )
 
@@ -379,11 +387,9 @@ def check_files(log: str, entries: Sequence[bytes], tree: Tree) -> set[str]:
     rows["entries"] = [len(entry).to_bytes(2, "big") + entry for entry in entries]
     full = [(k, at, 256) for k, row in rows.items() for at in range(len(row) // 256)]
     needed = {tile_path(*row) for row in [*full, *partial_tiles(len(entries))]}
-    signed, known = (
-        [name[7:] for name in names if name.startswith("signed/")],
-        set(needed),
-    )
-    for size in [int(text) for text in signed if int(text) < len(entries)]:
+    known = set(needed)
+    signed = [int(name[7:]) for name in names if name.startswith("signed/")]
+    for size in [size for size in signed if size < len(entries)]:
         # Partial tiles of older sizes stay until the full one is there.
         for level, index, width in partial_tiles(size):
             name = tile_path(level, index, width)
@@ -453,9 +459,8 @@ def parse_policy(data: bytes) -> Policy:
                 require(rest[0] not in ["none", *known], "the name is taken")
                 members, inside = rest[2:], [m for _, g in groups.values() for m in g]
                 once = len({*members, *inside}) == len(members) + len(inside)
-                require(
-                    once and set(members) <= set(known), "unknown, or counted twice"
-                )
+                defined = once and set(members) <= set(known)
+                require(defined, "a member is unknown, or would count twice")
                 texts = {str(n): n for n in range(1, len(members) + 1)}
                 needed = {"any": 1, "all": len(members), **texts}.get(rest[1], 0)
                 require(needed, "asks for none, or for too many")
@@ -756,15 +761,14 @@ class Release:
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> Release:
         """Read an event of the log, or a release of a plan or claim."""
-        numbers = [
-            (g["name"], float(g["clip"]), float(g["sigma"])) for g in row["groups"]
-        ]
-        positive = [0 < clip < math.inf and 0 < s < math.inf for _, clip, s in numbers]
+        texts = [(each["name"], each["clip"], each["sigma"]) for each in row["groups"]]
+        groups = tuple((name, float(clip), float(sigma)) for name, clip, sigma in texts)
+        positive = [0 < n < math.inf for _, *numbers in groups for n in numbers]
         rate = float(row["sampling_rate"])
-        sound = numbers and all(positive) and 0 <= rate <= 1
+        sound = groups and all(positive) and 0 <= rate <= 1
         require(sound, f"`{row['name']}` has numbers out of range")
         reads = -1 if row["reads"] is None else TIERS.index(row["reads"])
-        return cls(row["name"], tuple(numbers), rate, reads, row["samples"])
+        return cls(row["name"], groups, rate, reads, row["samples"])
 
 
 @dataclass
@@ -820,9 +824,13 @@ class Sum:
     def recomputed(self) -> None:
         """Say so where this file cannot compute epsilon."""
         if self.sampled:
-            raise NotShown(
-                "NOT RECOMPUTED (needs a PLD accountant): rounds are sampled"
-            )
+            raise NotShown("NOT RECOMPUTED (needs a PLD accountant): sampled rounds")
+
+
+def up(epsilon: float) -> str:
+    """Return an epsilon in six digits, the last of them rounded up."""
+    context = Context(prec=6, rounding=ROUND_CEILING)
+    return f"{float(context.create_decimal_from_float(epsilon)):.6g}"
 
 
 def within(what: str, stated: float, budget: float, index: int) -> None:
@@ -840,13 +848,18 @@ class Evidence:
 
     folder: str
     files: set[str]  # of the log
-    checkpoint: Checkpoint
+    checkpoints: Sequence[Checkpoint]  # those that may be cosigned; the last is latest
     tree: Tree
     entries: Sequence[Entry]
     signers: Sequence[Mapping[str, bytes]]  # who must sign each entry, by key id
     log_keys: Sequence[Key]  # oldest first
     policy: Policy | None
     pin: bytes | None
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The latest checkpoint."""
+        return self.checkpoints[-1]
 
     @property
     def genesis(self) -> Mapping[str, Any]:
@@ -875,6 +888,7 @@ class Evidence:
 def read_evidence(folder: str, policy: Policy | None, pin: bytes | None) -> Evidence:
     """Read a log, compute its tree again, and check the signatures on its roots."""
     log = os.path.join(folder, "log")
+    require(not os.path.islink(log), "`log` is a link")
     latest = parse_checkpoint(read_file(log, "checkpoint") or b"", "`checkpoint`")
     stored = read_entries(log, latest.size)
     tree = Tree([sha256(b"\x00" + entry) for entry in stored])
@@ -893,17 +907,20 @@ def read_evidence(folder: str, policy: Policy | None, pin: bytes | None) -> Evid
     in_force = log_keys[-1] in latest.signed_by(log_keys)
     require(in_force, "`checkpoint` is not signed with the log's key in force")
     require(f"signed/{latest.size}" in files, f"`signed/{latest.size}` is missing")
-    for name in sorted(name for name in files if name.startswith("signed/")):
+    require(read_file(log, "lock") in (None, b""), "`lock` is not empty")
+    older = []
+    for name in sorted(name for name in files if "signed/" in name):
         old = parse_checkpoint(read_file(log, name) or b"", f"`{name}`")
         own = old.signed_by(log_keys) and old.origin == latest.origin
-        require(own and name == f"signed/{old.size}", f"`{name}` is not this log's")
+        named = own and name.partition("/")[2] == str(old.size)
+        require(named, f"`{name}` is not a checkpoint of this log")
         if old.size > latest.size and "stage" in files:
             continue  # signed by a writer who has not finished, and will say the same
         begins = old.size <= latest.size and tree.root(old.size) == old.root
         require(begins, f"`{name}`: the log does not begin with what was signed")
-    return Evidence(
-        folder, files, latest, tree, entries, signers, log_keys, policy, pin
-    )
+        older += [old] if name.startswith("cosigned/") else []
+    notes = [each for each in older if each.size != latest.size] + [latest]
+    return Evidence(folder, files, notes, tree, entries, signers, log_keys, policy, pin)
 
 
 def public_key(row: Mapping[str, str], index: int) -> bytes:
@@ -974,10 +991,10 @@ def log_key(evidence: Evidence) -> str:
     )
 
 
-def cosigned(evidence: Evidence, policy: Policy) -> dict[str, int]:
-    """Return when each witness of a policy cosigned the checkpoint."""
-    named = policy.witnesses.items()
-    found = {name: evidence.checkpoint.cosigned_at(key) for name, key in named}
+def cosigned(checkpoint: Checkpoint, policy: Policy | None) -> dict[str, int]:
+    """Return when each witness of a policy cosigned a checkpoint."""
+    named = policy.witnesses.items() if policy else ()
+    found = {name: checkpoint.cosigned_at(key) for name, key in named}
     return {name: seconds for name, seconds in found.items() if seconds is not None}
 
 
@@ -987,7 +1004,7 @@ def witnesses(evidence: Evidence) -> str:
     if policy is None and named is None:
         raise NotShown(f"none: {SPLIT_VIEW}")
     policy = policy or parse_policy(evidence.blob(named, 0))
-    seen = cosigned(evidence, policy)
+    seen = cosigned(evidence.checkpoint, policy)
     listed = ", ".join(f"`{name}`" for name in sorted(seen)) or "no witness"
     met = policy.met_by(seen)
     words = f"quorum `{policy.quorum}` {'' if met else 'not '}met: cosigned by {listed}"
@@ -1065,9 +1082,8 @@ def genesis(evidence: Evidence) -> str:
         raise Unsound("a second genesis", entry.index)
     old, continued = evidence.genesis["previous"], ""
     if old is not None:
-        continued = (
-            f", continues `{old['origin']}` after its first {old['size']} entries"
-        )
+        size = f"its first {old['size']} entries"
+        continued = f", continues `{old['origin']}` after {size}"
     return f"written by {evidence.genesis['software']}{continued}"
 
 
@@ -1081,10 +1097,9 @@ def references(evidence: Evidence) -> str:
         require(not cited or cited[-1] < index, "cites what is not before it", index)
         if entry.kind == "certificate":
             require(body["first"] <= body["last"], "is about no entries", index)
-            inside = [
-                max(row["evidence"] or [0]) <= body["last"] for row in body["results"]
-            ]
-            require(all(inside), "cites an entry that it is not about", index)
+            named = [number for row in body["results"] for number in row["evidence"]]
+            inside = max(named, default=0) <= body["last"]
+            require(inside, "cites an entry that it is not about", index)
     return f"{len(cited)} entries cite earlier ones"
 
 
@@ -1132,21 +1147,28 @@ def rounds(evidence: Evidence) -> str:
 
 
 def times(evidence: Evidence) -> str:
-    """Entries claim times no later than those that witnesses signed."""
+    """Entries claim times that agree with those that witnesses signed.
+
+    An entry belongs between the last cosignature without it and the first with it.
+    """
     policy, claimed = evidence.policy, [entry.seconds for entry in evidence.entries]
-    signed = list(cosigned(evidence, policy).values()) if policy else []
+    seen = {each.size: cosigned(each, policy) for each in evidence.checkpoints}
+    signed = sorted((size, t) for size, found in seen.items() for t in found.values())
+    latest = [*accumulate((t for _, t in reversed(signed)), min)][::-1]
+    at, earliest, limits = 0, -math.inf, [*latest, math.inf]
     for index, seconds in enumerate(claimed):
-        early = not signed or seconds <= min(signed) + SKEW_S
-        require(early, "claims a time after a cosignature that covers it", index)
+        while at < len(signed) and signed[at][0] <= index:
+            earliest, at = max(earliest, signed[at][1]), at + 1
+        fine = earliest - SKEW_S <= seconds <= limits[at] + SKEW_S
+        require(fine, f"claims time {seconds}, signed times do not allow it", index)
     first, last = (evidence.entries[at].head["time"] for at in (0, -1))
     for index in range(1, len(claimed)):
         if claimed[index] < claimed[index - 1] - SKEW_S:
             raise NotShown(f"{first} to {last}; the clock went back at entry {index}")
     if not signed:
         raise NotShown(f"{first} to {last}, by the coordinator's clock only")
-    return (
-        f"{first} to {last}, in agreement with {len(signed)} times that others signed"
-    )
+    count = f"{len(signed)} times that others signed"
+    return f"{first} to {last}, in agreement with {count}"
 
 
 # --- 9. Budgets -----------------------------------------------------------------------
@@ -1192,10 +1214,9 @@ class Plan:
 
 def parse_releases(rows: Any) -> list[tuple[Release, int]]:
     """Return releases and their counts, as plans and claims hold them."""
-    sound = fits(rows, "planned*") and all(
-        row["release"]["version"] == 1 for row in rows
-    )
-    require(sound, "not a list of releases of version 1")
+    require(fits(rows, "planned*"), "not a list of releases")
+    versions = {row["release"]["version"] for row in rows}
+    require(versions <= {1}, "a release of another version")
     return [(Release.parse(row["release"]), row["count"]) for row in rows]
 
 
@@ -1241,7 +1262,7 @@ def budget_plan(evidence: Evidence) -> str:
     for scope in plan.budgets:
         within(f"`{scope}`", total.epsilon(scope), float(plan.budgets[scope]), index)
     price = f"epsilon {plan.body['epsilon']} at delta {plan.body['delta']}"
-    computed = f"recomputed {total.epsilon('record'):.6g} by GDP"
+    computed = f"recomputed {up(total.epsilon('record'))} by GDP"
     neighbours, budget = plan.policy["neighbours"], plan.policy["epsilon"]
     return f"{price}, {neighbours}, {computed}, budget {budget}"
 
@@ -1276,11 +1297,9 @@ def budgets_spent(evidence: Evidence) -> str:
     """Budgets are recomputed from the events and compared, round by round."""
     plan = read_plan(evidence)
     if plan is None:
-        why, parts = (
-            unplanned(evidence),
-            ("update", "state", "epsilon", "epsilon_so_far"),
-        )
+        why = unplanned(evidence)
         for entry in evidence.of("round"):
+            parts = ("update", "state", "epsilon", "epsilon_so_far")
             silent = all(entry.body[part] is None for part in parts)
             sound = silent or why != NOT_PRIVATE
             require(sound, "hashes or prices values without noise", entry.index)
@@ -1293,8 +1312,8 @@ def budgets_spent(evidence: Evidence) -> str:
             before = check_round(entry, plan, total, release, before)
     total.recomputed()
     read = [tier for tier in TIERS if tier in total.squares]
-    tiers = ", ".join(f"{tier} {total.epsilon(tier):.6g}" for tier in read)
-    record = f"record {total.epsilon('record'):.6g} of {plan.policy['epsilon']}"
+    tiers = ", ".join(f"{tier} {up(total.epsilon(tier))}" for tier in read)
+    record = f"record {up(total.epsilon('record'))} of {plan.policy['epsilon']}"
     spent = f"{record} at delta {plan.policy['delta']} by GDP"
     count = f"{len(charges(evidence))} rounds"
     return f"{count}: {spent}; tiers {tiers}" if tiers else f"{count}: {spent}"
@@ -1353,19 +1372,13 @@ def claim(evidence: Evidence) -> str:
         "noise": (found["mechanism"]["noise"], policy["noise"]),
         "sampling": (found["sampling"]["scheme"], policy["sampling"]),
     }
-    for name in (
-        "unit",
-        "neighbours",
-        "trust",
-        "records_per_person",
-        "sites_per_person",
-    ):
-        same[name] = (found[name], policy[name])
+    also = "unit neighbours trust records_per_person sites_per_person"
+    same.update((name, (found[name], policy[name])) for name in also.split())
     for name, (claimed, logged) in same.items():
         require(claimed == logged, f"claim: `{name}` is not what the log says", index)
     check_claim(found, plan, index)
-    whole = f"epsilon {found['epsilon']:g} at delta {found['delta']:g}"
-    parts = ", ".join(f"{tier} {row['epsilon']:g}" for tier, row in tiers.items())
+    whole = f"epsilon {up(found['epsilon'])} at delta {found['delta']:g}"
+    parts = ", ".join(f"{tier} {up(row['epsilon'])}" for tier, row in tiers.items())
     text = f"{whole} per {found['unit']}, {found['neighbours']}; tiers {parts}"
     if found["stamp"] is not None:
         raise NotShown(f"NOT PRIVATE, the noise was seeded: {text}")
@@ -1408,9 +1421,8 @@ def blobs(evidence: Evidence) -> str:
     parts = {"policy": ["config"], "feature-tags": ["tags", "encoding"]}
     parts.update({"budget-plan": ["plan", "releases"], "completed": ["claim"]})
     for entry in evidence.entries:
-        cited.update(
-            (entry.body[part], entry.index) for part in parts.get(entry.kind, [])
-        )
+        for part in parts.get(entry.kind, []):
+            cited[entry.body[part]] = entry.index
         if entry.kind == "round" and entry.body["participation"]["receipts"] == "open":
             cited[entry.body["participation"]["digest"]] = entry.index
     cited.pop(None, None)
@@ -1433,20 +1445,16 @@ def feature_tags(evidence: Evidence) -> str:
     body, index = entry.body, entry.index
     tagged = parse_json(evidence.blob(body["tags"], index), "tags")
     encoding = parse_json(evidence.blob(body["encoding"], index), "encoding")
-    tags, used, columns = (
-        tagged["tags"],
-        encoding["columns"],
-        tagged["schema"]["columns"],
-    )
+    tags, columns = tagged["tags"], tagged["schema"]["columns"]
+    used: list[str] = encoding["columns"]
     reasons = [tag["reason"].strip() for tag in tags.values()]
     require(all(reasons), "a tag without a reason", index)
     sources = {column["name"]: column.get("sources", []) for column in columns}
     ranks = {}
     for name in sources:
-        family = {name}  # a column is as sensitive as all that it was made from
-        while (
-            more := {each for one in family for each in sources.get(one, [])} - family
-        ):
+        family, more = {name}, {name}  # it is as sensitive as all it was made from
+        while more:
+            more = {each for one in more for each in sources.get(one, [])} - family
             family |= more
         ranks[name] = max(TIERS.index(tags[each]["tier"]) for each in family)
     counts = {tier: list(ranks.values()).count(rank) for rank, tier in enumerate(TIERS)}
@@ -1491,9 +1499,8 @@ def participants(evidence: Evidence) -> str:
         require(hidden, "who took part is shown exactly where it must not be", index)
         linked = (stated["digest"] is None) == (form == "none")
         require(linked, "receipts and their digest do not fit together", index)
-        require(
-            form != "none" or not keys, "no receipts, though sites have keys", index
-        )
+        backed = form != "none" or not keys
+        require(backed, "has no receipts, although the sites have keys", index)
         blob = receipt_list(evidence, stated, entry)
         if blob is None:
             unopened[form] += 1
@@ -1519,8 +1526,11 @@ def receipt_list(
     if stated["receipts"] == "open":
         return evidence.blob(stated["digest"], entry.index)
     name = f"sealed/round-{entry.body['round']}.json"
-    data = read_file(evidence.folder, name) if stated["receipts"] == "sealed" else None
-    if data is None:
+    try:
+        data = read_file(evidence.folder, name)
+    except PermissionError:
+        data = None
+    if data is None or stated["receipts"] == "none":
         return None
     value = parse_json(data, f"`{name}`")
     sound = fits(value, "sealed") and canonical(value) == data
@@ -1543,9 +1553,8 @@ def parse_receipts(
         payload, message, signatures = parse_envelope(data, kind)
         [keyid, *more] = signatures
         right = keyid in keys and signs(keys[keyid], signatures[keyid], message)
-        require(
-            right and not more, f"receipt: not signed by a site: {keyid[:16]}", index
-        )
+        single = right and not more
+        require(single, f"receipt: not signed by a site: {keyid[:16]}", index)
         receipt = parse_json(payload, "receipt")
         sound = fits(receipt, "receipt") and canonical(receipt) == payload
         require(sound, "receipt: malformed", index)
@@ -1573,9 +1582,7 @@ def check_receipts(
             same = receipt[name] == value
             require(same, f"receipt: `{name}` is not that of the round", index)
         hashed = (receipt["query"] is None) == (event is None)
-        require(
-            hashed, "receipt: `query` is hashed exactly where noise is added", index
-        )
+        require(hashed, "receipt: `query` is hashed exactly under noise", index)
         # A site that was charged more often than there are rounds knows of another one.
         low = charged.get(keyid, 0) + 1 if event else 0
         times = f"site {keyid[:16]} was charged {receipt['charged']} times"
@@ -1623,11 +1630,10 @@ def files(evidence: Evidence) -> str:
         require(same, f"`{name}` is not the file that was logged", index)
         found += here is not None
         absent += [f"`{name}`"] if here is None else []
+    text = f"{found} files are the logged ones"
     if absent:
-        raise NotShown(
-            f"{found} files are the logged ones; not here: {', '.join(absent)}"
-        )
-    return f"{found} files are the logged ones"
+        raise NotShown(f"{text}; not here: {', '.join(absent)}")
+    return text
 
 
 def report(evidence: Evidence) -> str:
@@ -1742,12 +1748,26 @@ def verify(folder: str, policy: bytes | None, pin: bytes | None) -> dict[str, An
     return {**verdict, "checks": [vars(check) for check in checks]}
 
 
+def in_words(verdict: Mapping[str, Any]) -> str:
+    """Return one line per claim, in characters that every terminal shows."""
+    lines = []
+    for row in verdict["checks"]:
+        # Evidence may hold any character: none of it may look like a line of ours.
+        detail = row["detail"].encode("ascii", "backslashreplace").decode()
+        shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in detail)
+        lines.append(f"{row['status']:<5}{row['claim']:<19} {shown}")
+    return "\n".join(lines)
+
+
 def read_given(path: str | None) -> bytes | None:
     """Return the policy or pin that the reader gives."""
     if path is None:
         return None
     with open(path, "rb") as file:
-        return file.read(2**20)
+        data = file.read(2**20 + 1)
+    if len(data) > 2**20:
+        raise OSError(f"`{path}` is too long for a policy or a checkpoint")
+    return data
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -1768,15 +1788,7 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, Unsound) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1 if isinstance(error, Unsound) else 2
-    lines = [json.dumps(verdict, indent=2)]
-    if not given.json:
-        rows = [
-            (row["status"], row["claim"], row["detail"]) for row in verdict["checks"]
-        ]
-        lines = [f"{status:<5}{claim:<19} {detail}" for status, claim, detail in rows]
-    # Evidence may hold any character, and a terminal may have few.
-    encoding = sys.stdout.encoding or "ascii"
-    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
+    text = json.dumps(verdict, indent=2) if given.json else in_words(verdict)
     print(text)
     return 0 if verdict["ok"] else 1
 
