@@ -91,7 +91,8 @@ def test_no_log(place: Path) -> None:
             "tile/00/000",
         ),
         *("tile/0/x000/000", "tile/entries/1", "tile/64/000", "signed/x", "signed/007"),
-        *("signed/9/9", "blobs", "timestamps", "tile", "\udcff", "new\nline"),
+        *("signed/9/9", "cosigned/x", "cosigned/9/9", "blobs/x", "blobs/sha512/x"),
+        *("blobs", "timestamps", "tile", "\udcff", "new\nline"),
         "tile/" + "d/" * 40 + "file",
     ],
 )

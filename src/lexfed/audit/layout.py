@@ -62,6 +62,9 @@ def list_log(folder: Folder) -> Layout:
     for name, is_folder in folder.listing("").items():
         if name not in (_FOLDERS if is_folder else _FILES):
             raise _unexpected(folder, name)
+    for name, is_folder in folder.listing(BLOBS).items():
+        if name != "sha256" or not is_folder:
+            raise _unexpected(folder, f"{BLOBS}/{name}")
     tiles = {}
     for path in _files(folder, TILE, 0):
         try:
