@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Catalogues: what a law says about a kind of column, as a data file anyone can add.
+
+    version = 1
+    jurisdiction = "gdpr"
+    title = "General Data Protection Regulation"
+
+    [[rule]]
+    id = "gdpr.art9.health"
+    reference = "GDPR Art. 9(1), 4(15)"
+    categories = ["health"]          # and/or tiers = [...]
+    words = ["blood"]                # only if name or description has one of them
+    otherwise = true                 # only if no other rule of the category applied
+    obligation = "..."               # in plain words of our own
+
+A column's tier says how strongly it is protected; which articles apply is a second
+question, answered per jurisdiction. Laws differ: political opinions are in Art. 9 GDPR
+and not in the CCPA's list, precise positions the other way round. Both answers stand
+side by side; the tier is the strictest reading.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from lexfed.errors import ConfigError, Problem
+from lexfed.law.tagger.column import CATEGORIES, TIERS
+
+BUILT_IN = ("gdpr", "hipaa", "ccpa")
+_MAX_BYTES = 1 << 20
+_KEYS: Mapping[str, type] = {
+    "id": str,
+    "reference": str,
+    "obligation": str,
+    "categories": list,
+    "tiers": list,
+    "words": list,
+    "otherwise": bool,
+}
+_NEEDED = ("id", "reference", "obligation")
+
+
+@dataclass(frozen=True)
+class Article:
+    """A rule that applies to a column.
+
+    Attributes:
+        id: its name, such as `gdpr.art9.health`.
+        jurisdiction: whose rule it is.
+        reference: where it is written.
+        obligation: what it asks, in plain words.
+    """
+
+    id: str
+    jurisdiction: str
+    reference: str
+    obligation: str
+
+
+@dataclass(frozen=True)
+class LawRule:
+    """When an article applies."""
+
+    article: Article
+    categories: frozenset[str]
+    tiers: frozenset[str]
+    words: tuple[str, ...]
+    otherwise: bool
+
+    def concerns(self, tier: str, category: str) -> bool:
+        """Say whether the rule is about columns of this kind at all."""
+        return category in self.categories or tier in self.tiers
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The rules of one jurisdiction, and the digest of the file they come from."""
+
+    jurisdiction: str
+    title: str
+    rules: tuple[LawRule, ...]
+    digest: str
+
+    def articles(
+        self, tier: str, category: str, words: Collection[str]
+    ) -> tuple[Article, ...]:
+        """Return what applies to a column.
+
+        Args:
+            tier: of the column.
+            category: of the column.
+            words: English words of its name and description, phrases included.
+
+        Guarantees:
+            A rule with words applies only if the column has one of them.
+            An `otherwise` rule applies only if no rule with words did.
+        """
+        about = [rule for rule in self.rules if rule.concerns(tier, category)]
+        worded = [rule for rule in about if rule.words]
+        hits = [rule for rule in worded if not set(rule.words).isdisjoint(words)]
+        specific = any(category in rule.categories for rule in hits)
+        return tuple(
+            rule.article
+            for rule in about
+            if rule in hits or (not rule.words and (not rule.otherwise or not specific))
+        )
+
+
+def load_catalogue(name: str | Path) -> Catalogue:
+    """Read a built-in catalogue by its name, or a file.
+
+    Raises:
+        ConfigError: with every problem of the file.
+    """
+    if isinstance(name, str) and name in BUILT_IN:
+        content = files("lexfed.law").joinpath(f"catalogues/{name}.toml").read_bytes()
+        return parse_catalogue(content, f"{name}.toml")
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigError([Problem(str(path), f"cannot be read: {reason}")]) from error
+    return parse_catalogue(content, str(path))
+
+
+def parse_catalogue(content: bytes, where: str) -> Catalogue:
+    """Return the catalogue of a file's bytes.
+
+    Raises:
+        ConfigError: with every problem: an unknown key, a rule without a reference,
+            an unknown category or tier, an id that is there twice.
+    """
+    if len(content) > _MAX_BYTES:
+        raise ConfigError([Problem(where, f"more than {_MAX_BYTES} bytes")])
+    try:
+        plain = tomllib.loads(content.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError([Problem(where, f"not TOML: {error}")]) from error
+    problems = list(_head_problems(plain, where))
+    rows = plain.get("rule", [])
+    rules = rows if isinstance(rows, list) else []
+    seen: set[str] = set()
+    for number, row in enumerate(rules, start=1):
+        problems += _rule_problems(row, f"{where}: rule {number}", seen)
+    if problems:
+        raise ConfigError(problems)
+    jurisdiction = plain["jurisdiction"]
+    return Catalogue(
+        jurisdiction=jurisdiction,
+        title=plain["title"],
+        rules=tuple(_rule(row, jurisdiction) for row in rules),
+        digest=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _rule(row: Mapping[str, Any], jurisdiction: str) -> LawRule:
+    return LawRule(
+        article=Article(row["id"], jurisdiction, row["reference"], row["obligation"]),
+        categories=frozenset(row.get("categories", ())),
+        tiers=frozenset(row.get("tiers", ())),
+        words=tuple(word.casefold() for word in row.get("words", ())),
+        otherwise=row.get("otherwise", False),
+    )
+
+
+def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
+    if plain.get("version") != 1:
+        yield Problem(where, f"expected `version = 1`, got: {plain.get('version')!r}")
+    for key in ("jurisdiction", "title"):
+        if not isinstance(plain.get(key), str) or not plain[key].strip():
+            yield Problem(where, f"`{key}` is missing or not text")
+    for key in sorted(plain.keys() - {"version", "jurisdiction", "title", "rule"}):
+        yield Problem(where, f"unknown key `{key}`")
+    rows = plain.get("rule")
+    if not isinstance(rows, list) or not rows:
+        yield Problem(where, "it has no rules", "write them as `[[rule]]` tables")
+
+
+def _rule_problems(row: Any, where: str, seen: set[str]) -> Iterable[Problem]:
+    if not isinstance(row, dict):
+        yield Problem(where, "not a table")
+        return
+    for key in sorted(row.keys() - _KEYS.keys()):
+        yield Problem(where, f"unknown key `{key}`", f"a rule has {', '.join(_KEYS)}")
+    for key in _NEEDED:
+        if not isinstance(row.get(key), str) or not row[key].strip():
+            yield Problem(where, f"`{key}` is missing or not text")
+    for key in ("categories", "tiers", "words"):
+        value = row.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            yield Problem(where, f"`{key}` is not a list of texts")
+            return
+    if not isinstance(row.get("otherwise", False), bool):
+        yield Problem(where, "`otherwise` is not true or false")
+    if not row.get("categories") and not row.get("tiers"):
+        yield Problem(where, "names neither `categories` nor `tiers`")
+    if row.get("otherwise") and row.get("words"):
+        yield Problem(where, "`words` and `otherwise` exclude each other")
+    for key, known in (("categories", CATEGORIES), ("tiers", TIERS)):
+        for value in row.get(key, []):
+            if value not in known:
+                hint = f"known are {', '.join(known)}"
+                yield Problem(where, f"`{key}` has the unknown `{value}`", hint)
+    if row.get("id") in seen:
+        yield Problem(where, f"`{row['id']}` is there twice")
+    seen.add(str(row.get("id")))
