@@ -13,6 +13,7 @@ from lexfed.errors import DataError
 from lexfed.law.tagger.column import Column
 from lexfed.law.tagger.reading import read_columns, read_schema
 from lexfed.law.tagger.sql import columns_of_sql
+from lexfed.law.tagger.text_files import read_text
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -97,7 +98,7 @@ def test_ragged_rows_give_what_they_have(tmp_path: Path) -> None:
     [
         (b"", "it has no columns|without a name"),
         (b"a,,c\n1,2,3\n", "field 2: a column without a name"),
-        (b"a,b,a\n", "field 3: column `a` is there twice"),
+        (b"a,b,a\n", "field 3: column `a` of table `t` is there"),
         (b"PK\x03\x04\x00\x00\x00binary", "is not a text file"),
         (b"\xff\xfea\x00b", "is not a text file"),
     ],
@@ -132,13 +133,14 @@ def test_a_large_file_is_read_as_far_as_its_sample(
     values = read_columns(path)[0].values
     assert values is not None
     assert set(values) == {"11"}
-    monkeypatch.setattr("lexfed.law.tagger.text_files.MAX_BYTES", 10)
+    with pytest.raises(DataError, match="more than 10 bytes"):
+        read_text(path, 10)
     with pytest.raises(DataError, match="cannot be read"):
         read_columns(tmp_path / "gone.csv")
 
 
 def test_parquet(tmp_path: Path) -> None:
-    notes = {b"description": "date of birth".encode()}
+    notes = {b"description": b"date of birth"}
     schema = pa.schema(
         [pa.field("dob", pa.string(), metadata=notes), ("n", pa.int64())]
     )

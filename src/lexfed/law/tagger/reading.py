@@ -77,9 +77,12 @@ def read_schema(path: Path) -> tuple[Column, ...]:
         if not any(row):
             continue
         found = dict(zip(header, row, strict=False))
-        column = Column(*(found.get(name, "").strip() for name in ("table", "column")),
-                        found.get("description", "").strip(),
-                        found.get("dtype", "").strip())  # fmt: skip
+        column = Column(
+            table=found.get("table", "").strip(),
+            name=found.get("column", "").strip(),
+            description=found.get("description", "").strip(),
+            dtype=found.get("dtype", "").strip(),
+        )
         problem = _problem(column, seen)
         if problem:
             problems.append(Problem(f"{path}:{line}", problem))

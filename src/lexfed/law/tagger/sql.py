@@ -9,6 +9,7 @@ statements other than these are ignored.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.column import Column
@@ -24,9 +25,14 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NOT_COLUMNS = frozenset(
-    "primary foreign unique key index constraint check fulltext spatial exclude "
-    "partition period like clustered nonclustered".split()
-)
+    {
+        "primary", "foreign", "unique", "key", "index", "constraint", "check",
+        "fulltext", "spatial", "exclude", "partition", "period", "like", "clustered",
+        "nonclustered",
+    }
+)  # fmt: skip
+"""Words that begin what is not a column."""
+
 _Token = tuple[str, str]
 """Its kind, and its text without quotes."""
 
@@ -151,7 +157,7 @@ def _column(item: Sequence[_Token], table: str) -> Column | None:
         return None
     dtype = item[1][1].lower() if len(item) > 1 and item[1][0] == "word" else ""
     description = ""
-    for here, after in zip(item, item[1:], strict=False):
+    for here, after in pairwise(item):
         if here[0] == "word" and here[1].lower() == "comment" and after[0] == "text":
             description = after[1]
     return Column(table, name, description, dtype)
