@@ -6,6 +6,7 @@ The log says which one signs; the file is found by what it holds, not by its nam
 logs that were begun with different keys share a folder.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -37,7 +38,7 @@ def keys_folder(run: Path) -> Path:
     try:
         with open(run / _JOURNAL, "rb") as file:
             first = strict_json.loads(file.readline(_MAX_LINE))
-        return run / str(first["keys"])
+        return Path(os.path.normpath(run / str(first["keys"])))
     except (OSError, AuditError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(
             f"`{run}` does not say where its keys are",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed log`: look at a log, prove an entry, append what people state."""
 
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +11,16 @@ import typer
 from lexfed.audit.access import Role, open_for_appending
 from lexfed.audit.access import rotate as rotate_key
 from lexfed.audit.by_hand import append_by_hand
-from lexfed.audit.entries import Deletion, Export
+from lexfed.audit.entries import (
+    BudgetPlan,
+    Completed,
+    Deletion,
+    Export,
+    FeatureTags,
+    Genesis,
+    Policy,
+    Round,
+)
 from lexfed.audit.entries.recorded import Recorded, body_of
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.note import VerifierKey
@@ -79,11 +90,23 @@ def add(run: Path, kind: str, stated: Sequence[str], keys: Path | None) -> None:
     talk.say(f"entry {record.index}: {record.kind}{known}")
 
 
-def erase(run: Path, digest: str, keys: Path | None) -> None:
+_NEEDED = (Genesis, Policy, FeatureTags, BudgetPlan, Round, Completed)
+"""Entries whose blobs verification computes with."""
+
+
+def erase(run: Path, digest: str, keys: Path | None, anyway: bool) -> None:
     """Erase a blob, and say so in the log; the entries that cite it stay."""
     log = open_for_appending(run, keys)
     try:
         log.blobs.get(digest)  # what is not there is not erased
+        for record in log.records:
+            cited = digest in json.dumps(body_of(record.entry))
+            if cited and isinstance(record.entry, _NEEDED) and not anyway:
+                raise RunFolderError(
+                    f"entry {record.index} (`{record.kind}`) cannot be verified "
+                    "without it",
+                    "verification would fail from then on; `--anyway` erases it",
+                )
         entry = Deletion(artefact="blob", digest=digest)
         record = log.append(entry, f"deletion/{digest[:32]}")
         log.blobs.erase(digest)
@@ -113,6 +136,8 @@ def key(run: Path, project: bool) -> None:
 
 def cosign(run: Path, keys: Path | None) -> None:
     """Ask witnesses and the time-stamp authority about the last checkpoint."""
+    if not (run / "config.toml").is_file():
+        raise RunFolderError(f"`{run}` is not the folder of a run")
     config = load(run / "config.toml")
     others = witnessing_of(config.audit, base_of(run))
     if not others.targets and others.authority is None:
@@ -138,6 +163,11 @@ def cosign(run: Path, keys: Path | None) -> None:
 def drill(run: Path, copy: Path, keys: Path | None) -> None:
     """Log that a copy was restored, and whether it is the log it was made of."""
     restored = read_evidence(copy)
+    if os.path.samefile(run, copy):
+        raise AuditError(
+            f"`{copy}` is the run itself",
+            "restore a backup into another folder, and compare with that",
+        )
     size = len(restored.records)
     log = open_for_appending(run, keys)
     try:

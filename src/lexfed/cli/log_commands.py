@@ -56,7 +56,10 @@ def add(
     run: Run,
     kind: Annotated[str, typer.Argument(help="Such as document, incident, change.")],
     stated: Annotated[
-        list[str], typer.Argument(help="NAME=VALUE; @FILE stands for a file.")
+        list[str],
+        typer.Argument(
+            metavar="NAME=VALUE...", help="The value @FILE stands for a file."
+        ),
     ],
     keys: Keys = None,
 ) -> None:
@@ -114,11 +117,15 @@ def erase(
     run: Run,
     digest: Annotated[str, typer.Argument(help="SHA-256 of the blob.")],
     keys: Keys = None,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Even if the log cannot be verified without it."),
+    ] = False,
 ) -> None:
     """Erase a blob, and say so in the log."""
     from lexfed.cli.log import erase as command
 
-    command(run, digest, keys)
+    command(run, digest, keys, anyway)
 
 
 @log.command()

@@ -30,15 +30,17 @@ def init(folder: Path, name: str) -> None:
 
 def add(folder: Path, vkey: str) -> None:
     """Add a log to the list; a witness that runs reads it on SIGHUP."""
-    key = VerifierKey.parse(vkey.removeprefix("log "))  # as `lexfed log key` prints it
+    _require(folder)
     path = folder / "logs"
     try:
+        key = VerifierKey.parse(vkey.removeprefix("log "))
         before = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunFolderError(
-            f"`{folder}` is not the folder of a witness",
-            f"make one with `lexfed witness init {folder} --name NAME`",
+    except AuditError as error:
+        raise AuditError(
+            error.message, error.hint or "paste what `lexfed log key RUN` prints"
         ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFolderError(f"`{path}` cannot be read") from error
     if before and not before.endswith("\n"):  # edited by hand
         before += "\n"
     after = f"{before}log {key.vkey}\n"
@@ -57,6 +59,7 @@ def serve(
     certificate_key: Path | None,
 ) -> None:
     """Answer logs until stopped."""
+    _require(folder)
     if (certificate is None) != (certificate_key is None):
         raise RunFolderError(
             "TLS needs both a certificate and its key",
@@ -71,3 +74,11 @@ def serve(
         talk.say(f"witness of {count} log(s) at {server.url}; stop with Ctrl-C")
 
     serve_witness(folder, host, port, certificate=tls, started=started)
+
+
+def _require(folder: Path) -> None:
+    if not (folder / "vkey").is_file():
+        raise RunFolderError(
+            f"`{folder}` is not the folder of a witness",
+            f"make one with `lexfed witness init {folder} --name NAME`",
+        )

@@ -60,7 +60,9 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
     """
     config, folder = priced.config, path / LOG
     there = (folder / "checkpoint").exists()
-    origin, size = _head(folder) if there else (new_origin(priced), 0)
+    # A log that was being made has its first checkpoint in `signed` already.
+    signed = folder / ("checkpoint" if there else "signed/0")
+    origin, size = _head(signed) if signed.exists() else (new_origin(priced), 0)
     if begun and size == 0:
         raise RunFolderError(
             f"`{folder}` lost the entries of this run",
@@ -119,14 +121,14 @@ def _check_sites(log: AuditLog, keys: RunKeys) -> None:
             )
 
 
-def _head(folder: Path) -> tuple[str, int]:
-    """Return what the checkpoint says; whether it is true is checked later."""
+def _head(path: Path) -> tuple[str, int]:
+    """Return what a checkpoint says; whether it is true is checked later."""
     try:
-        origin, size, *_ = (folder / "checkpoint").read_text().split("\n")
+        origin, size, *_ = path.read_text().split("\n")
         return origin, int(size)
     except (OSError, ValueError) as error:
         raise RunFolderError(
-            f"`{folder / 'checkpoint'}` cannot be read", "restore it from a copy"
+            f"`{path}` cannot be read", "restore it from a copy"
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lexfed.config import Config
 from lexfed.errors import RunFolderError
-from lexfed.run.folder import RunFolder
+from lexfed.run.folder import EVENTS, RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.logs import check_statements, open_log
 from lexfed.run.planning import Priced, plan_json
@@ -158,9 +158,14 @@ def base_of(run: Path) -> Path:
     Raises:
         RunFolderError: if there is no run, or only a copy for readers.
     """
+    if not (run / EVENTS).is_file():
+        raise RunFolderError(
+            f"`{run}` is a copy: it does not say where the run was started",
+            "give the folder in which the run was made",
+        )
     folder = RunFolder.open(run)
     try:
-        return run / str(folder.events.rows[0]["base"])
+        return Path(os.path.normpath(run / str(folder.events.rows[0]["base"])))
     except (IndexError, KeyError) as error:
         raise RunFolderError(f"`{run}` does not say where it was started") from error
     finally:
