@@ -36,7 +36,7 @@ def test_the_demo_works_twice(
     assert "demo: 8 hospitals, 1 200 synthetic patients, 17 columns" in first.err
     steps = [line for line in first.err.splitlines() if "training ━" not in line]
     text = rounded("\n".join(steps).replace("±", "")) + "\n"
-    expected("demo.txt", text.split("Run folder")[0])
+    expected("demo.txt", text.split("Report:")[0])
     again = lexfed("demo", "--seeds", "2", "--json")
     assert again.code == 0, again.err
     result = json.loads(again.out)
