@@ -3,12 +3,15 @@
 
 import hashlib
 import json
+import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lexfed.audit import receipts
 from lexfed.audit.entries import (
     BudgetPlan,
     Certificate,
@@ -24,10 +27,13 @@ from lexfed.audit.entries import (
 from lexfed.audit.evidence import Evidence, read_evidence
 from lexfed.audit.receipts import unseal
 from lexfed.audit.verify import Status, verify_run
+from lexfed.durable import JsonLines
 from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.federation.engines import InProcess
 from lexfed.federation.messages import Query, Reply
 from lexfed.federation.messages import Refusal as SiteRefusal
+from lexfed.privacy.events import Release
+from lexfed.privacy.ledger import Excess, Ledger
 from lexfed.run import Priced, RoundReport, resume, start, train
 from lexfed.run.folder import RunFolder
 
@@ -251,6 +257,149 @@ def test_a_refusing_site_is_logged_without_its_name_or_reason(
     payloads = b"".join(record.envelope.payload for record in evidence.records)
     assert b"4711" not in payloads
     assert not [name for name in names if name.encode() in payloads]
+    assert not failures(path)
+
+
+def refusing(at: int, scope: str, reach: float) -> Callable[..., Excess | None]:
+    """Return a ledger's word on a release, which is no from that round on."""
+
+    def would_exceed(ledger: Ledger, _: Release) -> Excess | None:
+        return Excess(scope, reach, 3.0) if len(ledger.events()) >= at - 1 else None
+
+    return would_exceed
+
+
+def test_a_refusal_of_the_first_round_is_logged(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    priced, path = priced_of(config_text), tmp_path / "run"
+    opened = start(priced, path, config_text)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "would_exceed", refusing(1, "record", 3.25))
+        with pytest.raises(Refused, match="round 1 refused"):
+            train(priced, opened)
+        # Asking again is refused again, and logged once.
+        with pytest.raises(Refused, match="round 1 refused"):
+            train(priced, resume(priced, path, config_text))
+    evidence = read_evidence(path)
+    [refusal] = [found.entry for found in evidence.of(Refusal)]
+    assert (refusal.round, refusal.by, refusal.scope) == (1, "coordinator", "record")
+    assert (refusal.would_reach, refusal.limit) == ("3.25", "3.0")
+    assert not evidence.of(Round)
+    assert not evidence.of(RoundAborted)
+    assert not failures(path)
+    # Nothing was spent: a ledger that is content goes on.
+    assert train(priced, resume(priced, path, config_text)).rounds == 7
+    assert not failures(path)
+
+
+def test_a_refusal_of_a_later_round_ends_the_run(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    priced, path = priced_of(config_text), tmp_path / "run"
+    opened = start(priced, path, config_text)
+    monkeypatch.setattr(Ledger, "would_exceed", refusing(4, "special", math.inf))
+    result = train(priced, opened)
+    assert (result.rounds, result.lost) == (3, 0)
+    evidence = read_evidence(path)
+    [refusal] = [found.entry for found in evidence.of(Refusal)]
+    assert (refusal.round, refusal.scope, refusal.limit) == (4, "special", "3.0")
+    assert refusal.would_reach is None  # no number is large enough
+    [completed] = [found.entry for found in evidence.of(Completed)]
+    assert (completed.rounds, completed.released, completed.early) == (3, 3, True)
+    assert not failures(path)
+
+
+def test_a_round_refused_twice_for_two_reasons(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    priced, path = priced_of(config_text), tmp_path / "run"
+    opened = start(priced, path, config_text)
+    for scope in ("site", "site", "receipt", "site", "receipt"):
+        opened.logbook.refused(1, Refused("no", scope=scope))
+    opened.close()
+    refusals = read_evidence(path).of(Refusal)
+    assert [found.entry.scope for found in refusals] == ["site", "receipt"]
+    assert not failures(path)
+
+
+def test_what_the_log_says_of_a_lost_round_stays(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    priced, path = priced_of(config_text), tmp_path / "run"
+    opened = start(priced, path, config_text)
+    release = priced.programme.charges()[0][0]
+    opened.logbook.aborted(1, release, "site-refused")
+    spent = opened.logbook.total
+    opened.logbook.aborted(1, release, "interrupted")
+    assert opened.logbook.total == spent
+    opened.close()
+    [aborted] = [found.entry for found in read_evidence(path).of(RoundAborted)]
+    assert (aborted.cause, aborted.released) == ("site-refused", "no")
+
+
+def test_an_end_that_is_logged_is_not_resumed(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    priced, path = priced_of(config_text), tmp_path / "run"
+    real = JsonLines.append
+
+    def dies(file: JsonLines, row: Mapping[str, Any]) -> None:
+        if row.get("type") == "end":
+            raise KeyboardInterrupt
+        real(file, row)
+
+    opened = start(priced, path, config_text)
+    with monkeypatch.context() as patch:
+        patch.setattr(JsonLines, "append", dies)
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, opened)
+    before = len(read_evidence(path).records)
+    train(priced, resume(priced, path, config_text))
+    assert len(read_evidence(path).records) == before
+    assert not failures(path)
+
+
+def test_a_receipt_for_another_question_is_refused(
+    tmp_path: Path, config_text: str, priced_of: PricedOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    text = singly(config_text)
+    priced, path = priced_of(text), tmp_path / "run"
+
+    def ask(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
+        # Signed by the right site for the right round, but for other arrays.
+        first, *others = REAL_ASK(engine, query, names)
+        assert isinstance(first, Reply)
+        signer = opened.logbook.keys.sites[first.site]
+        told = receipts.check(first.receipt, {signer.fingerprint: signer.public})[1]
+        other = told.model_copy(update={"query": "0" * 64})
+        signed = receipts.sign(other, signer)
+        return [Reply(first.site, first.round, first.total, False, signed), *others]
+
+    opened = start(priced, path, text)
+    monkeypatch.setattr(InProcess, "ask", ask)
+    with pytest.raises(Refused, match="answered another question"):
+        train(priced, opened)
+    assert not read_evidence(path).of(Round)
+
+
+def test_sealed_receipts_that_cannot_be_kept_stop_the_round(
+    tmp_path: Path, priced_of: PricedOf
+) -> None:
+    priced, path = priced_of(CLIENTS), tmp_path / "run"
+    opened = start(priced, path, CLIENTS)
+    (path / "sealed").write_text("a file")
+    with pytest.raises(RunFolderError, match=r"cannot write .*round-1\.json"):
+        train(priced, opened)
+    assert not read_evidence(path).of(Round)
+    (path / "sealed").unlink()
+    (path / "sealed").mkdir(mode=0o755)
+    assert train(priced, resume(priced, path, CLIENTS)).rounds == 5
+    assert (path / "sealed").stat().st_mode & 0o777 == 0o700
     assert not failures(path)
 
 

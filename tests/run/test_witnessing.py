@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from lexfed.audit.access import open_for_appending
+from lexfed.audit.log import AuditLog
 from lexfed.audit.note import ED25519, VerifierKey, parse_note
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.run import Priced, RoundReport, price, resume, start, train
 from lexfed.run.keys import run_keys
-from lexfed.run.witnessing import witnessing_of
+from lexfed.run.witnessing import Witnessing, witnessing_of
+from support.authority import Authority, make_authority, openssl
+from support.loopback import answering
 from support.witnessed import WITNESS, make_witness, served
 
 PricedOf = Callable[..., Priced]
@@ -142,3 +146,119 @@ def test_a_missing_policy_stops_a_run_before_anything_is_written(
     with pytest.raises(RunFolderError, match=r"cannot read .*gone\.policy"):
         start(priced, tmp_path / "run", text)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_witness_that_is_away_does_not_keep_a_run_from_going_on(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, start(priced, path, text), stop_after(2))
+    opened = resume(priced, path, text)
+    assert train(priced, opened).rounds == 7
+    assert "w1" in opened.logbook.witnessing.failed
+
+
+def test_a_witness_that_comes_back_is_asked_at_the_end(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        opened = start(priced, path, text)
+        opened.logbook.witnessing.failed["w1"] = "it was away"
+        asked: list[int] = []
+        real = Witnessing.ask
+
+        def ask(self: Witnessing, log: AuditLog, again: bool = False) -> None:
+            real(self, log, again)
+            asked.append(len(parse_note(log.store.checkpoint).signatures))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Witnessing, "ask", ask)
+            train(priced, opened)
+    assert asked == [1] * 7 + [2]  # left in peace, then asked once more
+    assert opened.logbook.witnessing.failed == {}
+
+
+# Time stamps
+
+NEEDS_OPENSSL = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="needs the program openssl"
+)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return make_authority(tmp_path_factory.mktemp("authority") / "tsa")
+
+
+def stamped(text: str, url: str, roots: Path) -> str:
+    return f'{text}\n[audit.timestamp]\nurl = "{url}"\nroots = "{roots}"\n'
+
+
+@NEEDS_OPENSSL
+def test_the_last_checkpoint_is_time_stamped(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, authority: Authority
+) -> None:
+    path = tmp_path / "run"
+    with answering(authority.over_http()) as url:
+        text = stamped(config_text, url, authority.roots)
+        priced = priced_with(text, priced_of(config_text))
+        opened = start(priced, path, text)
+        train(priced, opened)
+    assert opened.logbook.witnessing.failed == {}
+    [token] = (path / "log" / "timestamps").iterdir()
+    openssl(
+        "ts", "-verify", "-data", str(path / "log" / "signed" / token.stem),
+        "-in", str(token), "-CAfile", str(authority.roots),
+    )  # fmt: skip
+    [times] = [
+        check
+        for check in verify_run(path, authorities=authority.roots).checks
+        if check.claim == "times"
+    ]
+    assert times.status is Status.OK
+
+
+@NEEDS_OPENSSL
+def test_an_authority_that_fails_costs_nothing(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, authority: Authority
+) -> None:
+    roots = tmp_path / "roots.pem"
+    shutil.copy(authority.roots, roots)
+    text = stamped(config_text, "http://127.0.0.1:9", roots)
+    priced = priced_with(text, priced_of(config_text))
+    opened = start(priced, tmp_path / "away", text)
+    assert train(priced, opened).rounds == 7
+    assert "time stamp" in opened.logbook.witnessing.failed
+    # Nor does a file that is gone by the end.
+    opened = start(priced, tmp_path / "gone", text)
+    roots.unlink()
+    assert train(priced, opened).rounds == 7
+    assert "cannot read" in opened.logbook.witnessing.failed["time stamp"]
+    # One that is gone in the beginning stops the run before anything is written.
+    with pytest.raises(RunFolderError, match=r"cannot read .*roots\.pem"):
+        start(priced, tmp_path / "never", text)
+    assert not (tmp_path / "never").exists()
+
+
+@NEEDS_OPENSSL
+def test_asking_again_makes_a_failure_good(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, authority: Authority
+) -> None:
+    text = stamped(config_text, "http://127.0.0.1:9", authority.roots)
+    priced = priced_with(text, priced_of(config_text))
+    opened = start(priced, tmp_path / "run", text)
+    train(priced, opened)
+    log = open_for_appending(tmp_path / "run")
+    others = opened.logbook.witnessing
+    with answering(authority.over_http()) as url:
+        others.authority = (url, authority.roots)
+        others.stamp(log)
+    log.close()
+    assert others.failed == {}
