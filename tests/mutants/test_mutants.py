@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hand-made mutants of the privacy core: each breaks one promise and is caught.
+"""Hand-made mutants of privacy core and log: each breaks one promise and is caught.
 
 A row of `MUTANTS` says what somebody might get wrong, how to break the real code that
-way, and which check of `support.checks` (or of this file) notices. Every check passes
-on the real code (`test_the_real_code_passes`) and fails on its mutants. To add one,
-add a row.
+way, and which check of `support.checks`, `support.log_checks` or this file notices.
+Every check passes on the real code (`test_the_real_code_passes`) and fails on its
+mutants. To add one, add a row.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +18,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from lexfed.audit import receipts
+from lexfed.audit.entries import Round
+from lexfed.audit.log import AuditLog
 from lexfed.budget.plan import Budget
 from lexfed.config import loads
+from lexfed.durable import publish
 from lexfed.errors import ConfigError, Refused
 from lexfed.federation import contribute as contributions
 from lexfed.federation import engines, planning, sums, wanted
@@ -43,10 +47,12 @@ from lexfed.privacy.ledger import Ledger
 from lexfed.privacy.noise import rounded_gaussian
 from lexfed.privacy.steps import Step
 from lexfed.randomness import SeededSource, bernoulli
-from lexfed.run import population, training
+from lexfed.run import logbook, population, receipt_check, training
+from lexfed.run.folder import STATE, RunFolder
+from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced
 from lexfed.tiers import Tier
-from support import checks
+from support import checks, log_checks
 from support.worlds import World, play, seeded, world
 
 Patch = pytest.MonkeyPatch
@@ -575,6 +581,58 @@ def _private_divisor(patch: Patch) -> None:
     )
 
 
+def _entry_after_release(patch: Patch) -> None:
+    real = RunFolder.stage
+
+    def broken(self: RunFolder, progress: Any) -> bytes:
+        content = real(self, progress)
+        publish(self.path / STATE)
+        return content
+
+    patch.setattr(RunFolder, "stage", broken)
+    patch.setattr(RunFolder, "publish", lambda _: None)
+
+
+def _receipts_unchecked(patch: Patch) -> None:
+    patch.setattr(receipt_check, "_checked", lambda _, __, answer, ___: answer.receipt)
+    patch.setattr(receipts, "encode", lambda _: b"[]")
+
+
+def _participants_shown(patch: Patch) -> None:
+    patch.setattr(training, "secret_sampling", lambda _: False)
+
+
+def _no_pin(patch: Patch) -> None:
+    patch.setattr(AuditLog, "pin", lambda _: None)
+
+
+def _label_not_in_the_logged_total(patch: Patch) -> None:
+    real = Logbook._after
+
+    def broken(self: Logbook, release: Release | None) -> Any:
+        labels = release is not None and release.name == "label rate"
+        return self.total if labels else real(self, release)
+
+    patch.setattr(Logbook, "_after", broken)
+
+
+def _unprotected_sum_hashed(patch: Patch) -> None:
+    real = Logbook.round
+
+    def broken(
+        self: Logbook, query: Query, released: Any, state: bytes, present: Any
+    ) -> None:
+        def entry(**fields: Any) -> Round:
+            digest = logbook.sha256(released.update.tobytes())
+            return Round(**{**fields, "update": fields["update"] or digest})
+
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(logbook, "Round", entry)
+            real(self, query, released, state, present)
+
+    patch.setattr(Logbook, "round", broken)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One way to get it wrong.
@@ -663,6 +721,35 @@ MUTANTS = (
         only_stamped_runs_are_seeded,
     ),
     Mutant("a private divisor", _private_divisor, the_divisor_is_public, FAILED),
+    Mutant(
+        "a release before its entry",
+        _entry_after_release,
+        log_checks.entries_come_first,
+    ),
+    Mutant(
+        "receipts nobody checks",
+        _receipts_unchecked,
+        log_checks.stolen_receipts_are_noticed,
+        FAILED,
+    ),
+    Mutant(
+        "secret participants logged",
+        _participants_shown,
+        log_checks.secret_participants_stay_secret,
+    ),
+    Mutant(
+        "checkpoints not pinned", _no_pin, log_checks.restored_runs_are_refused, FAILED
+    ),
+    Mutant(
+        "a logged total without the label rate",
+        _label_not_in_the_logged_total,
+        log_checks.logged_totals_are_complete,
+    ),
+    Mutant(
+        "a hash of a sum without noise",
+        _unprotected_sum_hashed,
+        log_checks.unprotected_sums_are_not_hashed,
+    ),
 )
 CHECKS = tuple(dict.fromkeys([mutant.check for mutant in MUTANTS] + [sensitive_rule]))
 
