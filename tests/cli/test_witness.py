@@ -2,6 +2,7 @@
 """A witness as another organisation runs it, and a run that asks it: real processes."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from lexfed.audit.keys import Signer, create_key
-from support.loopback import certificate
+from support.authority import make_authority
+from support.loopback import answering, certificate
 
 Lexfed = Callable[..., Any]
 
@@ -276,3 +278,22 @@ def test_cosign_without_anybody_to_ask(lexfed: Lexfed, folder: Path) -> None:
     said = lexfed("log", "cosign", "runs/visits")
     assert said.code == 2
     assert "is a copy: it does not say where the run was started" in said.err
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl")
+def test_cosign_asks_for_a_time_stamp(lexfed: Lexfed, folder: Path) -> None:
+    authority = make_authority(folder / "tsa")
+    table = '[audit.timestamp]\nurl = "{}"\nroots = "tsa/ca.crt"\n'
+    with answering(authority.over_http()) as url:
+        text = CONFIG.replace('policy = "trust.policy"\n', table.format(url))
+        (folder / "lexfed.toml").write_text(text)
+        assert lexfed("run").code == 0
+        said = lexfed("log", "cosign", "runs/visits")
+        assert (said.code, said.err) == (0, "time stamp: kept\n")
+        out = lexfed("verify", "runs/visits", "--authorities", "tsa/ca.crt").out
+        assert "OK   times" in out
+    lexfed("log", "add", "runs/visits", "deletion", "artefact=backup")
+    said = lexfed("log", "cosign", "runs/visits")
+    assert said.code == 1
+    assert said.err.startswith("time stamp: ")
+    assert "refused" in said.err

@@ -113,6 +113,20 @@ def test_a_run_is_logged_from_beginning_to_end(
     assert not failures(tmp_path / "run")
 
 
+def test_every_round_states_all_budgets(
+    tmp_path: Path, config_text: str, priced_of: PricedOf
+) -> None:
+    caps = "delta = 1e-5\ncaps = { special = 2.5, personal = 4.5 }"
+    text = config_text.replace("delta = 1e-5", caps)
+    evidence = trained(priced_of(text), tmp_path / "run", text)
+    for found in evidence.of(Round):
+        budgets = found.entry.budgets
+        assert budgets == {"record": "3.0", "special": "2.5", "personal": "4.5"}
+        for name, spent in found.entry.tiers_so_far.items():
+            assert float(spent) <= float(budgets.get(name, "inf"))
+    assert not failures(tmp_path / "run")
+
+
 def test_the_entry_is_durable_before_the_release(
     tmp_path: Path, config_text: str, priced_of: PricedOf,
     monkeypatch: pytest.MonkeyPatch,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.access import open_for_appending
+from lexfed.audit.access import open_for_appending, rotate
+from lexfed.audit.evidence import read_evidence
 from lexfed.audit.log import AuditLog
 from lexfed.audit.note import ED25519, VerifierKey, parse_note
 from lexfed.audit.verify import Status, verify_run
@@ -183,6 +184,38 @@ def test_a_witness_that_comes_back_is_asked_at_the_end(
             train(priced, opened)
     assert asked == [1] * 7 + [2]  # left in peace, then asked once more
     assert opened.logbook.witnessing.failed == {}
+
+
+def test_a_witness_has_to_be_told_of_a_new_key(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, start(priced, path, text), stop_after(2))
+    trusted = auditor(path)
+    rotate(path, "log")
+    with served(witness) as target:
+        text_now = configured(config_text, witness, target.url)
+        assert text_now == text  # the address is in the policy, not in the text
+        opened = resume(priced, path, text)
+        with pytest.raises(KeyboardInterrupt):
+            train(priced, opened, stop_after(4))
+        assert "status 403" in opened.logbook.witnessing.failed["w1"]
+    new = read_evidence(path).custody.log_key.public
+    key = VerifierKey(f"{PROJECT}/*", ED25519, new)
+    with (witness / "logs").open("a") as logs:
+        logs.write(f"log {key.vkey}\n")
+    with served(witness) as target:
+        configured(config_text, witness, target.url)
+        opened = resume(priced, path, text)
+        train(priced, opened)
+        assert opened.logbook.witnessing.failed == {}
+    # An auditor who knows the first key follows it, and finds the witness.
+    assert found(path, trusted, "log key")[0] is Status.OK
+    assert found(path, trusted, "witnesses")[0] is Status.OK
 
 
 # Time stamps
