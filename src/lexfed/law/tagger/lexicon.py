@@ -18,17 +18,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from sys import intern
 from typing import NamedTuple
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.column import CATEGORIES
 from lexfed.law.tagger.concepts import stopwords
 from lexfed.law.tagger.normalise import skeleton, spellings
+from lexfed.law.tagger.stored import Places, Stored, add, line_at, lines_of
 
 LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl")
 ROLES = ("person", "organisation", "dictionary", "device", "clinical")
 """What the rows of a table are about, as far as one word can say it."""
-
 MEANINGS = frozenset({*CATEGORIES, "word", *(f"role:{role}" for role in ROLES)})
 
 
@@ -55,14 +56,19 @@ class Lexicon:
     """
 
     terms: Mapping[str, tuple[Entry, ...]]
-    bags: Mapping[tuple[str, ...], tuple[Entry, ...]]
+    bags: Mapping[str, tuple[Entry, ...]]
     languages: Mapping[str, frozenset[str]]
-    short: Mapping[str, tuple[str, ...]]
+    short: Mapping[str, str | tuple[str, ...]]
     ordered: Sequence[str]
 
     def vocabulary(self, language: str) -> "Vocabulary":
         """Return the single words of a language, to split run-together names."""
         return Vocabulary(self.languages, language)
+
+    def lengthened(self, word: str) -> tuple[str, ...]:
+        """Return the words that a word holds the consonants of."""
+        full = self.short.get(word, ())
+        return (full,) if isinstance(full, str) else full
 
 
 class Vocabulary:
@@ -75,82 +81,118 @@ class Vocabulary:
         return self._language in self._languages.get(word, ())  # type: ignore[call-overload]
 
 
-def parse_lexicon(language: str, lines: Iterable[str], where: str) -> list[Entry]:
-    """Return the entries of one file.
+def build(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
+    """Return the lexicon of files.
+
+    Args:
+        texts: the bytes of each file, by language.
+        where: what to call the file in errors, if not by its language.
 
     Raises:
-        ConfigError: naming every line that is not a term, a meaning, a weight and a
-            gloss.
+        ConfigError: naming every line that is not a term, a meaning and a weight.
     """
-    entries, problems = [], []
-    for number, line in enumerate(lines, 1):
-        fields = line.rstrip("\r\n").split("\t")
-        if not line.strip() or line.startswith("#") or fields[1:2] == ["category"]:
-            continue
-        try:
-            term, meaning, weight = fields[0].strip(), fields[1], float(fields[2])
-            gloss = fields[3].strip() if len(fields) > 3 else ""
-        except (IndexError, ValueError):
-            problems.append(
-                Problem(f"{where}:{number}", "expected term, meaning, weight, gloss")
-            )
-            continue
-        if not term or meaning not in MEANINGS or not 0 <= weight <= 5:
-            problems.append(
-                Problem(f"{where}:{number}", f"unknown meaning or weight of `{term}`")
-            )
-            continue
-        entries.append(Entry(term.lower(), meaning, weight, gloss, language))
+    terms: dict[str, Places] = {}
+    bags: dict[str, Places] = {}
+    languages: dict[str, frozenset[str]] = {}
+    problems: list[Problem] = []
+    for number, (language, text) in enumerate(texts.items()):
+        for place, line, fields in lines_of(number, text):
+            if fields[1:2] == ["category"]:
+                continue
+            wrong = _wrong(fields)
+            if wrong:
+                problems.append(Problem(f"{where or f'{language}.tsv'}:{line}", wrong))
+                continue
+            for spelling in spellings(fields[0].strip()):
+                _index(spelling, language, place, terms, bags, languages)
     if problems:
         raise ConfigError(problems)
-    return entries
+    names, stored = tuple(texts), tuple(texts.values())
 
+    def decode(place: int) -> Entry:
+        return _entry(line_at(place, stored), names[place >> 24])
 
-def build(entries: Iterable[Entry]) -> Lexicon:
-    """Return the lexicon of entries."""
-    terms: dict[str, list[Entry]] = {}
-    bags: dict[tuple[str, ...], list[Entry]] = {}
-    languages: dict[str, set[str]] = {}
-    empty = stopwords()
-    for entry in entries:
-        for spelling in spellings(entry.term):
-            parts = spelling.replace("-", " ").split()
-            terms.setdefault("".join(parts), []).append(entry)
-            content = [part for part in parts if part not in empty]
-            if len(content) > 1:
-                bags.setdefault(tuple(sorted(content)), []).append(entry)
-            for part in content:
-                languages.setdefault(part, set()).add(entry.language)
-    short: dict[str, list[str]] = {}
-    for word in languages:
-        if len(word) > 4 and (bones := skeleton(word)) != word and len(bones) > 2:
-            short.setdefault(bones, []).append(word)
     return Lexicon(
-        {key: tuple(found) for key, found in terms.items()},
-        {key: tuple(found) for key, found in bags.items()},
-        _shared(languages),
-        {key: tuple(found) for key, found in short.items()},
+        Stored(terms, decode), Stored(bags, decode), languages, _short(languages),
         sorted(languages),
-    )
+    )  # fmt: skip
 
 
-def _shared(languages: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
-    """Return the sets with equal ones stored once: there are few different ones."""
-    once: dict[frozenset[str], frozenset[str]] = {}
-    return {
-        word: once.setdefault(frozenset(found), frozenset(found))
-        for word, found in languages.items()
-    }
+def parse_lexicon(language: str, lines: Iterable[str], where: str) -> list[Entry]:
+    """Return the entries of one file, in its order.
+
+    Raises:
+        ConfigError: naming every line that is not a term, a meaning and a weight.
+    """
+    text = "\n".join(lines).encode()
+    build({language: text}, where)
+    return [
+        _entry(fields, language)
+        for _, _, fields in lines_of(0, text)
+        if fields[1:2] != ["category"]
+    ]
+
+
+def _entry(fields: Sequence[str], language: str) -> Entry:
+    term = fields[0].strip().lower()
+    gloss = fields[3].strip() if len(fields) > 3 else ""
+    return Entry(term, intern(fields[1]), float(fields[2]), gloss or term, language)
+
+
+def _wrong(fields: Sequence[str]) -> str:
+    """Return what is wrong with a line, or nothing."""
+    if len(fields) < 3 or not fields[0].strip():
+        return "expected term, meaning, weight, gloss"
+    if fields[1] not in MEANINGS or fields[2] not in ("0", "1", "2", "3", "4", "5"):
+        return f"unknown meaning or weight of `{fields[0]}`"
+    return ""
+
+
+def _index(
+    spelling: str,
+    language: str,
+    place: int,
+    terms: dict[str, Places],
+    bags: dict[str, Places],
+    languages: dict[str, frozenset[str]],
+) -> None:
+    parts = spelling.replace("-", " ").replace("'", " ").split()
+    add(terms, "".join(parts), place)
+    content = sorted(part for part in parts if part not in stopwords())
+    if len(content) > 1:
+        add(bags, " ".join(content), place)
+    for part in content:
+        languages[part] = _with(languages.get(part, frozenset()), language)
+
+
+@cache
+def _with(known: frozenset[str], language: str) -> frozenset[str]:
+    """Return a set with one more language; equal sets are one object."""
+    return known | {language}
+
+
+def _short(languages: Mapping[str, frozenset[str]]) -> dict[str, str | tuple[str, ...]]:
+    short: dict[str, str | tuple[str, ...]] = {}
+    for word in languages:
+        bones = skeleton(word) if len(word) > 4 else word
+        if bones != word and len(bones) > 2:
+            known = short.get(bones, ())
+            if not known:
+                short[bones] = word
+            else:
+                short[bones] = (*((known,) if isinstance(known, str) else known), word)
+    return short
 
 
 @cache
 def load_lexicon() -> Lexicon:
     """Return the lexicon that comes with the package; it is read once."""
     folder = files("lexfed.law.tagger") / "lexicon"
-    entries: list[Entry] = []
-    for language in LANGUAGES:
-        file = folder / f"{language}.tsv"
-        if file.is_file():
-            text = file.read_text("utf-8")
-            entries += parse_lexicon(language, text.splitlines(), f"{language}.tsv")
-    return build(entries)
+    found = {language: folder / f"{language}.tsv" for language in LANGUAGES}
+    return build(
+        {
+            language: file.read_bytes()
+            for language, file in found.items()
+            if file.is_file()
+        }
+    )

@@ -13,16 +13,18 @@ are also a body of precedent: what a name stands for in every standard that has 
 it probably stands for here.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.resources import files
-from math import log
+from sys import intern
 from typing import NamedTuple
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.column import TIER_OF
-from lexfed.law.tagger.normalise import squeeze
+from lexfed.law.tagger.normalise import words
+from lexfed.law.tagger.stored import Places, Stored, add, line_at, lines_of
 
 
 class Row(NamedTuple):
@@ -45,7 +47,12 @@ class Pack:
     source: str
     language: str
     domain: str
-    rows: tuple[Row, ...]
+    text: bytes = field(repr=False)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Its columns, in the order of the file."""
+        return tuple(_row(self.name, fields) for _, _, fields in lines_of(0, self.text))
 
 
 @dataclass(frozen=True)
@@ -55,15 +62,16 @@ class Packs:
     Attributes:
         packs: the packs by name.
         by_column: the rows of every name, in all packs.
-        rarity: of every name, from 0 (in all packs) to 1 (in one).
+        by_word: for every word of names that several packs use, how many of them use
+            it for each category.
     """
 
     packs: Mapping[str, Pack]
     by_column: Mapping[str, tuple[Row, ...]]
-    rarity: Mapping[str, float]
+    by_word: Mapping[str, Mapping[str, float]]
 
 
-def parse_pack(name: str, lines: Iterable[str], where: str) -> Pack:
+def parse_pack(name: str, text: bytes) -> Pack:
     """Return the pack of a file.
 
     Raises:
@@ -71,61 +79,76 @@ def parse_pack(name: str, lines: Iterable[str], where: str) -> Pack:
             that of its category.
     """
     head: dict[str, str] = {}
-    rows, problems = [], []
-    for number, line in enumerate(lines, 1):
-        if line.startswith("#"):
-            key, _, value = line[1:].partition(":")
-            head.setdefault(key.strip(), value.strip())
-            continue
-        if not line.strip():
-            continue
-        fields = [*line.rstrip("\r\n").split("\t"), "", ""]
-        if len(fields) < 6 or TIER_OF.get(fields[3]) != fields[2]:
-            problems.append(
-                Problem(
-                    f"{where}:{number}",
-                    "expected table, column, tier, category of that tier, dtype",
-                )
-            )
-            continue
-        rows.append(Row(name, fields[0], fields[1], *fields[3:6]))
+    for line in text.split(b"\n", 12):
+        key, colon, value = line.decode("utf-8", "replace").partition(":")
+        if key.startswith("#") and colon:
+            head.setdefault(key[1:].strip(), value.strip())
+    problems = [
+        Problem(f"{name}.tsv:{number}", "expected table, column, tier, its category")
+        for _, number, fields in lines_of(0, text)
+        if len(fields) < 4 or TIER_OF.get(fields[3]) != fields[2]
+    ]
     if problems:
         raise ConfigError(problems)
     get = head.get
     return Pack(
         name, get("title", name), get("source", ""), get("lang", "en"),
-        get("domain", ""), tuple(rows),
+        get("domain", ""), text,
     )  # fmt: skip
 
 
-def build(packs: Iterable[Pack]) -> Packs:
+def build(packs: Sequence[Pack]) -> Packs:
     """Return the index of packs."""
-    by_name = {pack.name: pack for pack in packs}
-    by_column: dict[str, list[Row]] = {}
-    for pack in by_name.values():
-        for row in pack.rows:
-            by_column.setdefault(squeeze(row.column), []).append(row)
-    most = log(len(by_name) + 1)
-    rarity = {
-        key: 1.0 - log(len({row.pack for row in rows})) / most
-        for key, rows in by_column.items()
-    }
-    return Packs(by_name, {key: tuple(rows) for key, rows in by_column.items()}, rarity)
+    by_column: dict[str, Places] = {}
+    votes: dict[str, dict[str, float]] = {}
+    for number, pack in enumerate(packs):
+        used: dict[str, Counter[str]] = {}
+        for place, _, fields in lines_of(number, pack.text):
+            parts = words(fields[1])
+            add(by_column, "".join(parts), place)
+            for word in set(parts):
+                if len(word) > 1 and not word.isdigit():
+                    used.setdefault(word, Counter())[intern(fields[3])] += 1
+        _vote(votes, used)
+    texts = tuple(pack.text for pack in packs)
+
+    def decode(place: int) -> Row:
+        return _row(packs[place >> 24].name, line_at(place, texts))
+
+    return Packs(
+        {pack.name: pack for pack in packs},
+        Stored(by_column, decode),
+        {word: found for word, found in votes.items() if sum(found.values()) > 1.5},
+    )
 
 
-@cache
-def _all_packs() -> tuple[Pack, ...]:
+def _row(pack: str, fields: Sequence[str]) -> Row:
+    table, column, _, category, dtype, description = [*fields, "", ""][:6]
+    return Row(
+        pack, intern(table), column, intern(category), intern(dtype), description
+    )
+
+
+def _vote(votes: dict[str, dict[str, float]], used: Mapping[str, Counter[str]]) -> None:
+    """Add what the words of a pack's names stand for; it has one vote a word."""
+    for word, counts in used.items():
+        total = counts.total()
+        found = votes.setdefault(word, {})
+        for category, count in counts.items():
+            found[category] = found.get(category, 0.0) + count / total
+
+
+@lru_cache(maxsize=1)
+def all_packs() -> tuple[Pack, ...]:
+    """Return every pack that comes with the package; they are read once."""
     folder = files("lexfed.law.tagger") / "packs"
     if not folder.is_dir():
         return ()
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".tsv"))
-    return tuple(
-        parse_pack(name[:-4], (folder / name).read_text("utf-8").splitlines(), name)
-        for name in names
-    )
+    return tuple(parse_pack(name[:-4], (folder / name).read_bytes()) for name in names)
 
 
 @lru_cache(maxsize=2)
 def load_packs(without: frozenset[str] = frozenset()) -> Packs:
     """Return the packs that come with the package, less some of them."""
-    return build(pack for pack in _all_packs() if pack.name not in without)
+    return build([pack for pack in all_packs() if pack.name not in without])

@@ -127,7 +127,7 @@ def _refine(word: str, languages: Sequence[str], lexicon: Lexicon) -> list[Word]
 
 def _lengthen(word: str, languages: Sequence[str], lexicon: Lexicon) -> Word | None:
     """Return the word that a shortened one stands for, if it can be told."""
-    for full in lexicon.short.get(word, ()):
+    for full in lexicon.lengthened(word):
         if lexicon.languages[full].intersection(languages):
             return Word(full, SHORTENED)
     if len(word) < 4:
@@ -156,7 +156,7 @@ def _spans(
                 bag.append(word.text)
             found = lexicon.terms.get(run)
             if not found and len(bag) > 1 and word.text not in stopwords():
-                found = lexicon.bags.get(tuple(sorted(bag)))
+                found = lexicon.bags.get(" ".join(sorted(bag)))
             if found:
                 entries, trust = _in_languages(found, languages)
                 yield start, stop, entries, surely * trust

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a column takes from its table: the rules that a role brings to bear."""
+
+from collections.abc import Iterator, Mapping
+
+from lexfed.law.tagger.column import TIER_OF, Evidence
+from lexfed.law.tagger.concepts import concepts_of
+from lexfed.law.tagger.metadata import nouns_of
+from lexfed.law.tagger.phrases import Reading
+from lexfed.law.tagger.roles import View
+from lexfed.law.tagger.rules import (
+    CONTENT,
+    CONTENTS,
+    DTYPES,
+    FLIPS,
+    HOUSEKEEPING,
+    NOUN_KEEPS,
+    PRIOR_WEIGHT,
+    ROLE_TEXT,
+    dtype_kind,
+)
+
+_FLIP = {(flip.role, flip.before): flip for flip in FLIPS}
+
+
+def from_table(
+    name: Reading,
+    description: Reading,
+    dtype: str,
+    own: Mapping[str, float],
+    seen: View,
+) -> Iterator[Evidence]:
+    """Yield what the table's role makes of a column's own evidence.
+
+    A flip (`rules.FLIPS`) takes a share of a reading's weight away and gives it to
+    what the reading means in such a table.
+
+    Args:
+        name: the column's name, read.
+        description: its description, read.
+        dtype: its type, if known.
+        own: its own evidence, by category.
+        seen: the table's role.
+    """
+    about = f"the table is about {ROLE_TEXT[seen.role]}"
+    plain = list(_content(name, description, seen, about))
+    yield from plain
+    nouns = {*nouns_of(name), *nouns_of(description)}
+    left = dict(own)
+    for category, weight in own.items():
+        for kind, damped, share in DTYPES:
+            if kind == dtype_kind(dtype) and category in damped and weight > 0:
+                left[category] -= weight * share
+                yield Evidence(
+                    "table", TIER_OF[category], category, -weight * share,
+                    f"values of type {kind} are hardly {category}",
+                )  # fmt: skip
+    for category, weight in left.items():
+        flip = _FLIP.get((seen.role, category))
+        kept = any(category in NOUN_KEEPS.get(noun, ()) for noun in nouns)
+        if flip is None or kept or weight <= 0:
+            continue
+        moved = weight * flip.share
+        for one, signed in ((flip.before, -moved), (flip.after, moved)):
+            yield Evidence(
+                "table", TIER_OF[one], one, signed,
+                f"{about}, where {flip.before} becomes {flip.after} "
+                f"(rule {flip.rule})",
+            )  # fmt: skip
+    content = CONTENT.get(seen.role) or seen.topic
+    if not content and seen.role == "person":
+        content = "other_personal"
+    if content:
+        yield Evidence(
+            "table", TIER_OF[content], content, PRIOR_WEIGHT[seen.role],
+            f"{about}, and most that is told there is {content}",
+        )  # fmt: skip
+
+
+def _content(
+    name: Reading, description: Reading, seen: View, about: str
+) -> Iterator[Evidence]:
+    """Yield what a plain word (`value`, `date`) says in a table of that role."""
+    said = frozenset[str]().union(*concepts_of(name.english, name.roles))
+    if not said:
+        said = said.union(*concepts_of(description.english, description.roles))
+    if said & HOUSEKEEPING:
+        return
+    for row in CONTENTS:
+        if row.role == seen.role and row.said in said:
+            yield Evidence(
+                "table", TIER_OF[row.category], row.category, row.weight,
+                f"{about}, and the name is a {row.said} (rule {row.rule})",
+            )  # fmt: skip
+            return

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence from a column's own name and description.
+
+Terms of the lexicon speak for their category with their weight. Words of the grammar
+speak in pairs (`rules.COMPOUNDS`): the nearest noun of the name decides, and if the
+name has none, the noun of its table does. A term that is part of such a pair speaks
+less: the key of an admission is a key first, and health data second (rule R3).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from lexfed.law.tagger.column import TIER_OF, Evidence, Kind
+from lexfed.law.tagger.concepts import NOUNS, concepts_of
+from lexfed.law.tagger.phrases import Reading
+from lexfed.law.tagger.rules import COMPOUNDS, ONLY_ALONE, Compound
+
+_COMPOUND = {(row.said, row.noun): row for row in COMPOUNDS}
+_SAID = frozenset(row.said for row in COMPOUNDS)
+_CODE = re.compile(r"[A-Za-z]{0,4}[-._]?\d[\dA-Za-z._-]*")
+_LONG_WORD = re.compile(r"[A-Za-z]{5}")
+FROM_TABLE = 0.75
+"""How much a pair counts whose noun is the table's."""
+DESCRIPTION = 0.75
+"""How much a description counts beside a name that says something itself."""
+CODED = 0.2
+"""How much a name counts that is a number in a codebook, beside a description."""
+IN_PAIR = 0.4
+"""How much a term counts that is part of a pair with another meaning."""
+
+
+class Pair(NamedTuple):
+    """A noun and a word about it, found in a text."""
+
+    row: Compound
+    at: int
+    noun_at: int | None
+    share: float
+
+
+def is_code(name: str) -> bool:
+    """Return whether a name is a number in a codebook, such as `Q171` or `PID-27`."""
+    digits = sum(letter.isdigit() for letter in name)
+    return (
+        digits >= 0.25 * len(name)
+        and _CODE.fullmatch(name) is not None
+        and _LONG_WORD.search(name) is None
+    )
+
+
+def own_evidence(
+    name: Reading, description: Reading, table_nouns: Sequence[str], coded: bool
+) -> list[Evidence]:
+    """Return what a column's name and description say by themselves."""
+    trust = CODED if coded and description.words else 1.0
+    named = [
+        *lexical(name, "name", trust, table_nouns),
+        *compounds(name, table_nouns, "name", trust),
+    ]
+    share = DESCRIPTION if any(item.weight >= 2.0 for item in named) else 1.0
+    return [
+        *named,
+        *lexical(description, "description", share),
+        *compounds(description, (), "description", share),
+    ]
+
+
+def nouns_of(reading: Reading) -> tuple[str, ...]:
+    """Return whom or what a name is about, in the order of its words."""
+    return tuple(
+        noun
+        for found in concepts_of(reading.english, reading.roles)
+        for noun in NOUNS
+        if noun in found
+    )
+
+
+def lexical(
+    reading: Reading, kind: Kind, share: float, table_nouns: Sequence[str] = ()
+) -> Iterator[Evidence]:
+    """Yield what the terms of a name or description say."""
+    inside = {
+        at: pair.row.category
+        for pair in _pairs(reading, table_nouns)
+        for at in (pair.at, pair.noun_at)
+        if at is not None
+    }
+    for hit in reading.hits:
+        meaning = hit.entry.meaning
+        tier = TIER_OF.get(meaning)
+        if tier is None or hit.entry.weight == 0:
+            continue
+        term = " ".join(reading.words[hit.start : hit.stop])
+        if term in ONLY_ALONE and len(reading.words) > 1:
+            continue
+        weight = hit.entry.weight * hit.surely * share
+        paired = {
+            inside[at]
+            for at, source in enumerate(reading.sources)
+            if source == hit.start and at in inside
+        }
+        if paired and meaning not in paired:
+            weight *= IN_PAIR
+        gloss = hit.entry.gloss
+        means = f" ({gloss})" if gloss and gloss != term else ""
+        yield Evidence(
+            kind, tier, meaning, weight,
+            f"the {kind} says `{term}`{means}, which is {meaning}",
+        )  # fmt: skip
+
+
+def compounds(
+    reading: Reading, table_nouns: Sequence[str], kind: Kind, share: float
+) -> Iterator[Evidence]:
+    """Yield what pairs of a noun and a word about it say."""
+    for pair in _pairs(reading, table_nouns):
+        row = pair.row
+        yield Evidence(
+            kind, TIER_OF[row.category], row.category, row.weight * pair.share * share,
+            f"the {kind} is the {row.said} of a {row.noun} (rule {row.rule})",
+        )  # fmt: skip
+
+
+def _pairs(reading: Reading, table_nouns: Sequence[str]) -> list[Pair]:
+    """Return the pairs of a noun and a word about it, one for each category."""
+    concepts = concepts_of(reading.english, reading.roles)
+    found: dict[str, Pair] = {}
+    for at, here in enumerate(concepts):
+        for said in sorted(here & _SAID):
+            pair = _pair(concepts, at, said, table_nouns)
+            if pair and pair.row.category not in found:
+                found[pair.row.category] = pair
+    return list(found.values())
+
+
+def _pair(
+    concepts: Sequence[frozenset[str]], at: int, said: str, table_nouns: Sequence[str]
+) -> Pair | None:
+    """Return the pair of a word and the noun nearest to it, or else its table's."""
+    order = sorted(
+        (i for i in range(len(concepts)) if i != at), key=lambda i: (abs(i - at), i)
+    )
+    for i in order:
+        for noun in (*NOUNS, "created"):
+            if noun in concepts[i] and (said, noun) in _COMPOUND:
+                return Pair(_COMPOUND[said, noun], at, i, 1.0)
+    for noun in table_nouns[:1]:
+        if (said, noun) in _COMPOUND:
+            return Pair(_COMPOUND[said, noun], at, None, FROM_TABLE)
+    return None
