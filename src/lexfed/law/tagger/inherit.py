@@ -81,11 +81,11 @@ def _content(
     name: Reading, description: Reading, seen: View, about: str
 ) -> Iterator[Evidence]:
     """Yield what a plain word (`value`, `date`) says in a table of that role."""
-    said = frozenset[str]().union(*concepts_of(name.english, name.roles))
-    if not said:
-        said = said.union(*concepts_of(description.english, description.roles))
-    if said & HOUSEKEEPING:
+    named = frozenset[str]().union(*concepts_of(name.english, name.roles))
+    told = frozenset[str]().union(*concepts_of(description.english, description.roles))
+    if (named | told) & HOUSEKEEPING:
         return
+    said = named or told
     for row in CONTENTS:
         if row.role == seen.role and row.said in said:
             yield Evidence(

@@ -14,12 +14,14 @@ from typing import NamedTuple
 from lexfed.law.tagger.column import TIER_OF, Evidence, Kind
 from lexfed.law.tagger.concepts import NOUNS, concepts_of
 from lexfed.law.tagger.phrases import Reading
-from lexfed.law.tagger.rules import COMPOUNDS, ONLY_ALONE, Compound
+from lexfed.law.tagger.rules import BARE, COMPOUNDS, ONLY_ALONE, Compound
 
 _COMPOUND = {(row.said, row.noun): row for row in COMPOUNDS}
 _SAID = frozenset(row.said for row in COMPOUNDS)
 _CODE = re.compile(r"[A-Za-z]{0,4}[-._]?\d[\dA-Za-z._-]*")
 _LONG_WORD = re.compile(r"[A-Za-z]{5}")
+_MORE = _SAID | {"relative", "measure", "deceased", "created", "income", "sampling"}
+_SHORT_TEXT = 3
 FROM_TABLE = 0.75
 """How much a pair counts whose noun is the table's."""
 DESCRIPTION = 0.75
@@ -131,7 +133,20 @@ def _pairs(reading: Reading, table_nouns: Sequence[str]) -> list[Pair]:
             pair = _pair(concepts, at, said, table_nouns)
             if pair and pair.row.category not in found:
                 found[pair.row.category] = pair
-    return list(found.values())
+    bare = None if found else _bare(reading, concepts)
+    return [bare] if bare else list(found.values())
+
+
+def _bare(reading: Reading, concepts: Sequence[frozenset[str]]) -> Pair | None:
+    """Return the noun that a short text begins or ends with and says no more of."""
+    if not 1 <= len(concepts) <= _SHORT_TEXT or frozenset().union(*concepts) & _MORE:
+        return None
+    telling = {hit.start for hit in reading.hits if hit.entry.meaning in TIER_OF}
+    for at in (len(concepts) - 1, 0):
+        for noun, row in BARE.items():
+            if noun in concepts[at] and telling <= {reading.sources[at]}:
+                return Pair(row, at, at, 1.0)
+    return None
 
 
 def _pair(

@@ -71,6 +71,11 @@ COMPOUNDS = (
     Compound("code", "organisation", "business", 2.0, "R10"),
     Compound("time", "created", "technical", 3.0, "R5"),
 )
+BARE = {
+    "person": Compound("mention", "person", "person_key", 2.0, "R3"),
+    "organisation": Compound("mention", "organisation", "business", 2.0, "R4"),
+}
+"""What a noun says of which nothing more is told: `surgeon`, `referring hospital`."""
 
 
 ONLY_ALONE = frozenset({"first", "last", "middle", "given", "second"})

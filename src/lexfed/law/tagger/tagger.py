@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns in, suggestions out: whole tables at once, because siblings matter."""
+"""Columns in, suggestions out: whole tables at once, because siblings matter.
+
+Guarantees:
+    There is one suggestion for each column, in the order of the columns.
+    The order of the columns of a table does not change what is suggested.
+    No suggestion holds a value in its evidence.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lexfed.errors import DataError, Problem
-from lexfed.law.tagger.column import Column, Suggestion
-from lexfed.law.tagger.fuse import answer, probabilities
+from lexfed.law.tagger.column import Column, Evidence, Suggestion
+from lexfed.law.tagger.fuse import answer, pool
 from lexfed.law.tagger.inherit import from_table
 from lexfed.law.tagger.metadata import is_code, nouns_of, own_evidence
 from lexfed.law.tagger.packs import Packs, load_packs
@@ -15,6 +22,7 @@ from lexfed.law.tagger.settings import Settings
 from lexfed.law.tagger.tables import ReadTable, read_tables
 
 _DEFAULTS = Settings()
+_MOST_PROBLEMS = 20
 
 
 def tag_columns(
@@ -27,23 +35,31 @@ def tag_columns(
         settings: shares, thresholds and packs to leave out.
 
     Raises:
-        DataError: naming every column without a name.
+        DataError: naming columns without a name.
     """
     problems = [
-        Problem(f"column {number} of table `{column.table[:60]}`", "has no name")
+        Problem(f"column {number}", "has no name", "every column needs a name")
         for number, column in enumerate(columns, 1)
         if not column.name.strip()
     ]
     if problems:
-        raise DataError(problems)
+        raise DataError(problems[:_MOST_PROBLEMS])
     packs = load_packs(settings.without)
+    seen = _from_values(columns)
     found: dict[int, Suggestion] = {}
     for table in read_tables(columns):
-        found.update(zip(table.places, _tag(table, packs, settings), strict=True))
-    return tuple(found[at] for at in range(len(columns)))
+        values = [seen[at] for at in table.places]
+        answers = _tag(table, values, packs, settings)
+        found.update(zip(table.places, answers, strict=True))
+    return _with_proxies(columns, [found[at] for at in range(len(columns))])
 
 
-def _tag(table: ReadTable, packs: Packs, settings: Settings) -> Iterator[Suggestion]:
+def _tag(
+    table: ReadTable,
+    values: Sequence[Sequence[Evidence]],
+    packs: Packs,
+    settings: Settings,
+) -> Iterator[Suggestion]:
     matches = recognise(table.columns, packs)
     nouns = nouns_of(table.title)
     read = list(zip(table.columns, table.names, table.descriptions, strict=True))
@@ -55,19 +71,42 @@ def _tag(table: ReadTable, packs: Packs, settings: Settings) -> Iterator[Suggest
         for column, name, description in read
     ]
     sums = [summed(items) for items in own]
+    told = [summed(items) for items in values]
     sure = [
-        {category: weight for category, weight in one.items() if weight >= STRONG}
-        for one in sums
+        {c: w for c, w in summed([*items, *more]).items() if w >= STRONG}
+        for items, more in zip(own, values, strict=True)
     ]
-    seen = view(table.title, sure)
-    for (column, name, description), items, one in zip(read, own, sums, strict=True):
-        inherited = list(from_table(name, description, column.dtype, one, seen))
-        scores = added(one, inherited)
-        chances = probabilities(scores)
-        strength = max(scores.values(), default=0.0)
-        result = answer(chances, strength, seen.dominant, settings)
-        ordered = sorted([*items, *inherited], key=lambda item: -abs(item.weight))
+    about = view(table.title, sure)
+    for at, (column, name, description) in enumerate(read):
+        inherited = list(from_table(name, description, column.dtype, sums[at], about))
+        odds = pool(added(sums[at], inherited), told[at], {}, settings)
+        result = answer(odds, about.dominant, settings)
+        evidence = [*own[at], *values[at], *inherited]
         yield Suggestion(
             column, result.tier, result.category, round(result.score, 4),
-            result.review, tuple(ordered), table.languages[0],
+            result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
         )  # fmt: skip
+
+
+def _order(item: Evidence) -> tuple[float, str]:
+    return -abs(item.weight), item.text
+
+
+def _from_values(columns: Sequence[Column]) -> Sequence[Sequence[Evidence]]:
+    """Return what the values say; recognisers are loaded only if there are any."""
+    if not any(column.values for column in columns):
+        return [()] * len(columns)
+    from lexfed.law.tagger.values import evidence_of_values
+
+    return evidence_of_values(columns)
+
+
+def _with_proxies(
+    columns: Sequence[Column], suggestions: Sequence[Suggestion]
+) -> tuple[Suggestion, ...]:
+    if not any(column.values for column in columns):
+        return tuple(suggestions)
+    from lexfed.law.tagger.values import proxies_of
+
+    pairs = zip(suggestions, proxies_of(columns, suggestions), strict=True)
+    return tuple(replace(one, proxies=proxies) for one, proxies in pairs)
