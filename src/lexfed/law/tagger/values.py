@@ -17,6 +17,7 @@ from lexfed.law.tagger.column import Column, Evidence
 from lexfed.law.tagger.proxies import proxies_of
 from lexfed.law.tagger.recognise.americas import AMERICAN, AMERICAN_FIRMS
 from lexfed.law.tagger.recognise.asia import OTHERS
+from lexfed.law.tagger.recognise.clinical import evidence_of_clinical_tables
 from lexfed.law.tagger.recognise.contact import POSTCODES, REACH
 from lexfed.law.tagger.recognise.europe_east import EASTERN
 from lexfed.law.tagger.recognise.europe_west import WESTERN
@@ -55,14 +56,21 @@ def evidence_of_values(columns: Sequence[Column]) -> tuple[tuple[Evidence, ...],
     tables: dict[str, list[int]] = {}
     for at, column in enumerate(columns):
         tables.setdefault(column.table, []).append(at)
-    places: dict[int, Evidence] = {}
+    found: dict[int, tuple[Evidence, ...]] = {}
     for members in tables.values():
-        found = evidence_of_places([samples[at] for at in members])
-        places.update((members[at], evidence) for at, evidence in found.items())
-    return tuple(
+        of_table = _of_table([samples[at] for at in members])
+        found.update(zip(members, of_table, strict=True))
+    return tuple(found[at] for at in range(len(columns)))
+
+
+def _of_table(samples: Sequence[Sample]) -> list[tuple[Evidence, ...]]:
+    places = evidence_of_places(samples)
+    found = [
         tuple(_of_one(sample, places.get(at))) if sample.values else ()
         for at, sample in enumerate(samples)
-    )
+    ]
+    inherited = evidence_of_clinical_tables(samples, found)
+    return [items + inherited.get(at, ()) for at, items in enumerate(found)]
 
 
 def _of_one(sample: Sample, place: Evidence | None) -> Iterator[Evidence]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where someone is: pairs of latitude and longitude, in one column or in two.
 
-Two neighbouring columns of decimals are a place if their names say so, or if both
-vary little around a point away from zero, as the places of one country do: scores
-and rates scatter around zero or over their whole range. Three decimals are about a
-hundred metres, which is precise [CPRA 1798.140(w): within 1,850 feet]; fewer are a
-region.
+Two columns of a table are a place if their names say so and their numbers are degrees;
+or if they are the only two of the table that vary little around a point away from
+zero, with four decimals and more, as the places of one country do: scores and rates
+scatter around zero or over their whole range. Three decimals are about a hundred
+metres, which is precise [CPRA 1798.140(w): within 1,850 feet]; fewer are a region.
 """
 
 import re
@@ -33,20 +33,15 @@ def evidence_of_places(samples: Sequence[Sample]) -> dict[int, Evidence]:
     """Return what columns of one table say of places, by their position.
 
     Args:
-        samples: the samples of a table's columns in their order.
+        samples: the samples of a table's columns; their order does not matter.
     """
     found: dict[int, Evidence] = {}
     for at, sample in enumerate(samples):
-        if sample.values and sample.share(_is_pair) >= (0.8, 1):
-            found[at] = _place("precise_geolocation", 4.0, "each value is a pair of "
-                               "coordinates")  # fmt: skip
-    for at in range(len(samples) - 1):
-        for first, second in ((at, at + 1), (at + 1, at)):
-            evidence = _two(samples[first], samples[second])
-            for place in (first, second):
-                known = found.get(place, evidence)
-                if evidence and (known is None or known.weight <= evidence.weight):
-                    found[place] = evidence
+        if sample.values and sample.share(_is_pair)[0] >= 0.8:
+            text = "each value is a pair of coordinates"
+            found[at] = _place("precise_geolocation", 4.0, text)
+    found.update(_by_numbers(samples))
+    found.update(_by_name(samples))
     return found
 
 
@@ -54,21 +49,42 @@ def _is_pair(value: str) -> bool:
     return _PAIR.fullmatch(value) is not None
 
 
-def _two(latitude: Sample, longitude: Sample) -> Evidence | None:
-    named = bool(latitude.said & _LATITUDE and longitude.said & _LONGITUDE)
-    first, second = _degrees(latitude, 90.0), _degrees(longitude, 180.0)
-    if first is None or second is None:
-        return None
-    exact = min(_decimals(latitude), _decimals(longitude)) >= _PRECISE
-    if named:
-        category = "precise_geolocation" if exact else "location"
-        return _place(category, 4.0, "two columns are latitude and longitude, by name "
-                      "and by their range")  # fmt: skip
-    far = all(abs(fmean(d)) >= _SCATTER * pstdev(d) > 0.0 for d in (first, second))
-    if exact and far and min(_decimals(latitude), _decimals(longitude)) > _PRECISE:
-        text = "two neighbouring columns have the range and decimals of coordinates"
-        return _place("precise_geolocation", 2.0, text)
-    return None
+def _by_name(samples: Sequence[Sample]) -> dict[int, Evidence]:
+    sides = (_LATITUDE, 90.0), (_LONGITUDE, 180.0)
+    north, east = (
+        [
+            at
+            for at, one in enumerate(samples)
+            if one.said & names and _degrees(one, most)
+        ]
+        for names, most in sides
+    )
+    if not north or not east:
+        return {}
+    text = "the table has latitudes and longitudes, by name and by range"
+    return {
+        at: _place(
+            "precise_geolocation" if _decimals(samples[at]) >= _PRECISE else "location",
+            4.0,
+            text,
+        )
+        for at in (*north, *east)
+    }
+
+
+def _by_numbers(samples: Sequence[Sample]) -> dict[int, Evidence]:
+    near = [at for at, sample in enumerate(samples) if _of_one_region(sample)]
+    if len(near) != 2 or not any(_degrees(samples[at], 90.0) for at in near):
+        return {}
+    text = "two columns have the range and the decimals of coordinates of one region"
+    return {at: _place("precise_geolocation", 2.0, text) for at in near}
+
+
+def _of_one_region(sample: Sample) -> bool:
+    degrees = _degrees(sample, 180.0)
+    if degrees is None or _decimals(sample) <= _PRECISE:
+        return False
+    return abs(fmean(degrees)) >= _SCATTER * pstdev(degrees) > 0.0
 
 
 def _degrees(sample: Sample, most: float) -> list[float] | None:

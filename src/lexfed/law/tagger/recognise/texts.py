@@ -47,7 +47,8 @@ _DOSE = re.compile(
 _GREETING = re.compile(
     r"^\s*(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte|guten (?:tag|morgen)|"
     r"bonjour|salut|cher|chere|hola|querid[oa]|estimad[oa]|buenos dias|ola|oi|"
-    r"prezad[oa]|ciao|caro|cara|gentile|beste|geachte)\b|\b(?:regards|mit freundlichen grussen|"
+    r"prezad[oa]|ciao|caro|cara|gentile|beste|geachte)\b|"
+    r"\b(?:regards|mit freundlichen grussen|"
     r"cordialement|saludos|abracos|cordiali saluti|met vriendelijke groet|thanks|lol|"
     r"see you|how are you|wie geht|ca va|que tal|tudo bem|come stai)\b"
 )
