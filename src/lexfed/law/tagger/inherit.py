@@ -43,8 +43,9 @@ def from_table(
         seen: the table's role.
     """
     about = f"the table is about {ROLE_TEXT[seen.role]}"
-    plain = list(_content(name, description, seen, about))
-    yield from plain
+    named, told = _concepts(name), _concepts(description)
+    if not (named | told) & HOUSEKEEPING:
+        yield from _content(named or told, seen, about)
     nouns = {*nouns_of(name), *nouns_of(description)}
     left = dict(own)
     for category, weight in own.items():
@@ -57,7 +58,9 @@ def from_table(
                 )  # fmt: skip
     for category, weight in left.items():
         flip = _FLIP.get((seen.role, category))
-        kept = any(category in NOUN_KEEPS.get(noun, ()) for noun in nouns)
+        kept = any(category in NOUN_KEEPS.get(noun, ()) for noun in nouns) or (
+            category == "technical" and (named | told) & HOUSEKEEPING
+        )
         if flip is None or kept or weight <= 0:
             continue
         moved = weight * flip.share
@@ -77,15 +80,12 @@ def from_table(
         )  # fmt: skip
 
 
-def _content(
-    name: Reading, description: Reading, seen: View, about: str
-) -> Iterator[Evidence]:
+def _concepts(reading: Reading) -> frozenset[str]:
+    return frozenset[str]().union(*concepts_of(reading.english, reading.roles))
+
+
+def _content(said: frozenset[str], seen: View, about: str) -> Iterator[Evidence]:
     """Yield what a plain word (`value`, `date`) says in a table of that role."""
-    named = frozenset[str]().union(*concepts_of(name.english, name.roles))
-    told = frozenset[str]().union(*concepts_of(description.english, description.roles))
-    if (named | told) & HOUSEKEEPING:
-        return
-    said = named or told
     for row in CONTENTS:
         if row.role == seen.role and row.said in said:
             yield Evidence(

@@ -24,11 +24,11 @@ _MORE = _SAID | {"relative", "measure", "deceased", "created", "income", "sampli
 _SHORT_TEXT = 3
 FROM_TABLE = 0.75
 """How much a pair counts whose noun is the table's."""
-DESCRIPTION = 0.75
+DESCRIPTION = 1.0
 """How much a description counts beside a name that says something itself."""
 CODED = 0.2
 """How much a name counts that is a number in a codebook, beside a description."""
-IN_PAIR = 0.4
+IN_PAIR = 0.5
 """How much a term counts that is part of a pair with another meaning."""
 
 

@@ -20,10 +20,10 @@ SAME_TABLE = 1.0
 """Rare names that a table of the same name counts for."""
 PRECEDENT = 1.6
 """What one standard that has the name weighs, unrecognised; more ones count less."""
-WORD = 1.0
+WORD = 1.3
 LEAST = 2.0
 CODE_TELLS = 0.15
-"""How well a number in a codebook tells one standard from others."""
+"""How well each sign of a number in a codebook does, after the first three."""
 WORD_TELLS = 0.25
 """How well each word of a name does that consists of words everybody uses."""
 _TELLING = 4
@@ -81,7 +81,7 @@ def recognise(columns: Sequence[Column], packs: Packs) -> list[Match]:
 def _telling(name: str) -> float:
     """Return how well a name tells one standard from others, from 0 to 1."""
     if is_code(name):
-        return CODE_TELLS
+        return CODE_TELLS * max(0, len(name) - 3)
     reading = read(name, LANGUAGES)
     if reading.unknown:
         return min(1.0, len(name) / _TELLING)

@@ -19,7 +19,7 @@ from lexfed.law.tagger.rules import ROLES, TOPICS, Role
 
 STRONG = 2.0
 """Weight from which a column's own evidence counts as sure."""
-ENOUGH = 1.5
+ENOUGH = 1.0
 """Points that a role needs; a table with less is about something unknown."""
 _MEANING_POINTS: Mapping[str, tuple[Role, float]] = {
     "role:person": ("person", 3.0),
