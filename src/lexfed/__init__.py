@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Federated training under privacy budgets that the law sets.
 
-`lexfed.plan`, `lexfed.train` and `lexfed.predict` are the commands as functions
-(`lexfed.run.api`). They are imported when first used, so that `import lexfed` and
-`lexfed --help` stay quick.
+`lexfed.plan`, `lexfed.train`, `lexfed.predict` and `lexfed.tag` are the commands as
+functions (`lexfed.run.api`, `lexfed.tagging`). They are imported when first used, so
+that `import lexfed` and `lexfed --help` stay quick.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lexfed.run.api import plan, predict, train
+    from lexfed.tagging import tag
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "plan", "predict", "train"]
+__all__ = ["__version__", "plan", "predict", "tag", "train"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from lexfed.run import api
 
         return getattr(api, name)
+    if name == "tag":
+        from lexfed.tagging import tag
+
+        return tag
     raise AttributeError(f"module `lexfed` has no attribute `{name}`")

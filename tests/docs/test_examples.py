@@ -62,7 +62,9 @@ def _commands(text: str) -> list[list[str]]:
 GROUPS = {"log", "witness"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/log.md", "docs/compliance.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/log.md", "docs/compliance.md", "docs/tagging.md"]
+)
 def test_commands_and_their_options_exist(name: str) -> None:
     seen = 0
     for words in _commands((ROOT / name).read_text(encoding="utf-8")):
@@ -109,7 +111,7 @@ def test_the_python_example_uses_what_exists(readme: str) -> None:
         and isinstance(node.value, ast.Name)
         and node.value.id == "lexfed"
     }
-    assert used == {"plan", "train", "predict"}
+    assert used == {"tag", "plan", "train", "predict"}
     assert all(callable(getattr(lexfed, name)) for name in used)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values with which every rule finds what it looks for; `rules_world` makes entries."""
 
+from dataclasses import replace
 from typing import Any
 
 from lexfed.audit.entries import (
@@ -21,6 +22,7 @@ from lexfed.audit.entries.governance import (
 from lexfed.audit.entries.rounds import GroupEvent
 from lexfed.audit.vocabulary import DOCUMENTS
 from lexfed.data.schema import Column, Schema
+from lexfed.law.provenance import Asked
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -79,6 +81,12 @@ def tagged(**changes: Tag) -> TaggedSchema:
         "outcome": health,
     }
     return TaggedSchema(schema, {**tags, **changes})
+
+
+def looked_up(**changes: Tag) -> TaggedSchema:
+    """Return tags about which the catalogues of three laws were asked."""
+    laws = tuple((law, ZERO) for law in ("gdpr", "hipaa", "ccpa"))
+    return replace(tagged(**changes), asked=Asked(laws))
 
 
 def genesis() -> Values:

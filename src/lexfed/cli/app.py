@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lexfed import __version__
-from lexfed.cli import log_commands, talk
+from lexfed.cli import log_commands, tag_command, talk
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -86,6 +86,9 @@ def init(
     from lexfed.cli.commands import init as command
 
     command(table, out)
+
+
+app.command()(tag_command.tag)
 
 
 @app.command()

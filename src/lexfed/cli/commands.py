@@ -10,6 +10,7 @@ from typing import Any
 
 from lexfed.cli import show, talk
 from lexfed.cli.places import located, named_places
+from lexfed.cli.untagged import with_suggestions
 from lexfed.config import Config, examine_file, scaffold
 from lexfed.data.scaffold import scaffold as guess_columns
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
@@ -40,9 +41,11 @@ def init(table: Path, out: Path) -> None:
             f"cannot write `{out}`: {(error.strerror or '').lower()}",
             "write elsewhere with `--out`",
         ) from error
+    shown = "" if str(out) == "lexfed.toml" else f"{out} "
     talk.say(
         f"wrote {out}: {len(guesses)} columns, only their names and kinds\n"
-        f'replace every "?" in it, then run `lexfed check {out}`'
+        f"`lexfed tag {shown}--accept` suggests tiers and writes what you accept\n"
+        f'replace every "?" that is left, then run `lexfed check {out}`'
     )
 
 
@@ -58,10 +61,11 @@ def allow_own_models(*folders: Path) -> None:
 def load_config(path: Path) -> Config:
     """Read a configuration and say what is worth a word."""
     found = examine_file(path)
-    config = found.require()
+    if found.config is None:
+        raise ConfigError(with_suggestions(path, found.problems))
     for note in found.notes:
         talk.warn(str(note))
-    return config
+    return found.config
 
 
 def load_priced(path: Path, config: Config, rounds: int | None = None) -> Priced:
@@ -79,7 +83,7 @@ def load_priced(path: Path, config: Config, rounds: int | None = None) -> Priced
 def check(path: Path, as_json: bool) -> None:
     """List every problem of a configuration and of its data."""
     found = examine_file(path)
-    problems: list[Problem] = list(found.problems)
+    problems: list[Problem] = list(with_suggestions(path, found.problems))
     for note in found.notes:
         talk.warn(str(note), note.hint)
     if found.config is not None:

@@ -5,7 +5,7 @@ A file has no declarations of its own; a built-in source has, and what the
 configuration says about one of its columns takes the place of what the source says.
 """
 
-from dataclasses import replace
+from pathlib import Path, PurePath
 
 from lexfed.config.data_rules import declared_column
 from lexfed.config.model import Config
@@ -13,8 +13,13 @@ from lexfed.config.wording import did_you_mean
 from lexfed.data.declared import Builtin
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.tagging import declared_tags, tag_schema
+from lexfed.law.articles import load_catalogues
+from lexfed.law.tagger.column import Suggestion
+from lexfed.law.tagger.reading import table_name
+from lexfed.law.tagging import Stated, declared_tags, suggest, tag_schema
 from lexfed.law.tags import TaggedSchema
+
+_HERE = Path()
 
 
 def schema_of(config: Config, source: Builtin | None = None) -> Schema:
@@ -69,22 +74,40 @@ def records_per_person_of(config: Config, source: Builtin | None = None) -> int:
     return 1 if source is None else source.records_per_person
 
 
-def tagged_schema_of(config: Config, source: Builtin | None = None) -> TaggedSchema:
+def tagged_schema_of(
+    config: Config, source: Builtin | None = None, base: Path = _HERE
+) -> TaggedSchema:
     """Return the schema with the tag of every column; people overrule the source.
 
+    Args:
+        config: the configuration.
+        source: the built-in source it names; `None` for files.
+        base: folder that the paths of catalogues are relative to.
+
     Raises:
-        ConfigError: naming every column that nobody tagged, and every tag of no column.
+        ConfigError: naming every column that nobody tagged, and every tag of no column;
+            if a catalogue cannot be used.
     """
     law = config.law
-    tagged = tag_schema(
-        schema_of(config, source),
+    schema = schema_of(config, source)
+    added = [base / file for file in law.catalogues]
+    return tag_schema(
+        schema,
         declared_tags(source.tags) if source is not None else {},
-        {name: (tag.as_tier, tag.reason) for name, tag in law.columns.items()},
+        {
+            name: Stated(tag.as_tier, tag.reason, tag.category)
+            for name, tag in law.columns.items()
+        },
         law.jurisdictions,
+        load_catalogues(law.jurisdictions, added),
+        _suggestions(config, schema) if source is None else {},
     )
-    named = {
-        name: replace(tagged.tags[name], category=tag.category)
-        for name, tag in law.columns.items()
-        if tag.category is not None
-    }
-    return TaggedSchema(tagged.schema, {**tagged.tags, **named})
+
+
+def _suggestions(config: Config, schema: Schema) -> dict[str, Suggestion]:
+    """Return what the tagger makes of a file's columns, by their names alone."""
+    sources = [source for column in schema.columns for source in column.sources]
+    names = dict.fromkeys((*schema.names, *sources, *config.law.columns))
+    files = config.data.sites.files if config.data.sites else None
+    table = table_name(PurePath((files or (config.data.source or "",))[0]))
+    return suggest(names, table, config.law.tagger.settings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that tie `[law.columns]` to the columns it speaks of.
+"""Rules of `[law]`: `[law.columns]` and the columns it speaks of, the tagger's bounds.
 
 Built-in sources bring tags for their own columns; a file brings none, so each of its
 columns, the target included, needs a decision that somebody took.
@@ -8,9 +8,12 @@ columns, the target included, needs a decision that somebody took.
 from collections.abc import Iterator
 
 from lexfed.config.data_rules import COLUMNS, LAW, SITES, SOURCE
+from lexfed.config.locate import Path
 from lexfed.config.model import Config
 from lexfed.config.translate import Finding
 from lexfed.config.wording import closest, dotted
+
+TAGGER: Path = ("law", "tagger")
 
 
 def columns_are_tagged(config: Config) -> Iterator[Finding]:
@@ -90,4 +93,22 @@ def something_is_left_to_learn(config: Config) -> Iterator[Finding]:
         yield Finding(COLUMNS, what, hint, also)
 
 
-RULES = (columns_are_tagged, tags_speak_of_columns, something_is_left_to_learn)
+def thresholds_are_ordered(config: Config) -> Iterator[Finding]:
+    """Between the two thresholds of the tagger is where personal data are."""
+    low, high = config.law.tagger.low, config.law.tagger.high
+    if low >= high:
+        yield Finding(
+            (*TAGGER, "low"),
+            f"`law.tagger.low`: expected a number below `law.tagger.high` = {high:g}, "
+            f"got: `{low:g}`",
+            "",
+            ((*TAGGER, "high"),),
+        )
+
+
+RULES = (
+    columns_are_tagged,
+    tags_speak_of_columns,
+    something_is_left_to_learn,
+    thresholds_are_ordered,
+)

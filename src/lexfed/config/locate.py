@@ -12,9 +12,10 @@ it stops quietly with what it has, so it can also serve messages about such text
 
 import re
 import tomllib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 Path = tuple[str | int, ...]
 """The way to a value: table and key names, and numbers of array entries from 0."""
@@ -44,6 +45,8 @@ class _Scanner:
         self.repeats: list[tuple[Path, int, int]] = []
         self.declared: set[Path] = set()
         self.arrays: dict[Path, int] = {}
+        self.values: dict[Path, tuple[int, int]] = {}
+        self.ends: dict[Path, int] = {}
         self.starts = [0, *(m.end() for m in re.finditer("\n", text))]
 
     def line(self, at: int) -> int:
@@ -80,6 +83,7 @@ class _Scanner:
                 table = self.header()
             else:
                 self.pair(table)
+            self.ends[table] = self.at
 
     def header(self) -> Path:
         start = self.at
@@ -129,7 +133,9 @@ class _Scanner:
         self.declared.add(path)
         self.expect("=")
         self.take(_BLANK)
+        begin = self.at
         self.value(path)
+        self.values[path] = (begin, self.at)
 
     def value(self, path: Path) -> None:
         if self.peek("{"):
@@ -197,6 +203,34 @@ def key_lines(text: str) -> dict[Path, int]:
         Text that is not TOML raises nothing.
     """
     return _scan(text).lines
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the parts of a TOML text are, as positions in it.
+
+    Attributes:
+        values: from where to where the value of a key goes.
+        ends: where the last key of a table ends, or its header if it has none.
+    """
+
+    values: Mapping[Path, tuple[int, int]]
+    ends: Mapping[Path, int]
+
+
+def places(text: str) -> Places:
+    """Return where values and tables of a valid TOML text are."""
+    scanner = _scan(text)
+    # The scanner's text lacks the first half of every "\r\n".
+    lost = [m.start() - n for n, m in enumerate(re.finditer("\r\n", text))]
+
+    def here(at: int) -> int:
+        return at + bisect_left(lost, at)
+
+    return Places(
+        {path: (here(a), here(b)) for path, (a, b) in scanner.values.items()},
+        {path: here(at) for path, at in scanner.ends.items()},
+    )
 
 
 def first_repeat(text: str) -> tuple[Path, int, int] | None:

@@ -16,10 +16,12 @@ from lexfed import canonical
 from lexfed.budget.allocation import TIER_MULTIPLIER
 from lexfed.config.audit_tables import AuditTable
 from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
+from lexfed.law.tagger.settings import Settings
 from lexfed.tiers import Tier
 
 TierName = Literal["non_personal", "personal", "special", "identifier"]
 ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
+_TAGGER = Settings()
 
 
 class RunTable(Table):
@@ -108,10 +110,27 @@ class LawColumnTable(Table):
         return Tier.parse(self.tier)
 
 
+class TaggerTable(Table):
+    """`[law.tagger]`: how the tagger weighs evidence for its suggestions."""
+
+    alpha: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.alpha
+    statistics: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.statistics
+    low: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.low
+    high: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.high
+    tiers: Literal[3, 4] = 4
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as the tagger takes them."""
+        return Settings(**self.model_dump())
+
+
 class LawTable(Table):
     """`[law]`: whose law applies, and what people decided about columns."""
 
     jurisdictions: tuple[Literal["gdpr", "hipaa", "ccpa"], ...] = ("gdpr",)
+    catalogues: tuple[Text, ...] = ()
+    tagger: TaggerTable = TaggerTable()
     columns: Mapping[Text, LawColumnTable] = Field(default_factory=dict)
 
 

@@ -46,7 +46,8 @@ _LAW = """
 jurisdictions = ["gdpr"]
 
 # How sensitive each column is, and why. `special` is for health, religion, ethnicity
-# and the like (GDPR Art. 9); `identifier` never enters a model.
+# and the like (GDPR Art. 9); `identifier` never enters a model. `lexfed tag` says what
+# each column looks like and why; `lexfed tag --accept` writes that here.
 [law.columns]
 """
 

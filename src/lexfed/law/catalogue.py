@@ -20,6 +20,7 @@ side by side; the tier is the strictest reading.
 """
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ _KEYS: Mapping[str, type] = {
     "words": list,
     "otherwise": bool,
 }
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _NEEDED = ("id", "reference", "obligation")
 
 
@@ -140,7 +142,9 @@ def parse_catalogue(content: bytes, where: str) -> Catalogue:
         raise ConfigError([Problem(where, f"more than {_MAX_BYTES} bytes")])
     try:
         plain = tomllib.loads(content.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError as error:
+        raise ConfigError([Problem(where, "not TOML: nested too deeply")]) from error
+    except ValueError as error:  # of the encoding, the grammar, a number too long
         raise ConfigError([Problem(where, f"not TOML: {error}")]) from error
     problems = list(_head_problems(plain, where))
     rows = plain.get("rule", [])
@@ -175,6 +179,10 @@ def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
     for key in ("jurisdiction", "title"):
         if not isinstance(plain.get(key), str) or not plain[key].strip():
             yield Problem(where, f"`{key}` is missing or not text")
+    name = plain.get("jurisdiction")
+    if isinstance(name, str) and name.strip() and not _NAME.fullmatch(name):
+        hint = "use up to 40 small letters, digits, `.`, `_` and `-`"
+        yield Problem(where, f"`jurisdiction` cannot be a name: {name[:60]!r}", hint)
     for key in sorted(plain.keys() - {"version", "jurisdiction", "title", "rule"}):
         yield Problem(where, f"unknown key `{key}`")
     rows = plain.get("rule")

@@ -5,14 +5,15 @@ A tag gives a column its tier, and says by which articles and for which reason. 
 column is used without one: what nobody has tagged is refused, not guessed.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lexfed.data.encode import effective_tiers
 from lexfed.data.plain import fields, items, mapping, text
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError, Problem
+from lexfed.law.provenance import Asked, Proposal
 from lexfed.tiers import Tier
 
 Author = Literal["rule", "person", "generator"]
@@ -21,20 +22,28 @@ AUTHORS: tuple[Author, ...] = ("rule", "person", "generator")
 
 @dataclass(frozen=True)
 class Obligation:
-    """An article that applies to a column, such as `gdpr`, `GDPR Art. 9(1)`."""
+    """An article that applies to a column, such as `gdpr`, `GDPR Art. 9(1)`.
+
+    Attributes:
+        jurisdiction: whose article it is.
+        reference: where it is written.
+        rule: the rule of a catalogue that found it; empty if the source named it.
+    """
 
     jurisdiction: str
     reference: str
+    rule: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the obligation as plain data."""
-        return {"jurisdiction": self.jurisdiction, "reference": self.reference}
+        plain = {"jurisdiction": self.jurisdiction, "reference": self.reference}
+        return {**plain, "rule": self.rule} if self.rule else plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Obligation":
         """Return the obligation of plain data; an unknown field is an error."""
-        known = {"jurisdiction": text, "reference": text}
-        return cls(**fields(plain, known, tuple(known), "obligation"))
+        known = {"jurisdiction": text, "reference": text, "rule": text}
+        return cls(**fields(plain, known, ("jurisdiction", "reference"), "obligation"))
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,7 @@ class Tag:
         obligations: the articles that apply.
         reason: one sentence a data-protection officer can agree or disagree with.
         by: whether a rule, a person or the generator of synthetic data said so.
+        proposal: what the tagger or the source had said where a person decided.
 
     Raises:
         ConfigError: if no reason is given or the author is unknown.
@@ -57,6 +67,7 @@ class Tag:
     obligations: tuple[Obligation, ...]
     reason: str
     by: Author
+    proposal: Proposal | None = None
 
     def __post_init__(self) -> None:
         if not self.reason.strip():
@@ -64,24 +75,36 @@ class Tag:
         if self.by not in AUTHORS:
             raise ConfigError([Problem("tag", f"unknown author `{self.by}`")])
 
+    @property
+    def overrules(self) -> bool:
+        """Whether a person decided otherwise than was proposed."""
+        found = self.proposal
+        return found is not None and (found.tier, found.category) != (
+            self.tier, self.category,
+        )  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """Return the tag as plain data."""
-        return {
+        plain: dict[str, Any] = {
             "tier": self.tier.label,
             "category": self.category,
             "obligations": [o.to_dict() for o in self.obligations],
             "reason": self.reason,
             "by": self.by,
         }
+        if self.proposal is not None:
+            plain["proposal"] = self.proposal.to_dict()
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Tag":
         """Return the tag of plain data; an unknown field is an error."""
-        known = {
+        known: dict[str, Callable[[Any], Any]] = {
             "tier": Tier.parse, "category": text, "obligations": items,
-            "reason": text, "by": text,
+            "reason": text, "by": text, "proposal": Proposal.from_dict,
         }  # fmt: skip
-        given = fields(plain, known, tuple(known), "tag")
+        needed = ("tier", "category", "obligations", "reason", "by")
+        given = fields(plain, known, needed, "tag")
         listed = given.pop("obligations")
         return cls(obligations=tuple(map(Obligation.from_dict, listed)), **given)
 
@@ -89,6 +112,12 @@ class Tag:
 @dataclass(frozen=True)
 class TaggedSchema:
     """A schema in which every column, the target included, has a tag.
+
+    Attributes:
+        schema: the declared columns.
+        tags: what each of them is, and each of their sources.
+        asked: which catalogues and which tagger were asked; empty if nobody needed
+            them, because all tags came with the source.
 
     Guarantees:
         Every column has a tag, and so has every source of an engineered column.
@@ -101,6 +130,7 @@ class TaggedSchema:
 
     schema: Schema
     tags: Mapping[str, Tag]
+    asked: Asked = field(default_factory=Asked)
 
     def __post_init__(self) -> None:
         sources = {s for column in self.schema.columns for s in column.sources}
@@ -148,15 +178,19 @@ class TaggedSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return schema and tags as plain data."""
-        return {
+        plain = {
             "schema": self.schema.to_dict(),
             "tags": {name: tag.to_dict() for name, tag in self.tags.items()},
         }
+        return {**plain, "asked": self.asked.to_dict()} if self.asked else plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "TaggedSchema":
         """Return the tagged schema of plain data; an unknown field is an error."""
-        known = {"schema": mapping, "tags": mapping}
-        given = fields(plain, known, tuple(known), "tagged schema")
+        known: dict[str, Callable[[Any], Any]] = {
+            "schema": mapping, "tags": mapping, "asked": Asked.from_dict,
+        }  # fmt: skip
+        given = fields(plain, known, ("schema", "tags"), "tagged schema")
         tags = {name: Tag.from_dict(tag) for name, tag in given["tags"].items()}
-        return cls(Schema.from_dict(given["schema"]), tags)
+        schema = Schema.from_dict(given["schema"])
+        return cls(schema, tags, given.get("asked", Asked()))

@@ -176,9 +176,15 @@ def _tags(priced: Priced, blobs: Blobs, folder: Path) -> FeatureTags:
         encoding=_blob(blobs, folder / "encoding.json"),
         inputs=digest(sorted(inputs)),
         columns={name_of(tier): len(tagged.columns_in(tier)) for tier in Tier},
-        jurisdictions=priced.config.law.jurisdictions,
+        jurisdictions=_jurisdictions(priced),
         obligations=tuple(sorted(articles)),
     )
+
+
+def _jurisdictions(priced: Priced) -> tuple[str, ...]:
+    """Return whose law was asked, laws in files of the user's own included."""
+    asked = (law for law, _ in priced.population.tagged.asked.catalogues)
+    return tuple(dict.fromkeys((*priced.config.law.jurisdictions, *asked)))
 
 
 def _plan(priced: Priced, blobs: Blobs, folder: Path) -> BudgetPlan:

@@ -185,11 +185,11 @@ def _read(config: Config, base: Path) -> _Source:
     data = config.data
     if data.source is not None and is_builtin(data.source):
         made = builtin(data.source, **data.generator.model_dump(exclude_none=True))
-        tagged = tagged_schema_of(config, made)
+        tagged = tagged_schema_of(config, made, base)
         table = read_frames([made.frame], tagged.schema, strict=data.strict)
         cap = records_per_person_of(config, made)
         return _Source(table, tagged, cap, table.person_count())
-    tagged = tagged_schema_of(config)
+    tagged = tagged_schema_of(config, base=base)
     files = data.sites.files if data.sites else None
     paths = [base / file for file in files or (data.source or "",)]
     table = read_files(paths, tagged.schema, strict=data.strict)

@@ -5,7 +5,7 @@ from lexfed.audit.entries import Transforms
 from lexfed.tiers import Tier
 from support.rule_cases.guidance import pseudonyms
 from support.rule_cases.words import NO, NOT_HIPAA, OUT, UP
-from support.rules_statements import party, tag, tagged
+from support.rules_statements import looked_up, party, tag, tagged
 from support.rules_world import Case, dated, let, put, state, without
 
 NOTHING = let(governance={})
@@ -14,6 +14,7 @@ NEITHER = state(deidentification="none")
 UNSTATED = state(deidentification=None)
 PHONE = tagged(ward=tag(Tier.PERSONAL, "phone", "HIPAA 45 CFR 164.514(b)(2)(i)(D)"))
 BY_PEOPLE = tagged(ward=tag(Tier.PERSONAL, "phone", by="person"))
+BY_CATALOGUE = looked_up(ward=tag(Tier.NON_PERSONAL, "business", by="person"))
 NO_ZIP = Transforms(date="year-only", age="90-and-over")
 NO_AGE = Transforms(zip="removed", date="year-only")
 NO_DATE = Transforms(zip="removed", age="removed")
@@ -32,6 +33,7 @@ CASES: dict[str, list[Case]] = {
         ("places as they were", NO, (state(transforms=NO_ZIP),)),
         ("ages as they were", NO, (state(transforms=NO_AGE),)),
         ("people name no articles", NO, (let(tags=BY_PEOPLE),)),
+        ("people name a category of the catalogues", UP, (let(tags=BY_CATALOGUE),)),
         ("tags that cannot be read", NO, (let(readable=False),)),
         ("method not stated", NO, (UNSTATED,)),
         ("nothing stated", NO, (NOTHING,)),

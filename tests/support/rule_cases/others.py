@@ -2,7 +2,7 @@
 """CCPA, AI Act, NIST and ISO."""
 
 from lexfed.audit.entries import Deletion, Document, Policy
-from support.rule_cases.health import BY_PEOPLE
+from support.rule_cases.health import BY_CATALOGUE, BY_PEOPLE
 from support.rule_cases.words import (
     BARE,
     NO,
@@ -23,6 +23,7 @@ LOW: Case = ("not high-risk", OUT, (LOW_RISK,))
 CASES: dict[str, list[Case]] = {
     "ccpa.spi": [
         ("people name no articles", NO, (let(tags=BY_PEOPLE),)),
+        ("people name a category of the catalogues", UP, (let(tags=BY_CATALOGUE),)),
         ("tags that cannot be read", NO, (let(readable=False),)),
         ("no tags", NO, (let(features={}),)),
         ("another law", OUT, (NOT_CCPA,)),

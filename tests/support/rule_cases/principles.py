@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """GDPR Art. 5 to 21: principles, special data, rights of persons."""
 
+from dataclasses import replace
+
 from lexfed.audit.entries import (
     Certificate,
     Deletion,
@@ -24,6 +26,7 @@ from support.rules_statements import (
     ONE,
     ZERO,
     governance,
+    looked_up,
     party,
     tag,
     tagged,
@@ -79,6 +82,10 @@ BY_PEOPLE = tagged(
     record=tag(Tier.SPECIAL, "offences", by="person"),
     diagnosis=tag(Tier.SPECIAL, "health", by="person"),
 )
+POSITION = tag(
+    Tier.SPECIAL, "precise_geolocation", "GDPR Art. 4(1), 35(1)", by="person"
+)
+POSITION = replace(POSITION, obligations=(replace(POSITION.obligations[0], rule="r"),))
 NO_OFFENCES = tagged(record=tag(Tier.SPECIAL, "health", "GDPR Art. 9(1)"))
 FREE = SpecialBasis(exception="9.2.e", law=None)
 NEEDS = SpecialBasis(exception="9.2.h", law=None)
@@ -217,6 +224,8 @@ CASES: dict[str, list[Case]] = {
         ),
         ("a category without a name", NO, (let(tags=NAMELESS),)),
         ("people name no articles", NO, (let(tags=BY_PEOPLE),)),
+        ("positions, by people", NO, (let(tags=tagged(ward=POSITION)),)),
+        ("positions, by the catalogue", UP, (let(tags=looked_up(ward=POSITION)),)),
         ("tags that cannot be read", NO, (let(readable=False),)),
         ("no tags", NO, (let(features={}),)),
         ("nothing stated", NO, (NOTHING,)),

@@ -14,6 +14,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.rules.facts import At, Facts
 from lexfed.audit.vocabulary import category_code
+from lexfed.law.tagging import articles_known as known_of
 from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -102,9 +103,10 @@ def risky_changes(facts: Facts) -> tuple[At[Change], ...]:
 def articles_known(tagged: TaggedSchema) -> bool:
     """Say whether articles were assigned to every column.
 
-    A person who states a tier names no articles, so that none cited is no finding.
+    A person who states a tier and no category leaves open which articles apply, so
+    that none cited is no finding.
     """
-    return all(tag.by != "person" for tag in tagged.tags.values())
+    return all(known_of(tag, tagged.asked) for tag in tagged.tags.values())
 
 
 def cites(tag: Tag, reference: str) -> bool:

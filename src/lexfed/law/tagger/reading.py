@@ -3,7 +3,8 @@
 
     schema CSV    header `table,column,description,dtype`; all but `column` may be
                   missing or empty
-    data CSV      the header gives names; the first rows are a sample of values
+    data CSV      the header gives names; the first rows are a sample of values;
+                  also compressed, as `.csv.gz`
     .parquet      names, types, descriptions in the metadata, a sample of values
     .sql          `CREATE TABLE` statements, see `sql`
 
@@ -15,7 +16,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.column import Column
@@ -29,6 +30,7 @@ _SAMPLE_BYTES = 16 * 1024 * 1024
 _FIELDS = ("table", "column", "description", "dtype")
 _DELIMITERS = ",;\t|"
 _MOST_PROBLEMS = 20
+_ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz)?|parquet|pq)$", re.IGNORECASE)
 
 
 def read_columns(path: Path, sample: int = SAMPLE) -> tuple[Column, ...]:
@@ -90,6 +92,11 @@ def read_schema(path: Path) -> tuple[Column, ...]:
     return _checked(columns, problems, path)
 
 
+def table_name(path: PurePath) -> str:
+    """Return what a data file's table is called: the file's name without its ending."""
+    return _ENDING.sub("", path.name)
+
+
 def _problem(column: Column, seen: set[tuple[str, str]]) -> str:
     if not column.name:
         return "a column without a name"
@@ -136,7 +143,7 @@ def _table(path: Path, sample: int) -> tuple[Column, ...]:
     header = [name.strip() for name in next(rows, (1, []))[1]]
     # A ragged row says nothing about the others; what it has is taken.
     taken = [row for _, (_, row) in zip(range(sample), rows, strict=False)]
-    table = re.sub(r"\.(csv|tsv|txt)$", "", path.name, flags=re.IGNORECASE)
+    table = table_name(path)
     columns, problems = [], []
     seen: set[tuple[str, str]] = set()
     for at, name in enumerate(header):
@@ -176,7 +183,9 @@ def _parquet(path: Path, sample: int) -> tuple[Column, ...]:
         values = (
             None if found is None else tuple(str(v) for v in found if v is not None)
         )
-        columns.append(Column(path.stem, field.name, text, str(field.type), values))
+        columns.append(
+            Column(table_name(path), field.name, text, str(field.type), values)
+        )
     seen: set[tuple[str, str]] = set()
     problems = [
         Problem(f"`{path}`", problem)

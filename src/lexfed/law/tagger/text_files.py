@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text files of unknown origin: their encoding, and whether they are text at all."""
 
+import gzip
+import zlib
 from pathlib import Path
 
 from lexfed.errors import DataError, Problem
@@ -30,8 +32,11 @@ def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
         DataError: if it cannot be read, is not text, or is too long.
     """
     try:
-        with path.open("rb") as file:
+        # Only so much is unpacked as is read: a small file may hold a large one.
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = file.read(limit + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _not_text(path) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise DataError([Problem(f"`{path}`", f"cannot be read: {reason}")]) from error

@@ -12,7 +12,7 @@ from lexfed.law.tags import TaggedSchema
 _IDENTIFIER = re.compile(r"164\.514\(b\)\(2\)\(i\)\(([A-R])\)")
 _UNSTATED = "not stated: `audit.governance.deidentification`"
 _UNTAGGED = "the tags of the columns are not at hand"
-_BY_PEOPLE = "people tagged some columns and named no articles"
+_BY_PEOPLE = "people tagged some columns and named no category"
 
 
 def _classes(tagged: TaggedSchema) -> dict[str, str]:

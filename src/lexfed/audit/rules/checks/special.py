@@ -6,6 +6,7 @@ from lexfed.audit.rules.catalogue import Rule
 from lexfed.audit.rules.facts import Facts
 from lexfed.audit.rules.state import categories, cites, tags_in
 from lexfed.audit.vocabulary import NEEDS_LAW
+from lexfed.law.tagging import articles_known
 from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -38,10 +39,19 @@ def exceptions(facts: Facts, _: Rule) -> Answer:
 def _special(tagged: TaggedSchema) -> list[Tag]:
     """Return the tags that Art. 9 is asked for: special ones that only Art. 10 is not.
 
-    A person who calls a column special names no article; then it is Art. 9.
+    A person who calls a column special and names no category that the catalogue of
+    the GDPR knows leaves the article open; then it is Art. 9. Where the catalogue
+    was asked, it has the word: exact positions are special in other laws only.
     """
+    asked = any(law == "gdpr" for law, _ in tagged.asked.catalogues)
+
+    def elsewhere(tag: Tag) -> bool:
+        by_catalogue = asked and any(each.rule for each in tag.obligations)
+        known = by_catalogue and articles_known(tag, tagged.asked)
+        return known or cites(tag, _OFFENCES)
+
     tags = tags_in(tagged, Tier.SPECIAL)
-    return [tag for tag in tags if cites(tag, "Art. 9(") or not cites(tag, _OFFENCES)]
+    return [tag for tag in tags if cites(tag, "Art. 9(") or not elsewhere(tag)]
 
 
 def offences(facts: Facts, _: Rule) -> Answer:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that a command writes where the user says: whole, or not at all."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.errors import RunFolderError
+
+
+def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> None:
+    """Write a text file part by part, and say so.
+
+    Args:
+        path: of the file; one that is there is replaced, a link to it stays a link.
+        parts: of the text.
+        keep_mode: whether the file keeps the permissions that it has.
+
+    Guarantees:
+        On failure the file, if it was there, is unchanged, and nothing else is left.
+
+    Raises:
+        RunFolderError: if it cannot be written.
+    """
+    target = path.resolve()
+    try:
+        number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with open(number, "w", encoding="utf-8", newline="") as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, _mode(target, keep_mode))
+            os.replace(name, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RunFolderError(
+            f"cannot write `{path}`: {reason}", "write to another file or folder"
+        ) from error
+    talk.say(f"wrote {path}")
+
+
+def _mode(target: Path, keep: bool) -> int:
+    if keep:
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

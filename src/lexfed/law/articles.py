@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a column is to what the law says about it, jurisdiction by jurisdiction.
+
+Some articles turn on a word: among direct identifiers HIPAA sorts names under (A) and
+social security numbers under (G). The words are those the tagger read in the name and
+the description, in English, whatever language they are written in. A cryptic name of a
+known standard has none; then the standard's own description of it is read.
+
+Laws may disagree. Each answers for itself and both answers stand side by side; the tier
+is the strictest reading of them all, whichever laws are asked.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from lexfed.errors import ConfigError, Problem
+from lexfed.law.catalogue import BUILT_IN, Article, Catalogue, load_catalogue
+from lexfed.law.tagger.column import Column, Suggestion
+from lexfed.law.tagger.lexicon import LANGUAGES
+from lexfed.law.tagger.normalise import TEXT_LIMIT, squeeze, words
+from lexfed.law.tagger.packs import load_packs
+from lexfed.law.tagger.phrases import Reading, read
+from lexfed.law.tagger.tables import read_tables
+
+_FEW = 3
+"""Standards that a cryptic name may be in for their descriptions to be read."""
+_OF_TIME = ("date", "timestamp")
+"""What types of columns that hold dates are called, or begin with."""
+
+
+@dataclass(frozen=True)
+class TaggedColumn:
+    """A suggestion together with the articles that apply to the column."""
+
+    suggestion: Suggestion
+    articles: tuple[Article, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as `lexfed tag --json` prints it; never a value of the column."""
+        found = self.suggestion
+        return {
+            "table": found.column.table,
+            "column": found.column.name,
+            "tier": found.tier,
+            "category": found.category,
+            "score": round(found.score, 4),
+            "review": found.review,
+            "articles": [
+                {"id": a.id, "jurisdiction": a.jurisdiction, "reference": a.reference}
+                for a in self.articles
+            ],
+            "evidence": [
+                {
+                    "kind": item.kind,
+                    "tier": item.tier,
+                    "category": item.category,
+                    "weight": round(item.weight, 4),
+                    "text": item.text,
+                }
+                for item in found.evidence
+            ],
+        }
+
+
+def load_catalogues(
+    jurisdictions: Iterable[str], added: Iterable[Path] = ()
+) -> tuple[Catalogue, ...]:
+    """Return built-in catalogues by name, followed by those of files.
+
+    Raises:
+        ConfigError: if there is no such jurisdiction, a file is not a catalogue, or
+            two catalogues have a rule of the same name.
+    """
+    wanted = tuple(dict.fromkeys(jurisdictions))
+    unknown = [name for name in wanted if name not in BUILT_IN]
+    if unknown:
+        hint = f"known are {', '.join(BUILT_IN)}; add the file of another as catalogue"
+        raise ConfigError(
+            [
+                Problem("jurisdictions", f"no law `{name[:60]}` is known", hint)
+                for name in unknown
+            ]
+        )
+    names: list[str | Path] = [*wanted, *dict.fromkeys(added)]
+    found = tuple(load_catalogue(name) for name in names)
+    seen: set[str] = set()
+    problems = []
+    for catalogue in found:
+        ids = {rule.article.id for rule in catalogue.rules}
+        problems += [
+            Problem(
+                f"catalogue `{catalogue.title}`",
+                f"rule `{name}` is in another catalogue too",
+                "give rules of your own names of their own",
+            )
+            for name in sorted(ids & seen)
+        ]
+        seen |= ids
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def with_articles(
+    suggestions: Sequence[Suggestion], catalogues: Sequence[Catalogue]
+) -> tuple[TaggedColumn, ...]:
+    """Return every suggestion with the articles that apply, in the order given.
+
+    Guarantees:
+        Every catalogue is asked, and its answer stands whatever the others say.
+        A suggestion's tier and category stay as they are.
+    """
+    read_words = words_of([found.column for found in suggestions])
+    return tuple(
+        TaggedColumn(
+            found,
+            articles_of(
+                found.tier,
+                found.category,
+                own | _of_standard(found) | _of_values(found),
+                catalogues,
+            ),
+        )
+        for found, own in zip(suggestions, read_words, strict=True)
+    )
+
+
+def articles_of(
+    tier: str, category: str, said: frozenset[str], catalogues: Iterable[Catalogue]
+) -> tuple[Article, ...]:
+    """Return what every catalogue says about a column, in their order.
+
+    Args:
+        tier: of the column.
+        category: of the column; one that no catalogue knows meets rules of the tier.
+        said: English words of its name and description, from `words_of`.
+        catalogues: to ask.
+    """
+    return tuple(
+        article
+        for catalogue in catalogues
+        for article in catalogue.articles(tier, category, said)
+    )
+
+
+def words_of(columns: Sequence[Column]) -> list[frozenset[str]]:
+    """Return the words of every column in English, and runs of two and three words.
+
+    Columns of a table are read together, because they share a language.
+    """
+    found: list[frozenset[str]] = [frozenset()] * len(columns)
+    for table in read_tables(columns):
+        read_all = zip(
+            table.places, table.columns, table.names, table.descriptions, strict=True
+        )
+        for place, column, name, description in read_all:
+            dtype = column.dtype.lower()
+            date = {"date"} if dtype.startswith(_OF_TIME) else set()
+            found[place] = frozenset({*_runs(name), *_runs(description), *date})
+    return found
+
+
+def _runs(reading: Reading) -> set[str]:
+    """Return the words of a text as written and in English, and runs of them."""
+    two = [f"{a} {b}" for a, b in pairwise(reading.english)]
+    three = [f"{a} {b.split()[1]}" for a, b in pairwise(two)]
+    return {*reading.words, *reading.english, *two, *three}
+
+
+def _of_standard(found: Suggestion) -> set[str]:
+    """Return the words with which standards describe a name that says nothing."""
+    column = found.column
+    backed = any(
+        item.kind == "pack" and item.category == found.category and item.weight > 0
+        for item in found.evidence
+    )
+    if not backed or not read(column.name, LANGUAGES).unknown:
+        return set()
+    rows = [
+        row
+        for row in load_packs().by_column.get(squeeze(column.name), ())
+        if row.category == found.category
+    ]
+    if len({row.pack for row in rows}) > _FEW:
+        return set()
+    return {
+        run for row in rows for run in _runs(read(row.description, ("en",), TEXT_LIMIT))
+    }
+
+
+def _of_values(found: Suggestion) -> set[str]:
+    """Return the words for what recognisers saw in the values; never a value."""
+    return {
+        word
+        for item in found.evidence
+        if item.kind == "values" and item.category == found.category and item.weight > 0
+        for word in words(item.text, TEXT_LIMIT)
+    }

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed.tag`: what the law says about the columns of a file, a schema, a run.
+
+    import lexfed
+
+    for column in lexfed.tag("patients.csv", jurisdictions=["gdpr", "hipaa"]):
+        print(column.suggestion.tier, column.articles)
+    lexfed.tag(schema="schema.csv")     # table,column,description,dtype
+    lexfed.tag("lexfed.toml")           # its data, laws and settings
+
+Samples of values are read on this machine and stay in its memory. Where a
+configuration names one file per site, each is tagged on its own and the strictest tag
+of a column counts (`lexfed.law.merge`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lexfed.errors import ConfigError, Problem
+from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
+from lexfed.law.catalogue import BUILT_IN, Catalogue
+from lexfed.law.merge import MergedTag, SiteTag, merge
+from lexfed.law.tagger.column import Column, Suggestion
+from lexfed.law.tagger.reading import read_columns, read_schema, table_name
+from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.tagger import tag_columns
+
+if TYPE_CHECKING:
+    from lexfed.config.tag_source import TagSource
+
+CONFIGURATION = ".toml"
+"""How a file is called that says where the data are."""
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """Tagged columns, and what they were tagged with.
+
+    Attributes:
+        columns: in the order of the input.
+        catalogues: the laws that were asked.
+        disagreements: columns about which the files of several sites disagree.
+    """
+
+    columns: tuple[TaggedColumn, ...]
+    catalogues: tuple[Catalogue, ...]
+    disagreements: tuple[MergedTag, ...] = ()
+
+
+def tag(
+    source: str | Path | Sequence[Column] | None = None,
+    *,
+    schema: str | Path | None = None,
+    jurisdictions: Iterable[str] | None = None,
+    catalogues: Iterable[str | Path] = (),
+    settings: Settings | None = None,
+) -> tuple[TaggedColumn, ...]:
+    """Return the tag of every column, in the order of the input.
+
+    Args:
+        source: a CSV, Parquet or SQL file, a `lexfed.toml`, or columns.
+        schema: a file that lists columns, instead of `source`.
+        jurisdictions: built-in laws to ask; None for those of the configuration, or
+            else for all of them.
+        catalogues: files of further laws.
+        settings: of the tagger; None for those of the configuration, or its defaults.
+
+    Raises:
+        ConfigError: if a law, a catalogue, a configuration or a setting is wrong.
+        DataError: if there are no columns that could be tagged.
+    """
+    found = tagging(
+        source,
+        schema=schema,
+        jurisdictions=jurisdictions,
+        catalogues=catalogues,
+        settings=settings,
+    )
+    return found.columns
+
+
+def tagging(
+    source: str | Path | Sequence[Column] | None = None,
+    *,
+    schema: str | Path | None = None,
+    jurisdictions: Iterable[str] | None = None,
+    catalogues: Iterable[str | Path] = (),
+    settings: Settings | None = None,
+) -> Tagging:
+    """Return the tag of every column and the laws that were asked; see `tag`."""
+    if (source is None) == (schema is None):
+        hint = "`source` for a data file, `schema` for a list of columns"
+        raise ConfigError([Problem("tag", "expected one of two inputs", hint)])
+    added = [Path(file) for file in catalogues]
+    if isinstance(source, str | Path) and Path(source).suffix == CONFIGURATION:
+        from lexfed.config.tag_source import tag_source
+
+        return of_configuration(
+            tag_source(Path(source)), jurisdictions, added, settings
+        )
+    if schema is not None:
+        columns: Sequence[Column] = read_schema(Path(schema))
+    elif isinstance(source, str | Path):
+        columns = read_columns(Path(source))
+    else:
+        columns = source or ()
+    laws = load_catalogues(BUILT_IN if jurisdictions is None else jurisdictions, added)
+    found = tag_columns(columns, settings or Settings())
+    return Tagging(with_articles(found, laws), laws)
+
+
+def of_configuration(
+    source: "TagSource",
+    jurisdictions: Iterable[str] | None = None,
+    added: Sequence[Path] = (),
+    settings: Settings | None = None,
+) -> Tagging:
+    """Return the tags of the columns of a configuration's data.
+
+    Columns that the configuration names and no file has are tagged by their names.
+    """
+    laws = load_catalogues(
+        source.jurisdictions if jurisdictions is None else jurisdictions,
+        (*source.catalogues, *added),
+    )
+    sites = {
+        str(file): _of_file(file, source.needed, settings or source.settings)
+        for file in source.files
+    }
+    if len(sites) == 1:
+        (found,) = sites.values()
+        return Tagging(with_articles(found, laws), laws)
+    merged = merge(
+        {
+            site: [replace(SiteTag.of(one), table="") for one in found]
+            for site, found in sites.items()
+        }
+    )
+    chosen = [_strictest(column, sites) for column in merged]
+    apart = tuple(column for column in merged if column.disagree)
+    return Tagging(with_articles(chosen, laws), laws, apart)
+
+
+def _of_file(
+    file: Path, needed: Sequence[str], settings: Settings
+) -> tuple[Suggestion, ...]:
+    columns = list(read_columns(file))
+    there = {column.name for column in columns}
+    table = table_name(file)
+    columns += [Column(table, name) for name in needed if name not in there]
+    return tag_columns(columns, settings)
+
+
+def _strictest(
+    merged: MergedTag, sites: dict[str, tuple[Suggestion, ...]]
+) -> Suggestion:
+    """Return the suggestion of a site that says what all of them together say."""
+    found = next(
+        one
+        for site in merged.said
+        for one in sites[site]
+        if (one.column.name, one.tier, one.category)
+        == (merged.column, merged.tier, merged.category)
+    )
+    return replace(found, review=merged.review)
