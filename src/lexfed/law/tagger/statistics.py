@@ -92,11 +92,13 @@ def shannon(counts: Mapping[str, int]) -> float:
 
 
 def kernel_entropy(numbers: Sequence[float]) -> float:
-    """Return exp(2 (h - h_normal)), h by leave-one-out kernel density estimation.
+    """Return exp(2 (h - h_normal)), h by kernel density estimation.
 
     A Gaussian kernel with Silverman's bandwidth on standardised numbers; h is minus
-    the mean log density. The normal distribution has the largest h of its variance,
-    so the ratio is at most 1 but for chance, which is cut off.
+    the mean log density at the numbers themselves, each of which counts for its own
+    density, so that one far from all others stays finite. The normal distribution
+    has the largest h of its variance, so the ratio is at most 1 but for chance, which
+    is cut off.
     """
     step = max(1, -(-len(numbers) // _MOST))
     x = np.asarray(numbers[::step], dtype=np.float64)
@@ -111,9 +113,8 @@ def kernel_entropy(numbers: Sequence[float]) -> float:
     x = (x - x.mean()) / deviation
     width = 1.06 * x.size**-0.2
     kernel = np.exp(-0.5 * ((x[:, None] - x[None, :]) / width) ** 2)
-    np.fill_diagonal(kernel, 0.0)
-    density = kernel.sum(axis=1) / ((x.size - 1) * width * np.sqrt(2.0 * pi))
-    h = -float(np.log(np.maximum(density, 1e-300)).mean())
+    density = kernel.sum(axis=1) / (x.size * width * np.sqrt(2.0 * pi))
+    h = -float(np.log(density).mean())
     return min(1.0, exp(2.0 * min(0.0, h - _GAUSS)))
 
 

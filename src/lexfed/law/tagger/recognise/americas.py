@@ -132,7 +132,7 @@ AMERICAN = (
     national("Canadian social insurance numbers", r"[1-79]\d{8}", canadian_sin,
              "sin nas insurance assurance", weight=4.0, needs=True),
     national("Brazilian CPF numbers", r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", brazilian_cpf,
-             "cpf", chance=0.01, weight=6.0),
+             "cpf", chance=0.015, weight=6.0),
     national("Brazilian health card numbers", r"[12789]\d{2} ?\d{4} ?\d{4} ?\d{4}",
              brazilian_cns, "cns sus cartao"),
     national("Brazilian voter numbers", r"\d{4} ?\d{4} ?\d{4}", brazilian_voter,
@@ -157,7 +157,7 @@ AMERICAN = (
 AMERICAN_FIRMS = (
     national("Brazilian numbers of firms",
              r"[\dA-Z]{2}\.?[\dA-Z]{3}\.?[\dA-Z]{3}/?[\dA-Z]{4}-?\d{2}",
-             brazilian_cnpj, "cnpj", chance=0.01, category="business"),
+             brazilian_cnpj, "cnpj", chance=0.015, category="business"),
     national("Mexican tax numbers of firms", r"[A-ZÑ&]{3}-?\d{6}-?[A-Z\d]{2}[A\d]",
              mexican_rfc, "rfc", chance=0.01, category="business", weight=4.0),
     national("Argentine tax numbers of firms", r"3[034]-?\d{8}-?\d",

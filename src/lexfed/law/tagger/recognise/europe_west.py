@@ -161,7 +161,7 @@ WESTERN = (
              "dni nie nif documento", chance=0.05),
     national("Italian fiscal codes",
              r"[A-Z]{6}[\dL-NP-V]{2}[A-EHLMPR-T][\dL-NP-V]{2}[A-Z][\dL-NP-V]{3}[A-Z]",
-             italian_codice, "codice fiscale cf", chance=0.01, weight=6.0),
+             italian_codice, "codice fiscale cf", chance=0.04, weight=6.0),
     national("Portuguese tax numbers", r"(?:[1-3]\d|45) ?\d ?\d{3} ?\d{3}",
              portuguese_nif, "nif contribuinte fiscal"),
     national("Portuguese citizen card numbers", r"\d{8} ?\d ?[A-Z]{2}\d",

@@ -94,9 +94,7 @@ def listed_names() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def evidence_of_people(sample: Sample) -> Iterator[Evidence]:
-    """Yield what the values say of people."""
-    if not sample.values:
-        return
+    """Yield what values, at least one, say of people."""
     yield from _names(sample)
     yield from _sex(sample)
     yield from _age(sample)
