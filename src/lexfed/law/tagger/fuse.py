@@ -22,21 +22,36 @@ Guarantees:
     The score is between 0 and 1.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import exp, log
 
-from lexfed.law.tagger.column import CATEGORIES, CATEGORIES_OF, TIER_OF, TIERS
+from lexfed.law.tagger.column import CATEGORIES, CATEGORIES_OF, TIERS
 from lexfed.law.tagger.settings import Settings
 
 SENSITIVITY = {"special": 1.0, "identifier": 1.0, "personal": 0.5, "non_personal": 0.0}
 TIER_PRIOR = {
     "special": 0.25, "identifier": 0.15, "personal": 0.32, "non_personal": 0.28,
 }  # fmt: skip
-"""How common the tiers are, before anything is known."""
+"""How common the tiers are before anything is known."""
+WITHIN_TIER = {
+    "health": 3.9, "genetic": 1.4, "biometric": 1.0, "religion": 1.0, "ethnicity": 1.4,
+    "political": 1.4, "union": 0.7, "sex_life": 1.0, "criminal": 1.4,
+    "precise_geolocation": 1.0, "citizenship_immigration": 1.2,
+    "communication_content": 1.0,
+    "direct_identifier": 2.2, "person_key": 2.4, "contact": 1.7,
+    "online_identifier": 1.4, "account_credential": 1.2,
+    "demographic": 2.8, "location": 2.2, "financial": 2.8, "employment_education": 2.6,
+    "behavioural": 2.4, "other_personal": 2.2,
+    "technical": 3.2, "business": 2.8, "environment": 2.0, "reference": 2.0,
+}  # fmt: skip
+"""Odds within a tier: the square roots of how common its categories are."""
 _BASE = {
-    category: log(TIER_PRIOR[TIER_OF[category]] / len(CATEGORIES_OF[TIER_OF[category]]))
-    for category in CATEGORIES
+    category: log(
+        TIER_PRIOR[tier] * WITHIN_TIER[category] / sum(WITHIN_TIER[c] for c in within)
+    )
+    for tier, within in CATEGORIES_OF.items()
+    for category in within
 }
 NOTHING = 1.0
 """Evidence below this weight is as good as none."""
@@ -85,36 +100,50 @@ def probabilities(odds: Odds) -> dict[str, float]:
     return {category: one / total for category, one in powers.items()}
 
 
-def answer(odds: Odds, dominant: str, settings: Settings) -> Answer:
-    """Return the answer that the evidence leads to.
+def answer(odds: Odds, settings: Settings) -> Answer:
+    """Return the answer that the evidence leads to, before its table is asked.
 
     Args:
         odds: the log-odds of the categories, all witnesses together.
-        dominant: the tier that most columns of the table surely belong to.
         settings: thresholds and number of tiers.
     """
     chances = probabilities(odds)
-    within = dict(CATEGORIES_OF)
-    if settings.tiers == 3:
-        within["special"] = (*within["special"], *within["identifier"])
-        within["identifier"] = ()
-    tiers = {tier: sum(chances[c] for c in within[tier]) for tier in TIERS}
-    tier = max(TIERS, key=lambda t: tiers[t])
-    score = min(1.0, sum(tiers[t] * SENSITIVITY[t] for t in TIERS))
+    within = _within(settings)
+    tiers = {tier: sum(chances[c] for c in within[tier]) for tier in within}
+    tier = max(tiers, key=lambda t: tiers[t])
+    score = min(1.0, sum(tiers[t] * SENSITIVITY[t] for t in tiers))
     review = (
         max(odds.values(), default=0.0) < NOTHING
         or tiers[tier] < settings.margin
         or _conflict(tier, score, settings)
     )
-    if review:
-        tier = floored(tier, dominant)
     category = max(within[tier], key=lambda c: chances[c])
     return Answer(tier, category, score, review)
 
 
-def floored(tier: str, dominant: str) -> str:
-    """Return a tier raised to the dominant one of its table, and to personal."""
-    return min(tier, dominant, "personal", key=TIERS.index)
+def dominant_tier(answers: Iterable[Answer]) -> str:
+    """Return the commonest tier of sure answers; keys say nothing of other columns."""
+    sure = [one.tier for one in answers if not one.review and one.tier != "identifier"]
+    return max(TIERS, key=sure.count) if sure else "personal"
+
+
+def floored(found: Answer, odds: Odds, dominant: str, settings: Settings) -> Answer:
+    """Return an answer under review with at least its table's dominant tier."""
+    tier = min(found.tier, dominant, "personal", key=TIERS.index)
+    if not found.review or tier == found.tier:
+        return found
+    chances = probabilities(odds)
+    category = max(_within(settings)[tier], key=lambda c: chances[c])
+    return replace(found, tier=tier, category=category)
+
+
+def _within(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+    """Return the categories of each tier; of three, identifiers are special."""
+    if settings.tiers == 4:
+        return CATEGORIES_OF
+    merged = dict(CATEGORIES_OF)
+    merged["special"] += merged.pop("identifier")
+    return merged
 
 
 def _conflict(tier: str, score: float, settings: Settings) -> bool:

@@ -24,8 +24,6 @@ _MORE = _SAID | {"relative", "measure", "deceased", "created", "income", "sampli
 _SHORT_TEXT = 3
 FROM_TABLE = 0.75
 """How much a pair counts whose noun is the table's."""
-DESCRIPTION = 1.0
-"""How much a description counts beside a name that says something itself."""
 CODED = 0.2
 """How much a name counts that is a number in a codebook, beside a description."""
 IN_PAIR = 0.5
@@ -56,15 +54,11 @@ def own_evidence(
 ) -> list[Evidence]:
     """Return what a column's name and description say by themselves."""
     trust = CODED if coded and description.words else 1.0
-    named = [
+    return [
         *lexical(name, "name", trust, table_nouns),
         *compounds(name, table_nouns, "name", trust),
-    ]
-    share = DESCRIPTION if any(item.weight >= 2.0 for item in named) else 1.0
-    return [
-        *named,
-        *lexical(description, "description", share),
-        *compounds(description, (), "description", share),
+        *lexical(description, "description", 1.0),
+        *compounds(description, (), "description", 1.0),
     ]
 
 

@@ -13,7 +13,7 @@ between the parts of a compound cost almost nothing.
 
 Guarantees:
     Every function ends, and returns lower-case words, whatever the text holds.
-    Case, separators and diacritics of a name do not change its words.
+    Separators, diacritics and the case of whole words do not change a name's words.
 """
 
 import re

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lexfed.law.tagger.column import TIER_OF, TIERS, Evidence
+from lexfed.law.tagger.column import Evidence
 from lexfed.law.tagger.metadata import nouns_of
 from lexfed.law.tagger.phrases import Reading
 from lexfed.law.tagger.rules import ROLES, TOPICS, Role
@@ -75,13 +75,11 @@ class View:
         role: what the rows are about.
         topic: the category that many of its telling columns belong to, or empty.
         nouns: the nouns of its name.
-        dominant: the tier that most of its columns surely belong to.
     """
 
     role: Role
     topic: str
     nouns: tuple[str, ...]
-    dominant: str
 
 
 def view(name: Reading, sure: Sequence[Mapping[str, float]]) -> View:
@@ -107,7 +105,7 @@ def view(name: Reading, sure: Sequence[Mapping[str, float]]) -> View:
     chosen = max(ROLES, key=lambda role: points[role])
     if chosen == "person" and _many(counts, "health", len(best)):
         chosen = "clinical"
-    return View(chosen, _topic(counts, len(best)), nouns, _dominant(counts))
+    return View(chosen, _topic(counts, len(best)), nouns)
 
 
 def summed(evidence: Sequence[Evidence]) -> dict[str, float]:
@@ -156,12 +154,3 @@ def _many(counts: Counter[str], category: str, total: int) -> bool:
 def _topic(counts: Counter[str], total: int) -> str:
     topics = [c for c in counts if c in TOPICS and _many(counts, c, total)]
     return max(topics, key=lambda c: (counts[c], c), default="")
-
-
-def _dominant(counts: Counter[str]) -> str:
-    """Return the commonest tier; identifiers say nothing of the other columns."""
-    tiers = Counter[str]()
-    for category, number in counts.items():
-        tiers[TIER_OF[category]] += number
-    del tiers["identifier"]
-    return max(TIERS, key=lambda t: tiers[t]) if tiers else "personal"

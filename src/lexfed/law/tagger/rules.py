@@ -179,7 +179,7 @@ FLIPS = (
 NOUN_KEEPS = {
     "person": frozenset(
         {"direct_identifier", "contact", "person_key", "demographic",
-         "employment_education"}
+         "employment_education", "precise_geolocation"}
     ),
     "organisation": frozenset({"business"}),
 }  # fmt: skip
@@ -194,6 +194,6 @@ CONTENT: dict[Role, str] = {
 }
 """What a column with nothing to say for itself is, by the role of its table."""
 PRIOR_WEIGHT: dict[Role, float] = {
-    "clinical": 2.0, "person": 1.5, "organisation": 1.5, "thing": 1.5,
+    "clinical": 1.5, "person": 1.5, "organisation": 1.5, "thing": 1.5,
     "dictionary": 2.5, "device": 2.0, "unknown": 0.5,
 }  # fmt: skip

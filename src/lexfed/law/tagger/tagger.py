@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.column import Column, Evidence, Suggestion
-from lexfed.law.tagger.fuse import answer, pool
+from lexfed.law.tagger.fuse import answer, dominant_tier, floored, pool
 from lexfed.law.tagger.inherit import from_table
 from lexfed.law.tagger.metadata import is_code, nouns_of, own_evidence
 from lexfed.law.tagger.packs import Packs, load_packs
@@ -77,11 +77,19 @@ def _tag(
         for items, more in zip(own, values, strict=True)
     ]
     about = view(table.title, sure)
-    for at, (column, name, description) in enumerate(read):
-        inherited = list(from_table(name, description, column.dtype, sums[at], about))
-        odds = pool(added(sums[at], inherited), told[at], {}, settings)
-        result = answer(odds, about.dominant, settings)
-        evidence = [*own[at], *values[at], *inherited]
+    inherited = [
+        list(from_table(name, description, column.dtype, one, about))
+        for (column, name, description), one in zip(read, sums, strict=True)
+    ]
+    odds = [
+        pool(added(one, more), seen, {}, settings)
+        for one, more, seen in zip(sums, inherited, told, strict=True)
+    ]
+    answers = [answer(one, settings) for one in odds]
+    dominant = dominant_tier(answers)
+    for at, column in enumerate(table.columns):
+        result = floored(answers[at], odds[at], dominant, settings)
+        evidence = [*own[at], *values[at], *inherited[at]]
         yield Suggestion(
             column, result.tier, result.category, round(result.score, 4),
             result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
