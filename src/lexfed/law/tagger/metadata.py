@@ -121,12 +121,18 @@ def compounds(
 def _pairs(reading: Reading, table_nouns: Sequence[str]) -> list[Pair]:
     """Return the pairs of a noun and a word about it, one for each category."""
     concepts = concepts_of(reading.english, reading.roles)
+    # A term that has a category says itself what its words mean together.
+    telling = {hit.start for hit in reading.hits if hit.entry.meaning in TIER_OF}
     found: dict[str, Pair] = {}
     for at, here in enumerate(concepts):
         for said in sorted(here & _SAID):
             pair = _pair(concepts, at, said, table_nouns)
-            if pair and pair.row.category not in found:
-                found[pair.row.category] = pair
+            if pair is None or pair.row.category in found:
+                continue
+            within = pair.noun_at is not None and reading.sources[at] in telling
+            if within and reading.sources[at] == reading.sources[pair.noun_at or 0]:
+                continue
+            found[pair.row.category] = pair
     bare = None if found else _bare(reading, concepts)
     return [bare] if bare else list(found.values())
 

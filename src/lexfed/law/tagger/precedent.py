@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import log
 
 from lexfed.law.tagger.column import TIER_OF, Column, Evidence
+from lexfed.law.tagger.concepts import load_concepts
 from lexfed.law.tagger.lexicon import LANGUAGES
 from lexfed.law.tagger.metadata import is_code
 from lexfed.law.tagger.normalise import squeeze, words
@@ -132,8 +133,9 @@ def _precedent(rows: Sequence[Row]) -> Iterator[Evidence]:
 
 def _words_precedent(name: str, packs: Packs) -> Iterator[Evidence]:
     """Yield what the words of a name stand for in the names of other standards."""
-    for word in set(words(name)):
-        votes = packs.by_word.get(word, {})
+    parts = set(words(name))
+    for word in sorted(parts) if len(parts) > 1 else ():
+        votes = {} if load_concepts().get(word) else packs.by_word.get(word, {})
         total = sum(votes.values())
         if total < LEAST:
             continue

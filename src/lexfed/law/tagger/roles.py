@@ -21,6 +21,8 @@ STRONG = 2.0
 """Weight from which a column's own evidence counts as sure."""
 ENOUGH = 1.0
 """Points that a role needs; a table with less is about something unknown."""
+FEW = 1
+"""Columns that the name of a table outweighs."""
 _MEANING_POINTS: Mapping[str, tuple[Role, float]] = {
     "role:person": ("person", 3.0),
     "role:clinical": ("clinical", 3.0),
@@ -98,7 +100,7 @@ def view(name: Reading, sure: Sequence[Mapping[str, float]]) -> View:
         points[role] += worth
     for category, number in counts.items():
         role, worth = _SHARE_POINTS.get(category, ("unknown", 0.0))
-        points[role] += worth * number / len(best)
+        points[role] += worth * number / (len(best) + FEW)
     if counts["demographic"] >= 2:
         # Age and sex are told of people only, whatever the table is called.
         points["person"] += 3.0

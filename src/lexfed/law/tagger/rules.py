@@ -134,13 +134,17 @@ def dtype_kind(dtype: str) -> str:
 
 
 class Flip(NamedTuple):
-    """How a table's role moves a reading: a share of its weight changes category."""
+    """How a table's role moves a reading: a share of its weight changes category.
+
+    `only` is the concept that the name must hold; empty for any name.
+    """
 
     role: Role
     before: str
     after: str
     share: float
     rule: str
+    only: str = ""
 
 
 def _all(role: Role, after: str, share: float, rule: str, before: str) -> list[Flip]:
@@ -174,6 +178,7 @@ FLIPS = (
     ),
     *_all("clinical", "health", 0.3, "R4", "financial"),
     *_all("person", "behavioural", 0.5, "R19", "business"),
+    Flip("person", "health", "demographic", 0.8, "R5", "deceased"),
 )  # fmt: skip
 
 NOUN_KEEPS = {

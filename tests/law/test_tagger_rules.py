@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The labelling rules hold: what a name means depends on its table."""
+
+import re
+
+import pytest
+
+from lexfed.law.tagger.column import CATEGORIES, Column, Suggestion
+from lexfed.law.tagger.metadata import is_code
+from lexfed.law.tagger.phrases import read
+from lexfed.law.tagger.roles import view
+from lexfed.law.tagger.rules import (
+    BARE,
+    COMPOUNDS,
+    CONTENT,
+    CONTENTS,
+    DTYPES,
+    FLIPS,
+    PRIOR_WEIGHT,
+    ROLE_TEXT,
+    ROLES,
+    dtype_kind,
+)
+from lexfed.law.tagger.tagger import tag_columns
+
+
+def tagged(table: str, *names: str, **described: str) -> dict[str, Suggestion]:
+    columns = [
+        *(Column(table, name) for name in names),
+        *(Column(table, name, text) for name, text in described.items()),
+    ]
+    return {found.column.name: found for found in tag_columns(columns)}
+
+
+def test_every_rule_names_its_number_and_known_categories() -> None:
+    rules = [row.rule for row in (*COMPOUNDS, *BARE.values())]
+    rules += [row.rule for row in CONTENTS] + [flip.rule for flip in FLIPS]
+    assert all(re.fullmatch(r"R([1-9]|1\d|2[0-3])", rule) for rule in rules)
+    named = {row.category for row in (*COMPOUNDS, *BARE.values())}
+    named |= {row.category for row in CONTENTS}
+    named |= {flip.before for flip in FLIPS} | {flip.after for flip in FLIPS}
+    named |= set(CONTENT.values()) | {c for _, some, _ in DTYPES for c in some}
+    assert named <= set(CATEGORIES)
+    assert set(ROLE_TEXT) == set(PRIOR_WEIGHT) == set(ROLES)
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "role"),
+    [
+        ("patients", ["first_name", "birth_date"], "person"),
+        ("lab_results", ["patient_id", "diagnosis", "glucose"], "clinical"),
+        ("Krankenhaus", ["name", "strasse"], "organisation"),
+        ("d_items", ["itemid", "label"], "dictionary"),
+        ("products", ["sku", "price"], "thing"),
+        ("weather", ["humidity", "wind_speed"], "device"),
+        ("xqzzy", ["qqq"], "unknown"),
+        ("bank", ["age", "marital_status", "balance"], "person"),
+    ],
+)
+def test_the_role_of_a_table_is_found(table: str, names: list[str], role: str) -> None:
+    sure = [
+        {
+            hit.entry.meaning: hit.entry.weight
+            for hit in read(name, ("de", "en")).hits
+            if hit.entry.meaning in CATEGORIES and hit.entry.weight >= 2
+        }
+        for name in names
+    ]
+    assert view(read(table, ("de", "en")), sure).role == role
+
+
+@pytest.mark.parametrize(
+    ("name", "table_a", "category_a", "table_b", "category_b"),
+    [
+        # R1, R14: a body temperature and the weather
+        ("temperature", "vital_signs of patients", "health", "weather", "environment"),
+        # R3: a patient's own key, and the number of a row
+        ("id", "patients", "person_key", "transactions", "technical"),
+        # R4: a diagnosis of a patient, and the dictionary of diagnoses
+        ("icd_code", "diagnoses", "health", "d_icd_diagnoses", "reference"),
+        # R9, R10: a person's name, and that of a firm
+        ("name", "employees", "direct_identifier", "companies", "business"),
+        ("fax", "employees", "contact", "company_suppliers", "business"),
+        # R19: what a product is called
+        ("name", "students", "direct_identifier", "products", "business"),
+    ],
+)
+def test_the_table_decides_what_a_name_means(
+    name: str, table_a: str, category_a: str, table_b: str, category_b: str
+) -> None:
+    assert tagged(table_a, name)[name].category == category_a
+    assert tagged(table_b, name)[name].category == category_b
+
+
+def test_a_contact_person_stays_a_person_in_a_table_of_firms() -> None:
+    found = tagged("suppliers", "company_name", "contact_name", "city")
+    assert found["company_name"].tier == "non_personal"
+    assert found["contact_name"].tier == "identifier"
+    assert found["city"].category == "business"
+
+
+def test_a_death_is_health_data_in_a_medical_table_only() -> None:
+    assert (
+        tagged("diagnoses", "diagnosis", "death_date")["death_date"].tier == "special"
+    )
+    town = tagged("residents", "first_name", "birth_date", "marital_status", "died_on")
+    assert town["died_on"].tier == "personal"
+
+
+def test_cost_and_dates_of_care_are_health_data() -> None:
+    found = tagged("diagnoses", "icd_code", "patient_id", "start_date", "total_cost")
+    assert found["start_date"].category == "health"
+    assert found["total_cost"].category == "health"
+
+
+def test_the_key_of_a_case_is_a_key_first() -> None:
+    found = tagged("stays", "subject_id", hadm_id="hospital admission key")
+    assert found["hadm_id"].category == "person_key"
+
+
+def test_a_lone_noun_is_a_key_of_a_person_or_of_a_firm() -> None:
+    found = tagged("operations", "surgeon", "pharmacy")
+    for name, category in (("surgeon", "person_key"), ("pharmacy", "business")):
+        first = found[name].evidence[0]
+        assert first.category == category
+        assert "mention" in first.text
+
+
+def test_a_described_code_is_read_by_its_description() -> None:
+    found = tagged("wave7", Q171="how often attends church", FK3103="date of birth")
+    assert found["Q171"].category == "religion"
+    assert found["FK3103"].category == "demographic"
+
+
+def test_first_and_last_are_names_only_when_they_stand_alone() -> None:
+    found = tagged("people", "last", "last_visit_page")
+    assert found["last"].category == "direct_identifier"
+    assert found["last_visit_page"].tier != "identifier"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("Q171", True), ("PID-27", True), ("V1", True), ("f.20074.0.0", True),
+     ("age", False), ("icd10code", False), ("address2", False)],
+)  # fmt: skip
+def test_numbers_of_codebooks_are_told_from_names(name: str, code: bool) -> None:
+    assert is_code(name) is code
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [("BOOLEAN", "truth value"), ("timestamp", "date"), ("date", "date"),
+     ("DECIMAL(10,2)", "decimal number"), ("varchar", ""), ("", "")],
+)  # fmt: skip
+def test_the_kind_of_a_type(dtype: str, kind: str) -> None:
+    assert dtype_kind(dtype) == kind
+
+
+def test_a_truth_value_is_no_phone_number() -> None:
+    plain, flag = tag_columns(
+        [Column("a", "telephone", "", "varchar"), Column("b", "telephone", "", "bool")]
+    )
+    assert plain.tier == "identifier"
+    assert flag.score < plain.score
