@@ -118,6 +118,10 @@ def test_otherwise_is_for_columns_that_no_word_met() -> None:
         (f"{HEALTH}otherwise = 1\n", "not true or false"),
         (f'{HEALTH}{RULE}tiers = ["special"]\n', "`x.1` is there twice"),
         ("#" * (1 << 20) + "\n", "more than"),
+        ("a = " + "[" * 5000, "nested too deeply"),
+        ("a = " + "9" * 5000, "not TOML"),
+        (HEALTH.replace('"x"', '"my law"'), "`jurisdiction` cannot be a name"),
+        (HEALTH.replace('"x"', '"../x"'), "`jurisdiction` cannot be a name"),
     ],
 )
 def test_mistakes_in_a_file_are_named(text: str, message: str) -> None:

@@ -157,9 +157,8 @@ def _called(name: str, columns: Sequence[TaggedColumn]) -> list[TaggedColumn]:
 
 def _harmless(text: str) -> str:
     """Return text of several lines without characters that act on a terminal."""
-    return "\n".join(
-        line[: len(line) - len(line.lstrip())] + visible(line)
-        for line in text.split("\n")
+    return "".join(
+        each if each.isprintable() or each == "\n" else visible(each) for each in text
     )
 
 

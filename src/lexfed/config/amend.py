@@ -21,6 +21,8 @@ from lexfed.config.wording import dotted, quoted
 from lexfed.errors import ConfigError, Problem
 
 LAW_COLUMNS: Path = ("law", "columns")
+_MARK = "\ufeff"
+"""What some editors put in front of UTF-8."""
 _Edit = tuple[int, int, str]
 """From where to where the text is replaced, and by what."""
 
@@ -63,6 +65,8 @@ def amended(text: str, decisions: Mapping[str, Decision], name: str) -> str:
     Raises:
         ConfigError: if `[law.columns]` is written in a way that cannot be added to.
     """
+    if text.startswith(_MARK):
+        return _MARK + amended(text.removeprefix(_MARK), decisions, name)
     where = places(text)
     edits = list(_edits(text, decisions, where))
     result = text

@@ -22,7 +22,8 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.settings import Settings
 
 _NEEDED = (
-    "data.source", "data.sites", "law.jurisdictions", "law.catalogues", "law.tagger",
+    "data.source", "data.sites.files", "law.jurisdictions", "law.catalogues",
+    "law.tagger",
 )  # fmt: skip
 
 
@@ -105,11 +106,15 @@ def _read(path: FilePath) -> str:
 def _best(text: str, path: FilePath) -> tuple[Mapping[str, Any], Config]:
     """Return the tables of a text, and as much of them as is a configuration."""
     body = text.removeprefix("\ufeff")
-    problems = [p for p in examine(body, str(path)).problems if _matters(p)]
-    if problems:
-        raise ConfigError(problems)
-    plain = tomllib.loads(body)
-    tables = without_lists(plain)
+    problems = examine(body, str(path)).problems
+    try:
+        plain = tomllib.loads(body)
+        tables = without_lists(plain)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(problems) from error
+    serious = [problem for problem in problems if _matters(problem)]
+    if serious:
+        raise ConfigError(serious)
     undecided = [finding.path for finding in undecided_in(tables)]
     config, _ = repaired(without(tables, undecided))
     if config is None:
@@ -118,8 +123,6 @@ def _best(text: str, path: FilePath) -> tuple[Mapping[str, Any], Config]:
 
 
 def _matters(problem: ConfigProblem) -> bool:
-    if not problem.key:
-        return True  # the whole file: it is not TOML
     named = any(re.match(rf"{key}(?![\w-])", problem.key) for key in _NEEDED)
     return named and "not decided yet" not in problem.what
 

@@ -179,15 +179,19 @@ def _of_standard(found: Suggestion) -> set[str]:
     )
     if not backed or not read(column.name, LANGUAGES).unknown:
         return set()
+    packs = load_packs()
     rows = [
         row
-        for row in load_packs().by_column.get(squeeze(column.name), ())
+        for row in packs.by_column.get(squeeze(column.name), ())
         if row.category == found.category
     ]
     if len({row.pack for row in rows}) > _FEW:
         return set()
     return {
-        run for row in rows for run in _runs(read(row.description, ("en",), TEXT_LIMIT))
+        run
+        for row in rows
+        for languages in [("en", packs.packs[row.pack].language)]
+        for run in _runs(read(row.description, languages, TEXT_LIMIT))
     }
 
 

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed tag --accept`: decisions go into the configuration, nothing else changes."""
+
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Lexfed = Callable[..., Any]
+Expected = Callable[[str, str], None]
+OPEN = '{ tier = "?", reason = "?" }'
+TABLE = """\
+patient_id,hiv_status,alter,qqzx,postcode
+1,yes,34,3,79100
+2,no,56,4,79104
+3,no,41,4,79100
+"""
+
+
+@pytest.fixture
+def begun(lexfed: Lexfed, place: Path) -> Path:
+    """A configuration as `lexfed init` leaves it."""
+    (place / "lexfed.toml").unlink()
+    (place / "people.csv").write_text(TABLE)
+    assert lexfed("init", "people.csv").code == 0
+    return place / "lexfed.toml"
+
+
+def decided(path: Path) -> dict[str, Any]:
+    columns: dict[str, Any] = tomllib.loads(path.read_text())["law"]["columns"]
+    return {name: row for name, row in columns.items() if row["tier"] != "?"}
+
+
+def test_init_and_check_mention_it(lexfed: Lexfed, begun: Path) -> None:
+    begun.rename("first.toml")
+    assert "`lexfed tag --accept` suggests tiers" in lexfed("init", "people.csv").err
+    said = lexfed("init", "people.csv", "--out", "other.toml")
+    assert "`lexfed tag other.toml --accept` suggests tiers" in said.err
+    checked = lexfed("check").err
+    assert (
+        "hint: it looks like health (rule `gdpr.art9.health`, the name says `hiv` (hiv "
+        "infection), which is health); accept it with "
+        "`lexfed tag --accept hiv_status`, or state why not under `[law.columns]`"
+    ) in checked
+    assert "a person must look: `lexfed tag --explain qqzx`" in checked
+    other = lexfed("check", "other.toml").err
+    assert "`lexfed tag other.toml --accept hiv_status`" in other
+
+
+def test_hints_stay_where_nothing_can_be_suggested(lexfed: Lexfed, begun: Path) -> None:
+    text = begun.read_text()
+    begun.write_text(text.replace('"people.csv"', '"synthetic:hospital"'))
+    said = lexfed("check").err
+    assert (
+        "choose `non_personal`, `personal`, `special` (health, religion, ...)" in said
+    )
+    assert "--accept" not in said
+    begun.write_text(text.replace('tier = "?"', 'tier = "special"'))
+    assert "--accept" not in lexfed("check").err
+
+
+def test_open_decisions_are_filled_in_and_nothing_else_changes(
+    lexfed: Lexfed, begun: Path
+) -> None:
+    before = begun.read_bytes()
+    said = lexfed("tag", "--accept")
+    assert said.code == 0
+    found = decided(begun)
+    assert {"patient_id", "hiv_status", "alter", "postcode"} <= set(found)
+    assert found["hiv_status"]["tier"] == "special"
+    assert found["hiv_status"]["category"] == "health"
+    assert "`gdpr.art9.health` (GDPR Art. 9(1), 4(15))" in found["hiv_status"]["reason"]
+    assert "`hiv`" in found["hiv_status"]["reason"]
+    after = begun.read_bytes().splitlines()
+    for number, line in enumerate(before.splitlines()):
+        name = line.split(b" = ")[0].decode()
+        if name not in found or OPEN.encode() not in line:
+            assert after[number] == line
+    assert len(after) == len(before.splitlines())
+    assert "accepted " in said.err
+    assert "the decision is yours" in said.err
+
+
+def test_what_is_for_review_is_accepted_only_by_name(
+    lexfed: Lexfed, begun: Path
+) -> None:
+    assert lexfed("tag", "--accept").code == 0
+    assert "qqzx" not in decided(begun)
+    said = lexfed("tag", "--accept")
+    assert "accepted 0 of 1 open columns" in said.err
+    assert "for a person to review: `qqzx`" in said.err
+    named = lexfed("tag", "lexfed.toml", "--accept", "qqzx")
+    assert named.code == 0
+    assert "qqzx" in decided(begun)
+    assert "accepted 0 of 0 open columns" in lexfed("tag", "--accept").err
+
+
+def test_only_named_columns(lexfed: Lexfed, begun: Path) -> None:
+    assert lexfed("tag", "--accept", "alter", "hiv_status", "alter").code == 0
+    assert set(decided(begun)) == {"alter", "hiv_status"}
+
+
+def test_decisions_are_never_overwritten(
+    lexfed: Lexfed, begun: Path, expected: Expected
+) -> None:
+    text = begun.read_text().replace(
+        f"hiv_status = {OPEN}", 'hiv_status = { tier = "personal", reason = "my own" }'
+    )
+    begun.write_text(text)
+    assert lexfed("tag", "--accept").code == 0
+    assert decided(begun)["hiv_status"] == {"tier": "personal", "reason": "my own"}
+    before = begun.read_text()
+    said = lexfed("tag", "--accept", "hiv_status", "alte", "nowhere")
+    assert said.code == 2
+    expected("accept-refused.txt", said.err)
+    assert begun.read_text() == before
+
+
+def test_missing_lines_are_added_with_windows_line_ends(
+    lexfed: Lexfed, begun: Path
+) -> None:
+    text = begun.read_text().replace(f"hiv_status = {OPEN}\n", "")
+    begun.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert lexfed("tag", "--accept").code == 0
+    content = begun.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf# lexfed.toml")
+    assert content.count(b"\n") == content.count(b"\r\n")
+    assert b'\r\nhiv_status = { tier = "special"' in content
+
+
+def test_permissions_and_links_stay(lexfed: Lexfed, begun: Path) -> None:
+    begun.rename("real.toml")
+    os.chmod("real.toml", 0o640)
+    begun.symlink_to("real.toml")
+    assert lexfed("tag", "--accept").code == 0
+    assert begun.is_symlink()
+    assert stat.S_IMODE(Path("real.toml").stat().st_mode) == 0o640
+    assert "hiv_status" in decided(begun)
+
+
+def test_json_and_sheets_of_everything(lexfed: Lexfed, begun: Path) -> None:
+    said = lexfed("tag", "--accept", "alter", "--json", "--csv", "o.csv")
+    assert said.code == 0
+    assert len(json.loads(said.out)) == 5
+    assert Path("o.csv").exists()
+
+
+def test_a_configuration_that_cannot_be_added_to(
+    lexfed: Lexfed, begun: Path, expected: Expected
+) -> None:
+    begun.write_text(
+        '[data]\nsource = "people.csv"\n'
+        '[data.columns]\nhiv_status = { kind = "flag" }\n'
+        '[law]\ncolumns.alter = { tier = "personal", reason = "age" }\n'
+    )
+    before = begun.read_text()
+    said = lexfed("tag", "--accept")
+    assert said.code == 2
+    expected("accept-dotted.txt", said.err)
+    assert begun.read_text() == before
+
+
+def test_values_leave_no_trace_in_the_configuration(
+    lexfed: Lexfed, begun: Path
+) -> None:
+    rows = "".join(f"{n},no,{n},someone{n}@example.org,1\n" for n in range(60))
+    Path("people.csv").write_text(TABLE.splitlines()[0] + f"\n{rows}")
+    assert lexfed("tag", "--accept", "qqzx").code == 0
+    reason = decided(begun)["qqzx"]["reason"]
+    assert "someone" not in reason
+    assert "%" not in reason
+
+
+def test_accepted_tags_make_a_run(lexfed: Lexfed, place: Path) -> None:
+    """A configuration of accepted tags prices, runs, verifies, and keeps proposals."""
+    names = ("patient", "ward", "age", "smoker", "bmi", "diagnosis", "readmitted")
+    text = (place / "lexfed.toml").read_text()
+    head, _, rest = text.partition("[law.columns]\n")
+    law = "".join(f"{name} = {OPEN}\n" for name in names)
+    law += (
+        'hospital = { tier = "non_personal", category = "reference", '
+        'reason = "says where, not who" }\n'
+    )
+    tail = rest[rest.index("[budget]") :]
+    laws = '[law]\njurisdictions = ["gdpr", "hipaa", "ccpa"]\n\n[law.columns]\n'
+    (place / "lexfed.toml").write_text(f"{head}{laws}{law}\n{tail}")
+    assert lexfed("tag", "--accept").code == 0
+    left = set(names) - set(decided(place / "lexfed.toml"))
+    if left:
+        assert lexfed("tag", "--accept", *sorted(left)).code == 0
+    assert lexfed("run").code == 0
+    tags = json.loads(Path("runs/visits/tags.json").read_text())
+    assert [law["jurisdiction"] for law in tags["asked"]["catalogues"]] == [
+        "gdpr", "hipaa", "ccpa",
+    ]  # fmt: skip
+    assert set(tags["asked"]["tagger"]) == {"lexicon", "packs", "model"}
+    bmi = tags["tags"]["bmi"]
+    assert bmi["by"] == "person"
+    assert bmi["proposal"]["tier"] == "special"
+    assert bmi["proposal"]["evidence"]
+    assert {"gdpr.art9.health", "hipaa.phi"} <= {o["rule"] for o in bmi["obligations"]}
+    hospital = tags["tags"]["hospital"]
+    assert hospital["reason"] == "says where, not who"
+    assert hospital["proposal"]["category"] != "reference"
+    verified = lexfed("verify", "runs/visits")
+    assert verified.code == 0, verified.out
+    certificate = lexfed("report", "runs/visits", "--formats", "html")
+    assert certificate.code == 0
+    page = Path("runs/visits/report.html").read_text()
+    assert "people tagged some columns and named no category" not in page

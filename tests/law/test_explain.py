@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences that a person can disagree with; none repeats what values showed."""
+
+from lexfed.law.articles import load_catalogues, with_articles
+from lexfed.law.catalogue import BUILT_IN
+from lexfed.law.explain import (
+    NOTHING_KNOWN,
+    PUBLIC_KINDS,
+    decision_of,
+    explain,
+    reason_of,
+    rule_of,
+)
+from lexfed.law.tagger.column import Column, Evidence, Proxy, Suggestion
+
+LAWS = load_catalogues(BUILT_IN)
+NAME = Evidence("name", "special", "health", 4.0, "the name says `hiv`")
+PACK = Evidence("pack", "special", "health", 6.0, "known to standards")
+AGAINST = Evidence("table", "personal", "location", 2.0, "a table of places")
+COUNTED = Evidence("statistics", "special", "health", 9.0, "3.7 bits of entropy")
+SEEN = Evidence("values", "special", "health", 8.0, "83 % of the values are ICD codes")
+
+
+def suggestion(*evidence: Evidence, review: bool = False) -> Suggestion:
+    column = Column("patients", "hiv_status", "", "", ("positive",))
+    proxy = Proxy("origin", "ethnicity", "cramers_v", 0.81)
+    return Suggestion(
+        column, "special", "health", 0.97, review, evidence, "en", (proxy,)
+    )
+
+
+def test_what_a_name_says_comes_before_how_often_it_was_seen() -> None:
+    assert reason_of(suggestion(PACK, NAME, AGAINST)) == NAME.text
+    assert reason_of(suggestion(PACK, AGAINST)) == PACK.text
+    weak = Evidence("name", "special", "health", 1.0, "perhaps")
+    assert reason_of(suggestion(PACK, weak)) == PACK.text
+
+
+def test_reasons_are_those_for_the_category_then_for_the_tier() -> None:
+    tier = Evidence("pack", "special", "genetic", 3.0, "of the tier")
+    assert reason_of(suggestion(AGAINST, tier)) == "of the tier"
+    assert reason_of(suggestion(AGAINST)) == NOTHING_KNOWN
+    doubt = Evidence("name", "special", "health", -3.0, "speaks against it")
+    assert reason_of(suggestion(doubt)) == NOTHING_KNOWN
+    assert reason_of(suggestion(COUNTED, PACK), PUBLIC_KINDS) == PACK.text
+
+
+def test_a_decision_names_rule_and_evidence() -> None:
+    (tagged,) = with_articles([suggestion(PACK, NAME)], LAWS)
+    assert decision_of(tagged) == (
+        "health by `gdpr.art9.health` (GDPR Art. 9(1), 4(15)): the name says `hiv`"
+    )
+    (nobody,) = with_articles([suggestion(NAME)], [])
+    assert rule_of(nobody) is None
+    assert decision_of(nobody).startswith("health by no rule of the laws asked: ")
+
+
+def test_a_decision_tells_nothing_that_was_counted_or_seen_in_values() -> None:
+    for evidence in ((SEEN, COUNTED), (SEEN, COUNTED, NAME)):
+        (tagged,) = with_articles([suggestion(*evidence)], LAWS)
+        told = decision_of(tagged)
+        assert "83" not in told
+        assert "bits" not in told
+    (tagged,) = with_articles([suggestion(SEEN)], LAWS)
+    assert decision_of(tagged).endswith("recognised by its values, on the machine "
+                                        "that holds them")  # fmt: skip
+    (empty,) = with_articles([suggestion()], LAWS)
+    assert decision_of(empty).endswith(NOTHING_KNOWN)
+
+
+def test_the_whole_chain() -> None:
+    (tagged,) = with_articles([suggestion(NAME, PACK, SEEN, review=True)], LAWS)
+    text = explain(tagged, LAWS)
+    for part in (
+        "patients.hiv_status: special, health", "score 0.97", "REVIEW",
+        "+4.0  name, for health: the name says `hiv`", "+6.0  standard, for health",
+        "proxy risk: it gives away `origin` (ethnicity), cramers_v 0.81",
+        "[gdpr.art9.health]", "[hipaa.phi]", "[ccpa.spi.health]",
+    ):  # fmt: skip
+        assert part in text
+    flat = " ".join(text.split())
+    for article in tagged.articles:
+        assert article.obligation in flat
+    assert max(map(len, text.splitlines())) <= 88
+    assert "positive" not in text
+
+
+def test_laws_that_are_silent_say_so() -> None:
+    column = Column("", "row_id")
+    found = Suggestion(column, "non_personal", "technical", 0.0, False, (), "en")
+    (tagged,) = with_articles([found], LAWS)
+    text = explain(tagged, LAWS)
+    assert text.startswith("row_id: non_personal, technical\n")
+    assert text.count("no rule of this law speaks of such a column") == 2
+    assert NOTHING_KNOWN in text
+    assert "REVIEW" not in text
