@@ -70,6 +70,7 @@ MESSAGES = (
         ("ethnicity", ["branca", "parda", "preta", "indígena"] * 8),
         ("religion", ["katholisch", "evangelisch", "keine", "muslimisch"] * 8),
         ("demographic", ["Married", "Divorced", "Widowed", "Single"] * 8),
+        ("demographic", ["Mr.", "Mrs.", "Ms."] * 8),
         ("demographic", ["verheiratet", "ledig", "geschieden"] * 8),
         ("demographic", ["male", "female"] * 15),
         ("demographic", ["M", "F", "F", "U"] * 8),

@@ -106,6 +106,9 @@ def test_unique_keys_may_be_anyones() -> None:
     found = evidence_of_values([Column("t", "x", values=tuple(values))])[0]
     weights = {item.category: item.weight for item in found if item.kind == "values"}
     assert weights == {"person_key": 1.0, "technical": 1.0}
+    found = evidence_of_values([Column("t", "PATIENT", values=tuple(values))])[0]
+    weights = {item.category: item.weight for item in found if item.kind == "values"}
+    assert weights == {"person_key": 3.5}
 
 
 def test_a_few_wrong_values_do_not_matter_and_many_do() -> None:
@@ -166,6 +169,18 @@ def test_numbers_that_are_no_coordinates(columns: dict[str, list[str]]) -> None:
 
 
 # Tables of clinical values
+
+
+def test_keys_of_people_and_of_something_else() -> None:
+    names = [f"{first}{n}" for n in range(10) for first in ("Anna", "Peter", "Maria")]
+    keys = [str(100_000 + 7 * n) for n in N]
+    twice = [keys[0], *keys[1:-1], keys[0]]
+    gap = ["", *keys[1:]]
+    texts = [f"key {key}" for key in keys]
+    found = categories(table(who=names, a=keys, b=twice, c=gap, d=texts))
+    assert found[1] == {"person_key", "technical"}
+    assert not any(found[2:])
+    assert categories(table(a=keys)) == [set()]
 
 
 def test_clinical_values_speak_for_what_is_measured_beside_them() -> None:

@@ -70,6 +70,13 @@ def test_every_direct_identifier_of_synthea_is_found(file: str) -> None:
         assert found[name].category == "ethnicity"
 
 
+@pytest.mark.parametrize("file", ["conditions", "allergies", "careplans"])
+def test_keys_of_patients_are_found_in_every_table(file: str) -> None:
+    found = tagged(f"synthea/{file}.csv.gz")
+    for name in ("PATIENT", "ENCOUNTER"):
+        assert (found[name].tier, found[name].category) == ("identifier", "person_key")
+
+
 @pytest.mark.parametrize(
     "name", ["SSN", "DRIVERS", "PASSPORT", "FIRST", "LAST", "ADDRESS"]
 )

@@ -11,7 +11,6 @@ Guarantees:
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from lexfed.law.tagger.column import Column, Evidence
 from lexfed.law.tagger.proxies import proxies_of
@@ -22,9 +21,13 @@ from lexfed.law.tagger.recognise.contact import POSTCODES, REACH
 from lexfed.law.tagger.recognise.europe_east import EASTERN
 from lexfed.law.tagger.recognise.europe_west import WESTERN
 from lexfed.law.tagger.recognise.finance import ACCOUNTS, GOODS
+from lexfed.law.tagger.recognise.keys import (
+    evidence_of_keys,
+    evidence_of_surrogates,
+)
 from lexfed.law.tagger.recognise.measures import evidence_of_measures
 from lexfed.law.tagger.recognise.medical import CODES, GENES, VEHICLES
-from lexfed.law.tagger.recognise.online import KEYS, ONLINE
+from lexfed.law.tagger.recognise.online import ONLINE
 from lexfed.law.tagger.recognise.people import evidence_of_people
 from lexfed.law.tagger.recognise.places import evidence_of_places
 from lexfed.law.tagger.recognise.recogniser import Recogniser, Sample, sample_of
@@ -69,8 +72,11 @@ def _of_table(samples: Sequence[Sample]) -> list[tuple[Evidence, ...]]:
         tuple(_of_one(sample, places.get(at))) if sample.values else ()
         for at, sample in enumerate(samples)
     ]
-    inherited = evidence_of_clinical_tables(samples, found)
-    return [items + inherited.get(at, ()) for at, items in enumerate(found)]
+    clinical = evidence_of_clinical_tables(samples, found)
+    keys = evidence_of_keys(samples, found)
+    return [
+        items + keys.get(at, clinical.get(at, ())) for at, items in enumerate(found)
+    ]
 
 
 def _of_one(sample: Sample, place: Evidence | None) -> Iterator[Evidence]:
@@ -82,14 +88,7 @@ def _of_one(sample: Sample, place: Evidence | None) -> Iterator[Evidence]:
     yield from words
     yield from named
     yield from evidence_of_measures(sample)
-    for key in KEYS:
-        evidence = key.evidence(sample)
-        if evidence is not None:
-            text = f"{evidence.text}: keys of a person or of something else (rule R3)"
-            yield replace(evidence, text=text)
-            yield replace(
-                evidence, tier="non_personal", category="technical", text=text
-            )
+    yield from evidence_of_surrogates(sample)
     yield from recognised(sample)
     yield from evidence_of_statistics(sample)
 

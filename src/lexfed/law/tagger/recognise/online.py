@@ -84,14 +84,3 @@ ONLINE = (
                context=said("wallet address btc eth")),
 )  # fmt: skip
 """Addresses, keys and secrets."""
-
-KEYS = (
-    Recogniser("universally unique identifiers",
-               shape(r"\{?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?"),
-               "person_key", 1.0, chance=0.001),
-    Recogniser("hexadecimal hashes",
-               shape(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9A-F]{32}|"
-                     r"[0-9A-F]{40}|[0-9A-F]{64}"),
-               "person_key", 1.0, chance=0.001),
-)  # fmt: skip
-"""Keys of something: whose they are, the table must tell (rule R3)."""

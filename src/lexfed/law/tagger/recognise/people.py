@@ -121,10 +121,10 @@ def _names(sample: Sample) -> Iterator[Evidence]:
         return
     helped = sample.mentions(_NAME_WORDS)
     share, fitting = sample.share(has_listed_name)
-    share = max(share, fitting / len(sample.distinct))
+    share = max(share, fitting / len(sample.examined))
     if share < (NAME_SHARE_NAMED if helped else NAME_SHARE) or not fitting:
         return
-    by_chance = luck(fitting, len(sample.distinct), _NAME_CHANCE)
+    by_chance = luck(fitting, len(sample.examined), _NAME_CHANCE)
     if not helped and (fitting < _FEWEST_NAMES or by_chance > 0.01):
         return
     named = ", as the name or description says" if helped else ""

@@ -37,7 +37,7 @@ def evidence_of_places(samples: Sequence[Sample]) -> dict[int, Evidence]:
     """
     found: dict[int, Evidence] = {}
     for at, sample in enumerate(samples):
-        if sample.values and sample.share(_is_pair)[0] >= 0.8:
+        if any(map(_is_pair, sample.probe[0])) and sample.share(_is_pair)[0] >= 0.8:
             text = "each value is a pair of coordinates"
             found[at] = _place("precise_geolocation", 4.0, text)
     found.update(_by_numbers(samples))

@@ -30,6 +30,8 @@ MISSING = frozenset(
 MOST_VALUES = 200
 MOST_LETTERS = 400
 """Of a value; what follows is not looked at."""
+MOST_EXAMINED = 64
+"""Different values that recognisers look at."""
 BY_CHANCE = 1.0001e-5
 """How rarely chance may explain the values that fit."""
 _SEPARATORS = str.maketrans("", "", " .-/\u00a0\u2009")
@@ -72,12 +74,22 @@ class Sample:
         """A few values, and the first items of the lists that they may be."""
         step = max(1, len(self.distinct) // _PROBE)
         few = self.distinct[::step][: 2 * _PROBE]
-        return few, tuple(_LIST.split(value.strip(" ,;|"))[0] for value in few)
+        return few, tuple(map(_first_item, few))
+
+    @cached_property
+    def more(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """All values that are examined, and the first items of lists."""
+        return self.examined, tuple(map(_first_item, self.examined))
+
+    @cached_property
+    def examined(self) -> tuple[str, ...]:
+        """The different values that are looked at one by one, from the whole column."""
+        return self.distinct[:: -(-len(self.distinct) // MOST_EXAMINED) or 1]
 
     @cached_property
     def folded(self) -> tuple[str, ...]:
-        """The different values in lower case, without diacritics."""
-        return tuple(dict.fromkeys(map(fold, self.distinct)))
+        """The same in lower case, without diacritics."""
+        return tuple(dict.fromkeys(map(fold, self.examined)))
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -89,9 +101,17 @@ class Sample:
 
     def share(self, fits: Callable[[str], bool]) -> tuple[float, int]:
         """Return the share of the values that fit, and how many different ones do."""
-        found = [value for value in self.distinct if fits(value)]
+        found = [value for value in self.examined if fits(value)]
         number = sum(self.counts[value] for value in found)
-        return number / max(1, len(self.values)), len(found)
+        return number / max(1, self._weight), len(found)
+
+    @cached_property
+    def _weight(self) -> int:
+        return sum(self.counts[value] for value in self.examined)
+
+
+def _first_item(value: str) -> str:
+    return _LIST.split(value.strip(" ,;|"), 1)[0]
 
 
 @lru_cache(maxsize=256)
@@ -174,7 +194,7 @@ class Recogniser:
             return None
         if (
             not helped
-            and luck(different, len(sample.distinct), self.chance) > BY_CHANCE
+            and luck(different, len(sample.examined), self.chance) > BY_CHANCE
         ):
             return None
         return Evidence(
@@ -189,7 +209,7 @@ class Recogniser:
         chance of 1 in ten million; recognisers that ask for less look at all values.
         """
         if self.share < 0.6:
-            return True
+            return any(map(self.pattern.fullmatch, sample.more[self.many]))
         if not any(map(self.pattern.fullmatch, sample.probe[self.many])):
             return False
         return self.check is None or any(map(self.fits, sample.probe[False]))

@@ -79,7 +79,7 @@ def evidence_of_texts(sample: Sample) -> Iterator[Evidence]:
 
 
 def _is_words(value: str) -> bool:
-    letters = sum(sign.isalpha() for sign in value)
+    letters = sum(map(str.isalpha, value))
     return letters >= 4 and letters >= 0.5 * len(value)
 
 

@@ -89,6 +89,15 @@ VOCABULARIES = (
         said("marital civil familienstand matrimonial estado stato burgerlijke"),
     ),
     Vocabulary(
+        "how a person is addressed", "demographic",
+        _list("mr, mrs, ms, miss, mr., mrs., ms., dr., prof., herr, frau, mme, mlle, "
+              "sra, srta, sra., srta., sig., sig.ra, dhr., mevr., jr, sr, jr., iii, "
+              "phd, md, jd, dds, esq"),
+        _list("dr, prof, m, m., sr., ii, iv, mba, rev, rev., mx"),
+        said("prefix suffix title salutation anrede titel civilite tratamiento "
+             "honorific aanhef titolo"),
+    ),
+    Vocabulary(
         "blood groups", "health",
         _list("a+, a-, b+, b-, ab+, ab-, o+, o-, 0+, 0-, a pos, a neg, b pos, b neg, "
               "ab pos, ab neg, o pos, o neg"),
