@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """From evidence to an answer: categories, tiers, a score, and whether to ask a person.
 
-Three witnesses speak in log-odds by category: the metadata (names, descriptions,
-packs, the table's role), the values where there are any, and the semantic network.
-Their log-odds are added, each with its share:
+Names, descriptions, packs, values and the table's role speak in log-odds, which are
+added up and turned into probabilities of the categories. The semantic network gives
+probabilities of its own. They are mixed by their shares:
 
-    metadata     2 alpha
-    semantics    2 (1 - alpha)         of which, where there are values,
-        values       2 statistics
-        network      2 (1 - statistics)
+    P          =  alpha * metadata  +  (1 - alpha) * semantics
+    semantics  =  statistics * values  +  (1 - statistics) * network
 
-A share of one half counts a witness in full, and one who knows nothing changes
-nothing: that is why log-odds are added and not probabilities. A tier's probability is
-the sum of its categories'; the score is the expected sensitivity, 1 for special and
-identifying data, 1/2 for other personal data, 0 for none. `low` and `high` are the
-bounds of the score between the tiers; an answer beyond its bounds is in conflict.
+A part that is not there takes no share. What is recognised in values speaks in both
+parts, so that no network can talk over a check digit.
+
+A tier's probability is the sum of its categories'. The score is the expected
+sensitivity: 1 for special and identifying data, 1/2 for other personal data, 0 for
+none. If the chance that a column is special or identifying is neither below `low` nor
+from `high` on, or if nothing speaks at all, a person has to look.
 
 Guarantees:
     A column without evidence is never called non-personal, and goes to review.
@@ -57,6 +57,7 @@ NOTHING = 1.0
 """Evidence below this weight is as good as none."""
 
 Odds = Mapping[str, float]
+Chances = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -69,29 +70,26 @@ class Answer:
     review: bool
 
 
-def pool(metadata: Odds, values: Odds, network: Odds, settings: Settings) -> Odds:
-    """Return the log-odds of all witnesses, added with their shares.
+def chances_of(
+    metadata: Odds, values: Odds, network: Chances | None, settings: Settings
+) -> Chances:
+    """Return the probabilities of the categories by all witnesses.
 
     Args:
-        metadata: what names, descriptions, packs and the table say.
-        values: what the values say; empty if there are none.
-        network: what the semantic network says; empty if there is none.
+        metadata: log-odds by names, descriptions, packs and the table.
+        values: log-odds by values; empty if there are none.
+        network: probabilities by the semantic network; None without one.
         settings: the shares.
     """
-    if not values and not network:
-        return metadata
-    share = 2.0 * (1.0 - settings.alpha)
-    of_values = share * 2.0 * settings.statistics
-    of_network = share * (2.0 * (1.0 - settings.statistics) if values else 1.0)
-    return {
-        category: 2.0 * settings.alpha * metadata.get(category, 0.0)
-        + of_values * values.get(category, 0.0)
-        + of_network * network.get(category, 0.0)
-        for category in CATEGORIES
-    }
+    said = probabilities(_sum(metadata, values))
+    if network is None:
+        return said
+    if any(weight >= NOTHING for weight in values.values()):
+        network = _mix(probabilities(values), network, settings.statistics)
+    return _mix(said, network, settings.alpha)
 
 
-def probabilities(odds: Odds) -> dict[str, float]:
+def probabilities(odds: Odds) -> Chances:
     """Return the probabilities of the categories by their log-odds."""
     raised = {c: base + odds.get(c, 0.0) for c, base in _BASE.items()}
     most = max(raised.values())
@@ -100,25 +98,24 @@ def probabilities(odds: Odds) -> dict[str, float]:
     return {category: one / total for category, one in powers.items()}
 
 
-def answer(odds: Odds, settings: Settings) -> Answer:
-    """Return the answer that the evidence leads to, before its table is asked.
+def answer(chances: Chances, strongest: float, settings: Settings) -> Answer:
+    """Return the answer that probabilities lead to, before the table is asked.
 
     Args:
-        odds: the log-odds of the categories, all witnesses together.
+        chances: the probabilities of the categories.
+        strongest: the largest log-odds that speak for a category.
         settings: thresholds and number of tiers.
     """
-    chances = probabilities(odds)
     within = _within(settings)
     tiers = {tier: sum(chances[c] for c in within[tier]) for tier in within}
     tier = max(tiers, key=lambda t: tiers[t])
-    score = min(1.0, sum(tiers[t] * SENSITIVITY[t] for t in tiers))
-    review = (
-        max(odds.values(), default=0.0) < NOTHING
-        or tiers[tier] < settings.margin
-        or _conflict(tier, score, settings)
+    sensitive = tiers["special"] + tiers.get("identifier", 0.0)
+    return Answer(
+        tier,
+        max(within[tier], key=lambda c: chances[c]),
+        min(1.0, sum(tiers[t] * SENSITIVITY[t] for t in tiers)),
+        strongest < NOTHING or settings.low <= sensitive < settings.high,
     )
-    category = max(within[tier], key=lambda c: chances[c])
-    return Answer(tier, category, score, review)
 
 
 def dominant_tier(answers: Iterable[Answer]) -> str:
@@ -127,12 +124,16 @@ def dominant_tier(answers: Iterable[Answer]) -> str:
     return max(TIERS, key=sure.count) if sure else "personal"
 
 
-def floored(found: Answer, odds: Odds, dominant: str, settings: Settings) -> Answer:
-    """Return an answer under review with at least its table's dominant tier."""
+def floored(
+    found: Answer, chances: Chances, dominant: str, settings: Settings
+) -> Answer:
+    """Return an answer under review with at least its table's dominant tier.
+
+    An identifier stays what it is: nothing is protected more.
+    """
     tier = min(found.tier, dominant, "personal", key=TIERS.index)
-    if not found.review or tier == found.tier:
+    if not found.review or found.tier in (tier, "identifier"):
         return found
-    chances = probabilities(odds)
     category = max(_within(settings)[tier], key=lambda c: chances[c])
     return replace(found, tier=tier, category=category)
 
@@ -146,10 +147,9 @@ def _within(settings: Settings) -> Mapping[str, tuple[str, ...]]:
     return merged
 
 
-def _conflict(tier: str, score: float, settings: Settings) -> bool:
-    """Return whether a score lies outside the bounds of its tier."""
-    if tier == "non_personal":
-        return score >= settings.low
-    if tier == "personal":
-        return not settings.low <= score < settings.high
-    return score < settings.high
+def _sum(first: Odds, second: Odds) -> Odds:
+    return {c: first.get(c, 0.0) + second.get(c, 0.0) for c in CATEGORIES}
+
+
+def _mix(first: Chances, second: Chances, share: float) -> Chances:
+    return {c: share * first[c] + (1.0 - share) * second[c] for c in CATEGORIES}

@@ -113,11 +113,15 @@ def judge_file(path: Path, settings: Settings) -> list[Judged]:
 
 
 def judge_packs(settings: Settings, folds: int) -> Iterator[Judged]:
-    """Yield the judged columns of all packs, each tagged without its own fold."""
+    """Yield the judged columns of all packs, each tagged without its own fold.
+
+    The network is left out: it has learned from the packs.
+    """
     packs = all_packs()
     for fold in range(min(folds, len(packs))):
         left_out = packs[fold::folds]
-        blind = replace(settings, without=frozenset(pack.name for pack in left_out))
+        names = frozenset(pack.name for pack in left_out)
+        blind = replace(settings, alpha=1.0, without=names)
         for pack in left_out:
             rows = list({(row.table, row.column): row for row in pack.rows}.values())
             columns = [Column(r.table, r.column, r.description, r.dtype) for r in rows]

@@ -15,27 +15,25 @@ class Settings:
 
     Attributes:
         alpha: share of metadata (names, descriptions, packs) against semantics.
-        statistics: share of values and statistics against semantics.
-        low: a score below it means that a column says nothing about a person.
-        high: a score from it on means special or identifying.
+        statistics: share of values and statistics against the semantic network.
+        low: the chance of being special or identifying from which on a person looks.
+        high: the chance from which on no person needs to look any more.
         tiers: number of tiers, 3 or 4.
-        margin: probability that the best tier must have for an answer without review.
         without: names of packs that are not used, to measure on unseen schemas.
 
     Raises:
         ConfigError: naming every setting that is out of range.
     """
 
-    alpha: float = 0.6
+    alpha: float = 0.4
     statistics: float = 0.6
     low: float = 0.3
     high: float = 0.7
     tiers: int = 4
-    margin: float = 0.5
     without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        shares = ("alpha", "statistics", "low", "high", "margin")
+        shares = ("alpha", "statistics", "low", "high")
         problems = [
             Problem(f"`{name}`", f"expected a number from 0 to 1, got: {value}")
             for name in shares

@@ -7,17 +7,18 @@ Guarantees:
     No suggestion holds a value in its evidence.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.column import Column, Evidence, Suggestion
-from lexfed.law.tagger.fuse import answer, dominant_tier, floored, pool
+from lexfed.law.tagger.fuse import answer, chances_of, dominant_tier, floored
 from lexfed.law.tagger.inherit import from_table
 from lexfed.law.tagger.metadata import is_code, nouns_of, own_evidence
 from lexfed.law.tagger.packs import Packs, load_packs
 from lexfed.law.tagger.precedent import from_packs, recognise
 from lexfed.law.tagger.roles import STRONG, added, summed, view
+from lexfed.law.tagger.semantics import by_network, evidence_of_network
 from lexfed.law.tagger.settings import Settings
 from lexfed.law.tagger.tables import ReadTable, read_tables
 
@@ -45,11 +46,13 @@ def tag_columns(
     if problems:
         raise DataError(problems[:_MOST_PROBLEMS])
     packs = load_packs(settings.without)
-    seen = _from_values(columns)
+    tables = read_tables(columns)
+    seen, meant = _from_values(columns), by_network(tables, settings)
     found: dict[int, Suggestion] = {}
-    for table in read_tables(columns):
+    for table in tables:
         values = [seen[at] for at in table.places]
-        answers = _tag(table, values, packs, settings)
+        network = [meant.get(at) for at in table.places]
+        answers = _tag(table, values, network, packs, settings)
         found.update(zip(table.places, answers, strict=True))
     return _with_proxies(columns, [found[at] for at in range(len(columns))])
 
@@ -57,6 +60,7 @@ def tag_columns(
 def _tag(
     table: ReadTable,
     values: Sequence[Sequence[Evidence]],
+    network: Sequence[Mapping[str, float] | None],
     packs: Packs,
     settings: Settings,
 ) -> Iterator[Suggestion]:
@@ -81,15 +85,21 @@ def _tag(
         list(from_table(name, description, column.dtype, one, about))
         for (column, name, description), one in zip(read, sums, strict=True)
     ]
-    odds = [
-        pool(added(one, more), seen, {}, settings)
-        for one, more, seen in zip(sums, inherited, told, strict=True)
+    odds = [added(one, more) for one, more in zip(sums, inherited, strict=True)]
+    chances = [
+        chances_of(one, seen, meant, settings)
+        for one, seen, meant in zip(odds, told, network, strict=True)
     ]
-    answers = [answer(one, settings) for one in odds]
+    answers = [
+        answer(chance, max([*one.values(), *seen.values()], default=0.0), settings)
+        for chance, one, seen in zip(chances, odds, told, strict=True)
+    ]
     dominant = dominant_tier(answers)
     for at, column in enumerate(table.columns):
-        result = floored(answers[at], odds[at], dominant, settings)
-        evidence = [*own[at], *values[at], *inherited[at]]
+        result = floored(answers[at], chances[at], dominant, settings)
+        meant = network[at]
+        learned = [] if meant is None else [evidence_of_network(meant)]
+        evidence = [*own[at], *values[at], *inherited[at], *learned]
         yield Suggestion(
             column, result.tier, result.category, round(result.score, 4),
             result.review, tuple(sorted(evidence, key=_order)), table.languages[0],

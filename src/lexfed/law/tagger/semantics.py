@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the semantic network makes of columns, as one more witness.
+
+The network is asked once for all tables. It is loaded, with NumPy, when the first
+column is tagged; where its share is nothing it is not loaded at all.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from math import log
+
+from lexfed.law.tagger.column import CATEGORIES, TIER_OF, Evidence
+from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.tables import ReadTable
+
+_MOST = 6.0
+"""The log-odds at which the network's evidence is cut off."""
+
+
+def by_network(
+    tables: Sequence[ReadTable], settings: Settings
+) -> dict[int, Mapping[str, float]]:
+    """Return the probabilities of the categories, by the place of each column.
+
+    Empty if the network has no share.
+
+    Raises:
+        ConfigError: if the files of the network are missing or damaged.
+    """
+    if settings.alpha == 1.0 or not tables or not _trained():
+        return {}
+    from lexfed.law.tagger.network import category_probabilities
+
+    places = [place for table in tables for place in table.places]
+    rows = category_probabilities(tables).tolist()
+    return {
+        place: dict(zip(CATEGORIES, row, strict=True))
+        for place, row in zip(places, rows, strict=True)
+    }
+
+
+@cache
+def _trained() -> bool:
+    return (files("lexfed.law.tagger") / "model" / "network.json").is_file()
+
+
+def evidence_of_network(chances: Mapping[str, float]) -> Evidence:
+    """Return what the network says as evidence, its likeliest category."""
+    best = max(CATEGORIES, key=lambda category: chances[category])
+    chance = min(max(chances[best], 1e-6), 1.0 - 1e-6)
+    weight = min(_MOST, log(chance / (1.0 - chance)))
+    return Evidence(
+        "semantics", TIER_OF[best], best, weight,
+        f"names and descriptions that mean about the same are mostly {best}",
+    )  # fmt: skip
