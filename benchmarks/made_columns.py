@@ -72,6 +72,9 @@ IDENTIFYING: dict[str, Maker] = {
     "name": lambda r: f"{r.choice(FIRST)} {r.choice(LAST)}",
     "street": lambda r: f"{r.randrange(1, 999)} {r.choice(STREETS)}",
     "password hash": lambda r: f"$2b$12${_hex(r, 53)}",
+}
+"""What identifies a person."""
+SPECIAL: dict[str, Maker] = {
     "diagnosis": lambda r: f"{r.choice('ABCEFIJKMN')}{_digits(r, 2)}.{_digits(r, 1)}",
     "dna": lambda r: "".join(r.choice("ACGT") for _ in range(30)),
     "note": lambda r: (
@@ -79,7 +82,7 @@ IDENTIFYING: dict[str, Maker] = {
         f"treatment with {r.randrange(1, 9) * 100} mg continued"
     ),
 }
-"""What identifies a person or is of a special category."""
+"""What is of a special category."""
 OTHER: dict[str, Maker] = {
     "count": lambda r: str(r.randrange(1, 60)),
     "row number": lambda r: str(r.randrange(100_000, 999_999)),
@@ -100,17 +103,17 @@ OTHER: dict[str, Maker] = {
 """What is about no one, or tells nothing by itself."""
 
 
-def made_columns(number: int, rows: int) -> list[tuple[Column, bool]]:
-    """Return columns with values, and whether each is identifying or special.
+def made_columns(number: int, rows: int) -> list[tuple[Column, str]]:
+    """Return columns with values, and whether each is `identifier`, `special` or not.
 
     Every column is alone in its table: none explains another.
     """
-    kinds = [(make, True) for make in IDENTIFYING.values()]
-    kinds += [(make, False) for make in OTHER.values()]
+    groups = (("identifier", IDENTIFYING), ("special", SPECIAL), ("", OTHER))
+    kinds = [(make, label) for label, makers in groups for make in makers.values()]
     found = []
     for at in range(number):
         random = Random(f"column {at}")  # noqa: S311 - made-up values, no secret
-        make, sensitive = kinds[at % len(kinds)]
+        make, label = kinds[at % len(kinds)]
         values = tuple(make(random) for _ in range(rows))
-        found.append((Column(f"t{at}", f"c{at}", values=values), sensitive))
+        found.append((Column(f"t{at}", f"c{at}", values=values), label))
     return found

@@ -16,10 +16,11 @@ Prints one JSON line:
                          `LEXFED_DATA`: names and values; the labels are those files'
 
 Accuracy is that of the question whether a column identifies a person or is of a
-special category: precision, recall and F1. With `--peers` the others answer it for the
-same values, in a virtual environment of their own (`tagging_peers`); without, or where
-they do not install, theirs is null. They look at values only and know no special
-categories, which is what their figures show.
+special category: precision, recall and F1, beside the share of the identifiers that
+are found. With `--peers` the others answer it for the same values, in a virtual
+environment of their own (`tagging_peers`); without, or where they do not install,
+theirs is null. They look at values only and know no special categories, which is what
+their figures show.
 """
 
 import argparse
@@ -44,8 +45,12 @@ from lexfed.law.tagger.tagger import tag_columns
 
 NUMBER = 1000
 PEER_VALUES = 20
-SENSITIVE = ("identifier", "gdpr_art9_special_category", "gdpr_art10_criminal")
-Labelled = tuple[Column, bool]
+LABELS = {
+    "identifier": "identifier",
+    "gdpr_art9_special_category": "special",
+    "gdpr_art10_criminal": "special",
+}
+Labelled = tuple[Column, str]
 
 
 def named_columns() -> list[Column]:
@@ -69,12 +74,14 @@ def data_columns(folder: Path) -> list[Labelled]:
         rows = csv.reader(io.StringIO(content.decode(), newline=""))
         header = next(rows)
         taken = list(islice(rows, 200))
-        sensitive = {n for kind in SENSITIVE for n in schema["columns"][kind]}
+        labels = {
+            n: kind for key, kind in LABELS.items() for n in schema["columns"][key]
+        }
         targets = schema["columns"]["target"]
         found += [
             (
                 Column(schema["name"], n, values=tuple(row[at] for row in taken)),
-                n in sensitive,
+                labels.get(n, ""),
             )
             for at, n in enumerate(header)
             if n not in targets
@@ -82,12 +89,18 @@ def data_columns(folder: Path) -> list[Labelled]:
     return found
 
 
-def accuracy(flags: Sequence[bool], truth: Sequence[bool]) -> dict[str, float]:
-    """Return precision, recall and F1 of the columns that were flagged."""
-    right = sum(f and t for f, t in zip(flags, truth, strict=True))
-    precision, recall = right / max(1, sum(flags)), right / max(1, sum(truth))
+def accuracy(flags: Sequence[bool], truth: Sequence[str]) -> dict[str, float]:
+    """Return how well the columns that were flagged are the ones that should be."""
+    pairs = list(zip(flags, truth, strict=True))
+    right = sum(flag and bool(label) for flag, label in pairs)
+    precision, recall = (
+        right / max(1, sum(flags)),
+        right / max(1, sum(map(bool, truth))),
+    )
     f1 = 2 * precision * recall / max(1e-9, precision + recall)
+    found = [flag for flag, label in pairs if label == "identifier"]
     return {
+        "identifiers": round(sum(found) / max(1, len(found)), 3),
         "precision": round(precision, 3),
         "recall": round(recall, 3),
         "f1": round(f1, 3),
@@ -106,12 +119,11 @@ def peer_flags(columns: Sequence[Column]) -> dict[str, Any]:
     ran = subprocess.run(
         [sys.executable, str(script)],
         input=json.dumps(values),
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
     if ran.returncode != 0:
-        print(ran.stderr[-2000:], file=sys.stderr)
         return {}
     answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return answer
@@ -124,7 +136,7 @@ def compare(labelled: Sequence[Labelled], peers: bool) -> dict[str, Any]:
     answers = peer_flags(columns) if peers else {}
     result: dict[str, Any] = {
         "columns": len(truth),
-        "sensitive": sum(truth),
+        "sensitive": sum(map(bool, truth)),
         "lexfed": accuracy(own_flags(columns), truth),
     }
     for name in ("presidio", "dataprofiler"):

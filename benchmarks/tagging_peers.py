@@ -90,9 +90,8 @@ def dataprofiler() -> Callable[[Columns], list[bool]]:
     def flags(columns: Columns) -> list[bool]:
         cells = pd.Series([value for values in columns for value in values])
         labels = iter(labeler.predict(cells)["pred"].tolist())
-        names = labeler.reverse_label_mapping
         return [
-            half([names[int(next(labels))] not in NOT_IDENTIFYING for _ in values])
+            half([str(next(labels)) not in NOT_IDENTIFYING for _ in values])
             for values in columns
         ]
 

@@ -24,8 +24,8 @@ _ABOUT_PEOPLE = said(
     "participant student teacher physician doctor clinician insured beneficiary voter "
     "encounter admission visit stay episode claim case policy contract loan account "
     "kunde patientin versicherte mitarbeiter fall vertrag konto cliente paciente "
-    "usuario usuaria empleado empleada alumno aluno utilisateur salarie assure dossier sejour "
-    "klant medewerker gebruiker utente paziente dipendente assistito"
+    "usuario usuaria empleado empleada alumno aluno utilisateur salarie assure dossier "
+    "sejour klant medewerker gebruiker utente paziente dipendente assistito"
 )
 SURROGATES = (
     Recogniser("universally unique identifiers",
