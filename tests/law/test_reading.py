@@ -149,7 +149,7 @@ def test_parquet(tmp_path: Path) -> None:
     pq.write_table(table, path)
     first, second = read_columns(path)
     assert (first.table, first.description, first.values) == (
-        "people", "date of birth", ("a", "b"),
+        "people", "date of birth", ("a", "", "b"),
     )  # fmt: skip
     assert (second.dtype, read_columns(path, sample=0)[1].values) == ("int64", None)
     with pytest.raises(DataError, match="not a Parquet file"):

@@ -180,8 +180,11 @@ def _parquet(path: Path, sample: int) -> tuple[Column, ...]:
             "utf-8", "replace"
         )
         found = rows.get(field.name)
+        # A gap keeps its place: values in the same place belong to the same row.
         values = (
-            None if found is None else tuple(str(v) for v in found if v is not None)
+            None
+            if found is None
+            else tuple("" if value is None else str(value) for value in found)
         )
         columns.append(
             Column(table_name(path), field.name, text, str(field.type), values)
