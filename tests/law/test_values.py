@@ -2,6 +2,8 @@
 """Values stay where they are: in no evidence, no text, no number that leaves."""
 
 import json
+import subprocess
+import sys
 from dataclasses import asdict
 from random import Random
 
@@ -124,3 +126,24 @@ def test_order_of_columns_does_not_matter() -> None:
     forwards = evidence_of_values(COLUMNS)
     backwards = evidence_of_values(COLUMNS[::-1])
     assert forwards == backwards[::-1]
+
+
+FRESH = """
+import resource, sys
+from lexfed.law.tagger.column import Column
+from lexfed.law.tagger.tagger import tag_columns
+values = tuple(f"a{n}@b.example" for n in range(200))
+found = tag_columns([Column("t", f"c{n}", values=values) for n in range(200)])
+assert found[0].category == "contact"
+heavy = {"pandas", "pyarrow", "scipy", "sklearn", "torch"} & set(sys.modules)
+print(sorted(heavy), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def test_a_fresh_process_needs_numpy_only_and_little_memory() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", FRESH], capture_output=True, text=True, check=True
+    )
+    heavy, resident = ran.stdout.rsplit(maxsplit=1)
+    assert heavy == "[]"
+    assert int(resident) <= 95
