@@ -113,7 +113,7 @@ def test_alpha_is_the_share_of_metadata_against_the_network() -> None:
 
 def test_statistics_is_the_share_of_values_against_the_network() -> None:
     values, network = {"contact": 30.0}, sure_of("technical")
-    found = chances_of({}, values, network, Settings(alpha=0.0, statistics=0.8))
+    found = chances_of(values, values, network, Settings(alpha=0.0, statistics=0.8))
     assert found["contact"] == pytest.approx(0.8)
     assert found["technical"] == pytest.approx(0.2)
 
@@ -125,9 +125,9 @@ def test_a_part_that_is_missing_takes_no_share() -> None:
     assert weak == pytest.approx(EVEN)
 
 
-def test_no_network_talks_over_recognised_values() -> None:
+def test_no_network_talks_over_facts() -> None:
     values, network = {"account_credential": 6.0}, sure_of("technical")
-    found = chances_of({}, values, network, Settings())
+    found = chances_of(values, values, network, Settings())
     assert max(found, key=lambda category: found[category]) == "account_credential"
 
 

@@ -6,10 +6,11 @@ added up and turned into probabilities of the categories. The semantic network g
 probabilities of its own. They are mixed by their shares:
 
     P          =  alpha * metadata  +  (1 - alpha) * semantics
-    semantics  =  statistics * values  +  (1 - statistics) * network
+    semantics  =  statistics * facts  +  (1 - statistics) * network
 
-A part that is not there takes no share. What is recognised in values speaks in both
-parts, so that no network can talk over a check digit.
+Facts are what is recognised in values, and what a recognised standard says. They speak
+in both parts, so that no network can talk over a check digit. A part that is not there
+takes no share.
 
 A tier's probability is the sum of its categories'. The score is the expected
 sensitivity: 1 for special and identifying data, 1/2 for other personal data, 0 for
@@ -71,22 +72,21 @@ class Answer:
 
 
 def chances_of(
-    metadata: Odds, values: Odds, network: Chances | None, settings: Settings
+    said: Odds, facts: Odds, network: Chances | None, settings: Settings
 ) -> Chances:
     """Return the probabilities of the categories by all witnesses.
 
     Args:
-        metadata: log-odds by names, descriptions, packs and the table.
-        values: log-odds by values; empty if there are none.
+        said: log-odds by everything but the network, facts included.
+        facts: log-odds by facts alone; empty if there are none.
         network: probabilities by the semantic network; None without one.
         settings: the shares.
     """
-    said = probabilities(_sum(metadata, values))
     if network is None:
-        return said
-    if any(weight >= NOTHING for weight in values.values()):
-        network = _mix(probabilities(values), network, settings.statistics)
-    return _mix(said, network, settings.alpha)
+        return probabilities(said)
+    if any(weight >= NOTHING for weight in facts.values()):
+        network = _mix(probabilities(facts), network, settings.statistics)
+    return _mix(probabilities(said), network, settings.alpha)
 
 
 def probabilities(odds: Odds) -> Chances:
@@ -145,10 +145,6 @@ def _within(settings: Settings) -> Mapping[str, tuple[str, ...]]:
     merged = dict(CATEGORIES_OF)
     merged["special"] += merged.pop("identifier")
     return merged
-
-
-def _sum(first: Odds, second: Odds) -> Odds:
-    return {c: first.get(c, 0.0) + second.get(c, 0.0) for c in CATEGORIES}
 
 
 def _mix(first: Chances, second: Chances, share: float) -> Chances:

@@ -17,6 +17,8 @@ from lexfed.law.tagger.phrases import read
 
 RECOGNISED = ((4.0, 7.0), (2.5, 5.0), (1.2, 3.0))
 """Rare names shared with a pack, and what its labels then weigh."""
+LOOKED_UP = 5.0
+"""The weight from which on a pack's label counts as a fact."""
 SAME_TABLE = 1.0
 """Rare names that a table of the same name counts for."""
 PRECEDENT = 1.6

@@ -134,6 +134,11 @@ def added(sums: Mapping[str, float], evidence: Iterable[Evidence]) -> dict[str, 
     return out
 
 
+def both(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """Return the sum of two sums, category by category."""
+    return {c: first.get(c, 0.0) + second.get(c, 0.0) for c in (*first, *second)}
+
+
 def _name_points(name: Reading, nouns: Sequence[str]) -> list[tuple[Role, float]]:
     # In a table's name a hospital is an organisation, not a fact about a patient.
     first = nouns[:1] == ("organisation",)

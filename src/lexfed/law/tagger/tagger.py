@@ -16,8 +16,8 @@ from lexfed.law.tagger.fuse import answer, chances_of, dominant_tier, floored
 from lexfed.law.tagger.inherit import from_table
 from lexfed.law.tagger.metadata import is_code, nouns_of, own_evidence
 from lexfed.law.tagger.packs import Packs, load_packs
-from lexfed.law.tagger.precedent import from_packs, recognise
-from lexfed.law.tagger.roles import STRONG, added, summed, view
+from lexfed.law.tagger.precedent import LOOKED_UP, from_packs, recognise
+from lexfed.law.tagger.roles import STRONG, added, both, summed, view
 from lexfed.law.tagger.semantics import by_network, evidence_of_network
 from lexfed.law.tagger.settings import Settings
 from lexfed.law.tagger.tables import ReadTable, read_tables
@@ -76,23 +76,30 @@ def _tag(
     ]
     sums = [summed(items) for items in own]
     told = [summed(items) for items in values]
+    facts = [
+        summed([*seen, *(item for item in items if _is_fact(item))])
+        for items, seen in zip(own, values, strict=True)
+    ]
     sure = [
-        {c: w for c, w in summed([*items, *more]).items() if w >= STRONG}
-        for items, more in zip(own, values, strict=True)
+        {c: w for c, w in summed([*items, *seen]).items() if w >= STRONG}
+        for items, seen in zip(own, values, strict=True)
     ]
     about = view(table.title, sure)
     inherited = [
         list(from_table(name, description, column.dtype, one, about))
         for (column, name, description), one in zip(read, sums, strict=True)
     ]
-    odds = [added(one, more) for one, more in zip(sums, inherited, strict=True)]
+    odds = [
+        both(added(one, more), seen)
+        for one, more, seen in zip(sums, inherited, told, strict=True)
+    ]
     chances = [
-        chances_of(one, seen, meant, settings)
-        for one, seen, meant in zip(odds, told, network, strict=True)
+        chances_of(one, fact, meant, settings)
+        for one, fact, meant in zip(odds, facts, network, strict=True)
     ]
     answers = [
-        answer(chance, max([*one.values(), *seen.values()], default=0.0), settings)
-        for chance, one, seen in zip(chances, odds, told, strict=True)
+        answer(chance, max(one.values(), default=0.0), settings)
+        for chance, one in zip(chances, odds, strict=True)
     ]
     dominant = dominant_tier(answers)
     for at, column in enumerate(table.columns):
@@ -104,6 +111,11 @@ def _tag(
             column, result.tier, result.category, round(result.score, 4),
             result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
         )  # fmt: skip
+
+
+def _is_fact(item: Evidence) -> bool:
+    """Return whether a standard was recognised well enough to look things up in it."""
+    return item.kind == "pack" and item.weight >= LOOKED_UP
 
 
 def _order(item: Evidence) -> tuple[float, str]:
