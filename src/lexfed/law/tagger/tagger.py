@@ -74,39 +74,27 @@ def _tag(
         ]
         for column, name, description in read
     ]
-    sums = [summed(items) for items in own]
-    told = [summed(items) for items in values]
-    facts = [
-        summed([*seen, *(item for item in items if _is_fact(item))])
-        for items, seen in zip(own, values, strict=True)
-    ]
     sure = [
         {c: w for c, w in summed([*items, *seen]).items() if w >= STRONG}
         for items, seen in zip(own, values, strict=True)
     ]
     about = view(table.title, sure)
-    inherited = [
-        list(from_table(name, description, column.dtype, one, about))
-        for (column, name, description), one in zip(read, sums, strict=True)
-    ]
-    odds = [
-        both(added(one, more), seen)
-        for one, more, seen in zip(sums, inherited, told, strict=True)
-    ]
-    chances = [
-        chances_of(one, fact, meant, settings)
-        for one, fact, meant in zip(odds, facts, network, strict=True)
-    ]
-    answers = [
-        answer(chance, max(one.values(), default=0.0), settings)
-        for chance, one in zip(chances, odds, strict=True)
-    ]
-    dominant = dominant_tier(answers)
-    for at, column in enumerate(table.columns):
-        result = floored(answers[at], chances[at], dominant, settings)
-        meant = network[at]
-        learned = [] if meant is None else [evidence_of_network(meant)]
-        evidence = [*own[at], *values[at], *inherited[at], *learned]
+    weighed = []
+    for at, (column, name, description) in enumerate(read):
+        sums = summed(own[at])
+        inherited = list(from_table(name, description, column.dtype, sums, about))
+        odds = both(added(sums, inherited), summed(values[at]))
+        facts = summed([*values[at], *filter(_is_fact, own[at])])
+        chances = chances_of(odds, facts, network[at], settings)
+        found = answer(chances, max(odds.values(), default=0.0), settings)
+        weighed.append((found, chances, [*own[at], *values[at], *inherited]))
+    dominant = dominant_tier(found for found, _, _ in weighed)
+    for column, meant, (found, chances, evidence) in zip(
+        table.columns, network, weighed, strict=True
+    ):
+        result = floored(found, chances, dominant, settings)
+        if meant is not None:
+            evidence.append(evidence_of_network(meant))
         yield Suggestion(
             column, result.tier, result.category, round(result.score, 4),
             result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
