@@ -188,11 +188,6 @@ def _short(languages: Mapping[str, frozenset[str]]) -> dict[str, str | tuple[str
 def load_lexicon() -> Lexicon:
     """Return the lexicon that comes with the package; it is read once."""
     folder = files("lexfed.law.tagger") / "lexicon"
-    found = {language: folder / f"{language}.tsv" for language in LANGUAGES}
     return build(
-        {
-            language: file.read_bytes()
-            for language, file in found.items()
-            if file.is_file()
-        }
+        {language: (folder / f"{language}.tsv").read_bytes() for language in LANGUAGES}
     )

@@ -142,8 +142,6 @@ def _vote(votes: dict[str, dict[str, float]], used: Mapping[str, Counter[str]]) 
 def all_packs() -> tuple[Pack, ...]:
     """Return every pack that comes with the package; they are read once."""
     folder = files("lexfed.law.tagger") / "packs"
-    if not folder.is_dir():
-        return ()
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".tsv"))
     return tuple(parse_pack(name[:-4], (folder / name).read_bytes()) for name in names)
 
