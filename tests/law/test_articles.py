@@ -68,6 +68,13 @@ def test_a_description_is_read_too() -> None:
     assert "hipaa.G" in ids(described, "direct_identifier")
 
 
+def test_a_bare_key_is_that_of_its_table() -> None:
+    assert "hipaa.H" in ids(Column("patients", "Id"), "person_key")
+    assert "hipaa.I" in ids(Column("members", "key"), "person_key")
+    assert "hipaa.R" in ids(Column("people", "Id"), "person_key")
+    assert "hipaa.R" in ids(Column("patients", "loan_id"), "person_key")
+
+
 def test_the_type_of_a_date_is_a_date() -> None:
     assert "hipaa.C" not in ids(Column("t", "admitted"), "behavioural")
     for dtype in ("date", "datetime64[ns]", "TIMESTAMP WITH TIME ZONE"):
@@ -92,10 +99,32 @@ def test_a_name_of_many_standards_is_explained_by_none() -> None:
     assert tagged.articles == ()
 
 
-def test_what_was_recognised_in_values_counts() -> None:
-    seen = Evidence("values", "identifier", "contact", 4.0, "values are e-mail shaped")
-    assert "hipaa.F" in ids(Column("t", "c17"), "contact", seen)
-    assert "hipaa.contact.other" in ids(Column("t", "c17"), "contact")
+@pytest.mark.parametrize(
+    ("seen", "category", "expected"),
+    [
+        ("e-mail addresses", "contact", "hipaa.F"),
+        ("street addresses", "contact", "hipaa.B.address"),
+        ("international telephone numbers", "contact", "hipaa.D"),
+        ("personal names from a list", "direct_identifier", "hipaa.A"),
+        ("US social security numbers", "direct_identifier", "hipaa.G"),
+        ("Swedish personal numbers", "direct_identifier", "gdpr.art87"),
+        ("licence plates", "direct_identifier", "hipaa.L"),
+        ("vehicle numbers (VIN)", "person_key", "hipaa.L"),
+        ("IPv4 addresses", "online_identifier", "hipaa.O"),
+        ("device numbers (IMEI)", "online_identifier", "hipaa.M"),
+    ],
+)
+def test_what_was_recognised_in_values_counts(
+    seen: str, category: str, expected: str
+) -> None:
+    text = f"at least 90% of the sample are {seen}, as the name or description says"
+    item = Evidence("values", TIER_OF[category], category, 4.0, text)
+    column = Column("t", "c17")
+    found = ids(column, category, item)
+    assert expected in found
+    assert expected not in ids(column, category)
+    assert ("hipaa.A" in found) == (expected == "hipaa.A")
+    assert ("hipaa.B.address" in found) == (expected == "hipaa.B.address")
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

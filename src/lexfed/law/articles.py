@@ -10,6 +10,7 @@ Laws may disagree. Each answers for itself and both answers stand side by side; 
 is the strictest reading of them all, whichever laws are asked.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +28,9 @@ from lexfed.law.tagger.tables import read_tables
 
 _FEW = 3
 """Standards that a cryptic name may be in for their descriptions to be read."""
+_ABOUT_THE_NAME = re.compile(r"\bthe (name|description)\b.*")
+_KEY = frozenset({"id", "key", "number", "code", "identifier", "uuid", "unique"})
+"""Words of a name that is the key of whatever its table is about."""
 _OF_TIME = ("date", "timestamp")
 """What types of columns that hold dates are called, or begin with."""
 
@@ -159,7 +163,8 @@ def words_of(columns: Sequence[Column]) -> list[frozenset[str]]:
         for place, column, name, description in read_all:
             dtype = column.dtype.lower()
             date = {"date"} if dtype.startswith(_OF_TIME) else set()
-            found[place] = frozenset({*_runs(name), *_runs(description), *date})
+            whose = _runs(table.title) if _KEY.issuperset(name.english) else set()
+            found[place] = frozenset({*_runs(name), *_runs(description), *date, *whose})
     return found
 
 
@@ -197,9 +202,11 @@ def _of_standard(found: Suggestion) -> set[str]:
 
 def _of_values(found: Suggestion) -> set[str]:
     """Return the words for what recognisers saw in the values; never a value."""
-    return {
-        word
-        for item in found.evidence
-        if item.kind == "values" and item.category == found.category and item.weight > 0
-        for word in words(item.text, TEXT_LIMIT)
-    }
+    said: set[str] = set()
+    for item in found.evidence:
+        if item.kind == "values" and item.category == found.category:
+            # What a sentence adds about the name would be taken for a name seen.
+            seen = _ABOUT_THE_NAME.sub("", item.text.lower())
+            one = [word.removesuffix("s") for word in words(seen, TEXT_LIMIT)]
+            said |= {*one, *(f"{a} {b}" for a, b in pairwise(one))}
+    return said
