@@ -163,7 +163,7 @@ def words_of(columns: Sequence[Column]) -> list[frozenset[str]]:
         for place, column, name, description in read_all:
             dtype = column.dtype.lower()
             date = {"date"} if dtype.startswith(_OF_TIME) else set()
-            whose = _runs(table.title) if _KEY.issuperset(name.english) else set()
+            whose = _one_of(table.title) if _KEY.issuperset(name.english) else set()
             found[place] = frozenset({*_runs(name), *_runs(description), *date, *whose})
     return found
 
@@ -173,6 +173,11 @@ def _runs(reading: Reading) -> set[str]:
     two = [f"{a} {b}" for a, b in pairwise(reading.english)]
     three = [f"{a} {b.split()[1]}" for a, b in pairwise(two)]
     return {*reading.words, *reading.english, *two, *three}
+
+
+def _one_of(title: Reading) -> set[str]:
+    """Return what one row of a table is, by its name."""
+    return {word.removesuffix("s") for word in title.english}
 
 
 def _of_standard(found: Suggestion) -> set[str]:
