@@ -72,6 +72,19 @@ def test_what_a_person_overruled_is_kept_beside_the_decision() -> None:
     assert found["zip"].reason == "a region of a million"
 
 
+def test_a_tier_without_a_category_overrules_only_tiers() -> None:
+    stated = {
+        "birth_date": Stated(Tier.PERSONAL, "about the person"),
+        "hiv_status": Stated(Tier.SPECIAL, "health data", "genetic"),
+        "zip": Stated(Tier.PERSONAL, "coarse", "where they live"),
+    }
+    found = tag_schema(SCHEMA, {}, stated, None, LAWS, SUGGESTED).tags
+    assert {name: tag.overrules for name, tag in found.items()} == {
+        "birth_date": False, "hiv_status": True, "zip": False,
+    }  # fmt: skip
+    assert not Tag(Tier.PERSONAL, "x", (), "because", "person").overrules
+
+
 def test_a_source_that_is_overruled_keeps_its_articles_or_gets_new_ones() -> None:
     declared = declared_tags(
         {

@@ -14,6 +14,7 @@ from lexfed.data.plain import fields, items, mapping, text
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.provenance import Asked, Proposal
+from lexfed.law.tagger.column import TIER_OF
 from lexfed.tiers import Tier
 
 Author = Literal["rule", "person", "generator"]
@@ -77,11 +78,15 @@ class Tag:
 
     @property
     def overrules(self) -> bool:
-        """Whether a person decided otherwise than was proposed."""
+        """Whether a person decided otherwise than was proposed.
+
+        Who names no category, or one of their own, disagrees about the tier only.
+        """
         found = self.proposal
-        return found is not None and (found.tier, found.category) != (
-            self.tier, self.category,
-        )  # fmt: skip
+        if found is None:
+            return False
+        other = self.category in TIER_OF and self.category != found.category
+        return other or self.tier != found.tier
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tag as plain data."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every column with its tier, the articles that apply, and the reason on record."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lexfed.law.tags import TaggedSchema
+from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.report.digits import count
 from lexfed.report.words import TIERS, tier_name
 
@@ -21,6 +21,8 @@ class ColumnRow:
         reason: why it has this tier.
         by: whether a rule, a person or the generator of synthetic data decided.
         sources: columns it is made from, whose tier it inherits.
+        proposed: what the tagger or the source had proposed, if a person decided
+            otherwise.
     """
 
     name: str
@@ -31,6 +33,7 @@ class ColumnRow:
     reason: str
     by: str
     sources: tuple[str, ...]
+    proposed: str = ""
 
 
 def column_rows(tagged: TaggedSchema) -> tuple[ColumnRow, ...]:
@@ -53,16 +56,19 @@ def column_rows(tagged: TaggedSchema) -> tuple[ColumnRow, ...]:
                 reason="inherits from its sources" if tag is None else tag.reason,
                 by="" if tag is None else tag.by,
                 sources=column.sources,
+                proposed=_proposed(tag),
             )
         )
     rows.sort(key=lambda row: order[row.tier])
-    return tuple(
-        ColumnRow(
-            row.name, tier_name(row.tier), row.use, row.category, row.articles,
-            row.reason, row.by, row.sources,
-        )
-        for row in rows
-    )  # fmt: skip
+    return tuple(replace(row, tier=tier_name(row.tier)) for row in rows)
+
+
+def _proposed(tag: Tag | None) -> str:
+    if tag is None or tag.proposal is None or not tag.overrules:
+        return ""
+    found = tag.proposal
+    who = "the tagger" if found.by == "rule" else "the source"
+    return f"{who} proposed {tier_name(found.tier.label)}, {found.category}"
 
 
 def column_count(tagged: TaggedSchema | None) -> str:
