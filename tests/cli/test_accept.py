@@ -187,7 +187,14 @@ def test_accepted_tags_make_a_run(lexfed: Lexfed, place: Path) -> None:
         'reason = "says where, not who" }\n'
     )
     tail = rest[rest.index("[budget]") :]
-    laws = '[law]\njurisdictions = ["gdpr", "hipaa", "ccpa"]\n\n[law.columns]\n'
+    (place / "mine.toml").write_text(
+        'version = 1\njurisdiction = "mine"\ntitle = "Mine"\n[[rule]]\nid = "mine.1"\n'
+        'reference = "Mine 1"\nobligation = "Ask."\ntiers = ["special"]\n'
+    )
+    laws = (
+        '[law]\njurisdictions = ["gdpr", "hipaa", "ccpa"]\n'
+        'catalogues = ["mine.toml"]\n\n[law.columns]\n'
+    )
     (place / "lexfed.toml").write_text(f"{head}{laws}{law}\n{tail}")
     assert lexfed("tag", "--accept").code == 0
     left = set(names) - set(decided(place / "lexfed.toml"))
@@ -196,14 +203,18 @@ def test_accepted_tags_make_a_run(lexfed: Lexfed, place: Path) -> None:
     assert lexfed("run").code == 0
     tags = json.loads(Path("runs/visits/tags.json").read_text())
     assert [law["jurisdiction"] for law in tags["asked"]["catalogues"]] == [
-        "gdpr", "hipaa", "ccpa",
+        "gdpr", "hipaa", "ccpa", "mine",
     ]  # fmt: skip
     assert set(tags["asked"]["tagger"]) == {"lexicon", "packs", "model"}
     bmi = tags["tags"]["bmi"]
     assert bmi["by"] == "person"
     assert bmi["proposal"]["tier"] == "special"
     assert bmi["proposal"]["evidence"]
-    assert {"gdpr.art9.health", "hipaa.phi"} <= {o["rule"] for o in bmi["obligations"]}
+    rules = {obligation["rule"] for obligation in bmi["obligations"]}
+    assert {"gdpr.art9.health", "hipaa.phi", "mine.1"} <= rules
+    entry = lexfed("log", "show", "runs/visits", "2", "--json").out
+    assert "mine:Mine-1" in entry
+    assert '"mine"' in entry
     hospital = tags["tags"]["hospital"]
     assert hospital["reason"] == "says where, not who"
     assert hospital["proposal"]["category"] != "reference"

@@ -94,6 +94,40 @@ def test_category_is_carried_into_tags() -> None:
     assert tagged_schema_of(loads(GOOD)).tags["smoker"].category == "stated"
 
 
+CATALOGUE = """\
+version = 1
+jurisdiction = "mine"
+title = "A law of our own"
+[[rule]]
+id = "mine.1"
+reference = "Mine 1"
+obligation = "Ask first."
+categories = ["health"]
+"""
+
+
+def test_people_get_articles_of_the_laws_asked(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(CATALOGUE)
+    text = GOOD.replace('["gdpr", "hipaa"]', '["hipaa"]\ncatalogues = ["mine.toml"]')
+    tagged = tagged_schema_of(loads(text), base=tmp_path)
+    blood = tagged.tags["blood type"].obligations
+    assert {each.jurisdiction for each in blood} == {"hipaa", "mine"}
+    assert tagged.tags["smoker"].obligations == ()  # no category, and no tier rule
+    assert [law for law, _ in tagged.asked.catalogues] == ["hipaa", "mine"]
+    proposal = tagged.tags["smoker"].proposal
+    assert proposal is not None
+    assert proposal.category == "health"
+
+
+def test_a_catalogue_that_cannot_be_used(tmp_path: Path) -> None:
+    text = GOOD.replace('["gdpr", "hipaa"]', '["gdpr"]\ncatalogues = ["mine.toml"]')
+    with pytest.raises(ConfigError, match=r"mine\.toml: cannot be read"):
+        tagged_schema_of(loads(text), base=tmp_path)
+    (tmp_path / "mine.toml").write_text(CATALOGUE + "colour = 1\n")
+    with pytest.raises(ConfigError, match="rule 1: unknown key `colour`"):
+        tagged_schema_of(loads(text), base=tmp_path)
+
+
 def test_cap_on_records_is_stated_or_the_sources_own_or_one() -> None:
     demo = demo_config()
     assert HOSPITAL.records_per_person > 2
