@@ -15,7 +15,6 @@ from lexfed.errors import ConfigError, DataError
 from lexfed.law.tagger.column import TIERS, Column
 
 Lexfed = Callable[..., Any]
-Expected = Callable[[str, str], None]
 
 SCHEMA = """\
 table,column,description,dtype
@@ -222,74 +221,6 @@ def test_files_of_several_sites_are_merged_by_the_strictest(
         assert f"warning: column `{column}`: " in said.err
         assert found[column]["review"]
     assert ("warning" in said.err) == bool(apart)
-
-
-MISTAKES: dict[str, list[str]] = {
-    "missing": ["nothing.csv"],
-    "missing-schema": ["--schema", "nothing.csv"],
-    "folder": ["folder"],
-    "binary": ["binary.csv"],
-    "not-gzip": ["broken.csv.gz"],
-    "not-parquet": ["broken.parquet"],
-    "no-table": ["empty.sql"],
-    "empty": ["empty.csv"],
-    "not-a-schema": ["--schema", "patients.csv"],
-    "twice": ["--schema", "twice.csv"],
-    "two-inputs": ["patients.csv", "--schema", "schema.csv"],
-    "two-files": ["patients.csv", "schema.csv"],
-    "accept-a-schema": ["--schema", "schema.csv", "--accept"],
-    "accept-and-more": ["--accept", "--explain", "x", "--jurisdictions", "gdpr"],
-    "explain-as-json": ["--schema", "schema.csv", "--explain", "email", "--json"],
-    "explain-nothing": ["--schema", "schema.csv", "--explain", "emial"],
-    "explain-odd": ["--schema", "schema.csv", "--explain", "\x1b[31m<b>"],
-    "unknown-law": ["--schema", "schema.csv", "--jurisdictions", "gdpr,lgpd"],
-    "catalogue-missing": ["--schema", "schema.csv", "--catalogue", "no.toml"],
-    "catalogue-wrong": ["--schema", "schema.csv", "--catalogue", "wrong.toml"],
-    "catalogue-clash": ["--schema", "schema.csv", "--catalogue", "clash.toml"],
-    "overwrite": ["patients.csv", "--csv", "patients.csv"],
-    "same-output": ["--schema", "schema.csv", "--csv", "o", "--html", "o"],
-    "no-folder": ["--schema", "schema.csv", "--csv", "no/where.csv"],
-    "out-is-folder": ["--schema", "schema.csv", "--html", "folder"],
-    "config-missing": ["nothing.toml"],
-    "config-broken": ["broken.toml"],
-    "config-built-in": ["demo.toml"],
-    "option": ["--schema", "schema.csv", "--colour"],
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes(
-    lexfed: Lexfed, place: Path, schema: str, expected: Expected, name: str
-) -> None:
-    (place / "folder").mkdir()
-    (place / "binary.csv").write_bytes(bytes(range(256)) * 9)
-    (place / "broken.csv.gz").write_bytes(b"SECRET not gzip")
-    (place / "broken.parquet").write_bytes(b"SECRET not parquet")
-    (place / "empty.sql").write_text("SELECT 1;")
-    (place / "empty.csv").write_text("")
-    (place / "twice.csv").write_text("column\na\n\nb\na\n")
-    (place / "wrong.toml").write_text(
-        LAW.replace('reference = "Mine 1"\n', "") + "colour = 1\n"
-    )
-    (place / "clash.toml").write_text(LAW.replace('"mine.1"', '"gdpr.art10"'))
-    (place / "broken.toml").write_text("[data\n")
-    (place / "demo.toml").write_text('[data]\nsource = "synthetic:hospital"\n')
-    before = {path.name: path.stat().st_mtime_ns for path in place.iterdir()}
-    said = lexfed("tag", *MISTAKES[name])
-    assert said.code == 2
-    assert "SECRET" not in said.err
-    assert "\x1b" not in said.err
-    expected(f"tag-{name}.txt", said.err)
-    if "--csv" not in MISTAKES[name] and "--html" not in MISTAKES[name]:
-        assert said.out == ""
-    assert {path.name: path.stat().st_mtime_ns for path in place.iterdir()} == before
-
-
-def test_nothing_to_tag(lexfed: Lexfed, place: Path, expected: Expected) -> None:
-    (place / "lexfed.toml").unlink()
-    said = lexfed("tag")
-    assert said.code == 2
-    expected("tag-nothing.txt", said.err)
 
 
 # The same from Python

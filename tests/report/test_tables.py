@@ -2,22 +2,17 @@
 """Rows of the tables: what was guaranteed, spent, drawn, decided and measured."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from lexfed.audit.entries import Completed, Policy, Refusal, Round
-from lexfed.law.provenance import Proposal
-from lexfed.law.tags import Tag
 from lexfed.report import gains, guarantee, spending
 from lexfed.report.columns import column_rows
 from lexfed.report.listing import listing
 from lexfed.report.measured import Measured, read_measured
 from lexfed.report.noise import noise_rows
 from lexfed.report.remarks import limits, open_items, proxies
-from lexfed.tiers import Tier
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run
 from support.audit_worlds import fake_run, tagged
 
@@ -182,27 +177,6 @@ def test_columns_are_listed_most_sensitive_first() -> None:
     assert [row.name for row in rows] == ["diagnosis", "outcome", "age", "ward"]
     assert rows[1].use == "target"
     assert rows[0].articles == ("GDPR Art. 9(1)",)
-
-
-@pytest.mark.parametrize(
-    ("by", "tier", "told"),
-    [
-        ("rule", Tier.SPECIAL, "the tagger proposed special, health"),
-        ("generator", Tier.SPECIAL, "the source proposed special, health"),
-        ("rule", Tier.PERSONAL, ""),
-    ],
-)
-def test_what_a_person_overruled_is_told(
-    by: Literal["rule", "generator"], tier: Tier, told: str
-) -> None:
-    world = tagged()
-    name = next(iter(world.tags))
-    category = "health" if told else "demographic"
-    proposal = Proposal(tier, category, by, "because")
-    tag = Tag(Tier.PERSONAL, "demographic", (), "we know", "person", proposal)
-    changed = replace(world, tags={**world.tags, name: tag})
-    (row,) = (row for row in column_rows(changed) if row.name == name)
-    assert row.proposed == told
 
 
 def test_gains_say_what_each_tier_adds(dossier_of: MakeDossier) -> None:
