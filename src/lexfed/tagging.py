@@ -126,7 +126,7 @@ def of_configuration(
         (*source.catalogues, *added),
     )
     sites = {
-        str(file): _of_file(file, source.needed, settings or source.settings)
+        str(file): _of_file(file, source, settings or source.settings)
         for file in source.files
     }
     if len(sites) == 1:
@@ -144,13 +144,22 @@ def of_configuration(
 
 
 def _of_file(
-    file: Path, needed: Sequence[str], settings: Settings
+    file: Path, source: "TagSource", settings: Settings
 ) -> tuple[Suggestion, ...]:
+    # Imported here, with what reads a configuration: tagging a schema needs neither.
+    from lexfed.law.tagging import PERSON_KEY
+
     columns = list(read_columns(file))
     there = {column.name for column in columns}
     table = table_name(file)
-    columns += [Column(table, name) for name in needed if name not in there]
-    return tag_columns(columns, settings)
+    columns += [Column(table, name) for name in source.needed if name not in there]
+    described = [
+        replace(column, description=column.description or PERSON_KEY)
+        if column.name == source.person
+        else column
+        for column in columns
+    ]
+    return tag_columns(described, settings)
 
 
 def _strictest(

@@ -194,6 +194,15 @@ def test_a_configuration_says_where_the_data_are(lexfed: Lexfed, place: Path) ->
     assert {a["jurisdiction"] for row in both for a in row["articles"]} > {"gdpr"}
 
 
+def test_a_stated_person_column_is_a_key(lexfed: Lexfed, place: Path) -> None:
+    first = rows(lexfed("tag", "--json"))[0]
+    assert (first["tier"], first["category"]) == ("identifier", "person_key")
+    text = (place / "lexfed.toml").read_text()
+    line = 'patient = { tier = "identifier", reason = "a key" }\n'
+    (place / "lexfed.toml").write_text(text.replace(line, ""))
+    assert "it looks like person_key" in lexfed("check").err
+
+
 def test_files_of_several_sites_are_merged_by_the_strictest(
     lexfed: Lexfed, place: Path
 ) -> None:

@@ -173,6 +173,8 @@ def test_suggestions_by_name_alone() -> None:
     found = suggest(["hiv_status", "patient_id"], "t", Settings())
     assert found["hiv_status"].category == "health"
     assert found["patient_id"].column.values is None
+    stated = suggest(["qx"], "t", Settings(), person="qx")["qx"]
+    assert (stated.category, stated.review) == ("person_key", False)
 
 
 def test_digests_say_which_catalogues_and_which_tagger() -> None:

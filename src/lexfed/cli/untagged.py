@@ -40,7 +40,7 @@ def with_suggestions(
 def _hints(source: TagSource, path: Path) -> dict[str, str]:
     """Return hints by what is said about the columns."""
     table = table_name(source.files[0])
-    found = suggest(source.undecided, table, source.settings).values()
+    found = suggest(source.needed, table, source.settings, source.person).values()
     laws = load_catalogues(source.jurisdictions, source.catalogues)
     hints: dict[str, str] = {}
     for tagged in with_articles(tuple(found), laws):

@@ -110,4 +110,4 @@ def _suggestions(config: Config, schema: Schema) -> dict[str, Suggestion]:
     names = dict.fromkeys((*schema.names, *sources, *config.law.columns))
     files = config.data.sites.files if config.data.sites else None
     table = table_name(PurePath((files or (config.data.source or "",))[0]))
-    return suggest(names, table, config.law.tagger.settings)
+    return suggest(names, table, config.law.tagger.settings, schema.person)

@@ -37,6 +37,7 @@ class TagSource:
         jurisdictions: built-in laws to ask.
         catalogues: files of further laws.
         settings: of the tagger.
+        person: the column that says whom a row is about, where it is stated.
         needed: columns that need a tag: declared ones and what they are made from.
         undecided: those of them about which nothing is decided yet.
     """
@@ -46,6 +47,7 @@ class TagSource:
     jurisdictions: tuple[str, ...]
     catalogues: tuple[FilePath, ...]
     settings: Settings
+    person: str | None
     needed: tuple[str, ...]
     undecided: tuple[str, ...]
 
@@ -83,6 +85,7 @@ def tag_source(path: FilePath) -> TagSource:
         jurisdictions=config.law.jurisdictions,
         catalogues=tuple(base / file for file in config.law.catalogues),
         settings=config.law.tagger.settings,
+        person=data.person,
         needed=needed,
         undecided=tuple(n for n in needed if n not in entries or is_open(entries[n])),
     )

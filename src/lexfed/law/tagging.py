@@ -24,6 +24,10 @@ UNNAMED = "stated"
 """The category of a column whose tier a person stated without naming a category."""
 
 
+PERSON_KEY = "key of the person"
+"""How a column is described that a configuration names as `data.person`."""
+
+
 @dataclass(frozen=True)
 class Stated:
     """What a person said about a column; the category may be left open."""
@@ -48,10 +52,21 @@ def declared_tags(declared: Mapping[str, DeclaredTag]) -> dict[str, Tag]:
 
 
 def suggest(
-    names: Iterable[str], table: str, settings: Settings
+    names: Iterable[str], table: str, settings: Settings, person: str | None = None
 ) -> dict[str, Suggestion]:
-    """Return what the tagger makes of columns by their names alone, by name."""
-    columns = [Column(table, name) for name in names if name.strip()]
+    """Return what the tagger makes of columns by their names alone, by name.
+
+    Args:
+        names: of the columns of one table.
+        table: its name.
+        settings: of the tagger.
+        person: the column that is stated to say whom a row is about.
+    """
+    columns = [
+        Column(table, name, PERSON_KEY if name == person else "")
+        for name in names
+        if name.strip()
+    ]
     found = tag_columns(columns, settings) if columns else ()
     return {suggestion.column.name: suggestion for suggestion in found}
 
