@@ -15,11 +15,15 @@ _SENSITIVE = 2
 
 def tiers_of(logs: Rows) -> NDArray[np.int64]:
     """Return the likeliest tier of each row of log-probabilities of categories."""
-    chances = np.exp(logs)
-    sums = np.stack(
+    found: NDArray[np.int64] = by_tier(np.exp(logs)).argmax(axis=1)
+    return found
+
+
+def by_tier(chances: Rows) -> Rows:
+    """Return the probabilities of the tiers, given those of the categories."""
+    return np.stack(
         [chances[:, tier == TIER].sum(axis=1) for tier in range(len(TIERS))], axis=1
     )
-    return sums.argmax(axis=1)
 
 
 def macro_f1(expected: NDArray[np.int64], found: NDArray[np.int64]) -> float:

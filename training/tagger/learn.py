@@ -67,7 +67,7 @@ def fit(examples: Examples, plan: Plan, seed: int) -> list[tuple[Rows, Rows]]:
     """
     torch.manual_seed(seed)
     network = _network(examples.rows.shape[1], plan)
-    first = network[1]
+    first = next(layer for layer in network if isinstance(layer, nn.Linear))
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=plan.rate, weight_decay=plan.decay
     )
@@ -85,7 +85,7 @@ def fit(examples: Examples, plan: Plan, seed: int) -> list[tuple[Rows, Rows]]:
     )
     step = 0
     for _ in range(plan.epochs):
-        for chosen in torch.randperm(len(rows)).split(plan.batch):
+        for chosen in torch.split(torch.randperm(len(rows)), plan.batch):
             outputs = network(rows[chosen])
             loss = functional.cross_entropy(
                 outputs,
@@ -117,7 +117,8 @@ def log_probabilities(layers: list[tuple[Rows, Rows]], rows: Rows) -> Rows:
         if number < len(layers):
             state = np.maximum(state, 0.0)
     state = state - state.max(axis=1, keepdims=True)
-    return state - np.log(np.exp(state).sum(axis=1, keepdims=True))
+    answers: Rows = state - np.log(np.exp(state).sum(axis=1, keepdims=True))
+    return answers
 
 
 def in_8_bits(

@@ -2,7 +2,7 @@
 """The teacher: all-MiniLM-L6-v2, read from a pinned wheel and run with torch.
 
 The wheel is opened as an archive and nothing in it is executed; its weights and its
-vocabulary must have the hashes below. The network is BERT [arXiv:1810.04805, 3] with
+vocabulary must have the pinned hashes. The network is BERT [arXiv:1810.04805, 3] with
 6 layers, 12 heads and width 384; a text's vector is the mean of its pieces' last
 states, scaled to length one [arXiv:1908.10084, 3].
 """
@@ -18,12 +18,11 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load as load_tensors
 from torch.nn import functional
+from training.tagger.sources import VOCABULARY_SHA256, WEIGHTS_SHA256
 
 from lexfed.law.tagger.normalise import TEXT_LIMIT, words
 from lexfed.law.tagger.wordpiece import WordPiece
 
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 WIDTH = 384
 LAYERS = 6
 HEADS = 12
@@ -75,7 +74,7 @@ class Teacher:
             at = f"encoder.layer.{layer}"
             query, key, value = (
                 self._linear(state, f"{at}.attention.self.{part}")
-                .unflatten(-1, (HEADS, -1))
+                .reshape(*ids.shape, HEADS, WIDTH // HEADS)
                 .transpose(1, 2)
                 for part in ("query", "key", "value")
             )

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the trained network as the package reads it, with digests of all it is from.
+"""Writes the trained network as the package reads it, and what it says of the probes.
 
-`network.json` holds the digests of the inputs: the training code, the lexicon, the
-packs, the concepts and the teacher; and those of the files written. Tests compare
-both, so a network that no longer belongs to its sources is found out.
+The probes are the first columns of some of the packs. What the network that was just
+written answers for them is kept, so that a later change of the code that reads
+columns shows.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +13,22 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from training.tagger.minilm import VOCABULARY_SHA256, WEIGHTS_SHA256
+from training.tagger.corpus import pack_tables
+from training.tagger.judge import by_tier
+from training.tagger.sources import digest, inputs
 from training.tagger.static import Vectors
 
 from lexfed.law.tagger.column import CATEGORIES
 from lexfed.law.tagger.features import Layout
-from lexfed.law.tagger.fingerprint import fingerprint
-from lexfed.law.tagger.network import INDEX
+from lexfed.law.tagger.network import INDEX, category_probabilities, read_network
+from lexfed.law.tagger.tables import read_tables
 
-ROOT = Path(__file__).parents[2]
+EVERY_PACK, FIRST_COLUMNS = 4, 5
+NOTICE = """\
+The vectors in pieces.npy and words.npy were computed with the weights of
+sentence-transformers/all-MiniLM-L6-v2, and pieces.txt is part of its vocabulary.
+That model is licensed under the Apache License, Version 2.0.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,24 +44,6 @@ class Trained:
     columns: int
 
 
-def inputs() -> dict[str, str]:
-    """Return the digests of everything the network is made from."""
-    code = [*sorted((ROOT / "training" / "tagger").glob("*.py"))]
-    code.append(ROOT / "scripts" / "train-tagger")
-    concepts = ROOT / "src" / "lexfed" / "law" / "tagger" / "concepts.tsv"
-    found = fingerprint()
-    return {
-        "training": hashlib.sha256(
-            "".join(f"{path.name} {_digest(path)}\n" for path in code).encode()
-        ).hexdigest(),
-        "lexicon": found["lexicon"],
-        "packs": found["packs"],
-        "concepts": _digest(concepts),
-        "teacher_weights": WEIGHTS_SHA256,
-        "teacher_vocabulary": VOCABULARY_SHA256,
-    }
-
-
 def write(trained: Trained, folder: Path) -> list[str]:
     """Write the files, and return a line about each."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +57,7 @@ def write(trained: Trained, folder: Path) -> list[str]:
         np.save(folder / f"layer-{number}.npy", weights)
         np.save(folder / f"layer-{number}-scales.npy", scales)
     outputs = {
-        path.name: _digest(path)
+        path.name: digest(path)
         for path in sorted(folder.iterdir())
         if path.suffix in (".npy", ".txt")
     }
@@ -87,6 +75,7 @@ def write(trained: Trained, folder: Path) -> list[str]:
     }
     text = json.dumps(index, indent=1, sort_keys=True)
     (folder / INDEX).write_text(f"{text}\n", "utf-8")
+    (folder / "NOTICE").write_text(NOTICE, "ascii")
     return [
         f"{name}: {digest} ({'as before' if before.get(name) == digest else 'new'})"
         for name, digest in outputs.items()
@@ -101,5 +90,24 @@ def _outputs_before(folder: Path) -> Mapping[str, str]:
     return outputs
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def write_probes(folder: Path, path: Path) -> None:
+    """Write some columns and what the network in a folder answers for them."""
+    sources = {table.source: table for table in reversed(pack_tables())}
+    network = read_network(folder)
+    probes = []
+    for source in sorted(sources)[::EVERY_PACK]:
+        columns = sources[source].columns[:FIRST_COLUMNS]
+        tables = read_tables(columns)
+        chances = by_tier(category_probabilities(tables, network))
+        order = [place for table in tables for place in table.places]
+        probes.append(
+            {
+                "source": source,
+                "columns": [
+                    [c.table, c.name, c.description, c.dtype]
+                    for c in (columns[place] for place in order)
+                ],
+                "tiers": [[round(float(p), 4) for p in row] for row in chances],
+            }
+        )
+    path.write_text(json.dumps(probes, indent=1, ensure_ascii=False) + "\n", "utf-8")

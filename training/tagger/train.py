@@ -13,6 +13,7 @@
 import argparse
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,9 @@ from training.tagger.learn import (
     log_probabilities,
 )
 from training.tagger.minilm import load_teacher
-from training.tagger.output import Trained, write
+from training.tagger.output import Trained, write, write_probes
 from training.tagger.prepare import Prepared, prepare, teacher_rows
+from training.tagger.sources import PROBES
 from training.tagger.static import WIDTH, joined, static_vectors
 from training.tagger.synthetic import made_tables
 
@@ -93,8 +95,8 @@ def main() -> None:
         own = np.isin(real.families, sorted(kept))
         theirs = prepare(file, embedding, layout, teacher, BLIND, SEED)
         logs = _judged(real.taken(own), _of(made, kept), theirs, layout)
-        for name, one in logs.items():
-            result = figures(theirs.labels, one, theirs.languages)
+        for name, answers in logs.items():
+            result = figures(theirs.labels, answers, theirs.languages)
             say(f"{given.columns.name}, {name}: {result}")
     heads = _heads(real, made, layout, SEED)
     layers = in_8_bits(_student(real, made, heads, layout, SEED))
@@ -104,6 +106,8 @@ def main() -> None:
     )
     for line in write(trained, given.out):
         say(line)
+    inside = given.out.resolve() == Path(str(files("lexfed.law.tagger") / "model"))
+    write_probes(given.out, PROBES if inside else given.out / PROBES.name)
 
 
 def _heads(
@@ -178,8 +182,9 @@ def _weights(real: int, made: int) -> NDArray[np.float32]:
 
 
 def _mean(heads: list[list[tuple[Rows, Rows]]], rows: Rows) -> Rows:
-    mean = np.mean([log_probabilities(head, rows) for head in heads], axis=0)
-    return mean.astype(np.float32)
+    answers = [log_probabilities(head, rows) for head in heads]
+    mean: Rows = np.mean(answers, axis=0, dtype=np.float32)
+    return mean
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Embedding:
 
     Guarantees:
         A text's vector has length one, or is zero if no piece of it is known.
-        The order of the words of a text does not change its vector.
+        The order of the words of a text of at most 96 pieces does not change it.
     """
 
     cutter: WordPiece

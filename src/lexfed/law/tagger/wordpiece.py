@@ -23,7 +23,7 @@ class WordPiece:
     Guarantees:
         The pieces of a word, put together, are the word; or there are none.
         Every piece is the longest that fits where it stands.
-        Cutting takes time linear in the length of the text.
+        A word of more than 64 letters is not cut.
     """
 
     pieces: Sequence[str] = field(repr=False)
