@@ -21,7 +21,11 @@ from lexfed.law.tagger.rules import (
     ROLES,
     dtype_kind,
 )
+from lexfed.law.tagger.settings import Settings
 from lexfed.law.tagger.tagger import tag_columns
+
+RULES_ALONE = Settings(alpha=1.0)
+"""Without the semantic network, which has learned other things beside the rules."""
 
 
 def tagged(table: str, *names: str, **described: str) -> dict[str, Suggestion]:
@@ -29,7 +33,8 @@ def tagged(table: str, *names: str, **described: str) -> dict[str, Suggestion]:
         *(Column(table, name) for name in names),
         *(Column(table, name, text) for name, text in described.items()),
     ]
-    return {found.column.name: found for found in tag_columns(columns)}
+    found = tag_columns(columns, RULES_ALONE)
+    return {one.column.name: one for one in found}
 
 
 def test_every_rule_names_its_number_and_known_categories() -> None:
