@@ -9,6 +9,7 @@ magnitude, gradually, until 70 % are zero [Zhu, Gupta: arXiv:1710.01878, 3].
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import torch
@@ -167,7 +168,7 @@ def _pruned_by(progress: float) -> float:
 
 
 def _prune(weights: torch.Tensor, sparsity: float) -> None:
-    count = round(sparsity * weights.numel())
+    count = ceil(sparsity * weights.numel())
     if count:
         with torch.no_grad():
             smallest = weights.abs().flatten().kthvalue(count).values

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The semantic network is one more witness, and can be left out."""
+
+import pytest
+
+from lexfed.law.tagger.column import CATEGORIES, TIER_OF, Column
+from lexfed.law.tagger.semantics import by_network, evidence_of_network
+from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.tables import read_tables
+from lexfed.law.tagger.tagger import tag_columns
+
+COLUMNS = [Column("a", "email"), Column("b", "diagnosis"), Column("a", "first_name")]
+
+
+def kinds(settings: Settings) -> set[str]:
+    found = tag_columns(COLUMNS, settings)
+    return {item.kind for one in found for item in one.evidence}
+
+
+def test_the_network_speaks_unless_it_has_no_share() -> None:
+    assert "semantics" in kinds(Settings())
+    assert "semantics" not in kinds(Settings(alpha=1.0))
+
+
+def test_probabilities_stand_at_the_places_of_the_columns() -> None:
+    found = by_network(read_tables(COLUMNS), Settings())
+    assert sorted(found) == [0, 1, 2]
+    for chances in found.values():
+        assert set(chances) == set(CATEGORIES)
+        assert sum(chances.values()) == pytest.approx(1.0, abs=1e-4)
+    assert max(found[1], key=lambda category: found[1][category]) == "health"
+
+
+def test_no_columns_ask_no_network() -> None:
+    assert by_network([], Settings()) == {}
+
+
+@pytest.mark.parametrize("chance", [1.0, 0.5, 0.2])
+def test_its_evidence_is_its_likeliest_category(chance: float) -> None:
+    rest = (1.0 - chance) / (len(CATEGORIES) - 1)
+    chances = {c: chance if c == "union" else rest for c in CATEGORIES}
+    found = evidence_of_network(chances)
+    assert (found.kind, found.category) == ("semantics", "union")
+    assert found.tier == TIER_OF["union"]
+    assert found.weight <= 6.0
+    assert (found.weight > 0.0) == (chance > 0.5)
