@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences that a person can disagree with; none repeats what values showed."""
 
+import json
+
+import pytest
+
 from lexfed.law.articles import load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN
 from lexfed.law.explain import (
@@ -11,7 +15,10 @@ from lexfed.law.explain import (
     reason_of,
     rule_of,
 )
+from lexfed.law.merge import SiteTag
+from lexfed.law.provenance import Proposal
 from lexfed.law.tagger.column import Column, Evidence, Proxy, Suggestion
+from lexfed.report.tag_sheet import tag_csv, tag_page
 
 LAWS = load_catalogues(BUILT_IN)
 NAME = Evidence("name", "special", "health", 4.0, "the name says `hiv`")
@@ -74,7 +81,7 @@ def test_the_whole_chain() -> None:
     for part in (
         "patients.hiv_status: special, health", "score 0.97", "REVIEW",
         "+4.0  name, for health: the name says `hiv`", "+6.0  standard, for health",
-        "proxy risk: it gives away `origin` (ethnicity), cramers_v 0.81",
+        "proxy risk: it gives away `origin` (ethnicity) strongly",
         "[gdpr.art9.health]", "[hipaa.phi]", "[ccpa.spi.health]",
     ):  # fmt: skip
         assert part in text
@@ -83,6 +90,33 @@ def test_the_whole_chain() -> None:
         assert article.obligation in flat
     assert max(map(len, text.splitlines())) <= 88
     assert "positive" not in text
+
+
+def test_the_strength_of_a_proxy_is_nowhere_told_as_a_figure() -> None:
+    """It was counted in the data: only a word of it is shown, and none leaves."""
+    found = suggestion(NAME)
+    (tagged,) = with_articles([found], LAWS)
+    shown = (explain(tagged, LAWS), json.dumps(tagged.to_dict()), tag_csv([tagged]))
+    for text in (*shown, "".join(tag_page([tagged], LAWS, "x.csv"))):
+        assert "strongly" in text
+        assert "0.81" not in text
+    sent = (SiteTag.of(found), Proposal.of(found).to_dict(), decision_of(tagged))
+    for text in map(str, sent):
+        assert "origin" not in text
+        assert "0.81" not in text
+    assert "0.81" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("strength", "word"),
+    [(1.0, "almost fully"), (0.9, "almost fully"), (0.89, "strongly"),
+     (0.6, "strongly"), (0.59, "in part"), (0.3, "in part")],
+)  # fmt: skip
+def test_the_strength_of_a_proxy_is_one_of_three_words(
+    strength: float, word: str
+) -> None:
+    proxy = Proxy("origin", "ethnicity", "pearson", strength)
+    assert proxy.words == f"it gives away `origin` (ethnicity) {word}"
 
 
 def test_laws_that_are_silent_say_so() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.catalogue import BUILT_IN, Article, Catalogue, load_catalogue
-from lexfed.law.tagger.column import Column, Suggestion
+from lexfed.law.tagger.column import Column, Evidence, Proxy, Suggestion
 from lexfed.law.tagger.lexicon import LANGUAGES
 from lexfed.law.tagger.normalise import TEXT_LIMIT, squeeze, words
 from lexfed.law.tagger.packs import load_packs
@@ -64,9 +64,14 @@ class TaggedColumn:
                     "weight": round(item.weight, 4),
                     "text": item.text,
                 }
-                for item in found.evidence
+                for item in (*found.evidence, *map(_risk, found.proxies))
             ],
         }
+
+
+def _risk(proxy: Proxy) -> Evidence:
+    """Return a proxy among the evidence: it speaks for no tier and weighs nothing."""
+    return Evidence("statistics", None, None, 0.0, f"proxy risk: {proxy.words}")
 
 
 def load_catalogues(

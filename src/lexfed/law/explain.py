@@ -111,10 +111,7 @@ def explain(tagged: TaggedColumn, catalogues: Sequence[Catalogue]) -> str:
     if not found.evidence:
         lines.append(f"  {NOTHING_KNOWN}")
     for proxy in found.proxies:
-        lines += _wrapped(
-            f"proxy risk: it gives away `{proxy.column}` ({proxy.category}), "
-            f"{proxy.measure} {proxy.strength:.2f}", "  ", "        "
-        )  # fmt: skip
+        lines += _wrapped(f"proxy risk: {proxy.words}", "  ", "        ")
     for catalogue in catalogues:
         lines += ["", *_wrapped(catalogue.title, "")]
         own = {rule.article.id for rule in catalogue.rules}

@@ -54,7 +54,10 @@ def tag_csv(columns: Sequence[TaggedColumn]) -> str:
             "review" if found.review else "",
             "; ".join(article.reference for article in tagged.articles),
             " ".join(article.obligation for article in tagged.articles),
-            "; ".join(item.text for item in found.evidence),
+            "; ".join(
+                [item.text for item in found.evidence]
+                + [f"proxy risk: {proxy.words}" for proxy in found.proxies]
+            ),
             "",
             "",
         )

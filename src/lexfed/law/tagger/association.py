@@ -55,35 +55,41 @@ def variable_of(values: Sequence[str]) -> Variable | None:
     the values are different, there is nothing to count.
     """
     cells = [value.strip() for value in values[:MOST_VALUES]]
-    there = [cell.lower() not in MISSING for cell in cells]
-    counts = Counter(cell for cell, here in zip(cells, there, strict=True) if here)
-    total = sum(there)
+    counts = Counter(cells)
+    # Each different value is looked at once, however often it occurs.
+    for gone in [cell for cell in counts if cell.lower() in MISSING]:
+        del counts[gone]
+    total = counts.total()
     if total < FEWEST_ROWS or len(counts) < 2:
         return None
     if len(counts) > FEW and all(map(NUMBER.fullmatch, counts)):
-        pairs = zip(cells, there, strict=True)
-        return _numeric(np.array([float(c) if here else np.nan for c, here in pairs]))
+        numbers = {cell: float(cell) for cell in counts}
+        return _numeric(np.array([numbers.get(cell, np.nan) for cell in cells]))
     if len(counts) > 0.5 * total:
         return None
     common = [value for value, _ in counts.most_common(MOST_LEVELS - 1)]
     place = {value: at for at, value in enumerate(common)}
-    levels = np.zeros((len(common) + (len(counts) > len(common)), len(cells)))
+    rest = len(common)
+    levels = np.zeros((rest + (len(counts) > rest), len(cells)))
     for row, cell in enumerate(cells):
-        if there[row]:
-            levels[place.get(cell, levels.shape[0] - 1), row] = 1.0
+        if cell in counts:
+            levels[place.get(cell, rest), row] = 1.0
     return Variable(levels=levels)
 
 
 def _numeric(numbers: Array) -> Variable | None:
-    numbers[~np.isfinite(numbers)] = np.nan
-    scale = float(np.nanmax(np.abs(numbers))) if np.isfinite(numbers).any() else 0.0
+    here = np.isfinite(numbers)
+    known = numbers[here]
+    scale = float(np.abs(known).max()) if len(known) else 0.0
     if scale == 0.0:
         return None
-    numbers = numbers / scale  # so that no square overflows
-    deviation = float(np.nanstd(numbers))
+    known = known / scale  # so that no square overflows
+    deviation = float(known.std())
     if deviation < 1e-12:
         return None
-    return Variable(numbers=(numbers - np.nanmean(numbers)) / deviation)
+    standard = np.full(len(numbers), np.nan)
+    standard[here] = (known - known.mean()) / deviation
+    return Variable(numbers=standard)
 
 
 class Many:
@@ -101,6 +107,7 @@ class Many:
         numbers = np.vstack(rows) if rows else np.zeros((0, 0))
         self.mask = np.isfinite(numbers).astype(np.float64)
         self.numbers = np.nan_to_num(numbers, nan=0.0)
+        self.squares = self.numbers**2
 
     def sums(self, by_level: Array) -> Array:
         """Return sums over the levels of each discrete variable."""
@@ -133,7 +140,7 @@ def cramers_v(levels: Array, many: Many) -> Strengths:
 def correlation_ratio(levels: Array, many: Many) -> Strengths:
     """Return the adjusted correlation ratio of each numeric variable in groups."""
     sums, sizes = levels @ many.numbers.T, levels @ many.mask.T
-    squares = levels.sum(axis=0) @ (many.numbers**2).T
+    squares = levels.sum(axis=0) @ many.squares.T
     n = sizes.sum(axis=0)
     mean = _over(sums.sum(axis=0) ** 2, n)
     between = _over(sums**2, sizes).sum(axis=0) - mean
@@ -172,7 +179,7 @@ def pearson(numbers: Array, many: Many) -> Strengths:
     y = np.nan_to_num(numbers, nan=0.0)
     n = many.mask @ here
     sum_x, sum_y = many.numbers @ here, many.mask @ y
-    var_x = (many.numbers**2) @ here - _over(sum_x**2, n)
+    var_x = many.squares @ here - _over(sum_x**2, n)
     var_y = many.mask @ (y * y) - _over(sum_y**2, n)
     both = many.numbers @ y - _over(sum_x * sum_y, n)
     square = _over(both * both, np.maximum(var_x * var_y, 0.0))
@@ -210,8 +217,14 @@ class Association:
     rows: int
 
 
-def associations(one: Variable, many: Many) -> list[Association]:
-    """Return the associations of one variable with each of many."""
+def associations(one: Variable, many: Many, least: float = 0.0) -> list[Association]:
+    """Return the associations of one variable with each of many.
+
+    Args:
+        one: the variable.
+        many: the others.
+        least: the strength below which an association is left out.
+    """
     found: list[tuple[list[int], str, Strengths]] = []
     if one.levels is not None and many.discrete:
         found.append((many.discrete, "cramers_v", cramers_v(one.levels, many)))
@@ -227,4 +240,5 @@ def associations(one: Variable, many: Many) -> list[Association]:
         Association(at, measure, float(strength), float(chance), int(rows))
         for places, measure, strengths in found
         for at, strength, chance, rows in zip(places, *strengths, strict=True)
+        if strength >= least
     ]

@@ -89,6 +89,10 @@ class Evidence:
     text: str
 
 
+_STRENGTHS = ((0.9, "almost fully"), (0.6, "strongly"), (0.0, "in part"))
+"""How strongly a column gives away another one, in words."""
+
+
 @dataclass(frozen=True)
 class Proxy:
     """A column that gives away another one although it is not that kind of data.
@@ -97,13 +101,20 @@ class Proxy:
         column: the tagged column that this one is associated with.
         category: what that column is.
         measure: `cramers_v`, `correlation_ratio` or `pearson`.
-        strength: from 0 (independent) to 1 (one determines the other).
+        strength: from 0 (independent) to 1 (one determines the other). It was counted
+            in the data, so it is nowhere printed or written: people read `words`.
     """
 
     column: str
     category: str
     measure: str
-    strength: float
+    strength: float = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """The proxy in a sentence, its strength in one of three coarse words."""
+        how = next(word for least, word in _STRENGTHS if self.strength >= least)
+        return f"it gives away `{self.column}` ({self.category}) {how}"
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,8 @@ def _of_table(
         target = variable_of(columns[to].values or ())
         if target is None:
             continue
-        for one in associations(target, many):
-            if one.rows < FEWEST_ROWS or one.strength < max(LEAST, one.chance):
+        for one in associations(target, many, LEAST):
+            if one.rows < FEWEST_ROWS or one.strength < one.chance:
                 continue
             strength = round(one.strength, 2)
             category = suggestions[to].category
