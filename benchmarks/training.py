@@ -99,15 +99,23 @@ def programme(sites: int, model: str, mechanism: str) -> Programme:
         start += size
     names = tuple(Group(str(place), clip, sigma) for place in range(len(sizes)))
     release = Release("tower", names, rate, Tier.SPECIAL, start) if private else None
-    stage = Stage("tower", "gradient", 0, rate, (release,) * ROUNDS, tuple(blocks))
+    stage = Stage(
+        name="tower",
+        kind="gradient",
+        tower=0,
+        sampling_rate=rate,
+        weights=(1.0,) * sites,
+        rates=(1.0,) * sites,
+        divisor=float(ROWS),
+        releases=(release,) * ROUNDS,
+        blocks=tuple(blocks),
+    )
     return Programme(
         mechanism=mechanism,  # type: ignore[arg-type]  # three of the four names
         trust="central",
         unit="record",
         loss="logistic",
-        divisor=float(ROWS),
         sites=tuple(f"site {place}" for place in range(sites)),
-        site_weights=(1.0,) * sites,
         shapes=tower_shapes(_encoding(), "uniform", model, outputs=1, seed=1),
         stages=(stage,),
         groups=groups,

@@ -47,8 +47,8 @@ def test_coins_are_independent_over_towers_rounds_and_units(sampled: World) -> N
 def test_shared_coins_are_caught(
     sampled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def shared(_: Any, sites: Any, rate: float) -> Any:
-        return bernoulli(SeededSource(1, "all rounds"), rate, sum(sites))
+    def shared(_: Any, sites: Any, rates: Any) -> Any:
+        return bernoulli(SeededSource(1, "all rounds"), rates[0], sum(sites))
 
     monkeypatch.setattr(engines, "flip_coins", shared)
     with pytest.raises(AssertionError):
@@ -59,7 +59,9 @@ def test_a_wrong_rate_is_caught(
     sampled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        engines, "flip_coins", lambda s, n, r: flip_coins(s, n, min(1.0, 1.2 * r))
+        engines,
+        "flip_coins",
+        lambda s, n, r: flip_coins(s, n, [min(1.0, 1.2 * rate) for rate in r]),
     )
     with pytest.raises(AssertionError):
         checks.check_coins(sampled)

@@ -333,7 +333,7 @@ def test_all_rounds_are_charged_and_no_more(of: World, seen: Played) -> None:
 def test_a_programme_has_one_hash_per_meaning(of: World) -> None:
     assert of.programme.digest == world(sizes=(12, 9)).programme.digest
     for other in (
-        replace(of.programme, divisor=22.0),
+        replace(of.programme, seed=22),
         replace(of.programme, trust="local"),
         replace(of.programme, stages=of.programme.stages[:-1]),
         replace(of.programme, shapes=of.programme.shapes[::-1]),

@@ -396,15 +396,17 @@ def _rounding_unpaid(patch: Patch) -> None:
 
 
 def _shared_coins(patch: Patch) -> None:
-    def broken(_: Any, units: Sequence[int], rate: float) -> Any:
-        return bernoulli(SeededSource(1, "all towers"), rate, sum(units))
+    def broken(_: Any, units: Sequence[int], rates: Sequence[float]) -> Any:
+        return bernoulli(SeededSource(1, "all towers"), rates[0], sum(units))
 
     patch.setattr(engines, "flip_coins", broken)
 
 
 def _coins_above_their_rate(patch: Patch) -> None:
     patch.setattr(
-        engines, "flip_coins", lambda s, n, r: flip_coins(s, n, min(1, 1.3 * r))
+        engines,
+        "flip_coins",
+        lambda s, n, r: flip_coins(s, n, [min(1.0, 1.3 * rate) for rate in r]),
     )
 
 

@@ -159,9 +159,11 @@ def watched_coins(log: list[NDArray[np.bool_]]) -> Iterator[None]:
     # Whatever stands there now, a mutant included.
     real = vars(engines)["flip_coins"]
 
-    def watch(sources: Any, sites: Sequence[int], rate: float) -> NDArray[np.bool_]:
-        coins: NDArray[np.bool_] = real(sources, sites, rate)
-        if rate < 1.0:
+    def watch(
+        sources: Any, sites: Sequence[int], rates: Sequence[float]
+    ) -> NDArray[np.bool_]:
+        coins: NDArray[np.bool_] = real(sources, sites, rates)
+        if max(rates) < 1.0:
             log.append(coins)
         return coins
 

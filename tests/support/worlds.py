@@ -140,8 +140,8 @@ class World:
     facts: Facts
     encoding: Encoding
 
-    def ledger(self) -> Ledger | None:
-        """Return an empty ledger that admits the programme."""
+    def ledger(self, site: int | None = None) -> Ledger | None:
+        """Return an empty ledger that admits the programme, or a site's part of it."""
         if self.choices.mechanism == "none":
             return None
         limits = Limits(
@@ -150,7 +150,7 @@ class World:
             self.budget.neighbours,
             tuple(sorted(self.budget.caps.items())),
         )
-        charges = self.programme.charges()
+        charges = self.programme.charges(site)
         sites = self.budget.sites_per_person
         return Ledger.planned(limits, charges, self.choices.accountant, sites)
 
@@ -278,7 +278,10 @@ def engine_of(of: World, name: EngineName, sources: Sources) -> Engine:
     if name == "simulation":
         return Simulation(of.programme, of.sites, sources)
     return InProcess(
-        [Site(of.programme, site, of.ledger(), sources) for site in of.sites]
+        [
+            Site(of.programme, site, of.ledger(place), sources)
+            for place, site in enumerate(of.sites)
+        ]
     )
 
 

@@ -101,17 +101,17 @@ class Cohort:
 
 
 def flip_coins(
-    sources: Sequence[RandomSource], sites: Sequence[int], rate: float
+    sources: Sequence[RandomSource], sites: Sequence[int], rates: Sequence[float]
 ) -> NDArray[np.bool_]:
     """Flip a fresh, independent coin for every unit of every site.
 
     One coin per unit and round, whatever the unit's values: coins that looked at a
     row, or were shared between towers, would reveal who took part (Theorem C, 4).
     """
-    if all(source is sources[0] for source in sources):
-        return bernoulli(sources[0], rate, sum(sites))
+    if all(source is sources[0] for source in sources) and len(set(rates)) == 1:
+        return bernoulli(sources[0], rates[0], sum(sites))
     coins = [
         bernoulli(source, rate, units)
-        for source, units in zip(sources, sites, strict=True)
+        for source, rate, units in zip(sources, rates, sites, strict=True)
     ]
     return np.concatenate(coins)

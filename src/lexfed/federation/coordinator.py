@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from lexfed.errors import Refused
 from lexfed.federation import sums
+from lexfed.federation.cohort import flip_coins
 from lexfed.federation.learner import Learner, Progress
 from lexfed.federation.messages import Query, Refusal, Reply
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Sources
 from lexfed.privacy.ledger import Ledger
-from lexfed.randomness import bernoulli
 
 
 @dataclass(frozen=True)
@@ -118,14 +118,16 @@ class Coordinator:
             model=model,
             arrays=arrays,
         )
-        return Round(query, self._participants(query, stage.sampling_rate))
+        return Round(query, self._participants(query))
 
-    def _participants(self, query: Query, rate: float) -> tuple[str, ...]:
+    def _participants(self, query: Query) -> tuple[str, ...]:
         names = self._programme.sites
         if self._programme.unit == "record":
             return names
         source = self._sources(f"clients/{query.round}")
-        coins = bernoulli(source, rate, len(names))
+        stage = self._programme.stages[query.stage]
+        rates = [stage.rate_for(query.release, place) for place in range(len(names))]
+        coins = flip_coins([source] * len(names), [1] * len(names), rates)
         return tuple(name for name, coin in zip(names, coins, strict=True) if coin)
 
     def spent(self) -> float:

@@ -64,12 +64,13 @@ class Simulation:
         programme = self._programme
         stage = programme.stages[query.stage]
         cohort = self._test if query.kind == "metrics" else self._train
-        weights = torch.tensor(programme.site_weights, dtype=torch.float64)
+        weights = torch.tensor(stage.factors, dtype=torch.float64)
         if programme.unit == "record":
             sources = [
                 self._sources(f"coins/{name}/{query.round}") for name in programme.sites
             ]
-            chosen = flip_coins(sources, cohort.sites, stage.sampling_rate)
+            rates = [stage.rate_for(query.release, k) for k in range(len(sources))]
+            chosen = flip_coins(sources, cohort.sites, rates)
             cohort = cohort.take(chosen)
         else:
             present = [name in participants for name in programme.sites]

@@ -85,9 +85,9 @@ class Learner:
     def _learned(
         self, index: int, stage: Stage, progress: Progress, released: Floats
     ) -> Progress:
-        divisor = self._programme.divisor * stage.sampling_rate
-        mean = released / divisor
         release = stage.releases[self._step(index, progress)]
+        divisor = stage.divisor_of(release)
+        mean = released / divisor
         deviation = self._noise(release) / divisor
         if stage.kind == "labels":
             return self._learn_labels(stage, progress, mean, deviation)
@@ -212,9 +212,9 @@ class Learner:
 
     def _kappa(self, stage: Stage) -> float:
         """Return the bound of the signal over the norm of the noise of all rounds."""
-        divisor = self._programme.divisor * stage.sampling_rate
         precision = sum(
-            (divisor / self._noise(release)) ** 2 for release in stage.releases
+            (stage.divisor_of(release) / self._noise(release)) ** 2
+            for release in stage.releases
         )
         return math.sqrt(precision / stage.dimension)
 

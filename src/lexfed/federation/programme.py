@@ -9,7 +9,7 @@ Nothing in it depends on data, so the guarantee of the whole run is known before
 starts (filter F0: a pre-committed envelope).
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -20,8 +20,8 @@ from lexfed.federation.messages import Kind
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.models.shape import TowerShape
-from lexfed.privacy.events import Release
-from lexfed.privacy.grid import Grid, GridVector
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.grid import CLIP_ROUNDING, Grid, GridVector
 
 Mechanism = Literal["cascade", "grouped", "uniform", "none"]
 Trust = Literal["central", "local"]
@@ -45,7 +45,11 @@ class Stage:
         name: what people read in progress lines and plans.
         kind: what is summed.
         tower: index of the tower.
-        sampling_rate: probability that a unit takes part in a round.
+        sampling_rate: highest probability that a unit takes part in a round.
+        weights: public weight of each site's sum, at most 1; what the site is charged
+            for is smaller by as much. At weight 0 a site contributes nothing.
+        rates: public factor on each site's sampling rate, at most 1.
+        divisor: public number that a sum over all units is divided by.
         releases: the event of each round, in order; None without privacy.
         blocks: the grid of each group of the release, in the order of the groups.
     """
@@ -54,6 +58,9 @@ class Stage:
     kind: Kind
     tower: int
     sampling_rate: float
+    weights: tuple[float, ...]
+    rates: tuple[float, ...]
+    divisor: float
     releases: tuple[Release | None, ...]
     blocks: tuple[Block, ...]
 
@@ -72,6 +79,65 @@ class Stage:
         """The grids of all groups, as one for the whole vector."""
         return GridVector(tuple(block.grid for block in self.blocks))
 
+    @cached_property
+    def factors(self) -> tuple[float, ...]:
+        """What each site's clipped sum is multiplied by, at most its weight.
+
+        A site of weight w is charged for the sensitivity w C. What the grid and float
+        sums add to C is not smaller at a small weight, so that much is taken off.
+        """
+        if self.releases[0] is None:
+            return self.weights
+        return tuple(
+            max(0.0, min(_inside(block.grid, weight) for block in self.blocks))
+            for weight in self.weights
+        )
+
+    def release_for(self, release: Release | None, site: int) -> Release | None:
+        """Return what one site is charged for in a round.
+
+        A unit's contribution is clipped to C and then multiplied by the site's weight
+        w, so it has norm at most w C; its coin shows heads less often by the factor.
+
+        Args:
+            release: the round's event.
+            site: place of the site in the programme.
+        """
+        weight, factor = self.weights[site], self.rates[site]
+        if release is None or weight == factor == 1.0:
+            return release
+        if self.factors[site] == 0.0:
+            return replace(release, sampling_rate=0.0)
+        return replace(
+            release,
+            groups=tuple(
+                Group(g.name, g.clip * weight, g.sigma) for g in release.groups
+            ),
+            sampling_rate=release.sampling_rate * factor,
+        )
+
+    def rate_for(self, release: Release | None, site: int) -> float:
+        """Return the probability that a unit of a site takes part in a round."""
+        own = self.release_for(release, site)
+        if own is None:
+            return self.sampling_rate * self.rates[site]
+        return own.sampling_rate
+
+    def divisor_of(self, release: Release | None) -> float:
+        """Return the public number that the sum of a round is divided by."""
+        if release is None:
+            return self.divisor * self.sampling_rate
+        return self.divisor * release.sampling_rate
+
+
+def _inside(grid: Grid, weight: float) -> float:
+    """Return the factor at which contributions and all errors fit in weight * clip."""
+    if weight == 1.0:
+        return 1.0
+    fixed = grid.clip - grid.clip_to * (1.0 + CLIP_ROUNDING)
+    # A little less, for the rounding of this line and of the product with a sum.
+    return (weight * grid.clip - fixed) / (grid.clip - fixed) * (1.0 - 1e-12)
+
 
 @dataclass(frozen=True)
 class Programme:
@@ -82,9 +148,7 @@ class Programme:
         trust: who adds the noise.
         unit: whom the guarantee is about.
         loss: of the task.
-        divisor: public number that full-batch sums are divided by.
         sites: names of the sites.
-        site_weights: public weight of each site's sum, at most 1.
         shapes: the towers, least sensitive first.
         stages: in the order in which they are run.
         groups: for `grouped`, the group of every slot; else empty.
@@ -102,9 +166,7 @@ class Programme:
     trust: Trust
     unit: Unit
     loss: LossName
-    divisor: float
     sites: tuple[str, ...]
-    site_weights: tuple[float, ...]
     shapes: tuple[TowerShape, ...]
     stages: tuple[Stage, ...]
     groups: tuple[int, ...]
@@ -132,11 +194,16 @@ class Programme:
         """Number of rounds of all stages."""
         return sum(len(stage.releases) for stage in self.stages)
 
-    def charges(self) -> tuple[tuple[Release, int], ...]:
-        """Return what the whole programme releases, in order: the envelope."""
+    def charges(self, site: int | None = None) -> tuple[tuple[Release, int], ...]:
+        """Return what the whole programme releases, in order: the envelope.
+
+        Args:
+            site: place of a site, for what that site is charged for; None: the plan.
+        """
         charges: list[tuple[Release, int]] = []
         for stage in self.stages:
-            for release in stage.releases:
+            for planned in stage.releases:
+                release = planned if site is None else stage.release_for(planned, site)
                 if release is None:
                     continue
                 if charges and charges[-1][0] == release:
@@ -166,6 +233,9 @@ class Programme:
                 "kind": stage.kind,
                 "tower": stage.tower,
                 "sampling_rate": stage.sampling_rate,
+                "weights": stage.weights,
+                "rates": stage.rates,
+                "divisor": stage.divisor,
                 "releases": [
                     None if release is None else release.to_json()
                     for release in stage.releases

@@ -52,16 +52,17 @@ class Site:
         self._digest = programme.digest
         self._train = Cohort.of([data.train], programme.precision)
         self._test = Cohort.of([data.test], programme.precision)
-        self._weight = programme.site_weights[programme.sites.index(data.name)]
+        self._place = programme.sites.index(data.name)
         self._ledger = ledger
         self._sources = sources
         self._signer = signer
         self._answered = 0
+        # What this site pays may be less than what the round releases.
         self._planned = tuple(
-            release
+            own
             for stage in programme.stages
             for release in stage.releases
-            if release is not None
+            if (own := stage.release_for(release, self._place)) is not None
         )
 
     def handle(self, content: bytes) -> bytes:
@@ -161,9 +162,10 @@ class Site:
         cohort = self._test if query.kind == "metrics" else self._train
         if self._programme.unit == "record":
             coins = self._sources(f"coins/{self.name}/{query.round}")
-            chosen = flip_coins([coins], cohort.sites, stage.sampling_rate)
+            rate = stage.rate_for(query.release, self._place)
+            chosen = flip_coins([coins], cohort.sites, [rate])
             cohort = cohort.take(chosen)
-        weights = torch.tensor([self._weight], dtype=torch.float64)
+        weights = torch.tensor([stage.factors[self._place]], dtype=torch.float64)
         total = sums.to_grid(contribute(query, self._programme, cohort, weights), stage)
         local = self._programme.trust == "local"
         if local:

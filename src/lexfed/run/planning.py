@@ -13,6 +13,7 @@ from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers
 from lexfed.models.losses import LossName
+from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.ledger import Ledger, Limits
@@ -51,25 +52,39 @@ class Priced:
         Raises:
             Refused: if the programme as a whole exceeds a budget.
         """
-        return None if self._planned is None else self._planned.rebuild(())
+        return self._opened(None)
 
-    @cached_property
-    def _planned(self) -> Ledger | None:
-        # Opening a ledger prices the whole plan, which takes seconds when sampled.
+    def site_ledger(self, site: str) -> Ledger | None:
+        """Return an empty ledger that admits exactly what the site is to be charged.
+
+        Raises:
+            Refused: if the site's part of the programme exceeds its budget.
+        """
+        return self._opened(self.programme.sites.index(site))
+
+    def _opened(self, site: int | None) -> Ledger | None:
         if not self.private:
             return None
-        limits = Limits(
-            self.budget.epsilon,
-            self.budget.delta,
-            self.budget.neighbours,
-            tuple(sorted(self.budget.caps.items())),
-        )
-        return Ledger.planned(
-            limits,
-            self.programme.charges(),
-            self.config.privacy.accountant,
-            self.budget.sites_per_person,
-        )
+        charges = self.programme.charges(site)
+        if charges not in self._ledgers:
+            limits = Limits(
+                self.budget.epsilon,
+                self.budget.delta,
+                self.budget.neighbours,
+                tuple(sorted(self.budget.caps.items())),
+            )
+            self._ledgers[charges] = Ledger.planned(
+                limits,
+                charges,
+                self.config.privacy.accountant,
+                self.budget.sites_per_person,
+            )
+        return self._ledgers[charges].rebuild(())
+
+    @cached_property
+    def _ledgers(self) -> dict[tuple[Counted, ...], Ledger]:
+        """Ledgers that were opened: that prices a plan, in seconds when sampled."""
+        return {}
 
     def claim(self, rounds: int) -> Claim | None:
         """Return what is guaranteed after that many rounds: the planned envelope."""

@@ -178,10 +178,9 @@ def _engine(
             f"cannot write `{ledgers}`: {(error.strerror or str(error)).lower()}",
             "fix the folder's permissions, then continue with `lexfed run --resume`",
         ) from error
-    rules = priced.ledger()
     sites = []
     for number, site in enumerate(data, start=1):
-        ledger = None
+        ledger, rules = None, priced.site_ledger(site.name)
         if rules is not None:
             ledger = FileLedger(ledgers / f"{number}.jsonl", rules)
             open_files.callback(ledger.close)
