@@ -413,6 +413,7 @@ class _Making:
                 "transport": "in-process",
                 "records_per_person": 1,
                 "sites_per_person": self.sites_per_person,
+                "policy": None,
             }
         )
 
@@ -429,6 +430,7 @@ class _Making:
                 "epsilon": decimal(self.price.epsilon) if self.private else None,
                 "delta": decimal(DELTA) if self.private else None,
                 "tiers": tiers if self.private else {},
+                "filter": "F0",
             }
         )
 

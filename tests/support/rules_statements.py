@@ -105,7 +105,7 @@ def policy() -> Values:
         "accountant": "pld", "trust": "local", "noise": "rounded-gaussian",
         "randomness": "operating-system", "sampling": "poisson",
         "secret_sampling": False, "aggregation": "masking", "transport": "tls-1.3",
-        "records_per_person": 1, "sites_per_person": 1,
+        "records_per_person": 1, "sites_per_person": 1, "policy": None,
     }  # fmt: skip
 
 

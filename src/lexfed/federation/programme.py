@@ -21,6 +21,7 @@ from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.models.shape import TowerShape
 from lexfed.privacy.events import Group, Release
+from lexfed.privacy.filters import Guarantee
 from lexfed.privacy.grid import CLIP_ROUNDING, Grid, GridVector
 
 Mechanism = Literal["cascade", "grouped", "uniform", "none"]
@@ -160,6 +161,8 @@ class Programme:
         local_steps: gradient steps of a client between two rounds.
         batch_size: rows of a client's local step; None for all.
         seed: of everything that is random but not private.
+        guarantee: whether rounds stay inside the planned ones, one by one (`envelope`)
+            or only in their sums (`filter`); the price is that of the plan either way.
     """
 
     mechanism: Mechanism
@@ -178,6 +181,7 @@ class Programme:
     local_steps: int
     batch_size: int | None
     seed: int
+    guarantee: Guarantee = "envelope"
 
     @property
     def precision(self) -> torch.dtype:

@@ -20,16 +20,30 @@ There is no filter by live privacy loss distributions: it is not valid in genera
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self
 
 from lexfed import checks
 from lexfed.privacy import gdp, rdp
+from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted, record_epsilon, steps_of
 from lexfed.privacy.events import Release
 from lexfed.privacy.steps import Neighbours, gaussian_mu
 
+Guarantee = Literal["envelope", "filter"]
+"""Whether each release is dominated by a planned one, or only their sums are."""
+
+FilterName = Literal["F0", "F1", "F2"]
+"""The filter under which a price holds."""
+
 ROOM = 1e-11
 """Relative room for the floats of a running sum; the guarantee includes it."""
+
+
+def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:
+    """Return the filter that makes the accountant's price of a plan a guarantee."""
+    if guarantee == "envelope":
+        return "F0"
+    return "F1" if accountant == "rdp" else "F2"
 
 
 class Filter(Protocol):

@@ -28,6 +28,7 @@ from lexfed.audit.log import Keyed
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.filters import filter_name
 from lexfed.run.governance import governance_entries, party_of
 from lexfed.run.keys import RunKeys
 from lexfed.run.logbook import by_label, name_of
@@ -149,6 +150,7 @@ def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:
         transport="in-process",
         records_per_person=priced.population.records_per_person,
         sites_per_person=budget.sites_per_person,
+        policy=None,
     )
 
 
@@ -202,6 +204,9 @@ def _plan(priced: Priced, blobs: Blobs, folder: Path) -> BudgetPlan:
         tiers={}
         if claim is None
         else {name: decimal(tier.epsilon) for name, tier in claim.tiers.items()},
+        filter=filter_name(
+            priced.programme.guarantee, priced.config.privacy.accountant
+        ),
     )
 
 

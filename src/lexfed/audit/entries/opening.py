@@ -107,6 +107,8 @@ class Policy(Entry):
         transport: how messages travel.
         records_per_person: rows one person may have.
         sites_per_person: sites one person may be at.
+        policy: blob, the budget policy in force; None where budgets are stated in
+            the configuration alone.
     """
 
     kind: ClassVar[str] = "policy"
@@ -129,6 +131,7 @@ class Policy(Entry):
     transport: Code
     records_per_person: Count
     sites_per_person: Count
+    policy: Digest | None
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration."""
@@ -162,7 +165,7 @@ class FeatureTags(Entry):
 
 
 class BudgetPlan(Entry):
-    """What the run may release, at which price, fixed beforehand (filter F0).
+    """What the run may release, at which price, fixed beforehand.
 
     Attributes:
         plan: blob, the machine-readable plan.
@@ -172,6 +175,8 @@ class BudgetPlan(Entry):
         epsilon: of the whole record, for the whole plan.
         delta: of every guarantee.
         tiers: attribute epsilon of each tier, for the whole plan.
+        filter: how rounds are held to the plan. `F0`: each is dominated by a planned
+            one, in order. `F1`, `F2`: the sum of their costs stays within the plan's.
     """
 
     kind: ClassVar[str] = "budget-plan"
@@ -182,6 +187,7 @@ class BudgetPlan(Entry):
     epsilon: Decimal | None
     delta: Decimal | None
     tiers: Mapping[TierName, Decimal]
+    filter: Literal["F0", "F1", "F2"]
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The plan."""

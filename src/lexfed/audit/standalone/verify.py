@@ -552,11 +552,12 @@ KINDS = {
     "delta:decimal? caps:by_tier accountant:pld|rdp|gdp "
     "trust:central|local|distributed noise:rounded-gaussian|none "
     "randomness:operating-system|seeded sampling:none|poisson secret_sampling:flag "
-    "aggregation:code transport:code records_per_person:count sites_per_person:count",
+    "aggregation:code transport:code records_per_person:count sites_per_person:count "
+    "policy:digest?",
     "feature-tags": "tags:digest encoding:digest inputs:digest columns:columns "
     "jurisdictions:code* obligations:code*",
     "budget-plan": "plan:digest releases:digest? rounds:count epsilon:decimal? "
-    "delta:decimal? tiers:by_tier",
+    "delta:decimal? tiers:by_tier filter:F0|F1|F2",
     "governance": "purpose?:code? allowed_purposes?:code*? legal_basis?:code? "
     "special?:special% approved_inputs?:digest? offence_data?:flag? "
     "offence_law?:digest? review_due?:date? residual_risk?:code? dpia_triggers?:code*? "
@@ -1418,7 +1419,7 @@ def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
 def blobs(evidence: Evidence) -> str:
     """Everything that entries cite is there, and whatever is there has its digest."""
     cited = {evidence.genesis["witnesses"]: 0}
-    parts = {"policy": ["config"], "feature-tags": ["tags", "encoding"]}
+    parts = {"policy": ["config", "policy"], "feature-tags": ["tags", "encoding"]}
     parts.update({"budget-plan": ["plan", "releases"], "completed": ["claim"]})
     for entry in evidence.entries:
         for part in parts.get(entry.kind, []):

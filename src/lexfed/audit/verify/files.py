@@ -54,7 +54,7 @@ def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
         entry = record.entry
         named: dict[str, str | None] = {}
         if isinstance(entry, Policy):
-            named = {"config": entry.config}
+            named = {"config": entry.config, "policy": entry.policy}
         elif isinstance(entry, FeatureTags):
             named = {"tags": entry.tags, "encoding": entry.encoding}
         elif isinstance(entry, BudgetPlan):
