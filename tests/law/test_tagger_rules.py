@@ -110,6 +110,8 @@ def test_a_death_is_health_data_in_a_medical_table_only() -> None:
     )
     town = tagged("residents", "first_name", "birth_date", "marital_status", "died_on")
     assert town["died_on"].tier == "personal"
+    ward = tagged("patients", "first_name", "birth_date", "marital_status", "died_on")
+    assert ward["died_on"].category == "health"
 
 
 def test_cost_and_dates_of_care_are_health_data() -> None:
@@ -121,6 +123,25 @@ def test_cost_and_dates_of_care_are_health_data() -> None:
 def test_the_key_of_a_case_is_a_key_first() -> None:
     found = tagged("stays", "subject_id", hadm_id="hospital admission key")
     assert found["hadm_id"].category == "person_key"
+
+
+def test_a_count_of_people_is_no_key() -> None:
+    found = tagged("interviews", "number_of_partners", "partner_number")
+    count, key = (
+        [item for item in one.evidence if item.category == "person_key"]
+        for one in found.values()
+    )
+    assert not count
+    assert "key of a person" in key[0].text
+
+
+def test_two_letters_of_other_standards_say_little() -> None:
+    short, long = (tagged("x", name)[name].evidence for name in ("cp", "codpostal"))
+    weights = [
+        max((item.weight for item in items if item.kind == "pack"), default=0.0)
+        for items in (short, long)
+    ]
+    assert 0.0 < weights[0] < weights[1]
 
 
 def test_a_lone_noun_is_a_key_of_a_person_or_of_a_firm() -> None:

@@ -63,7 +63,7 @@ def from_table(
         )
         if flip is None or kept or weight <= 0:
             continue
-        if flip.only and flip.only not in named | told:
+        if flip.only and (seen.medical or flip.only not in named | told):
             continue
         moved = weight * flip.share
         for one, signed in ((flip.before, -moved), (flip.after, moved)):

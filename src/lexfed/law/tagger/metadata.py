@@ -18,6 +18,10 @@ from lexfed.law.tagger.rules import BARE, COMPOUNDS, ONLY_ALONE, Compound
 
 _COMPOUND = {(row.said, row.noun): row for row in COMPOUNDS}
 _SAID = frozenset(row.said for row in COMPOUNDS)
+_A = {noun: f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}" for noun in NOUNS} | {
+    "created": "a change"
+}
+"""The nouns as a sentence has them."""
 _CODE = re.compile(r"[A-Za-z]{0,4}[-._]?\d[\dA-Za-z._-]*")
 _LONG_WORD = re.compile(r"[A-Za-z]{5}")
 _MORE = _SAID | {"relative", "measure", "deceased", "created", "income", "sampling"}
@@ -114,7 +118,7 @@ def compounds(
         row = pair.row
         yield Evidence(
             kind, TIER_OF[row.category], row.category, row.weight * pair.share * share,
-            f"the {kind} is the {row.said} of a {row.noun} (rule {row.rule})",
+            f"the {kind} is the {row.said} of {_A[row.noun]} (rule {row.rule})",
         )  # fmt: skip
 
 

@@ -110,11 +110,12 @@ def from_packs(
             )  # fmt: skip
         return
     if not is_code(column.name):
-        yield from _precedent(rows)
+        telling = min(1.0, len(squeeze(column.name)) / _TELLING)
+        yield from _precedent(rows, telling)
         yield from _words_precedent(column.name, packs)
 
 
-def _precedent(rows: Sequence[Row]) -> Iterator[Evidence]:
+def _precedent(rows: Sequence[Row], telling: float) -> Iterator[Evidence]:
     standards = {row.pack for row in rows}
     if not standards:
         return
@@ -123,7 +124,8 @@ def _precedent(rows: Sequence[Row]) -> Iterator[Evidence]:
     for one in by_pack:
         for category, share in one.items():
             shares[category] += share / len(by_pack)  # type: ignore[assignment]
-    weight = PRECEDENT * (1.0 + log(len(by_pack)))
+    # Two letters stand for anything: `cp` is a postcode here, chest pain there.
+    weight = PRECEDENT * (1.0 + log(len(by_pack))) * telling
     for category, share in sorted(shares.items()):
         if share >= 0.2:
             yield Evidence(

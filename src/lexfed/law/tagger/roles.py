@@ -68,6 +68,8 @@ _DEFINITIONS = frozenset(
 )
 """First or last words by which databases mark tables of definitions."""
 
+_PATIENTS = frozenset({"patient", "patients"})
+
 
 @dataclass(frozen=True)
 class View:
@@ -77,11 +79,13 @@ class View:
         role: what the rows are about.
         topic: the category that many of its telling columns belong to, or empty.
         nouns: the nouns of its name.
+        medical: whether its name says that the people are patients.
     """
 
     role: Role
     topic: str
     nouns: tuple[str, ...]
+    medical: bool
 
 
 def view(name: Reading, sure: Sequence[Mapping[str, float]]) -> View:
@@ -107,7 +111,8 @@ def view(name: Reading, sure: Sequence[Mapping[str, float]]) -> View:
     chosen = max(ROLES, key=lambda role: points[role])
     if chosen == "person" and _many(counts, "health", len(best)):
         chosen = "clinical"
-    return View(chosen, _topic(counts, len(best)), nouns)
+    medical = chosen == "clinical" or not _PATIENTS.isdisjoint(name.english)
+    return View(chosen, _topic(counts, len(best)), nouns, medical)
 
 
 def summed(evidence: Sequence[Evidence]) -> dict[str, float]:

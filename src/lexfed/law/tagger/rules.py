@@ -136,7 +136,8 @@ def dtype_kind(dtype: str) -> str:
 class Flip(NamedTuple):
     """How a table's role moves a reading: a share of its weight changes category.
 
-    `only` is the concept that the name must hold; empty for any name.
+    `only` is the concept that the name must hold, in a table that is not medical;
+    empty for any name and table.
     """
 
     role: Role
