@@ -7,7 +7,8 @@ Prints one JSON line:
 
     start_s              CPU seconds of a fresh process up to its first answer
     names_s              CPU seconds for 1,000 columns after that, names only
-    values_s             the same with 100 values for each column
+    values_s             the same with 100 values for each column, each in its own table
+    one_table_s          the same with all of them in one table, proxies looked for
     resident_mb          resident memory of a fresh process after names alone
     resident_values_mb   the same after columns with values
     wheel_data_bytes     data files of the tagger in the wheel: lexicons, packs, model
@@ -33,6 +34,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -163,6 +165,8 @@ def measure(kind: str) -> None:
         columns = named_columns()
     else:
         columns = [column for column, _ in made_columns(NUMBER, 100)]
+    if kind == "table":
+        columns = [replace(column, table="t") for column in columns]
     before = time.process_time()
     tag_columns(columns)
     seconds = time.process_time() - before
@@ -194,12 +198,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--measure", choices=("names", "values"))
+    parser.add_argument("--measure", choices=("names", "values", "table"))
     options = parser.parse_args()
     if options.measure:
         measure(options.measure)
         return
-    names, values = fresh("names"), fresh("values")
+    names, values, table = map(fresh, ("names", "values", "table"))
     folder = os.environ.get("LEXFED_DATA")
     print(
         json.dumps(
@@ -208,6 +212,7 @@ def main() -> None:
                 "start_s": round(names["start_s"], 3),
                 "names_s": round(names["tag_s"], 3),
                 "values_s": round(values["tag_s"], 3),
+                "one_table_s": round(table["tag_s"], 3),
                 "resident_mb": round(names["resident_mb"], 1),
                 "resident_values_mb": round(values["resident_mb"], 1),
                 "wheel_data_bytes": data_bytes(),
