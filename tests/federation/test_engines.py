@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.schedules import NoiseSchedule
 from lexfed.federation import sums
 from lexfed.federation.cohort import Cohort
 from lexfed.federation.contribute import contribute
@@ -89,7 +90,15 @@ CASES: dict[str, dict[str, Any]] = {
         "loss": "squared",
         "model": "linear",
     },
-    "geometric": {"schedule": "geometric", "rounds": 4},
+    "geometric": {"schedule": NoiseSchedule("geometric"), "rounds": 4},
+    "saving": {"schedule": NoiseSchedule("time-adaptive"), "rounds": 4},
+    "saving sampled": {
+        "schedule": NoiseSchedule("time-adaptive", save=0.25),
+        "rounds": 4,
+        "sampling_rate": 0.4,
+        "accountant": "rdp",
+        "model": "mlp:6",
+    },
     "an empty site": {"sizes": (30, 0, 20)},
 }
 

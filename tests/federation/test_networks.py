@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.schedules import NoiseSchedule
 from lexfed.federation import sums
 from lexfed.federation.engines import Simulation
 from lexfed.federation.learner import Learner, Progress
@@ -35,7 +36,7 @@ CASES: dict[str, dict[str, Any]] = {
     "persons": {"places": 3},
     "weights": {"weights": (1.0, 0.5, 0.25)},
     "paid metrics": {"paid_metrics": True},
-    "geometric": {"schedule": "geometric"},
+    "geometric": {"schedule": NoiseSchedule("geometric")},
     "sampled": {
         "sampling_rate": 0.3,
         "accountant": "rdp",

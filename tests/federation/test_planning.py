@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every programme fits its budget, whatever people choose; metrics are read right."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.schedules import NoiseSchedule, ScheduleName
 from lexfed.errors import ConfigError
 from lexfed.federation.scoring import (
     BINS,
@@ -30,7 +31,7 @@ choices = st.fixed_dictionaries(
         "unit": st.sampled_from(["record", "client"]),
         "model": st.sampled_from(["logistic", "mlp:3"]),
         "allocation": st.sampled_from(["caps", "inverse", "multiplier", "noise-scale"]),
-        "schedule": st.sampled_from(["constant", "geometric"]),
+        "schedule": st.builds(NoiseSchedule, st.sampled_from(get_args(ScheduleName))),
         "rounds": st.sampled_from([None, 1, 3]),
         "paid_metrics": st.booleans(),
         "places": st.sampled_from([1, 2]),
@@ -129,7 +130,12 @@ def test_without_privacy_nothing_is_charged() -> None:
 
 
 def test_a_geometric_schedule_halves_the_noise() -> None:
-    of = world(mechanism="uniform", model="mlp:3", rounds=5, schedule="geometric")
+    of = world(
+        mechanism="uniform",
+        model="mlp:3",
+        rounds=5,
+        schedule=NoiseSchedule("geometric"),
+    )
     sigmas = [
         release.groups[0].sigma
         for release, _ in of.programme.charges()

@@ -69,6 +69,7 @@ class Draft:
         reads: the most sensitive tier it depends on; None for the label alone.
         share: its part of the tower's square.
         senders: how many parties draw noise of their own for one round.
+        rates: factor on the sampling rate of each round; empty: 1 in all.
     """
 
     name: str
@@ -79,6 +80,13 @@ class Draft:
     reads: Tier | None
     share: float
     senders: int = 1
+    rates: tuple[float, ...] = ()
+
+    @property
+    def round_rates(self) -> tuple[float, ...]:
+        """Sampling rate of each round."""
+        factors = self.rates or (1.0,) * len(self.profile)
+        return tuple(self.sampling_rate * factor for factor in factors)
 
     @property
     def samples(self) -> int:
@@ -166,11 +174,11 @@ def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]
                 Group(group.name, group.clip, group.clip * z * norm / group.weight)
                 for group in draft.groups
             ),
-            sampling_rate=draft.sampling_rate,
+            sampling_rate=rate,
             reads=draft.reads,
             samples=draft.samples,
         )
-        for z in multipliers
+        for z, rate in zip(multipliers, draft.round_rates, strict=True)
     )
 
 
@@ -282,11 +290,13 @@ def _capped(
 
 
 def _steps(draft: Draft, square: float) -> list[Step]:
-    rate = draft.sampling_rate
-    if rate == 1.0:
+    rates = draft.round_rates
+    if draft.sampling_rate == 1.0:
         return [Step(z, 1.0, 1) for z in _multipliers(draft, square)]
     # Starting point only: T rounds of a sampled Gaussian act like a Gaussian of
     # square T q² (exp(1/z²) - 1) when T is large [DRS22, Cor. 5.4].
-    rounds = len(draft.profile)
-    z = 1.0 / math.sqrt(math.log1p(draft.share * square / (rounds * rate * rate)))
-    return [Step(z * part, rate, 1) for part in draft.profile]
+    total = len(rates) * draft.sampling_rate * draft.sampling_rate
+    if draft.rates:
+        total = math.fsum(q * q for q in rates)
+    z = 1.0 / math.sqrt(math.log1p(draft.share * square / total))
+    return [Step(z * part, q, 1) for part, q in zip(draft.profile, rates, strict=True)]

@@ -25,6 +25,7 @@ from lexfed.config import (
     data_rules,
     law_rules,
     notes,
+    site_rules,
     training_rules,
 )
 from lexfed.config.locate import Path, key_lines, nearest_line
@@ -39,6 +40,7 @@ RULES = (
     *data_rules.RULES,
     *law_rules.RULES,
     *budget_rules.RULES,
+    *site_rules.RULES,
     *training_rules.RULES,
     *audit_rules.RULES,
     *notes.RULES,

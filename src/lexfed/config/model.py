@@ -14,7 +14,9 @@ from pydantic import Field
 
 from lexfed import canonical
 from lexfed.budget.allocation import TIER_MULTIPLIER
+from lexfed.budget.schedules import ScheduleName
 from lexfed.config.audit_tables import AuditTable
+from lexfed.config.site_tables import CapsTable, PaceTable
 from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
 from lexfed.law.tagger.settings import Settings
 from lexfed.tiers import Tier
@@ -134,14 +136,6 @@ class LawTable(Table):
     columns: Mapping[Text, LawColumnTable] = Field(default_factory=dict)
 
 
-class CapsTable(Table):
-    """`[budget.caps]`: the most attribute epsilon a tier may reach."""
-
-    special: Positive | None = None
-    personal: Positive | None = None
-    non_personal: Positive | None = None
-
-
 class MultipliersTable(Table):
     """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
 
@@ -158,8 +152,9 @@ class BudgetTable(Table):
     unit: Literal["record", "client"] = "record"
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
-    schedule: Literal["constant", "geometric"] = "constant"
+    schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
+    pace: PaceTable = PaceTable()
     caps: CapsTable = CapsTable()
     multipliers: MultipliersTable = MultipliersTable()
     importance: Mapping[Text, Positive] = Field(default_factory=dict)

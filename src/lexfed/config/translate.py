@@ -44,7 +44,6 @@ UNAVAILABLE_KEYS: frozenset[Path] = frozenset({("sketch",), ("evaluation", "atta
 UNAVAILABLE_VALUES: Mapping[Path, frozenset[str]] = {
     ("privacy", "trust"): frozenset({"distributed"}),
     ("federation", "engine"): frozenset({"flare", "flower"}),
-    ("budget", "schedule"): frozenset({"time-adaptive", "cosine"}),
 }
 NOT_AVAILABLE = "is not available in this version"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lexfed.budget.allocation import TIER_MULTIPLIER
+from lexfed.budget.schedules import NoiseSchedule
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism, Trust, Unit
 from lexfed.models.descent import Schedule
@@ -14,7 +15,6 @@ from lexfed.privacy.accountant import Accountant
 from lexfed.tiers import Tier
 
 Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]
-NoiseSchedule = Literal["constant", "geometric"]
 
 LINEAR = ("logistic", "linear")
 """Models that are one linear layer."""
@@ -29,7 +29,7 @@ class Choices:
     unit: Unit = "record"
     model: str = "logistic"
     allocation: Allocation = "caps"
-    schedule: NoiseSchedule = "constant"
+    schedule: NoiseSchedule = field(default_factory=NoiseSchedule)
     accountant: Accountant = "pld"
     alpha: float = 2.0
     multipliers: Mapping[Tier, float] = field(default_factory=lambda: TIER_MULTIPLIER)

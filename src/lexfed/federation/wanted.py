@@ -35,9 +35,6 @@ LABEL_SHARE = 0.02
 METRICS_SHARE = 0.05
 """Part of the last tower's square that paid metrics take."""
 
-GEOMETRIC_RATIO = 2.0
-"""A geometric schedule starts with this many times the noise it ends with."""
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -103,11 +100,15 @@ def _single(
     return Wanted(kind, Draft(name, tower, groups, 1.0, (1.0,), reads, share))
 
 
-def _profile(choices: Choices, rounds: int) -> tuple[float, ...]:
-    if choices.schedule == "constant" or rounds == 1:
-        return (1.0,) * rounds
-    powers = np.linspace(math.log(GEOMETRIC_RATIO), 0.0, rounds)
-    return tuple(float(value) for value in np.exp(powers))
+def _scheduled(choices: Choices, rounds: int, draft: Draft) -> Draft:
+    """Return the draft with so many rounds of training, noised as the schedule says."""
+    sampled = choices.sampling_rate < 1.0
+    return replace(
+        draft,
+        sampling_rate=choices.sampling_rate,
+        profile=choices.schedule.noise(rounds, sampled),
+        rates=choices.schedule.rates(rounds) if sampled else (),
+    )
 
 
 def _by_rule(
@@ -132,16 +133,17 @@ def _by_rule(
     }
     result = []
     for item in bought:
-        training = item.kind == "residuals"
         draft = Draft(
             name=names[item.kind],
             tower=tower,
             groups=(DraftGroup(names[item.kind], CLIP, item.dimension),),
-            sampling_rate=choices.sampling_rate if training else 1.0,
-            profile=_profile(choices, item.rounds) if training else (1.0,),
+            sampling_rate=1.0,
+            profile=(1.0,),
             reads=None if item.kind == "labels" else shape.tier,
             share=item.share * part,
         )
+        if item.kind == "residuals":
+            draft = _scheduled(choices, item.rounds, draft)
         result.append(Wanted(item.kind, draft))
     return result
 
@@ -152,12 +154,13 @@ def _network(choices: Choices, shape: TowerShape, tower: int, share: float) -> W
         name=name,
         tower=tower,
         groups=(DraftGroup(name, CLIP, count(shape.untrained())),),
-        sampling_rate=choices.sampling_rate,
-        profile=_profile(choices, choices.rounds or network.ROUNDS),
+        sampling_rate=1.0,
+        profile=(1.0,),
         reads=shape.tier,
         share=share,
     )
-    return Wanted("gradient", draft)
+    rounds = choices.rounds or network.ROUNDS
+    return Wanted("gradient", _scheduled(choices, rounds, draft))
 
 
 def networks_pay(
@@ -219,12 +222,12 @@ def _descent(
         name=name,
         tower=tower,
         groups=groups,
-        sampling_rate=choices.sampling_rate,
-        profile=_profile(choices, rounds),
+        sampling_rate=1.0,
+        profile=(1.0,),
         reads=shape.tier,
         share=share,
     )
-    return Wanted(kind, draft)
+    return Wanted(kind, _scheduled(choices, rounds, draft))
 
 
 def _groups(

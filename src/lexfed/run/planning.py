@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.schedules import NoiseSchedule
 from lexfed.config.model import Config
 from lexfed.federation import planning
 from lexfed.federation.choices import Choices, Facts
@@ -199,7 +200,7 @@ def _choices(config: Config) -> Choices:
         unit=budget.unit,
         model=federation.model,
         allocation=budget.allocation,
-        schedule=budget.schedule,
+        schedule=NoiseSchedule(budget.schedule, **budget.pace.model_dump()),
         accountant=privacy.accountant,
         alpha=budget.alpha,
         multipliers={t: getattr(budget.multipliers, t.label) for t in MODEL_TIERS},
