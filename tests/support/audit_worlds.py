@@ -431,6 +431,8 @@ class _Making:
                 "delta": decimal(DELTA) if self.private else None,
                 "tiers": tiers if self.private else {},
                 "filter": "F0",
+                "profiles": None,
+                "classes": {},
             }
         )
 

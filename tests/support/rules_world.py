@@ -196,7 +196,7 @@ class World:
 def stated_plan() -> Values:
     return {
         "plan": ZERO, "releases": ZERO, "rounds": 3, "epsilon": "1.9", "filter": "F0",
-        "delta": "1e-06", "tiers": {},
+        "delta": "1e-06", "tiers": {}, "profiles": None, "classes": {},
     }  # fmt: skip
 
 

@@ -6,8 +6,8 @@ them again and refuses a claim that says less than they cost, so an epsilon type
 hand does not survive. Numbers are rounded up. The fields follow NIST SP 800-226 and
 the deployment registry's schema; their names are those of the configuration.
 
-A guarantee under a plan (F0) is that of the whole plan: pass the planned releases,
-also if the run ended early.
+The guarantee of a run is the price of its whole plan, also if the run ended early or
+adapted: pass the planned releases. What was released is held to them by a filter.
 """
 
 import json
@@ -19,12 +19,17 @@ from pydantic import ValidationError
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import (
-    Counted,
-    label_epsilon,
-    record_epsilon,
-    tier_epsilon,
-    tier_releases,
+from lexfed.privacy.attributes import Counted, tier_releases
+from lexfed.privacy.claim_parts import (
+    Pricing,
+    Profile,
+    check_parts,
+    class_records,
+    not_below,
+    profile_records,
+    same,
+    stated_classes,
+    stated_profiles,
 )
 from lexfed.privacy.claim_record import (
     AccountantRecord,
@@ -34,12 +39,13 @@ from lexfed.privacy.claim_record import (
     LabelRecord,
     Mechanism,
     MechanismRecord,
-    ReleaseRecord,
     SamplingRecord,
     TierRecord,
     Trust,
     Unit,
+    counted,
 )
+from lexfed.privacy.filters import Guarantee, filter_name
 from lexfed.privacy.grid import Grid
 from lexfed.privacy.noise import delta_sampler
 from lexfed.privacy.rounding import up
@@ -51,7 +57,6 @@ _SECRECY: Mapping[Unit, str] = {
     "record": "each site keeps its coins; the guarantee is against those without them",
     "client": "the coordinator flips the coins; the guarantee is against others only",
 }
-_TOLERANCE = 1e-9  # between the floats of two machines
 
 
 def build_claim(
@@ -71,11 +76,14 @@ def build_claim(
     released: str = RELEASED,
     records_per_person: int = 1,
     sites_per_person: int = 1,
+    guarantee: Guarantee = "envelope",
+    profiles: Mapping[str, Profile] | None = None,
+    classes: Mapping[str, float] | None = None,
 ) -> Claim:
     """Compute the claim of a run from its releases.
 
     Args:
-        releases: every release and its count; under a plan, the planned ones.
+        releases: every planned release and its count.
         delta: of every guarantee.
         neighbours: the relation of the record's guarantee.
         accountant: who prices.
@@ -90,23 +98,27 @@ def build_claim(
         released: what leaves the federation.
         records_per_person: rows that one unit may have.
         sites_per_person: sites at which one person may be.
+        guarantee: whether rounds were held to the plan one by one or in their sums.
+        profiles: sites with budgets of their own, by the name of the budget.
+        classes: what contributions of units of a class are multiplied by, at most 1.
 
     Guarantees:
-        Every number is computed from `releases` and rounded up, by at most 1e-7.
+        Every number is computed from `releases`, a profile's from its own, and rounded
+        up, by at most 1e-7.
+        No profile and no class has a larger epsilon than the claim.
         A claim with seeded noise is stamped.
 
     Raises:
         ClaimError: if the releases do not prove a claim of this form.
     """
     _require_mechanism(mechanism, releases, columns)
-    sites = sites_per_person
-    record = up(record_epsilon(releases, delta, neighbours, accountant, sites))
+    pricing = Pricing(delta, neighbours, accountant, sites_per_person)
+    record = pricing.record(releases)
     samples = sum(release.samples * count for release, count in releases)
     tiers = {}
     for tier in sorted(columns):
-        value = tier_epsilon(releases, tier, delta, accountant, sites)
         tiers[tier.label] = TierRecord(
-            epsilon=up(value),
+            epsilon=pricing.tier(releases, tier),
             delta=delta,
             columns=tuple(columns[tier]),
             reads=_names(tier_releases(releases, tier)),
@@ -116,29 +128,23 @@ def build_claim(
             "stamp": None if private else "NOT PRIVATE",
             "unit": unit,
             "records_per_person": records_per_person,
-            "sites_per_person": sites,
+            "sites_per_person": sites_per_person,
             "neighbours": neighbours,
             "epsilon": record,
             "delta": delta,
             "delta_sampler": up(delta_sampler(samples, record)),
-            "accountant": _accountant(accountant, releases),
+            "accountant": _accountant(accountant, releases, guarantee),
             "mechanism": MechanismRecord(name=mechanism, grid=_grids(grids)),
             "sampling": _sampling(releases, unit),
             "rounds": rounds,
             "trust": trust,
             "released": released,
             "tiers": tiers,
-            "label": LabelRecord(
-                epsilon=up(label_epsilon(releases, delta, accountant, sites)),
-                delta=delta,
-            ),
+            "label": LabelRecord(epsilon=pricing.label(releases), delta=delta),
             "not_covered": tuple(not_covered),
-            "releases": tuple(
-                CountedRecord(
-                    release=ReleaseRecord.model_validate(release.to_json()), count=count
-                )
-                for release, count in releases
-            ),
+            "releases": CountedRecord.all_of(releases),
+            "profiles": profile_records(pricing, releases, profiles or {}, columns),
+            "classes": class_records(pricing, releases, classes or {}),
         }
     )
 
@@ -176,7 +182,7 @@ def check_claim(claim: Claim) -> None:
             derived from them is something else.
     """
     proof = build_claim(
-        [(row.release.release(), row.count) for row in claim.releases],
+        counted(claim.releases),
         delta=claim.delta,
         neighbours=claim.neighbours,
         accountant=claim.accountant.name,
@@ -188,29 +194,22 @@ def check_claim(claim: Claim) -> None:
         grids={},
         private=True,
         sites_per_person=claim.sites_per_person,
+        guarantee="envelope" if claim.accountant.filter == "F0" else "filter",
+        profiles=stated_profiles(claim),
+        classes=stated_classes(claim),
     )
-    _not_below("epsilon", claim.epsilon, proof.epsilon)
-    _not_below("delta_sampler", claim.delta_sampler, proof.delta_sampler)
-    _not_below("label.epsilon", claim.label.epsilon, proof.label.epsilon)
-    _same("label.delta", claim.label.delta, proof.label.delta)
-    _same("sampling", claim.sampling, proof.sampling)
+    not_below("epsilon", claim.epsilon, proof.epsilon)
+    not_below("delta_sampler", claim.delta_sampler, proof.delta_sampler)
+    not_below("label.epsilon", claim.label.epsilon, proof.label.epsilon)
+    same("label.delta", claim.label.delta, proof.label.delta)
+    same("sampling", claim.sampling, proof.sampling)
+    same("accountant.filter", claim.accountant.filter, proof.accountant.filter)
     for name, tier in claim.tiers.items():
         proven = proof.tiers[name]
-        _not_below(f"tiers.{name}.epsilon", tier.epsilon, proven.epsilon)
-        _same(f"tiers.{name}.delta", tier.delta, proven.delta)
-        _same(f"tiers.{name}.reads", tier.reads, proven.reads)
-
-
-def _not_below(name: str, stated: float, proven: float) -> None:
-    if stated < proven * (1.0 - _TOLERANCE):
-        raise ClaimError(
-            f"claim: `{name}` is {stated:g}, its releases prove no less than {proven:g}"
-        )
-
-
-def _same(name: str, stated: object, proven: object) -> None:
-    if stated != proven:
-        raise ClaimError(f"claim: `{name}` does not follow from the releases")
+        not_below(f"tiers.{name}.epsilon", tier.epsilon, proven.epsilon)
+        same(f"tiers.{name}.delta", tier.delta, proven.delta)
+        same(f"tiers.{name}.reads", tier.reads, proven.reads)
+    check_parts(claim, proof)
 
 
 def _require_mechanism(
@@ -237,12 +236,21 @@ def _names(releases: Sequence[Counted]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(release.name for release, _ in releases))
 
 
-def _accountant(name: Accountant, releases: Sequence[Counted]) -> AccountantRecord:
+def _accountant(
+    name: Accountant, releases: Sequence[Counted], guarantee: Guarantee
+) -> AccountantRecord:
+    chosen = filter_name(guarantee, name)
     sampled = any(release.sampling_rate < 1.0 for release, _ in releases)
+    if chosen == "F2" and sampled:
+        raise ClaimError(
+            "claim: releases that are sampled and chosen along the way have no price "
+            f"by `{name}`",
+            'use `accountant = "rdp"`, or an envelope',
+        )
     version = f"lexfed {metadata.version('lexfed')}"
     if name == "pld" and sampled:
         version += f", dp-accounting {metadata.version('dp-accounting')}"
-    return AccountantRecord(name=name, version=version, filter="F0")
+    return AccountantRecord(name=name, version=version, filter=chosen)
 
 
 def _grids(grids: Mapping[str, Grid]) -> tuple[GridRecord, ...]:

@@ -6,12 +6,15 @@ closed: an unknown field is an error. The schema (draft 2020-12) is published be
 this file as `claim.schema.json`; a test keeps the two equal.
 """
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from lexfed.privacy.accountant import Accountant
+from lexfed.privacy.attributes import Counted
 from lexfed.privacy.events import Release
+from lexfed.privacy.filters import FilterName
 from lexfed.privacy.steps import Neighbours
 
 VERSION = 1
@@ -20,6 +23,9 @@ Mechanism = Literal["uniform", "grouped", "cascade"]
 Unit = Literal["record", "client"]
 Trust = Literal["central", "local", "distributed"]
 TierName = Literal["non_personal", "personal", "special", "identifier"]
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+"""What people call a profile of sites or a class of units: no site, no person."""
 
 Epsilon = Field(ge=0, description="rounded up")
 Delta = Field(ge=0, le=1)
@@ -58,13 +64,29 @@ class CountedRecord(_Closed):
     release: ReleaseRecord
     count: int = Field(ge=0)
 
+    @classmethod
+    def all_of(cls, releases: Iterable[Counted]) -> "tuple[CountedRecord, ...]":
+        """Return releases and their counts as a claim holds them."""
+        return tuple(
+            cls(release=ReleaseRecord.model_validate(release.to_json()), count=count)
+            for release, count in releases
+        )
+
+
+def counted(rows: Iterable[CountedRecord]) -> tuple[Counted, ...]:
+    """Return releases and their counts as accountants know them."""
+    return tuple((row.release.release(), row.count) for row in rows)
+
 
 class AccountantRecord(_Closed):
     """Who computed the numbers, and the filter under which they hold."""
 
     name: Accountant
     version: str
-    filter: Literal["F0"] = Field(description="F0: releases fixed beforehand")
+    filter: FilterName = Field(
+        description="F0: every release is dominated by a planned one; F1, F2: the sum "
+        "of what releases cost stays within the plan's"
+    )
 
 
 class GridRecord(_Closed):
@@ -111,6 +133,26 @@ class LabelRecord(_Closed):
     neighbours: Literal["replace-one"] = "replace-one"
 
 
+class ProfileRecord(_Closed):
+    """The guarantee at sites with a budget of their own, from their own releases."""
+
+    sites: int = Field(ge=1, description="how many; which ones is not said")
+    epsilon: float = Epsilon
+    delta: float = Delta
+    tiers: dict[TierName, float]
+    label: float = Epsilon
+    releases: tuple[CountedRecord, ...]
+
+
+class ClassRecord(_Closed):
+    """The guarantee of a unit of a class whose contributions are scaled down."""
+
+    scale: float = Field(gt=0, le=1, description="of every clip")
+    epsilon: float = Epsilon
+    delta: float = Delta
+    neighbours: Neighbours
+
+
 class Claim(_Closed):
     """What a run proves, to whom, and what it does not cover."""
 
@@ -135,6 +177,8 @@ class Claim(_Closed):
     label: LabelRecord
     not_covered: tuple[str, ...]
     releases: tuple[CountedRecord, ...]
+    profiles: dict[Name, ProfileRecord]
+    classes: dict[Name, ClassRecord]
 
 
 def schema() -> dict[str, Any]:

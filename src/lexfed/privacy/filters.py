@@ -64,8 +64,8 @@ class Envelope:
 
     Guarantees:
         A release passes only if it is dominated by a planned one at or after the
-        current position: same name, no less noise, no higher sampling rate, reads no
-        more sensitive a tier, draws no more noise values.
+        current position: same name, groups and clips, no less noise on any group, no
+        higher sampling rate, reads no more sensitive a tier, draws no more values.
         No planned release is used twice.
         The time of `after` does not grow with the rounds that were run.
 
@@ -97,18 +97,37 @@ class Envelope:
 
 
 def dominates(planned: Release, release: Release) -> bool:
-    """Say whether the release costs no more than the planned one, for everybody."""
+    """Say whether the release costs no more than the planned one, for everybody.
+
+    Group by group: clips are the same and no sigma is smaller, so no ratio clip/sigma
+    is larger, and the release is the planned one with more noise added and, by the
+    joint convexity of divergences, with a coin that lets in no more. A release with
+    the same *joint* multiplier but other clips would cost the same, and is still
+    refused: sites clip to the planned bounds, and nobody shall charge for others.
+    """
     return (
         release.name == planned.name
-        and release.noise_multiplier >= planned.noise_multiplier
+        and clips(release) == clips(planned)
+        and all(
+            group.sigma >= least.sigma
+            for group, least in zip(release.groups, planned.groups, strict=True)
+        )
         and release.sampling_rate <= planned.sampling_rate
-        and _rank(release) <= _rank(planned)
+        and reads_no_more(release, planned)
         and release.samples <= planned.samples
     )
 
 
-def _rank(release: Release) -> int:
-    return -1 if release.reads is None else int(release.reads)
+def clips(release: Release) -> tuple[tuple[str, float], ...]:
+    """Return the groups of a release and what contributions to them are clipped to."""
+    return tuple((group.name, group.clip) for group in release.groups)
+
+
+def reads_no_more(release: Release, planned: Release) -> bool:
+    """Say whether the release depends on no more sensitive a tier."""
+    if planned.reads is None:
+        return release.reads is None
+    return release.reads is None or release.reads <= planned.reads
 
 
 @dataclass(frozen=True)

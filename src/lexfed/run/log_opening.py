@@ -7,8 +7,10 @@ Opening is idempotent: after a crash the same entries are found and nothing is a
 
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lexfed import __version__
 from lexfed.audit.base64_text import encode_base64
@@ -27,6 +29,8 @@ from lexfed.audit.keys import Signer
 from lexfed.audit.log import Keyed
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
+from lexfed.privacy.attributes import Counted
+from lexfed.privacy.claim_parts import stated_classes, stated_profiles
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.filters import filter_name
 from lexfed.run.governance import governance_entries, party_of
@@ -150,7 +154,7 @@ def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:
         transport="in-process",
         records_per_person=priced.population.records_per_person,
         sites_per_person=budget.sites_per_person,
-        policy=None,
+        policy=blobs.put(priced.policy.logged),
     )
 
 
@@ -191,10 +195,12 @@ def _jurisdictions(priced: Priced) -> tuple[str, ...]:
 
 def _plan(priced: Priced, blobs: Blobs, folder: Path) -> BudgetPlan:
     claim: Claim | None = priced.claim(priced.programme.rounds)
-    releases = [
-        {"release": release.to_json(), "count": count}
-        for release, count in priced.programme.charges()
-    ]
+    releases = _rows(priced.programme.charges())
+    profiles = {} if claim is None else stated_profiles(claim)
+    own = {
+        name: {"sites": profile.sites, "releases": _rows(profile.releases)}
+        for name, profile in profiles.items()
+    }
     return BudgetPlan(
         plan=_blob(blobs, folder / "plan.json"),
         releases=None if claim is None else blobs.put(canonical_bytes(releases)),
@@ -207,7 +213,15 @@ def _plan(priced: Priced, blobs: Blobs, folder: Path) -> BudgetPlan:
         filter=filter_name(
             priced.programme.guarantee, priced.config.privacy.accountant
         ),
+        profiles=blobs.put(canonical_bytes(own)) if own else None,
+        classes={}
+        if claim is None
+        else {name: decimal(scale) for name, scale in stated_classes(claim).items()},
     )
+
+
+def _rows(releases: Iterable[Counted]) -> list[dict[str, Any]]:
+    return [{"release": r.to_json(), "count": count} for r, count in releases]
 
 
 def _blob(blobs: Blobs, path: Path) -> str:

@@ -177,6 +177,9 @@ class BudgetPlan(Entry):
         tiers: attribute epsilon of each tier, for the whole plan.
         filter: how rounds are held to the plan. `F0`: each is dominated by a planned
             one, in order. `F1`, `F2`: the sum of their costs stays within the plan's.
+        profiles: blob, canonical JSON of `{"sites", "releases"}` by the name of the
+            budget, for sites that are charged less than the plan; None without.
+        classes: what contributions of units of each class are multiplied by.
     """
 
     kind: ClassVar[str] = "budget-plan"
@@ -188,6 +191,8 @@ class BudgetPlan(Entry):
     delta: Decimal | None
     tiers: Mapping[TierName, Decimal]
     filter: Literal["F0", "F1", "F2"]
+    profiles: Digest | None
+    classes: Mapping[Code, Decimal]
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The plan."""

@@ -513,8 +513,15 @@ SHAPES = {
     "sites_per_person:count neighbours:add-remove|replace-one epsilon:number "
     "delta:number delta_sampler:number accountant:accountant mechanism:mechanism "
     "sampling:sampling rounds:count trust:central|local|distributed released:text "
-    "tiers:tier_claims label:label not_covered:text* releases:planned*",
-    "accountant": "name:pld|rdp|gdp version:text filter:F0",
+    "tiers:tier_claims label:label not_covered:text* releases:planned* "
+    "profiles:profile% classes:class%",
+    "own": "sites:count releases:planned*",
+    "profile": "sites:count epsilon:number delta:number tiers:tier_numbers "
+    "label:number releases:planned*",
+    "tier_numbers": " ".join(f"{tier}?:number" for tier in TIERS),
+    "class": "scale:number epsilon:number delta:number "
+    "neighbours:add-remove|replace-one",
+    "accountant": "name:pld|rdp|gdp version:text filter:F0|F1|F2",
     "mechanism": "name:uniform|grouped|cascade noise:rounded-gaussian grid:grid*",
     "grid": "group:text dimension:count step:number release_step:number clip_to:number",
     "sampling": "scheme:none|poisson rates:number* secrecy:text",
@@ -557,7 +564,7 @@ KINDS = {
     "feature-tags": "tags:digest encoding:digest inputs:digest columns:columns "
     "jurisdictions:code* obligations:code*",
     "budget-plan": "plan:digest releases:digest? rounds:count epsilon:decimal? "
-    "delta:decimal? tiers:by_tier filter:F0|F1|F2",
+    "delta:decimal? tiers:by_tier filter:F0|F1|F2 profiles:digest? classes:decimal%",
     "governance": "purpose?:code? allowed_purposes?:code*? legal_basis?:code? "
     "special?:special% approved_inputs?:digest? offence_data?:flag? "
     "offence_law?:digest? review_due?:date? residual_risk?:code? dpia_triggers?:code*? "
@@ -1420,7 +1427,8 @@ def blobs(evidence: Evidence) -> str:
     """Everything that entries cite is there, and whatever is there has its digest."""
     cited = {evidence.genesis["witnesses"]: 0}
     parts = {"policy": ["config", "policy"], "feature-tags": ["tags", "encoding"]}
-    parts.update({"budget-plan": ["plan", "releases"], "completed": ["claim"]})
+    parts.update({"budget-plan": ["plan", "releases", "profiles"]})
+    parts["completed"] = ["claim"]
     for entry in evidence.entries:
         for part in parts.get(entry.kind, []):
             cited[entry.body[part]] = entry.index

@@ -59,6 +59,7 @@ def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
             named = {"tags": entry.tags, "encoding": entry.encoding}
         elif isinstance(entry, BudgetPlan):
             named = {"plan": entry.plan, "releases": entry.releases}
+            named["profiles"] = entry.profiles
         elif isinstance(entry, Round) and entry.participation.receipts == "open":
             named = {"participation.digest": entry.participation.digest}
         elif isinstance(entry, Completed):
