@@ -2,6 +2,7 @@
 """The labelling rules hold: what a name means depends on its table."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -29,12 +30,28 @@ RULES_ALONE = Settings(alpha=1.0)
 
 
 def tagged(table: str, *names: str, **described: str) -> dict[str, Suggestion]:
+    return _tagged(RULES_ALONE, table, names, described)
+
+
+def tagged_with_network(
+    table: str, *names: str, **described: str
+) -> dict[str, Suggestion]:
+    return _tagged(Settings(), table, names, described)
+
+
+BOTH = pytest.mark.parametrize("tagged_by", [tagged, tagged_with_network])
+"""Rules that the network must not talk over."""
+Tagger = Callable[..., dict[str, Suggestion]]
+
+
+def _tagged(
+    settings: Settings, table: str, names: Sequence[str], described: Mapping[str, str]
+) -> dict[str, Suggestion]:
     columns = [
         *(Column(table, name) for name in names),
         *(Column(table, name, text) for name, text in described.items()),
     ]
-    found = tag_columns(columns, RULES_ALONE)
-    return {one.column.name: one for one in found}
+    return {one.column.name: one for one in tag_columns(columns, settings)}
 
 
 def test_every_rule_names_its_number_and_known_categories() -> None:
@@ -90,38 +107,51 @@ def test_the_role_of_a_table_is_found(table: str, names: list[str], role: str) -
         ("name", "students", "direct_identifier", "products", "business"),
     ],
 )
+@BOTH
 def test_the_table_decides_what_a_name_means(
-    name: str, table_a: str, category_a: str, table_b: str, category_b: str
+    name: str,
+    table_a: str,
+    category_a: str,
+    table_b: str,
+    category_b: str,
+    tagged_by: Tagger,
 ) -> None:
-    assert tagged(table_a, name)[name].category == category_a
-    assert tagged(table_b, name)[name].category == category_b
+    assert tagged_by(table_a, name)[name].category == category_a
+    assert tagged_by(table_b, name)[name].category == category_b
 
 
-def test_a_contact_person_stays_a_person_in_a_table_of_firms() -> None:
-    found = tagged("suppliers", "company_name", "contact_name", "city")
+@BOTH
+def test_a_contact_person_stays_a_person_in_a_table_of_firms(tagged_by: Tagger) -> None:
+    found = tagged_by("suppliers", "company_name", "contact_name", "city")
     assert found["company_name"].tier == "non_personal"
     assert found["contact_name"].tier == "identifier"
     assert found["city"].category == "business"
 
 
-def test_a_death_is_health_data_in_a_medical_table_only() -> None:
-    assert (
-        tagged("diagnoses", "diagnosis", "death_date")["death_date"].tier == "special"
+@BOTH
+def test_a_death_is_health_data_in_a_medical_table_only(tagged_by: Tagger) -> None:
+    clinic = tagged_by("diagnoses", "diagnosis", "death_date")
+    assert clinic["death_date"].tier == "special"
+    town = tagged_by(
+        "residents", "first_name", "birth_date", "marital_status", "died_on"
     )
-    town = tagged("residents", "first_name", "birth_date", "marital_status", "died_on")
     assert town["died_on"].tier == "personal"
-    ward = tagged("patients", "first_name", "birth_date", "marital_status", "died_on")
+    ward = tagged_by(
+        "patients", "first_name", "birth_date", "marital_status", "died_on"
+    )
     assert ward["died_on"].category == "health"
 
 
-def test_cost_and_dates_of_care_are_health_data() -> None:
-    found = tagged("diagnoses", "icd_code", "patient_id", "start_date", "total_cost")
+@BOTH
+def test_cost_and_dates_of_care_are_health_data(tagged_by: Tagger) -> None:
+    found = tagged_by("diagnoses", "icd_code", "patient_id", "start_date", "total_cost")
     assert found["start_date"].category == "health"
     assert found["total_cost"].category == "health"
 
 
-def test_the_key_of_a_case_is_a_key_first() -> None:
-    found = tagged("stays", "subject_id", hadm_id="hospital admission key")
+@BOTH
+def test_the_key_of_a_case_is_a_key_first(tagged_by: Tagger) -> None:
+    found = tagged_by("stays", "subject_id", hadm_id="hospital admission key")
     assert found["hadm_id"].category == "person_key"
 
 
@@ -144,6 +174,38 @@ def test_two_letters_of_other_standards_say_little() -> None:
     assert 0.0 < weights[0] < weights[1]
 
 
+def test_what_is_said_outright() -> None:
+    """A name that is a pair or a term of a person's, and a described code."""
+    found = tagged(
+        "suppliers", "contact_name", "customer_id", "name", Q171="attends church"
+    )
+    outright = {
+        name: {item.kind for item in one.evidence if item.outright}
+        for name, one in found.items()
+    }
+    assert outright["contact_name"] == outright["customer_id"] == {"name"}
+    assert outright["name"] == set()
+    assert outright["Q171"] == {"description"}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("table", "names", "tier"),
+    [
+        ("visits", ("diagnosis", "blood_pressure", "heart_rate", "zzqx"), "special"),
+        ("patients", ("patient_id", "diagnosis", "glucose", "zzqx"), "special"),
+        ("weather", ("humidity", "wind_speed", "zzqx"), "personal"),
+    ],
+)
+def test_a_name_that_nobody_can_read_goes_to_review(
+    table: str, names: tuple[str, ...], tier: str, tagged_by: Tagger
+) -> None:
+    """Whatever stands beside it, and with at least its table's tier."""
+    found = tagged_by(table, *names)
+    assert (found["zzqx"].tier, found["zzqx"].review) == (tier, True)
+    assert not any(found[name].review for name in names if name != "zzqx")
+
+
 def test_a_lone_noun_is_a_key_of_a_person_or_of_a_firm() -> None:
     found = tagged("operations", "surgeon", "pharmacy")
     for name, category in (("surgeon", "person_key"), ("pharmacy", "business")):
@@ -152,14 +214,16 @@ def test_a_lone_noun_is_a_key_of_a_person_or_of_a_firm() -> None:
         assert "mention" in first.text
 
 
-def test_a_described_code_is_read_by_its_description() -> None:
-    found = tagged("wave7", Q171="how often attends church", FK3103="date of birth")
+@BOTH
+def test_a_described_code_is_read_by_its_description(tagged_by: Tagger) -> None:
+    found = tagged_by("wave7", Q171="how often attends church", FK3103="date of birth")
     assert found["Q171"].category == "religion"
     assert found["FK3103"].category == "demographic"
 
 
-def test_first_and_last_are_names_only_when_they_stand_alone() -> None:
-    found = tagged("people", "last", "last_visit_page")
+@BOTH
+def test_first_and_last_are_names_only_when_they_stand_alone(tagged_by: Tagger) -> None:
+    found = tagged_by("people", "last", "last_visit_page")
     assert found["last"].category == "direct_identifier"
     assert found["last_visit_page"].tier != "identifier"
 

@@ -143,14 +143,6 @@ def test_a_description_rescues_a_cryptic_name() -> None:
     assert (found.tier, found.review) == ("special", False)
 
 
-def test_a_cryptic_column_is_sent_to_review_with_its_tables_tier() -> None:
-    names = ("diagnosis", "blood_pressure", "heart_rate", "zzqx")
-    columns = [Column("visits", name) for name in names]
-    found = tag_columns(columns, Settings(alpha=1.0))[-1]
-    assert (found.tier, found.review) == ("special", True)
-    assert tag_columns(columns)[-1].tier == "special"
-
-
 def test_values_are_evidence_and_never_appear() -> None:
     secret = tuple(f"person{n}.x@mail.example.org" for n in range(40))
     (found,) = tag_columns([Column("t", "zzqx", values=secret)])

@@ -80,6 +80,8 @@ class Evidence:
         category: the category it speaks for, or None.
         weight: in units of log-odds; negative if it speaks against.
         text: a sentence a data-protection officer can check; never a value.
+        outright: whether it says what the column is in so many words, or by looking
+            it up, so that a network that guesses by likeness must not talk over it.
     """
 
     kind: Kind
@@ -87,6 +89,7 @@ class Evidence:
     category: str | None
     weight: float
     text: str
+    outright: bool = False
 
 
 _STRENGTHS = ((0.9, "almost fully"), (0.6, "strongly"), (0.0, "in part"))

@@ -8,14 +8,16 @@ probabilities of its own. They are mixed by their shares:
     P          =  alpha * metadata  +  (1 - alpha) * semantics
     semantics  =  statistics * facts  +  (1 - statistics) * network
 
-Facts are what is recognised in values, and what a recognised standard says. They speak
-in both parts, so that no network can talk over a check digit. A part that is not there
-takes no share.
+Facts are what is recognised in values, and evidence that says outright what a column is
+(`Evidence.outright`): a looked-up standard, a name that is nothing but a noun and a
+word about it. They speak in both parts, so that no network can talk over a check digit.
+A part that is not there takes no share.
 
 A tier's probability is the sum of its categories'. The score is the expected
 sensitivity: 1 for special and identifying data, 1/2 for other personal data, 0 for
 none. If the chance that a column is special or identifying is neither below `low` nor
-from `high` on, or if nothing speaks at all, a person has to look.
+from `high` on, a person has to look; and also if nothing but the table and the network
+speaks, which then know only the neighbours of a name that nobody can read.
 
 Guarantees:
     A column without evidence is never called non-personal, and goes to review.
@@ -103,7 +105,7 @@ def answer(chances: Chances, strongest: float, settings: Settings) -> Answer:
 
     Args:
         chances: the probabilities of the categories.
-        strongest: the largest log-odds that speak for a category.
+        strongest: the largest log-odds that speak for a category by the column itself.
         settings: thresholds and number of tiers.
     """
     within = _within(settings)

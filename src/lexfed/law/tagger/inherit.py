@@ -70,7 +70,7 @@ def from_table(
             yield Evidence(
                 "table", TIER_OF[one], one, signed,
                 f"{about}, where {flip.before} becomes {flip.after} "
-                f"(rule {flip.rule})",
+                f"(rule {flip.rule})", bool(flip.only),
             )  # fmt: skip
     content = CONTENT.get(seen.role) or seen.topic
     if not content and seen.role == "person":

@@ -5,6 +5,9 @@ Terms of the lexicon speak for their category with their weight. Words of the gr
 speak in pairs (`rules.COMPOUNDS`): the nearest noun of the name decides, and if the
 name has none, the noun of its table does. A term that is part of such a pair speaks
 less: the key of an admission is a key first, and health data second (rule R3).
+
+A pair that is the whole name (`contact_name`) says outright what the column is, and so
+does the description of a number in a codebook.
 """
 
 import re
@@ -13,8 +16,14 @@ from typing import NamedTuple
 
 from lexfed.law.tagger.column import TIER_OF, Evidence, Kind
 from lexfed.law.tagger.concepts import NOUNS, concepts_of
-from lexfed.law.tagger.phrases import Reading
-from lexfed.law.tagger.rules import BARE, COMPOUNDS, ONLY_ALONE, Compound
+from lexfed.law.tagger.phrases import Hit, Reading
+from lexfed.law.tagger.rules import (
+    BARE,
+    COMPOUNDS,
+    NOUN_KEEPS,
+    ONLY_ALONE,
+    Compound,
+)
 
 _COMPOUND = {(row.said, row.noun): row for row in COMPOUNDS}
 _SAID = frozenset(row.said for row in COMPOUNDS)
@@ -61,8 +70,8 @@ def own_evidence(
     return [
         *lexical(name, "name", trust, table_nouns),
         *compounds(name, table_nouns, "name", trust),
-        *lexical(description, "description", 1.0),
-        *compounds(description, (), "description", 1.0),
+        *lexical(description, "description", 1.0, (), coded),
+        *compounds(description, (), "description", 1.0, coded),
     ]
 
 
@@ -77,7 +86,11 @@ def nouns_of(reading: Reading) -> tuple[str, ...]:
 
 
 def lexical(
-    reading: Reading, kind: Kind, share: float, table_nouns: Sequence[str] = ()
+    reading: Reading,
+    kind: Kind,
+    share: float,
+    table_nouns: Sequence[str] = (),
+    outright: bool = False,
 ) -> Iterator[Evidence]:
     """Yield what the terms of a name or description say."""
     inside = {
@@ -107,18 +120,36 @@ def lexical(
         yield Evidence(
             kind, tier, meaning, weight,
             f"the {kind} says `{term}`{means}, which is {meaning}",
+            outright or (kind == "name" and _is_of_person(reading, hit)),
         )  # fmt: skip
 
 
+def _is_of_person(reading: Reading, hit: Hit) -> bool:
+    """Return whether a name is one term, about what belongs to a person by name."""
+    return (
+        hit.stop - hit.start == len(reading.words) > 1
+        and hit.entry.meaning in NOUN_KEEPS["person"]
+        and "person" in nouns_of(reading)
+    )
+
+
 def compounds(
-    reading: Reading, table_nouns: Sequence[str], kind: Kind, share: float
+    reading: Reading,
+    table_nouns: Sequence[str],
+    kind: Kind,
+    share: float,
+    outright: bool = False,
 ) -> Iterator[Evidence]:
     """Yield what pairs of a noun and a word about it say."""
     for pair in _pairs(reading, table_nouns):
         row = pair.row
+        whole = pair.noun_at is not None and len(reading.english) == len(
+            {pair.at, pair.noun_at}
+        )
         yield Evidence(
             kind, TIER_OF[row.category], row.category, row.weight * pair.share * share,
             f"the {kind} is the {row.said} of {_A[row.noun]} (rule {row.rule})",
+            outright or (whole and kind == "name"),
         )  # fmt: skip
 
 

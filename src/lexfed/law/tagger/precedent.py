@@ -107,6 +107,7 @@ def from_packs(
             yield Evidence(
                 "pack", TIER_OF[category], category, match.weight * share,
                 f"the table looks like {title}, where this name is {category}",
+                match.weight * share >= LOOKED_UP,
             )  # fmt: skip
         return
     if not is_code(column.name):

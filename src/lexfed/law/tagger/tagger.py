@@ -16,7 +16,7 @@ from lexfed.law.tagger.fuse import answer, chances_of, dominant_tier, floored
 from lexfed.law.tagger.inherit import from_table
 from lexfed.law.tagger.metadata import is_code, nouns_of, own_evidence
 from lexfed.law.tagger.packs import Packs, load_packs
-from lexfed.law.tagger.precedent import LOOKED_UP, from_packs, recognise
+from lexfed.law.tagger.precedent import from_packs, recognise
 from lexfed.law.tagger.roles import STRONG, added, both, summed, view
 from lexfed.law.tagger.semantics import by_network, evidence_of_network
 from lexfed.law.tagger.settings import Settings
@@ -84,9 +84,13 @@ def _tag(
         sums = summed(own[at])
         inherited = list(from_table(name, description, column.dtype, sums, about))
         odds = both(added(sums, inherited), summed(values[at]))
-        facts = summed([*values[at], *filter(_is_fact, own[at])])
+        told = [item for item in (*own[at], *inherited) if item.outright]
+        facts = summed([*values[at], *told])
         chances = chances_of(odds, facts, network[at], settings)
-        found = answer(chances, max(odds.values(), default=0.0), settings)
+        # The table alone says nothing of a name that nobody can read.
+        read_at_all = name.hits or description.hits
+        by_itself = odds if read_at_all else both(sums, summed(values[at]))
+        found = answer(chances, max(by_itself.values(), default=0.0), settings)
         weighed.append((found, chances, [*own[at], *values[at], *inherited]))
     dominant = dominant_tier(found for found, _, _ in weighed)
     for column, meant, (found, chances, evidence) in zip(
@@ -99,11 +103,6 @@ def _tag(
             column, result.tier, result.category, round(result.score, 4),
             result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
         )  # fmt: skip
-
-
-def _is_fact(item: Evidence) -> bool:
-    """Return whether a standard was recognised well enough to look things up in it."""
-    return item.kind == "pack" and item.weight >= LOOKED_UP
 
 
 def _order(item: Evidence) -> tuple[float, str]:
