@@ -6,6 +6,7 @@ from lexfed.budget.allocation import TIER_MULTIPLIER
 from lexfed.config import demo_config, from_mapping, loads
 from lexfed.config.data_rules import BUILT_IN, FILE_ENDINGS
 from lexfed.config.model import GeneratorTable, MultipliersTable
+from lexfed.config.policy_file import read_policy
 from lexfed.data.builtin import BUILTIN_NAMES, builtin
 from lexfed.data.files import SUFFIXES
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -47,7 +48,12 @@ def test_names_agree_with_the_packages_that_own_them() -> None:
 
 def test_multipliers_are_those_of_the_rule() -> None:
     defaults = {"special": 0.25, "personal": 0.5, "non_personal": 1.0}
-    assert MultipliersTable().model_dump() == defaults
+    stated = dict.fromkeys(defaults)
+    assert MultipliersTable().model_dump() == stated
+    weights = {
+        level.tier: level.weight for level in read_policy("default").policy.levels[:3]
+    }
+    assert {tier.label: 1.0 / weights[tier] for tier in MODEL_TIERS} == defaults
     assert {t.label: TIER_MULTIPLIER[t] for t in MODEL_TIERS} == defaults
 
 

@@ -59,9 +59,11 @@ def multiplier(
     return _squares([multipliers[facts.tier] * facts.importance for facts in tiers])
 
 
-def noise_scale(tiers: Sequence[TierFacts]) -> tuple[float, ...]:
-    """Give each tier noise in fixed proportion: 2, 1 and one half times the base."""
-    return _squares([1.0 / TIER_NOISE[facts.tier] for facts in tiers])
+def noise_scale(
+    tiers: Sequence[TierFacts], noise: Mapping[Tier, float] = TIER_NOISE
+) -> tuple[float, ...]:
+    """Give each tier noise in fixed proportion, by default 2, 1 and one half."""
+    return _squares([1.0 / noise[facts.tier] for facts in tiers])
 
 
 def _squares(weights: Sequence[float]) -> tuple[float, ...]:

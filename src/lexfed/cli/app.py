@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lexfed import __version__
-from lexfed.cli import log_commands, tag_command, talk
+from lexfed.cli import log_commands, policy_commands, tag_command, talk
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -224,6 +224,7 @@ def report(
 
 app.add_typer(log_commands.log, name="log")
 app.add_typer(log_commands.witness, name="witness")
+app.add_typer(policy_commands.policy, name="policy")
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
-from lexfed.budget.allocation import TIER_MULTIPLIER
 from lexfed.budget.schedules import ScheduleName
 from lexfed.config.audit_tables import AuditTable
+from lexfed.config.policy_tables import LevelTable
 from lexfed.config.site_tables import CapsTable, PaceTable
 from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
 from lexfed.law.tagger.settings import Settings
@@ -139,9 +139,9 @@ class LawTable(Table):
 class MultipliersTable(Table):
     """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
 
-    special: Positive = TIER_MULTIPLIER[Tier.SPECIAL]
-    personal: Positive = TIER_MULTIPLIER[Tier.PERSONAL]
-    non_personal: Positive = TIER_MULTIPLIER[Tier.NON_PERSONAL]
+    special: Positive | None = None
+    personal: Positive | None = None
+    non_personal: Positive | None = None
 
 
 class BudgetTable(Table):
@@ -154,10 +154,13 @@ class BudgetTable(Table):
     allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
     schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
+    policy: Text = "default"
+    policy_keys: tuple[Text, ...] = ()
     pace: PaceTable = PaceTable()
     caps: CapsTable = CapsTable()
     multipliers: MultipliersTable = MultipliersTable()
     importance: Mapping[Text, Positive] = Field(default_factory=dict)
+    levels: Mapping[Text, LevelTable] = Field(default_factory=dict)
 
 
 class ClipTable(Table):

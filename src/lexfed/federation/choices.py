@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lexfed.budget.allocation import TIER_MULTIPLIER
+from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism, Trust, Unit
@@ -33,6 +33,7 @@ class Choices:
     accountant: Accountant = "pld"
     alpha: float = 2.0
     multipliers: Mapping[Tier, float] = field(default_factory=lambda: TIER_MULTIPLIER)
+    weights: Mapping[Tier, float] = field(default_factory=lambda: TIER_NOISE)
     importance: Mapping[str, float] = field(default_factory=dict)
     clip: Mapping[Tier, float] = field(default_factory=dict)
     default_clip: float | None = None

@@ -137,7 +137,7 @@ def _shares(
     elif choices.allocation == "multiplier":
         parts = allocation.multiplier(tiers, choices.multipliers)
     else:
-        parts = allocation.noise_scale(tiers)
+        parts = allocation.noise_scale(tiers, choices.weights)
     squares = tuple(part * bounds[0] for part in parts)
     for index, bound in enumerate(bounds):
         if sum(squares[index:]) > bound * (1 + 1e-9):

@@ -249,7 +249,8 @@ def _groups(
         parts = allocation.multiplier(tiers, choices.multipliers)
         weights = [math.sqrt(part) for part in parts]
     else:
-        weights = [math.sqrt(part) for part in allocation.noise_scale(tiers)]
+        parts = allocation.noise_scale(tiers, choices.weights)
+        weights = [math.sqrt(part) for part in parts]
     groups = [
         DraftGroup(
             facts.tier.label,

@@ -39,7 +39,7 @@ def priced_file(path: Path, config: Config, rounds: int | None = None) -> Priced
     if rounds is not None:
         federation = config.federation.model_copy(update={"rounds": rounds})
         config = config.model_copy(update={"federation": federation})
-    return price(config, load_population(config, path.parent))
+    return price(config, load_population(config, path.parent), path.parent)
 
 
 def folder_of(path: Path, config: Config) -> Path:

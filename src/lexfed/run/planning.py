@@ -4,11 +4,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.policy import Terms
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.config.model import Config
+from lexfed.config.policy_file import PolicyFile
 from lexfed.federation import planning
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.programme import Programme
@@ -18,9 +21,11 @@ from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.run.policy import multipliers_of, policy_of, terms_of
 from lexfed.run.population import Population
 from lexfed.tiers import MODEL_TIERS, Tier
 
+_HERE = Path()
 LOSSES: Mapping[str, LossName] = {
     "binary": "logistic",
     "multiclass": "softmax",
@@ -36,6 +41,7 @@ class Priced:
     population: Population
     programme: Programme
     budget: Budget
+    policy: PolicyFile
 
     @property
     def private(self) -> bool:
@@ -131,30 +137,28 @@ def not_covered(config: Config) -> tuple[str, ...]:
     return tuple(gaps)
 
 
-def price(config: Config, population: Population) -> Priced:
+def price(config: Config, population: Population, base: Path = _HERE) -> Priced:
     """Return the priced programme of a configuration.
 
+    Args:
+        config: the configuration.
+        population: its data.
+        base: folder that the path of a budget policy is relative to.
+
     Raises:
-        ConfigError: if the choices contradict each other.
+        ConfigError: if the choices contradict each other or the budget policy.
     """
+    policy = policy_of(config, base)
+    terms = terms_of(config, population, policy.policy)
     budget = Budget(
         epsilon=config.budget.epsilon,
         delta=config.budget.delta,
         neighbours=config.budget.neighbours,
-        caps=_caps(config),
+        caps=terms.caps,
         sites_per_person=config.data.sites_per_person,
     )
-    programme = planning.plan(_facts(config, population), budget, _choices(config))
-    return Priced(config, population, programme, budget)
-
-
-def _caps(config: Config) -> dict[Tier, float]:
-    caps = config.budget.caps
-    return {
-        tier: cap
-        for tier in MODEL_TIERS
-        if (cap := getattr(caps, tier.label)) is not None
-    }
+    programme = planning.plan(_facts(config, population), budget, _choices(config, terms))
+    return Priced(config, population, programme, budget, policy)
 
 
 def _facts(config: Config, population: Population) -> Facts:
@@ -192,7 +196,7 @@ def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
     return [1.0] * len(sizes)
 
 
-def _choices(config: Config) -> Choices:
+def _choices(config: Config, terms: Terms) -> Choices:
     budget, federation, privacy = config.budget, config.federation, config.privacy
     return Choices(
         mechanism=privacy.mechanism,
@@ -203,7 +207,8 @@ def _choices(config: Config) -> Choices:
         schedule=NoiseSchedule(budget.schedule, **budget.pace.model_dump()),
         accountant=privacy.accountant,
         alpha=budget.alpha,
-        multipliers={t: getattr(budget.multipliers, t.label) for t in MODEL_TIERS},
+        multipliers=multipliers_of(config, terms.weights),
+        weights=terms.weights,
         importance=budget.importance,
         clip={
             tier: clip

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policy files: read strictly, every problem with its line, signed if keys ask for it.
+
+    version = 1
+    title = "budgets of the trust"
+
+    [levels.high]
+    tier = "special"
+    epsilon = 0.1              # the cap, unless a run states its own
+    range = [0.05, 0.15]       # where that one must lie
+    delta = 1e-7               # largest delta of a run with such a column
+    weight = 2.5               # noise relative to other levels
+
+What is parsed is what was signed: the file is read once.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from lexfed.budget.policy import BudgetPolicy, Level
+from lexfed.config.locate import Path as KeyPath
+from lexfed.config.locate import key_lines, nearest_line
+from lexfed.config.policy_signature import check_signature
+from lexfed.config.repair import without_lists
+from lexfed.config.syntax import syntax_finding
+from lexfed.config.table import Positive, Real, Table, Text
+from lexfed.config.translate import Finding
+from lexfed.config.wording import dotted, expectation, follow, listed, shown
+from lexfed.errors import ConfigError, Problem
+from lexfed.tiers import MODEL_TIERS, Tier
+
+BUILT_IN = ("default", "published")
+MOST_BYTES = 65_536
+
+_HERE = Path()
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+
+
+class _LevelTable(Table):
+    tier: Literal["special", "personal", "non_personal"]
+    weight: Positive
+    epsilon: Positive | None = None
+    range: tuple[Positive, Positive] | None = None
+    delta: Annotated[Real, Field(gt=0, lt=1)] | None = None
+
+
+class _PolicyTable(Table):
+    version: Literal[1]
+    title: Text
+    levels: Annotated[Mapping[Text, _LevelTable], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """A policy, the bytes it was read from, and who signed them.
+
+    Attributes:
+        policy: what the bytes say.
+        content: the file.
+        envelope: file and signatures, checked; None if no keys ask for any.
+    """
+
+    policy: BudgetPolicy
+    content: bytes
+    envelope: bytes | None = None
+
+    @property
+    def logged(self) -> bytes:
+        """What the log keeps: the envelope, which holds the file, or the file."""
+        return self.content if self.envelope is None else self.envelope
+
+
+def read_policy(name: str, keys: Sequence[str] = (), base: Path = _HERE) -> PolicyFile:
+    """Read a policy by its name, or from a file.
+
+    Args:
+        name: of a built-in policy, or a path.
+        keys: public key files whose signatures the policy must carry, all of them.
+        base: folder that relative paths are relative to.
+
+    Guarantees:
+        With keys, every one of them has signed exactly the bytes that are in force.
+
+    Raises:
+        ConfigError: with every problem of the file; if a signature is missing or wrong.
+        RunFolderError: if a key file cannot be used.
+    """
+    if name in BUILT_IN:
+        if keys:
+            raise ConfigError([_UNSIGNED_BUILT_IN])
+        place = files("lexfed.budget") / "policies" / f"{name}.toml"
+        return PolicyFile(parse_policy(place.read_bytes(), name), place.read_bytes())
+    path = base / name
+    content = policy_bytes(path, name)
+    envelope = None
+    if keys:
+        envelope = check_signature(path, content, [base / key for key in keys], name)
+    return PolicyFile(parse_policy(content, name), content, envelope)
+
+
+_UNSIGNED_BUILT_IN = Problem(
+    "`budget.policy_keys`",
+    "a built-in policy carries no signature",
+    "write it to a file with `lexfed policy show NAME --toml`, sign that with "
+    "`lexfed policy sign`, and name the file",
+)
+
+
+def parse_policy(content: bytes, name: str) -> BudgetPolicy:
+    """Return what the bytes of a policy file say.
+
+    Raises:
+        ConfigError: with every problem, each with its line; `name` stands for the file.
+    """
+    try:
+        text = content.decode("utf-8")
+        tables = without_lists(tomllib.loads(text))
+    except UnicodeDecodeError as error:
+        raise ConfigError([Problem(name, "not UTF-8 text")]) from error
+    except (ValueError, RecursionError) as error:
+        finding, line = syntax_finding(text, error)
+        raise ConfigError(
+            [Problem(f"{name}:{line}", finding.what, finding.hint)]
+        ) from error
+    try:
+        table = _PolicyTable.model_validate(tables)
+        findings = list(_contradictions(table))
+    except ValidationError as error:
+        findings = [_finding(details) for details in error.errors(include_url=False)]
+    if findings:
+        lines = key_lines(text)
+        raise ConfigError(
+            [
+                Problem(f"{name}:{nearest_line(lines, f.path)}", f.what, f.hint)
+                for f in findings
+            ]
+        )
+    return BudgetPolicy(
+        name,
+        table.title,
+        tuple(
+            Level(
+                each,
+                Tier.parse(row.tier),
+                row.weight,
+                row.epsilon,
+                row.range,
+                row.delta,
+            )
+            for each, row in table.levels.items()
+        ),
+    )
+
+
+def _finding(details: ErrorDetails) -> Finding:
+    path = details["loc"]
+    schema = _PolicyTable.model_json_schema()
+    if path[-1] == "[key]":
+        return _unnamed(path[:-1])
+    if details["type"] == "missing":
+        return Finding(path[:-1], f"`{dotted(path)}` is missing")
+    if details["type"] == "extra_forbidden":
+        known = listed(follow(schema, path[:-1]).get("properties", {}))
+        return Finding(path, f"unknown key `{dotted(path)}`", f"known are {known}")
+    node = follow(schema, path)
+    value = details["input"]
+    expected = expectation(schema, node, value)
+    return Finding(path, f"`{dotted(path)}`: expected {expected}, got: {shown(value)}")
+
+
+def _unnamed(path: KeyPath) -> Finding:
+    what = "a level's name has up to 32 small letters, digits, `_`, `-`"
+    return Finding(path, f"`{dotted(path)}`: {what}")
+
+
+def _contradictions(table: _PolicyTable) -> Iterator[Finding]:
+    for tier in MODEL_TIERS:
+        if all(level.tier != tier.label for level in table.levels.values()):
+            yield Finding(
+                ("levels",),
+                f"no level has tier `{tier.label}`",
+                "every tier that a model may read needs a level",
+            )
+    for name, level in table.levels.items():
+        if not _NAME.fullmatch(name):
+            yield _unnamed(("levels", name))
+        if level.range is None:
+            continue
+        path = ("levels", name, "range")
+        low, high = level.range
+        if low > high:
+            what = f"`{dotted(path)}`: the first number is above the second"
+            yield Finding(path, what)
+        elif level.epsilon is None:
+            yield Finding(path, f"`{dotted(path)}` does nothing without `epsilon`")
+        elif not low <= level.epsilon <= high:
+            yield Finding(
+                path, f"`{dotted(path)}` does not hold its epsilon, {level.epsilon:g}"
+            )
+
+
+def policy_bytes(path: Path, name: str) -> bytes:
+    """Read a policy file without looking at what it says.
+
+    Raises:
+        ConfigError: if it cannot be read, or is too long for one.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        hint = f"built in are {listed(BUILT_IN)}; others are files"
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigError(
+            [Problem("`budget.policy`", f"cannot read `{name}`: {reason}", hint)]
+        ) from error
+    if len(content) > MOST_BYTES:
+        raise ConfigError([Problem(name, f"longer than {MOST_BYTES} bytes")])
+    return content
