@@ -187,9 +187,10 @@ def test_learning_goes_on_from_what_was_written(case: str) -> None:
     learner = Learner(of.programme)
     progress = learner.start()
     for query, released in zip(seen.queries, seen.released, strict=True):
-        model, arrays = learner.question(query.stage, progress)
+        progress = replace(progress, stage=query.stage, step=query.step)
+        model, arrays = learner.question(progress)
         assert replace(query, model=model, arrays=arrays).to_bytes() == query.to_bytes()
-        progress = learner.learn(query.stage, progress, released)
+        progress = learner.learn(progress, query.release, released)
         content = cascade.to_bytes(progress.model, {}, progress.memory)
         model, _, memory = cascade.from_bytes(content)
         progress = Progress(progress.done, model, memory)
@@ -205,9 +206,10 @@ def test_lost_rounds_leave_a_model_that_can_be_served() -> None:
     progress = learner.start()
     for query, released in zip(seen.queries, seen.released, strict=True):
         if query.kind in ("residuals", "moments") or query.round % 3 == 0:
-            progress = replace(progress, done=progress.done + 1)
+            progress = progress.after_round(query.stage, query.step)
             continue
-        progress = learner.learn(query.stage, progress, released)
+        progress = replace(progress, stage=query.stage, step=query.step)
+        progress = learner.learn(progress, query.release, released)
     assert progress.done == of.programme.rounds
     for tower in progress.model.towers:
         assert np.isfinite(tower.parameters).all()

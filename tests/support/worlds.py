@@ -28,6 +28,7 @@ from lexfed.federation.planning import plan
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Site, Sources
 from lexfed.models.losses import LossName
+from lexfed.privacy.events import Release
 from lexfed.privacy.ledger import Ledger, Limits
 from lexfed.randomness import RandomSource, SeededSource
 from lexfed.tiers import Tier
@@ -263,9 +264,11 @@ class _Watched(Learner):
         super().__init__(programme)
         self._log = log
 
-    def learn(self, index: int, progress: Progress, released: Floats) -> Progress:
+    def learn(
+        self, progress: Progress, release: Release | None, released: Floats
+    ) -> Progress:
         self._log.append(released.copy())
-        return super().learn(index, progress, released)
+        return super().learn(progress, release, released)
 
 
 def seeded(seed: int) -> Sources:

@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lexfed.config import (
+    adapt_rules,
     audit_rules,
     budget_rules,
     data_rules,
@@ -44,6 +45,7 @@ RULES = (
     *training_rules.RULES,
     *audit_rules.RULES,
     *notes.RULES,
+    *adapt_rules.RULES,
 )
 
 

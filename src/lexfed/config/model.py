@@ -14,6 +14,7 @@ from pydantic import Field
 
 from lexfed import canonical
 from lexfed.budget.schedules import ScheduleName
+from lexfed.config.adapt_tables import AdaptTable
 from lexfed.config.audit_tables import AuditTable
 from lexfed.config.policy_tables import LevelTable
 from lexfed.config.site_tables import CapsTable, PaceTable
@@ -221,6 +222,7 @@ class Config(Table):
     federation: FederationTable = FederationTable()
     evaluation: EvaluationTable = EvaluationTable()
     audit: AuditTable = AuditTable()
+    adapt: AdaptTable = AdaptTable()
     report: ReportTable = ReportTable()
 
     @property

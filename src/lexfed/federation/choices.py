@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lexfed.budget.adapting import Adapting
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.data.encode import Encoding
@@ -47,6 +48,7 @@ class Choices:
     paid_metrics: bool = False
     seed: int = 0
 
+    adapting: Adapting = field(default_factory=Adapting)
     @property
     def follows_rule(self) -> bool:
         """Whether `lexfed.models.rule` sets rounds, steps and clip.

@@ -6,8 +6,9 @@ It knows no network and no files. The driver (`lexfed.run`) takes a `Round` from
 to `receive`. Everything the coordinator knows of the data are the released sums.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from lexfed.federation.learner import Learner, Progress
 from lexfed.federation.messages import Query, Refusal, Reply
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Sources
+from lexfed.privacy.events import Release
 from lexfed.privacy.ledger import Ledger
 
 
@@ -89,14 +91,15 @@ class Coordinator:
         Raises:
             Refused: if the round would overspend; nothing was computed.
         """
-        position = self._programme.position(self.progress.done)
-        if position is None:
+        if not self._find_next(charged):
             return None
-        index, step = position
-        stage = self._programme.stages[index]
-        release = stage.releases[step]
+        stage = self._programme.stages[self.progress.stage]
+        release = self._learner.release(self.progress)
         number = self.progress.done + 1
-        if release is not None and self._ledger is not None and not charged:
+        if self._ledger is not None and charged:
+            # To the bit what was charged, also on another machine.
+            release = self._ledger.events()[-1]
+        elif self._ledger is not None and release is not None:
             excess = self._ledger.would_exceed(release)
             if excess is not None:
                 raise Refused(
@@ -106,19 +109,60 @@ class Coordinator:
                     limit=excess.of,
                 )
             self._ledger.charge(release)
-        model, arrays = self._learner.question(index, self.progress)
+        model, arrays = self._learner.question(self.progress)
         query = Query(
             programme=self._digest,
             log=self._log,
             round=number,
             kind=stage.kind,
             tower=stage.tower,
-            stage=index,
+            stage=self.progress.stage,
+            step=self.progress.step,
             release=release,
             model=model,
             arrays=arrays,
         )
         return Round(query, self._participants(query))
+
+    def _find_next(self, charged: bool) -> bool:
+        """Go to the next round's place; False when the programme is at its end."""
+        paid: tuple[Release, ...] = ()
+        if self._ledger is not None:
+            paid = self._ledger.events()
+        if charged:
+            paid = paid[:-1]
+        while self.progress.stage < len(self._programme.stages):
+            if not self._learner.is_over(self.progress) and self._fits(paid):
+                return True
+            self.progress = replace(
+                self.progress, stage=self.progress.stage + 1, step=0
+            )
+        return False
+
+    def _fits(self, paid: Sequence[Release]) -> bool:
+        """Say whether a stage's part of a filter's budget has room for the next round.
+
+        Its part is what its planned rounds cost. Other stages keep theirs, so a tower
+        cannot spend what a later one was promised.
+        """
+        if self._programme.guarantee == "envelope" or self._ledger is None:
+            return True
+        stage = self._programme.stages[self.progress.stage]
+        following = self._learner.release(self.progress)
+        # Every step of a stage was charged, so the last charges are the stage's.
+        spent = [*paid[len(paid) - self.progress.step :], following]
+        return all(
+            sum(map(Fraction, used)) <= sum(map(Fraction, planned))
+            for used, planned in zip(
+                self._costs(spent), self._costs(stage.releases), strict=True
+            )
+        )
+
+    def _costs(self, releases: Sequence[Release | None]) -> Iterable[Sequence[float]]:
+        """Return the releases' costs, one list per filter of the ledger."""
+        ledger = self._ledger
+        rows = [] if ledger is None else [ledger.costs(r) for r in releases if r]
+        return zip(*rows, strict=True)
 
     def _participants(self, query: Query) -> tuple[str, ...]:
         names = self._programme.sites
@@ -154,7 +198,7 @@ class Coordinator:
             source = self._sources(f"noise/{query.round}")
             total = sums.add_noise(total, stage, query.release, source)
         released = sums.descale(total, stage)
-        self.progress = self._learner.learn(query.stage, self.progress, released)
+        self.progress = self._learner.learn(self.progress, query.release, released)
         return Released(self.progress, total)
 
     def _check(self, query: Query, replies: Sequence[Reply]) -> None:

@@ -42,6 +42,11 @@ def lay_out(
             if releases is not None
             else (None,) * len(item.draft.profile)
         )
+        noise_range, extra = (1.0, 1.0), 0
+        if private and not choices.follows_rule and item.kind in ("gradient", "update"):
+            adapting = choices.adapting
+            noise_range = adapting.noise_range(shapes[item.draft.tower].tier)
+            extra = adapting.most_rounds(len(rounds)) - len(rounds)
         stages.append(
             Stage(
                 name=item.draft.name,
@@ -52,7 +57,9 @@ def lay_out(
                 rates=(1.0,) * len(facts.sites),
                 divisor=facts.divisor,
                 releases=rounds,
-                blocks=_blocks(facts, item, rounds[0], float32),
+                blocks=_blocks(facts, item, rounds, noise_range[1], float32),
+                noise_range=noise_range,
+                extra=extra,
             )
         )
     return Programme(
@@ -72,20 +79,29 @@ def lay_out(
         local_steps=choices.local_steps,
         batch_size=choices.batch_size,
         seed=choices.seed,
+        guarantee=choices.adapting.guarantee,
+        adapting=choices.adapting,
     )
 
 
 def _blocks(
-    facts: Facts, item: Wanted, release: Release | None, float32: bool
+    facts: Facts,
+    item: Wanted,
+    rounds: Sequence[Release | None],
+    factor: float,
+    float32: bool,
 ) -> tuple[Block, ...]:
+    """Return the grid of each group, with room for the most noise of any round."""
+    private = rounds[0] is not None
     error = _summation_error(facts, item, float32)
     blocks = []
     start = 0
     for place, group in enumerate(item.draft.groups):
-        clip = UNCLIPPED if release is None else group.clip
+        clip = group.clip if private else UNCLIPPED
+        sigmas = [r.groups[place].sigma * factor for r in rounds if r is not None]
         grid = Grid(
             clip=clip,
-            sigma=clip if release is None else release.groups[place].sigma,
+            sigma=max(sigmas, default=clip),
             dimension=group.dimension,
             units=max(ROOM * facts.units, 1024),
             summation_error=error * clip,

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.federation.agreed import most_rounds, planned_at, with_noise
 from lexfed.federation.programme import Programme, Stage
+from lexfed.federation.steering import TowerSteering
 from lexfed.models.cascade import Model, Tower, untrained
 from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.parameters import group_order
@@ -41,11 +43,19 @@ class Progress:
         done: rounds of the programme that are over, whether released or lost.
         model: the model so far.
         memory: further released vectors, by name.
+        stage: stage of the next round, unless it is over.
+        step: place of the next round in that stage.
     """
 
     done: int
     model: Model
     memory: Mapping[str, NDArray[Any]]
+    stage: int = 0
+    step: int = 0
+
+    def after_round(self, stage: int, step: int) -> "Progress":
+        """Return where the run stands once a round at that place is over."""
+        return replace(self, done=self.done + 1, stage=stage, step=step + 1)
 
 
 class Learner:
@@ -53,6 +63,7 @@ class Learner:
 
     def __init__(self, programme: Programme) -> None:
         self._programme = programme
+        self._steering = TowerSteering(programme)
         self._group_order: NDArray[np.int64] | None = None
 
     def start(self) -> Progress:
@@ -62,30 +73,54 @@ class Learner:
             model = replace(model, towers=tuple(map(network.begin, model.towers)))
         return Progress(0, model, {})
 
-    def question(
-        self, index: int, progress: Progress
-    ) -> tuple[Model, dict[str, Floats]]:
-        """Return the model and the numbers that sites need to answer a stage."""
-        stage = self._programme.stages[index]
+    def release(self, progress: Progress) -> Release | None:
+        """Return the event of the next round, with the noise that steering chose."""
+        stage = self._programme.stages[progress.stage]
+        planned = planned_at(stage, progress.step)
+        if not self._steering.steers(stage):
+            return planned
+        factor = self._steering.state(stage, progress.memory).noise
+        return with_noise(stage, planned, factor)
+
+    def is_over(self, progress: Progress) -> bool:
+        """Say whether a stage has no further round, whatever is left of its budget."""
+        stage = self._programme.stages[progress.stage]
+        if progress.step >= most_rounds(stage):
+            return True
+        return progress.step > 0 and self._steering.is_over(stage, progress.memory)
+
+    def question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
+        """Return the model and the numbers that sites need to answer a round."""
+        stage = self._programme.stages[progress.stage]
         if stage.kind == "gradient" and self._programme.networks:
             return self._network_question(stage, progress)
         if stage.kind in ("gradient", "update"):
-            rate = self._descent(stage).rate(self._step(index, progress))
-            return progress.model, {"learning_rate": np.array([rate])}
+            return progress.model, self._descent_question(stage, progress)
         if stage.kind == "residuals":
             return progress.model, self._residuals_question(stage, progress)
         return progress.model, {}
 
-    def learn(self, index: int, progress: Progress, released: Floats) -> Progress:
-        """Return the state after a release."""
-        stage = self._programme.stages[index]
-        after = self._learned(index, stage, progress, released)
-        return replace(after, done=progress.done + 1)
+    def learn(
+        self, progress: Progress, release: Release | None, released: Floats
+    ) -> Progress:
+        """Return the state after a release.
+
+        Args:
+            progress: where the run stood when it was asked for.
+            release: what was charged for it.
+            released: the numbers.
+        """
+        stage = self._programme.stages[progress.stage]
+        after = self._learned(stage, progress, release, released)
+        return after.after_round(progress.stage, progress.step)
 
     def _learned(
-        self, index: int, stage: Stage, progress: Progress, released: Floats
+        self,
+        stage: Stage,
+        progress: Progress,
+        release: Release | None,
+        released: Floats,
     ) -> Progress:
-        release = stage.releases[self._step(index, progress)]
         divisor = stage.divisor_of(release)
         mean = released / divisor
         deviation = self._noise(release) / divisor
@@ -94,9 +129,9 @@ class Learner:
         if stage.kind == "metrics":
             return replace(progress, memory={**progress.memory, "histogram": released})
         if stage.kind == "gradient" and self._programme.networks:
-            return self._learn_network(index, stage, progress, mean)
+            return self._learn_network(stage, progress, mean)
         if stage.kind in ("gradient", "update"):
-            return self._descend(index, stage, progress, mean)
+            return self._descend(stage, progress, release, mean)
         return self._learn_tower(stage, progress, mean, deviation)
 
     def _learn_labels(
@@ -181,7 +216,7 @@ class Learner:
         return model, {"radius": np.array([radius])}
 
     def _learn_network(
-        self, index: int, stage: Stage, progress: Progress, mean: Floats
+        self, stage: Stage, progress: Progress, mean: Floats
     ) -> Progress:
         tower = self._network(stage, progress)
         weights_key, seen_key = f"{stage.tower}.network", f"{stage.tower}.averaged"
@@ -190,7 +225,7 @@ class Learner:
         weights = progress.memory.get(weights_key, tower.parameters) - length * mean
         seen = int(progress.memory.get(seen_key, np.zeros(1))[0])
         served, seen = network.averaged(
-            tower.parameters, weights, seen, self._step(index, progress), rounds
+            tower.parameters, weights, seen, progress.step, rounds
         )
         memory = {weights_key: weights, seen_key: np.array([float(seen)])}
         return replace(
@@ -225,10 +260,6 @@ class Learner:
         parties = len(self._programme.sites) if self._programme.trust == "local" else 1
         return float(release.groups[0].sigma * parties**0.5)
 
-    def _step(self, index: int, progress: Progress) -> int:
-        earlier = self._programme.stages[:index]
-        return progress.done - sum(len(stage.releases) for stage in earlier)
-
     def _facts(self, stage: Stage) -> RuleFacts:
         return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)
 
@@ -249,26 +280,41 @@ class Learner:
             self._group_order = group_order(tower.module(), self._programme.groups)
         return self._group_order
 
+    def _descent_question(self, stage: Stage, progress: Progress) -> dict[str, Floats]:
+        rate = self._descent(stage).rate(progress.step)
+        steering = self._steering.state(stage, progress.memory)
+        arrays = {"learning_rate": np.array([rate * steering.rate])}
+        if self._programme.adapting.clip != "none":
+            arrays["radius"] = np.array([steering.radius])
+        return arrays
+
     def _descend(
-        self, index: int, stage: Stage, progress: Progress, mean: Floats
+        self, stage: Stage, progress: Progress, release: Release | None, mean: Floats
     ) -> Progress:
         tower = progress.model.towers[stage.tower]
+        memory = dict(progress.memory)
+        steering = self._steering.state(stage, memory)
+        if self._steering.steers(stage):
+            memory |= self._steering.after(stage, memory, release, mean)
+            mean = self._steering.unscaled(stage, steering, mean)
         if self._programme.groups:
             # Sites send group after group; the parameters have their own order.
             ordered = np.empty_like(mean)
             ordered[self._order(tower)] = mean
             mean = ordered
         key = f"velocity.{stage.tower}"
-        velocity = progress.memory.get(key, np.zeros_like(tower.parameters))
+        velocity = memory.get(key, np.zeros_like(tower.parameters))
         if stage.kind == "update":
             parameters = tower.parameters + mean
         else:
-            parameters, velocity = self._descent(stage).step(
-                tower.parameters, velocity, mean, self._step(index, progress)
+            descent = self._descent(stage)
+            length = descent.learning_rate * steering.rate
+            parameters, velocity = replace(descent, learning_rate=length).step(
+                tower.parameters, velocity, mean, progress.step
             )
         trained = replace(tower, parameters=parameters)
         return replace(
             progress,
             model=progress.model.with_tower(stage.tower, trained),
-            memory={**progress.memory, key: velocity},
+            memory={**memory, key: velocity},
         )

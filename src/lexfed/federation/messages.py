@@ -34,6 +34,7 @@ class Query:
         kind: what is summed.
         tower: index of the tower that is being trained.
         stage: index of the programme's stage the round belongs to.
+        step: place of the round within its stage, from 0.
         release: the event the round is charged for; None without privacy.
         model: released model so far; the towers below `tower` are final.
         arrays: further released or public numbers that the kind needs.
@@ -45,6 +46,7 @@ class Query:
     kind: Kind
     tower: int
     stage: int
+    step: int
     release: Release | None
     model: Model
     arrays: dict[str, NDArray[np.float64]]
@@ -58,6 +60,7 @@ class Query:
             "kind": self.kind,
             "tower": self.tower,
             "stage": self.stage,
+            "step": self.step,
             "release": None if self.release is None else self.release.to_json(),
         }
         return cascade.to_bytes(self.model, head, self.arrays)
@@ -74,6 +77,7 @@ class Query:
             kind=cast(Kind, head["kind"]),
             tower=head["tower"],
             stage=head["stage"],
+            step=head["step"],
             release=release and Release.from_json(release),
             model=model,
             arrays=arrays,

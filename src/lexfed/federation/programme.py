@@ -9,12 +9,13 @@ Nothing in it depends on data, so the guarantee of the whole run is known before
 starts (filter F0: a pre-committed envelope).
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import torch
 
+from lexfed.budget.adapting import Adapting
 from lexfed.canonical import digest
 from lexfed.federation.messages import Kind
 from lexfed.models.descent import Schedule
@@ -53,6 +54,8 @@ class Stage:
         divisor: public number that a sum over all units is divided by.
         releases: the event of each round, in order; None without privacy.
         blocks: the grid of each group of the release, in the order of the groups.
+        noise_range: smallest and largest factor on the planned noise of a round.
+        extra: rounds beyond the planned ones that a filter may admit.
     """
 
     name: str
@@ -64,6 +67,8 @@ class Stage:
     divisor: float
     releases: tuple[Release | None, ...]
     blocks: tuple[Block, ...]
+    noise_range: tuple[float, float] = (1.0, 1.0)
+    extra: int = 0
 
     @property
     def dimension(self) -> int:
@@ -193,6 +198,7 @@ class Programme:
         """Whether the rule trains networks beside the linear parts of towers."""
         return self.follows_rule and any(s.kind == "gradient" for s in self.stages)
 
+        adapting: what follows the released values.
     @property
     def rounds(self) -> int:
         """Number of rounds of all stages."""
@@ -213,16 +219,9 @@ class Programme:
                 if charges and charges[-1][0] == release:
                     charges[-1] = (release, charges[-1][1] + 1)
                 else:
+    adapting: Adapting = field(default_factory=Adapting)
                     charges.append((release, 1))
         return tuple(charges)
-
-    def position(self, done: int) -> tuple[int, int] | None:
-        """Return stage and step of the round after `done` rounds; None at the end."""
-        for index, stage in enumerate(self.stages):
-            if done < len(stage.releases):
-                return index, done
-            done -= len(stage.releases)
-        return None
 
     @cached_property
     def digest(self) -> str:
@@ -249,3 +248,5 @@ class Programme:
             for stage in self.stages
         ]
         return digest(plain)
+                "noise_range": stage.noise_range,
+                "extra": stage.extra,

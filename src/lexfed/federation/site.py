@@ -2,9 +2,10 @@
 """A site: it answers queries about its own units, or refuses. It knows no network.
 
 A site trusts nobody with its budget. Before it computes anything it checks that the
-query belongs to the programme it agreed to, that the release is the one priced there,
-and that its own ledger can pay; the charge is durable before the answer exists. With
-its answer it signs a receipt, so that who took part is not the coordinator's word only.
+query belongs to the programme it agreed to, that the release is one that was agreed on
+for its place there, and that its own ledger can pay; the charge is durable before the
+answer exists. With its answer it signs a receipt, so that who took part is not the
+coordinator's word only.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from lexfed.audit import receipts
 from lexfed.audit.entries import decimal
 from lexfed.audit.keys import Signer
 from lexfed.federation import sums
+from lexfed.federation.agreed import admits, most_rounds, planned_before
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
 from lexfed.federation.contribute import contribute
 from lexfed.federation.messages import Query, Refusal, Reply, answer_to_bytes
@@ -58,6 +60,10 @@ class Site:
         self._signer = signer
         self._answered = 0
         # What this site pays may be less than what the round releases.
+        self._place_answered = (-1, -1)
+        self._coins_leave_out = programme.unit == "client" and any(
+            stage.sampling_rate * min(stage.rates) < 1.0 for stage in programme.stages
+        )
         self._planned = tuple(
             own
             for stage in programme.stages
@@ -74,11 +80,12 @@ class Site:
         reason = self._objection(query)
         if reason:
             return answer_to_bytes(Refusal(self.name, query.round, reason))
-        if query.release is not None and self._ledger is not None:
-            for release in self._unpaid(query.round, self._ledger):
+        if self._ledger is not None:
+            for release in self._unpaid(query, self._ledger) or ():
                 self._ledger.charge(release)
         self._answered = query.round
         return answer_to_bytes(self._reply(query, self._receipt(query, content)))
+        self._place_answered = (query.stage, query.step)
 
     def _receipt(self, query: Query, content: bytes) -> bytes:
         """Return the site's signed word that it answers this round.
@@ -109,13 +116,13 @@ class Site:
         if query.round <= self._answered:
             return f"round {query.round} was answered already"
         if query.release is None:
+        if (query.stage, query.step) <= self._place_answered:
+            return f"round {query.round} goes back in the programme"
             return ""
         if self._ledger is None:
             return "it has no ledger to charge"
-        unpaid = self._unpaid(query.round, self._ledger)
-        charged = len(self._ledger.events())
-        skipped = len(unpaid) > 1 and self._programme.unit == "record"
-        if charged > query.round or skipped or not self._follows(self._ledger):
+        unpaid = self._unpaid(query, self._ledger)
+        if unpaid is None:
             return f"round {query.round} is not the next one of its ledger"
         if not unpaid:
             return ""
@@ -123,39 +130,52 @@ class Site:
         return "" if excess is None else str(excess)
 
     def _agreed(self, query: Query) -> bool:
-        """Say whether the programme has this very question at this round.
+        """Say whether the programme has such a question at this place.
 
         The shapes say which slots a tower reads. They come with the query, so they
         are compared: a tower that peeks at a more sensitive tier than its release is
         charged for would break every claim about that tier.
         """
-        position = self._programme.position(query.round - 1)
-        if query.round < 1 or position is None or position[0] != query.stage:
+        stages = self._programme.stages
+        if not 0 <= query.stage < len(stages):
             return False
-        stage = self._programme.stages[query.stage]
+        stage = stages[query.stage]
+        before = sum(most_rounds(earlier) for earlier in stages[: query.stage])
         shapes = tuple(tower.shape for tower in query.model.towers)
         return (
             query.kind == stage.kind
             and query.tower == stage.tower
-            and query.release == stage.releases[position[1]]
+            and 1 <= query.round <= before + query.step + 1
+            and admits(stage, query.step, query.release)
             and shapes == self._programme.shapes
         )
 
-    def _unpaid(self, number: int, ledger: SiteLedger) -> tuple[Release, ...]:
-        """Return the releases up to a round that the ledger has not been charged for.
+    def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
+        """Return what the ledger is still to be charged for up to a round.
 
-        None, if the round itself was charged before an interruption: its answer never
-        left the process then, because `handle` charges before it computes and a
+        Nothing, if the round itself was charged before an interruption: its answer
+        never left the process then, because `handle` charges before it computes and a
         coordinator that received an answer asks for the next round. Several, if a
-        client was left out of rounds by the coordinator's coins: it pays for those
-        too, since not being asked is what the coins keep secret.
-        """
-        return self._planned[len(ledger.events()) : number]
+        client was left out of rounds by the coordinator's coins: it pays for the
+        planned ones too, since not being asked is what the coins keep secret.
 
-    def _follows(self, ledger: SiteLedger) -> bool:
-        """Say whether the ledger's last event is the programme's at that place."""
-        events = ledger.events()
-        return not events or self._planned[len(events) - 1] == events[-1]
+        Returns:
+            None, if the round is not the next one of the ledger.
+        """
+        stage = self._programme.stages[query.stage]
+        own = stage.release_for(query.release, self._place)
+        if own is None:
+            return ()
+        events, before = ledger.events(), query.round - 1
+        left_out: tuple[Release, ...] = ()
+        if self._coins_leave_out:
+            # Which planned rounds it missed is known only if none is ever skipped.
+            if before != planned_before(self._programme, query.stage, query.step):
+                return None
+            left_out = self._planned[len(events) : before]
+        if len(events) + len(left_out) == before:
+            return (*left_out, own)
+        return () if len(events) == before + 1 and events[-1] == own else None
 
     def _reply(self, query: Query, receipt: bytes) -> Reply:
         stage = self._programme.stages[query.stage]

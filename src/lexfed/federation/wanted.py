@@ -84,7 +84,24 @@ def wanted_by_tower(
         tier = shapes[tower].tier
         wanted.append(_single("metrics", "metrics", tower, 1.0, cells, tier, metrics))
     senders = len(facts.sites) if choices.trust == "local" else 1
-    return [replace(w, draft=replace(w.draft, senders=senders)) for w in wanted]
+    return [
+        replace(
+            each,
+            draft=replace(each.draft, senders=senders * _times_over(choices, each)),
+        )
+        for each in wanted
+    ]
+
+
+def _times_over(choices: Choices, item: Wanted) -> int:
+    """Return how often a filter may let the planned rounds happen, for their noise.
+
+    Every value that the sampler draws has its small error, so all are paid for.
+    """
+    planned = len(item.draft.profile)
+    if choices.follows_rule or item.kind not in ("gradient", "update"):
+        return 1
+    return math.ceil(choices.adapting.most_rounds(planned) / planned)
 
 
 def _single(

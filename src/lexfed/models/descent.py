@@ -41,7 +41,9 @@ class Descent:
         """Return the step length of round `step` = 0, 1, ..."""
         if self.schedule == "constant" or self.rounds == 1:
             return self.learning_rate
-        wave = (1 + math.cos(math.pi * step / (self.rounds - 1))) / 2
+        # Rounds beyond the planned ones keep the last length.
+        part = min(step, self.rounds - 1) / (self.rounds - 1)
+        wave = (1 + math.cos(math.pi * part)) / 2
         return self.learning_rate * (FLOOR + (1 - FLOOR) * wave)
 
     def step(

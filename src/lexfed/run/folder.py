@@ -156,6 +156,8 @@ class RunFolder:
             {
                 "type": "charge",
                 "round": query.round,
+                "stage": query.stage,
+                "step": query.step,
                 "release": None if query.release is None else query.release.to_json(),
             }
         )
@@ -183,7 +185,7 @@ class RunFolder:
             return None
         try:
             model, head, memory = cascade.from_bytes(path.read_bytes())
-            return Progress(head["done"], model, memory)
+            return Progress(head["done"], model, memory, head["stage"], head["step"])
         except Exception as error:
             raise RunFolderError(
                 f"`{path}` is damaged", "restore it from a copy; rounds stay charged"
@@ -214,7 +216,9 @@ def _occupied(path: Path) -> RunFolderError:
 
 
 def _state(progress: Progress) -> bytes:
-    return cascade.to_bytes(progress.model, {"done": progress.done}, progress.memory)
+    names = ("done", "stage", "step")
+    head = {name: getattr(progress, name) for name in names}
+    return cascade.to_bytes(progress.model, head, progress.memory)
 
 
 def is_run_file(path: Path) -> bool:

@@ -225,6 +225,7 @@ def _choices(config: Config, terms: Terms) -> Choices:
         batch_size=federation.batch_size,
         paid_metrics=config.evaluation.metrics == "paid",
         seed=config.run.seed,
+        adapting=config.adapt.adapting,
     )
 
 

@@ -11,7 +11,7 @@ down, for others and for us, before its trace is removed; a crash in between fin
 same answer again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
@@ -29,14 +29,23 @@ class Recovered:
         charges: every release charged so far, in order; None without privacy.
         paid: whether the next round is charged already.
         released: rounds whose release is part of the state.
-        durable: number of the last round whose release is on disk.
+        durable: state after the last round whose release is on disk.
     """
 
     progress: Progress
     charges: tuple[Release | None, ...]
     paid: bool
     released: int
-    durable: int
+    durable: Progress
+
+
+@dataclass(frozen=True)
+class _Charge:
+    """A round that was charged, and its place in the programme."""
+
+    stage: int
+    step: int
+    release: Release | None
 
 
 def recover(folder: RunFolder, start: Progress, logbook: Logbook) -> Recovered:
@@ -47,9 +56,8 @@ def recover(folder: RunFolder, start: Progress, logbook: Logbook) -> Recovered:
     """
     charges, lost = _read_events(folder)
     _publish_what_is_logged(folder, logbook, len(charges))
-    progress = folder.state() or start
-    durable = progress.done
-    over = durable
+    durable = folder.state() or start
+    over = durable.done
     while over + 1 in lost:
         over += 1
     if not over <= len(charges) <= over + 1:
@@ -61,14 +69,17 @@ def recover(folder: RunFolder, start: Progress, logbook: Logbook) -> Recovered:
     paid = len(charges) == over + 1
     if paid and (folder.partial_release.exists() or logbook.is_over(over + 1)):
         over += 1
-        logbook.aborted(over, charges[-1], "interrupted")
+        logbook.aborted(over, charges[-1].release, "interrupted")
         folder.events.append({"type": "lost", "round": over})
         lost.add(over)
         paid = False
     folder.partial_release.unlink(missing_ok=True)
+    progress = durable
+    for charge in charges[durable.done : over]:
+        progress = progress.after_round(charge.stage, charge.step)
     return Recovered(
-        progress=replace(progress, done=over),
-        charges=charges,
+        progress=progress,
+        charges=tuple(charge.release for charge in charges),
         paid=paid,
         released=over - len(lost),
         durable=durable,
@@ -85,8 +96,8 @@ def _publish_what_is_logged(folder: RunFolder, logbook: Logbook, last: int) -> N
         folder.publish()
 
 
-def _read_events(folder: RunFolder) -> tuple[tuple[Release | None, ...], set[int]]:
-    charges: list[Release | None] = []
+def _read_events(folder: RunFolder) -> tuple[tuple[_Charge, ...], set[int]]:
+    charges: list[_Charge] = []
     lost: set[int] = set()
     for number, row in enumerate(folder.events.rows, start=1):
         try:
@@ -97,7 +108,13 @@ def _read_events(folder: RunFolder) -> tuple[tuple[Release | None, ...], set[int
             if row["round"] != len(charges) + 1:
                 raise ValueError("a round is missing")
             release = row["release"]
-            charges.append(None if release is None else Release.from_json(release))
+            charges.append(
+                _Charge(
+                    stage=int(row["stage"]),
+                    step=int(row["step"]),
+                    release=None if release is None else Release.from_json(release),
+                )
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise RunFolderError(
                 f"{folder.path / EVENTS}:{number}: not an event of this run",

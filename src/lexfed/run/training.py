@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lexfed.audit.entries import Participation
 from lexfed.errors import Refused, RunFolderError
@@ -109,7 +109,7 @@ def _train(
         stage, metrics = _measure(priced, progress)
         measured.append(progress.done, stage.name, metrics)
         if on_round is not None:
-            rounds = priced.programme.rounds
+            rounds = progress.done + _rounds_left(priced, progress)
             on_round(
                 RoundReport(
                     progress.done, rounds, stage.name, metrics, coordinator.spent
@@ -144,7 +144,14 @@ def _refused(
     cause: Cause = "site-refused" if signed else "receipt-invalid"
     run.logbook.aborted(number, asked.query.release, cause)
     run.folder.events.append({"type": "lost", "round": number})
-    return replace(progress, done=number)
+    return progress.after_round(asked.query.stage, asked.query.step)
+
+
+def _rounds_left(priced: Priced, progress: Progress) -> int:
+    """Return how many planned rounds are to come, if none is left out or added."""
+    stage, *later = priced.programme.stages[progress.stage :]
+    left = max(0, len(stage.releases) - progress.step)
+    return left + sum(len(each.releases) for each in later)
 
 
 def _ledger(priced: Priced, found: Recovered) -> Ledger | None:
@@ -192,16 +199,14 @@ def _engine(
 def _metrics_file(priced: Priced, folder: RunFolder, found: Recovered) -> MetricsFile:
     names = tuple(evaluate(priced, found.progress.model))
     path = folder.path / "metrics.csv"
-    measured = MetricsFile(path, names, found.durable)
-    if measured.last < found.durable:
-        at = Progress(found.durable, found.progress.model, {})
-        stage, metrics = _measure(priced, at)
-        measured.append(found.durable, stage.name, metrics)
+    measured = MetricsFile(path, names, found.durable.done)
+    if measured.last < found.durable.done:
+        stage, metrics = _measure(priced, found.durable)
+        measured.append(found.durable.done, stage.name, metrics)
     return measured
 
 
 def _measure(priced: Priced, progress: Progress) -> tuple[Stage, dict[str, float]]:
     """Return the stage of the last round, and the metrics of the model after it."""
-    position = priced.programme.position(progress.done - 1)
-    stage = priced.programme.stages[position[0] if position else 0]
+    stage = priced.programme.stages[progress.stage]
     return stage, evaluate(priced, progress.model, stage.tower + 1)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of `[adapt]`: what follows the released values, and inside which fence."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lexfed.budget.adapting import Adapting
+from lexfed.config.table import Count, Positive, Real, Table
+
+_DEFAULT = Adapting()
+
+
+class AdaptTable(Table):
+    """`[adapt]`: noise, clip, step length and number of rounds along the way."""
+
+    noise: Literal["none", "convergence", "linear", "feedback"] = "none"
+    guarantee: Literal["envelope", "filter"] = "envelope"
+    beta: Annotated[Real, Field(gt=0, le=0.9)] = _DEFAULT.beta
+    decay: Positive = _DEFAULT.decay
+    window: Count = _DEFAULT.window
+    clip: Literal["none", "quantile", "feedback"] = "none"
+    quantile: Annotated[Real, Field(gt=0, lt=1)] = _DEFAULT.quantile
+    clip_rate: Annotated[Real, Field(gt=0, le=1)] = _DEFAULT.clip_rate
+    learning_rate: Literal["none", "feedback"] = "none"
+    patience: Count | None = None
+    rounds_at_most: Count | None = None
+
+    @property
+    def adapting(self) -> Adapting:
+        """The same as the rest of lexfed knows it."""
+        return Adapting(**self.model_dump())
