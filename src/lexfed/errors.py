@@ -5,6 +5,7 @@
     ├── ConfigError      the configuration is wrong           exit code 2
     ├── DataError        the data do not match the schema     exit code 2
     ├── RunFolderError   a run folder cannot be used          exit code 2
+    ├── LedgerError      a site's ledger cannot be used       exit code 2
     ├── AuditError       a log or its evidence is not sound   exit code 1
     ├── ClaimError       a claim that cannot be proven        exit code 1
     └── Refused          a budget would be exceeded           exit code 3
@@ -63,6 +64,12 @@ class DataError(_Problems):
 
 class RunFolderError(LexfedError):
     """A run folder cannot be created, read or continued."""
+
+    exit_code = 2
+
+
+class LedgerError(LexfedError):
+    """A site's lasting ledger cannot be used; nothing was charged or lost."""
 
     exit_code = 2
 

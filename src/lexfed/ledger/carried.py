@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What earlier rows come to under a ceiling that is set now.
+
+A ceiling binds everything since the ledger began, not only what comes after it, so its
+sums are computed from all rows: for `gdp` from the costs in them, for `rdp` from the
+releases, at the ceiling's order. What the ledger charged after a loss (`restore`) is
+known as squares of mu only: at order a they are a mu^2/2, the divergence of Gaussians.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from lexfed.ledger.book import Book, Limit, numbers, texts
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.prices import costs_of, meter
+from lexfed.ledger.rows import Row
+from lexfed.privacy.events import Release
+
+
+def carried(
+    rows: Iterable[Row], scope: str, ceiling: Ceiling, time: int, raising: bool
+) -> dict[str, Any]:
+    """Return what a row that sets a ceiling states about the rows before.
+
+    Args:
+        rows: all of them, in order.
+        scope: what the ceiling is for.
+        ceiling: the new one.
+        time: at which it is set.
+        raising: whether the operator raises the ceiling: only then is what a restore
+            took to be used up given back.
+
+    Returns:
+        `counted`: what the current period has paid; `runs`: for `rdp`, what every run
+        paid and reserved in the new measure.
+    """
+    book = Book(limits={scope: Limit(ceiling, 0, 0)})
+    for row in rows:
+        body = row.body
+        if row.kind in ("reserve", "commit"):
+            book.apply(row.kind, row.time, {**body, "cost": _cost(row, scope, ceiling)})
+        elif row.kind in ("release", "expire"):
+            book.apply(row.kind, row.time, body)
+        elif row.kind == "restore":
+            lost = {
+                "limits": None,
+                "charged": _charged(row, scope, ceiling),
+                "used_up": body["used_up"] and not raising,
+            }
+            book.apply(row.kind, row.time, lost)
+    name, runs = meter(scope, ceiling.kind), {}
+    if ceiling.kind == "rdp":
+        runs = {
+            run: sums.amounts[name].to_json()
+            for run, sums in book.runs.items()
+            if name in sums.amounts
+        }
+    return {"counted": str(book.limits[scope].at(time).counted), "runs": runs}
+
+
+def releases_of(row: Row) -> list[tuple[Release, int]]:
+    """Return the releases that a row reserves or commits."""
+    if row.kind == "commit":
+        return [(Release.from_json(row.body["release"]), 1)]
+    return [(Release.from_json(each), n) for n, each in row.body["releases"]]
+
+
+def _cost(row: Row, scope: str, ceiling: Ceiling) -> dict[str, str]:
+    name = meter(scope, ceiling.kind)
+    costs = numbers(row.body["cost"])
+    if ceiling.order is not None:
+        orders = {scope: ceiling.order}
+        costs = costs_of(releases_of(row), row.body["unit"], orders)
+    return texts({name: costs[name]}) if name in costs else {}
+
+
+def _charged(row: Row, scope: str, ceiling: Ceiling) -> dict[str, str]:
+    square = numbers(row.body["charged"]).get(meter(scope, "gdp"), 0)
+    cost = square if ceiling.order is None else -(-square * ceiling.order // 2)
+    return {meter(scope, ceiling.kind): str(cost)}

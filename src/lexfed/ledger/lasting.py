@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lasting ledger of a site: reserve, commit, release, expire.
+
+    ledger = LastingLedger.open(path, "north", "patients")
+    ledger.reserve(run, plan, until)        room for the whole run, or Refused
+    ledger.commit(run, 1, release)          on disk before anybody computes
+    ledger.release(run)                     what was not committed is free again
+
+Every operation is one transaction that holds the write lock from its first read on.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from lexfed.canonical import digest
+from lexfed.errors import LedgerError, Refused
+from lexfed.ledger import pins, tables
+from lexfed.ledger.book import Book, Run, texts
+from lexfed.ledger.change import Change
+from lexfed.ledger.database import Database
+from lexfed.ledger.opening import check_pin, identity, opened
+from lexfed.ledger.prices import Unit, costs_of
+from lexfed.ledger.refusal import excess_of, refusal_of
+from lexfed.ledger.rows import Head, Row, chained
+from lexfed.privacy.attributes import Counted
+from lexfed.privacy.events import Release
+from lexfed.privacy.ledger import Excess
+
+Clock = Callable[[], float]
+WAIT = 10.0
+"""Seconds to wait for another process that writes the same ledger."""
+
+
+class LastingLedger:
+    """Everything ever spent on one data set of one site.
+
+    Guarantees:
+        What is committed never exceeds a ceiling, whatever other processes do.
+        A commit is on disk, and pinned, before `commit` returns.
+        A round is charged once: the same commit again changes nothing, another
+        release under the same run and round is refused.
+        What is refused changes nothing.
+        A file that is older than its pin, or has another history, is refused.
+        Times of rows never go back, whatever the clock does.
+    """
+
+    def __init__(
+        self, database: Database, first: Row, state: Path, clock: Clock, durable: bool
+    ) -> None:
+        """Use `open` instead."""
+        self._database = database
+        self._state = state
+        self._clock = clock
+        self._durable = durable
+        self._identity = identity(first)
+        self.id, self.site, self.data_set = self._identity
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        site: str | None = None,
+        data_set: str | None = None,
+        *,
+        state: Path | None = None,
+        durable: bool = True,
+        wait: float = WAIT,
+        clock: Clock = time.time,
+    ) -> "LastingLedger":
+        """Open a ledger; with site and data set it is made if it is not there.
+
+        Args:
+            path: of the file.
+            site: whose ledger it is.
+            data_set: which data it is about.
+            state: folder of pins; by default the user's (`pins.default_state`).
+            durable: whether a commit waits for the disk and the pin. Without, a power
+                failure may take commits back: only for measuring.
+            wait: seconds to wait for another process that writes.
+            clock: tells the time in seconds.
+
+        Raises:
+            LedgerError: if the file cannot be used, is damaged, was rolled back, or
+                is of another site or data set.
+        """
+        state = pins.default_state() if state is None else state
+        named = None if site is None or data_set is None else (site, data_set)
+        database, first = opened(path, named, state, wait, durable, int(clock()))
+        return cls(database, first, state, clock, durable)
+
+    # What is spent
+
+    def reserve(
+        self, run: str, releases: Sequence[Counted], until: int, unit: Unit = "record"
+    ) -> None:
+        """Set room aside for a run: for all its releases, those committed included.
+
+        A run has one reservation. The same again changes nothing; another one takes
+        its place.
+
+        Args:
+            run: name of the run, one for ever.
+            releases: everything that it will release, with counts.
+            until: time, in seconds since 1970, at which the room is free again.
+            unit: whom the releases protect.
+
+        Raises:
+            Refused: if a ceiling leaves no room; nothing was changed then.
+            LedgerError: if it cannot be written.
+        """
+        with self.change(run) as change:
+            book = change.book
+            if until <= change.time:
+                raise LedgerError(
+                    f"the reservation of run `{run}` would be over already",
+                    "reserve for a time in the future",
+                )
+            planned = costs_of(releases, unit, book.orders)
+            known = book.runs.get(run, Run())
+            asked = Book(runs={run: known})
+            asked.apply(
+                "reserve", change.time, {"run": run, "until": until, "cost": planned}
+            )
+            wanted = asked.runs[run].amounts
+            if wanted == known.amounts and until <= (known.until or 0):
+                return
+            body = {
+                "run": run,
+                "until": until,
+                "unit": unit,
+                "releases": [[count, release.to_json()] for release, count in releases],
+                "cost": texts(planned),
+            }
+            before = book.after()
+            change.append("reserve", body)
+            rest = {name: sums.reserved for name, sums in wanted.items()}
+            found = book.exceeded(rest, change.time)
+            if found is not None:
+                what = f"run `{run}`"
+                raise refusal_of(self.site, what, book, before, change.time, found)
+
+    def commit(
+        self, run: str, number: int, release: Release, unit: Unit = "record"
+    ) -> int:
+        """Pay for a round before it happens; on return it is on disk.
+
+        Args:
+            run: name of the run.
+            number: of the round, from 1.
+            release: what will leave.
+            unit: whom it protects.
+
+        Returns:
+            The number of the row.
+
+        Raises:
+            Refused: if neither the run's reservation nor the room that is free pays
+                for it, or the round was committed with another release.
+            LedgerError: if it cannot be written.
+        """
+        body = {"release": release.to_json(), "unit": unit}
+        mark = digest(body)
+        with self.change(run) as change:
+            known = tables.committed(self._database, run, number)
+            if known is not None:
+                if known[0] == mark:
+                    return known[1]
+                raise Refused(
+                    f"ledger of `{self.site}`: round {number} of run `{run}` was "
+                    "committed with another release",
+                    "a round is paid for once; start another run",
+                    scope="site",
+                )
+            book = change.book
+            costs = costs_of([(release, 1)], unit, book.orders)
+            before = book.after()
+            row = change.append(
+                "commit", {**body, "run": run, "round": number, "cost": texts(costs)}
+            )
+            found = book.exceeded(costs, change.time)
+            if found is not None:
+                what = f"round {number} of run `{run}`"
+                raise refusal_of(self.site, what, book, before, change.time, found)
+            tables.save_commit(self._database, run, number, mark, row.sequence)
+        return row.sequence
+
+    def would_exceed(
+        self, run: str, number: int, release: Release, unit: Unit = "record"
+    ) -> Excess | None:
+        """Say which ceiling a commit would break, without changing anything."""
+        with self._database.reading():
+            last = tables.last_row(self._database)
+            if tables.committed(self._database, run, number) is not None:
+                return None
+            book = tables.load_book(self._database, last, run)
+            costs = costs_of([(release, 1)], unit, book.orders)
+            now = self._now(last)
+            book.apply("commit", now, {"run": run, "cost": texts(costs)})
+            found = book.exceeded(costs, now)
+        return None if found is None else excess_of(book, *found)
+
+    def release(self, run: str) -> None:
+        """Give back what a run reserved and did not commit."""
+        with self.change(run) as change:
+            known = change.book.runs.get(run, Run())
+            if known.until is not None:
+                change.append("release", {"run": run})
+
+    def expire(self) -> None:
+        """Free the reservations whose time is over; what they committed stays."""
+        with self.change():
+            pass
+
+    def unprotected(self, run: str) -> None:
+        """Record that a run adds no noise: what it costs has no bound.
+
+        Raises:
+            Refused: if there is any ceiling.
+        """
+        with self.change() as change:
+            if change.book.limits:
+                raise Refused(
+                    f"ledger of `{self.site}`: a run without noise exceeds every "
+                    "ceiling",
+                    'use another `mechanism` than "none"',
+                    scope="site",
+                )
+            if tables.committed(self._database, run, 0) is None:
+                row = change.append("unprotected", {"run": run})
+                tables.save_commit(self._database, run, 0, row.kind, row.sequence)
+
+    # What is there
+
+    def rows(self) -> list[Row]:
+        """Return every row, each checked to follow the one above."""
+        with self._database.reading():
+            return list(chained(None, tables.stored_rows(self._database)))
+
+    def book(self) -> Book:
+        """Return all sums."""
+        with self._database.reading():
+            book = tables.load_book(self._database, tables.last_row(self._database))
+            book.runs = tables.load_runs(self._database)
+            return book
+
+    def head(self) -> Head:
+        """Return number and hash of the last row."""
+        with self._database.reading():
+            return tables.last_row(self._database).head
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._database.path
+
+    @property
+    def database(self) -> Database:
+        """The file, for those who check or mend it."""
+        return self._database
+
+    def close(self) -> None:
+        """Pin what was written, and close the file."""
+        try:
+            if not self._durable:
+                with self._database.reading():
+                    last = tables.last_row(self._database)
+                    book = tables.load_book(self._database, last)
+                self._pin(last.head, book)
+        finally:
+            self._database.close()
+
+    @contextmanager
+    def change(self, *runs: str) -> Iterator[Change]:
+        """Hold the write lock; free what is overdue; pin what was written.
+
+        Args:
+            runs: whose sums are needed.
+        """
+        with self._database.writing():
+            last = tables.last_row(self._database)
+            pinned = check_pin(self._database, self._state, self.id)
+            now = self._now(last)
+            over = tables.overdue(self._database, now)
+            book = tables.load_book(self._database, last, *runs, *over)
+            change = Change(self._database, last, book, now)
+            for run in over:
+                change.append("expire", {"run": run})
+            yield change
+        # Even if nothing was written: whoever wrote it may have died before its pin.
+        if self._durable and pinned < change.last.sequence:
+            self._pin(change.last.head, change.book)
+
+    def _pin(self, head: Head, book: Book) -> None:
+        pins.write_pin(self._state, pins.Pin.of(self._identity, self.path, head, book))
+
+    def _now(self, last: Row) -> int:
+        return max(int(self._clock()), last.time)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a release costs each scope, as an exact integer.
+
+A cost is counted in units of 2^-60 and rounded up once, when it is computed; after
+that only integers are added. So the sum of all charges equals the ledger exactly, on
+any machine, and "equal" is a comparison of integers.
+
+Measures:
+
+* `gdp`: mu^2 = s^2 sum_g (C_g/sigma_g)^2, with s = 1 under add/remove and 2 under
+  replace-one. Clips and sigmas are floats, which are fractions: nothing is lost.
+* `rdp`: the Rényi divergence at one order, for ceilings of that kind only.
+
+**Sampled releases under `gdp`** are charged as if nobody had been left out. *Proof.*
+The hockey-stick divergence is jointly convex, so (qP + (1-q)Z, qQ + (1-q)Z) lies at
+every epsilon at most at q times (P, Q): the sampled pair is dominated by the other. []
+
+Scopes, by Theorem C of `lexfed.privacy.attributes`: `record` (add/remove), `label`
+(replace-one) and every tier (the releases that may read it, replace-one). Where a
+whole site is the unit, one record more changes the site's contribution from one vector
+of norm C to another, so `record` then pays as under replace-one.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+from lexfed.privacy import rdp
+from lexfed.privacy.attributes import Counted, steps_of
+from lexfed.privacy.events import Release
+from lexfed.privacy.steps import Neighbours, sensitivity
+from lexfed.tiers import Tier
+
+SCALE = 2**60
+"""Units of cost in 1."""
+
+Unit = Literal["record", "client"]
+Measure = Literal["gdp", "rdp"]
+Costs = Mapping[str, int]
+"""Cost by meter: `special:gdp` is what the tier `special` pays, in squares of mu."""
+
+RECORD, LABEL = "record", "label"
+SCOPES = (RECORD, LABEL, *(tier.label for tier in Tier))
+
+
+def meter(scope: str, measure: Measure) -> str:
+    """Return the name of what counts a scope's cost in a measure."""
+    return f"{scope}:{measure}"
+
+
+def concerned(release: Release, unit: Unit) -> dict[str, Neighbours]:
+    """Return the scopes that pay for a release, each with its relation."""
+    record: Neighbours = "add-remove" if unit == "record" else "replace-one"
+    scopes: dict[str, Neighbours] = {RECORD: record, LABEL: "replace-one"}
+    for tier in Tier:
+        if release.reads is not None and release.reads >= tier:
+            scopes[tier.label] = "replace-one"
+    return scopes
+
+
+def costs_of(
+    releases: Iterable[Counted], unit: Unit, orders: Mapping[str, int]
+) -> dict[str, int]:
+    """Return what releases cost, by meter.
+
+    Args:
+        releases: each with its count.
+        unit: whom the releases protect.
+        orders: order of the Rényi divergence by scope, where a ceiling asks for one.
+
+    Guarantees:
+        Never below the exact cost, and above it by less than 2^-60 a release (plus
+        the error of `lexfed.privacy.rdp` for sampled releases under `rdp`).
+        The cost of two lists is the sum of their costs.
+    """
+    asked = tuple(sorted(orders.items()))
+    total: dict[str, int] = {}
+    for release, count in releases:
+        for name, cost in _costs(release, unit, asked):
+            total[name] = total.get(name, 0) + count * cost
+    return total
+
+
+@lru_cache(maxsize=4096)
+def _costs(
+    release: Release, unit: Unit, orders: tuple[tuple[str, int], ...]
+) -> tuple[tuple[str, int], ...]:
+    scopes = concerned(release, unit)
+    costs = [
+        (meter(scope, "gdp"), _up(_square(release, relation)))
+        for scope, relation in scopes.items()
+    ]
+    costs += [
+        (meter(scope, "rdp"), _up(_divergence(release, scopes[scope], order)))
+        for scope, order in orders
+        if scope in scopes
+    ]
+    return tuple(costs)
+
+
+def _square(release: Release, neighbours: Neighbours) -> Fraction:
+    """Return mu^2 of the release as if it were not sampled, exactly."""
+    ratios = [Fraction(group.clip) / Fraction(group.sigma) for group in release.groups]
+    return Fraction(sensitivity(neighbours)) ** 2 * sum(r * r for r in ratios)
+
+
+def _divergence(release: Release, neighbours: Neighbours, order: int) -> Fraction:
+    square = _square(release, neighbours)
+    whole = order * square / 2
+    # Far beyond any budget sampling gains nothing, and its floats overflow.
+    if release.sampling_rate == 1.0 or square > SCALE:
+        return whole
+    steps = steps_of([(release, 1)])
+    return min(whole, Fraction(float(rdp.curve(steps, neighbours, (order,))[0])))
+
+
+def _up(cost: Fraction) -> int:
+    return math.ceil(cost * SCALE)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of a ledger that cannot pay: which ceiling, what is spent, what is left."""
+
+import math
+from typing import Any
+
+from lexfed.errors import Refused
+from lexfed.ledger.book import Book
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.prices import SCALE, meter
+from lexfed.privacy.ledger import Excess
+from lexfed.privacy.rounding import up
+
+
+def excess_of(book: Book, scope: str, total: int) -> Excess:
+    """Return the ceiling that is exceeded, and what it would reach."""
+    ceiling = book.limits[scope].ceiling
+    # Floats may round to the ceiling itself what exceeds it by a unit.
+    above = math.nextafter(ceiling.epsilon, math.inf)
+    return Excess(scope, max(ceiling.reached(total), above), ceiling.epsilon)
+
+
+def refusal_of(
+    site: str,
+    what: str,
+    book: Book,
+    before: dict[str, Any],
+    time: int,
+    found: tuple[str, int],
+) -> Refused:
+    """Return the refusal of something that a ceiling does not leave room for.
+
+    Args:
+        site: whose ledger it is.
+        what: asked for room.
+        book: the sums that it would lead to.
+        before: the sums without it, as `Book.after` states them.
+        time: now.
+        found: whose ceiling is exceeded, and what would count against it.
+    """
+    scope, total = found
+    ceiling = book.limits[scope].ceiling
+    excess = excess_of(book, scope, total)
+    _, reserved = before["meters"].get(meter(scope, ceiling.kind), ("0", "0"))
+    period, counted = before["limits"][scope]
+    # A period that is over counts no more.
+    spent = int(counted) if book.limits[scope].at(time).period == period else 0
+    with_others = spent + int(reserved)
+    return Refused(
+        f"ledger of `{site}` refuses {what}: {excess} ({ceiling.terms})",
+        f"{_epsilon(ceiling, spent)} is spent, {_epsilon(ceiling, with_others)} with "
+        f"what runs have reserved; left: {left(ceiling, with_others)}",
+        scope="site",
+        would_reach=excess.would_reach,
+        limit=excess.of,
+    )
+
+
+def left(ceiling: Ceiling, total: int) -> str:
+    """Return how much may still be charged, rounded down, in the ceiling's measure."""
+    rest = max(0, ceiling.bound - total) / SCALE
+    if ceiling.kind == "gdp":
+        return f"μ = {_down(math.sqrt(rest))}"
+    return f"a divergence of {_down(rest)} at order {ceiling.order}"
+
+
+def _epsilon(ceiling: Ceiling, amount: int) -> str:
+    return f"ε = {up(ceiling.reached(amount), 3):g}"
+
+
+def _down(value: float) -> str:
+    return f"{math.floor(value * 1e4) / 1e4:g}"

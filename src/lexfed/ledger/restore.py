@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Going on after a disk was lost: what is missing is charged, never forgotten.
+
+    the file is behind its pin      what the pin knows to be paid, and the file does
+                                    not, is charged
+    two histories                   everything in the pin is charged on top: nobody
+                                    can tell what both have in common
+    the file is gone                a new one begins with everything in the pin
+    the pin is gone                 nobody can tell what is missing: every ceiling
+                                    counts as used up, until somebody raises it
+
+A chained row says what was charged and why. Nothing here runs by itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lexfed.errors import LedgerError
+from lexfed.ledger import pins, tables
+from lexfed.ledger.book import NOTHING, Book, Limit, texts
+from lexfed.ledger.change import Change
+from lexfed.ledger.database import Database
+from lexfed.ledger.opening import begin, check_pin, first_row, identity
+from lexfed.ledger.pins import Pin
+from lexfed.ledger.verify import verify
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What was done.
+
+    Attributes:
+        charged: what the file had lost, by meter.
+        used_up: whether every ceiling counts as used up.
+    """
+
+    charged: Mapping[str, int]
+    used_up: bool
+
+
+def restore(
+    path: Path, reason: str, state: Path, time: int, wait: float = 10.0
+) -> Restored:
+    """Make a ledger usable again that does not fit its pin.
+
+    Args:
+        path: of the file, which may be gone; a file that is there must be sound.
+        reason: why, for whoever reads the rows.
+        state: folder of pins.
+        time: now, in seconds since 1970.
+        wait: seconds to wait for another process that writes.
+
+    Guarantees:
+        Everything that was acknowledged is charged afterwards, or no ceiling leaves
+        any room.
+        A ledger that fits its pin is left as it is.
+
+    Raises:
+        LedgerError: if the file is damaged, or nothing is missing.
+    """
+    if not reason.strip():
+        raise LedgerError(
+            "a restore needs a reason", "say what happened, for whoever reads the rows"
+        )
+    lost = None
+    if not path.exists() or path.stat().st_size == 0:
+        lost = pins.pin_of_file(state, path)
+        if lost is None:
+            raise LedgerError(
+                f"there is no ledger `{path}`, and none is remembered",
+                "a site's first run makes one",
+            )
+    database = Database(path, wait, durable=True)
+    try:
+        return _restore(database, lost, reason, state, time)
+    finally:
+        database.close()
+
+
+def _restore(
+    database: Database, lost: Pin | None, reason: str, state: Path, time: int
+) -> Restored:
+    if lost is None:
+        verify(database)
+    with database.writing():
+        if lost is None:
+            first = first_row(database)
+        else:
+            named = (lost.site, lost.data_set)
+            first = begin(database, lost.ledger, named, time)
+        last = tables.last_row(database)
+        book = tables.load_book(database, last)
+        book.runs = tables.load_runs(database)
+        pin = lost or _pin_that_does_not_fit(database, state, identity(first)[0])
+        other = lost is None and pin is not None and _is_other(database, pin)
+        done = Restored(_missing(pin, book, other), pin is None)
+        change = Change(database, last, book, max(time, last.time))
+        row = change.append(
+            "restore",
+            {
+                "reason": reason,
+                "pinned": None if pin is None else pin.head.sequence,
+                "charged": texts(done.charged),
+                "limits": None if pin is None else _limits(pin, book, other),
+                "used_up": done.used_up,
+            },
+        )
+    found = Pin.of(identity(first), database.path, row.head, book)
+    pins.write_pin(state, found, back=True)
+    return done
+
+
+def _pin_that_does_not_fit(database: Database, state: Path, ledger: str) -> Pin | None:
+    """Return the pin that the file does not fit; None if there is none to read."""
+    try:
+        check_pin(database, state, ledger)
+    except pins.BrokenPin:
+        return None
+    except LedgerError:
+        return pins.read_pin(state, ledger)
+    raise LedgerError(
+        f"`{database.path}` fits its pin: nothing is missing",
+        "`lexfed ledger verify` checks the rest",
+    )
+
+
+def _is_other(database: Database, pin: Pin) -> bool:
+    return tables.hash_at(database, pin.head.sequence) is not None
+
+
+def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
+    if pin is None:
+        return {}
+    paid = {
+        name: 0 if other else book.meters.get(name, NOTHING).committed
+        for name in pin.committed
+    }
+    return {
+        name: cost - paid[name]
+        for name, cost in pin.committed.items()
+        if cost > paid[name]
+    }
+
+
+def _limits(pin: Pin, book: Book, other: bool) -> dict[str, object]:
+    """Return the ceilings of the pin, counting what file and pin count."""
+    limits: dict[str, Limit] = {}
+    for scope, limit in pin.limits.items():
+        mine = book.limits.get(scope)
+        counted = 0
+        if mine is not None and (mine.ceiling, mine.period) == (
+            limit.ceiling,
+            limit.period,
+        ):
+            counted = mine.counted
+        total = limit.counted + counted if other else max(limit.counted, counted)
+        limits[scope] = replace(limit, counted=total)
+    return pins.limits_json(limits)
