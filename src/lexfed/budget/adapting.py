@@ -125,10 +125,13 @@ class Adapting:
             distances = (*distances, distance(seen.signal, state.before))
         distances = distances[-self.window :]
         score = convergence.score(distances, self.window, self.decay)
+        wanted = self._wanted_radius(state, seen, feedback)
+        rate = feedback.rate.value if self.learning_rate == "feedback" else 1.0
         return Steering(
             noise=self._level(self._factor(score, feedback, tier), tier),
-            radius=self._radius(state, seen, feedback),
-            rate=feedback.rate.value if self.learning_rate == "feedback" else 1.0,
+            radius=_rung(wanted),
+            wanted_radius=wanted,
+            rate=_rung(rate),
             score=score,
             distances=distances,
             before=seen.signal,
@@ -152,16 +155,23 @@ class Adapting:
             return convergence.linear_factor(score, weight)
         return feedback.noise.value if self.noise == "feedback" else 1.0
 
-    def _radius(self, state: "Steering", seen: "Seen", feedback: Feedback) -> float:
+    def _wanted_radius(
+        self, state: "Steering", seen: "Seen", feedback: Feedback
+    ) -> float:
         if self.clip == "quantile" and seen.bits is not None:
             return adaptive_clip.next_radius(
-                state.radius, seen.bits, self.quantile, self.clip_rate
+                state.wanted_radius, seen.bits, self.quantile, self.clip_rate
             )
         return feedback.clip.value if self.clip == "feedback" else 1.0
 
     def is_over(self, state: "Steering") -> bool:
         """Say whether a tower is done before its rounds are."""
         return self.patience is not None and state.plateau.is_over(self.patience)
+
+
+def _rung(value: float) -> float:
+    """Return the nearest step of a fine ladder; see `LEVELS`."""
+    return 2.0 ** (round(math.log2(value) * 256) / 256)
 
 
 @dataclass(frozen=True)
@@ -188,6 +198,7 @@ class Steering:
     Attributes:
         noise: factor on the planned noise of the next round.
         radius: what contributions of the next round are divided by.
+        wanted_radius: the same before it was rounded.
         rate: factor on its learning rate.
         score: of convergence.
         frozen: whether a release that cannot be honest has ended adaptation.
@@ -200,6 +211,7 @@ class Steering:
     noise: float
     feedback: Feedback
     radius: float = 1.0
+    wanted_radius: float = 1.0
     rate: float = 1.0
     score: float = 0.0
     frozen: bool = False
@@ -211,9 +223,9 @@ class Steering:
         """Return the state as vectors of a run's memory."""
         before = np.zeros(0) if self.before is None else self.before.vector
         power = 0.0 if self.before is None else self.before.power
-        scalars = [self.noise, self.radius, self.rate, self.score, self.frozen, power]
+        numbers = (self.noise, self.radius, self.wanted_radius, self.rate, self.score)
         return {
-            f"{tower}.steer": np.array(scalars, dtype=np.float64),
+            f"{tower}.steer": np.array([*numbers, float(self.frozen), power]),
             f"{tower}.steer.before": before,
             f"{tower}.steer.distances": np.array(self.distances, dtype=np.float64),
             f"{tower}.steer.feedback": self.feedback.to_array(),
@@ -228,11 +240,12 @@ class Steering:
         kept = memory.get(f"{tower}.steer")
         if kept is None:
             return None
-        noise, radius, rate, score, frozen, power = kept.tolist()
+        noise, radius, wanted, rate, score, frozen, power = kept.tolist()
         before: Floats = memory[f"{tower}.steer.before"]
         return cls(
             noise=noise,
             radius=radius,
+            wanted_radius=wanted,
             rate=rate,
             score=score,
             frozen=bool(frozen),

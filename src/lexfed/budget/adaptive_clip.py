@@ -13,6 +13,8 @@ of the plan. Each unit also sends one bit, +1/2 where its contribution was not c
 
 import math
 
+from lexfed.privacy.events import Release
+
 BIT = "clip bit"
 """Name of the group of bits in a release."""
 
@@ -24,6 +26,11 @@ BIT_SHARE = 0.05
 
 SMALLEST, LARGEST = 2.0**-10, 2.0**10
 """Bounds of the radius."""
+
+
+def has_clip_bits(release: Release | None) -> bool:
+    """Say whether a release holds bits beside what it is about."""
+    return release is not None and release.groups[-1].name == BIT
 
 
 def bit_weight(weight: float) -> float:

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.federation.agreed import most_rounds, planned_at, with_noise
+from lexfed.federation.descending import Descending
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.steering import TowerSteering
 from lexfed.models.cascade import Model, Tower, untrained
-from lexfed.models.descent import Descent, default_learning_rate
-from lexfed.models.parameters import group_order
 from lexfed.models.rule import learn, network
 from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import listens
@@ -64,7 +63,7 @@ class Learner:
     def __init__(self, programme: Programme) -> None:
         self._programme = programme
         self._steering = TowerSteering(programme)
-        self._group_order: NDArray[np.int64] | None = None
+        self._descending = Descending(programme, self._steering)
 
     def start(self) -> Progress:
         """Return where every run of the programme begins."""
@@ -95,7 +94,8 @@ class Learner:
         if stage.kind == "gradient" and self._programme.networks:
             return self._network_question(stage, progress)
         if stage.kind in ("gradient", "update"):
-            return progress.model, self._descent_question(stage, progress)
+            arrays = self._descending.question(stage, progress.memory, progress.step)
+            return progress.model, arrays
         if stage.kind == "residuals":
             return progress.model, self._residuals_question(stage, progress)
         return progress.model, {}
@@ -131,7 +131,12 @@ class Learner:
         if stage.kind == "gradient" and self._programme.networks:
             return self._learn_network(stage, progress, mean)
         if stage.kind in ("gradient", "update"):
-            return self._descend(stage, progress, release, mean)
+            tower = progress.model.towers[stage.tower]
+            tower, memory = self._descending.learn(
+                stage, tower, progress.memory, progress.step, release, mean
+            )
+            model = progress.model.with_tower(stage.tower, tower)
+            return replace(progress, model=model, memory=memory)
         return self._learn_tower(stage, progress, mean, deviation)
 
     def _learn_labels(
@@ -262,59 +267,3 @@ class Learner:
 
     def _facts(self, stage: Stage) -> RuleFacts:
         return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)
-
-    def _descent(self, stage: Stage) -> Descent:
-        programme = self._programme
-        default = default_learning_rate(programme.unit)
-        return Descent(
-            learning_rate=programme.learning_rate or default,
-            momentum=programme.momentum,
-            schedule=programme.learning_rate_schedule,
-            rounds=len(stage.releases),
-        )
-
-    def _order(self, tower: Tower) -> NDArray[np.int64]:
-        # One tower has all groups; to load a network only to look at its layers would
-        # take a good part of a round.
-        if self._group_order is None:
-            self._group_order = group_order(tower.module(), self._programme.groups)
-        return self._group_order
-
-    def _descent_question(self, stage: Stage, progress: Progress) -> dict[str, Floats]:
-        rate = self._descent(stage).rate(progress.step)
-        steering = self._steering.state(stage, progress.memory)
-        arrays = {"learning_rate": np.array([rate * steering.rate])}
-        if self._programme.adapting.clip != "none":
-            arrays["radius"] = np.array([steering.radius])
-        return arrays
-
-    def _descend(
-        self, stage: Stage, progress: Progress, release: Release | None, mean: Floats
-    ) -> Progress:
-        tower = progress.model.towers[stage.tower]
-        memory = dict(progress.memory)
-        steering = self._steering.state(stage, memory)
-        if self._steering.steers(stage):
-            memory |= self._steering.after(stage, memory, release, mean)
-            mean = self._steering.unscaled(stage, steering, mean)
-        if self._programme.groups:
-            # Sites send group after group; the parameters have their own order.
-            ordered = np.empty_like(mean)
-            ordered[self._order(tower)] = mean
-            mean = ordered
-        key = f"velocity.{stage.tower}"
-        velocity = memory.get(key, np.zeros_like(tower.parameters))
-        if stage.kind == "update":
-            parameters = tower.parameters + mean
-        else:
-            descent = self._descent(stage)
-            length = descent.learning_rate * steering.rate
-            parameters, velocity = replace(descent, learning_rate=length).step(
-                tower.parameters, velocity, mean, progress.step
-            )
-        trained = replace(tower, parameters=parameters)
-        return replace(
-            progress,
-            model=progress.model.with_tower(stage.tower, trained),
-            memory={**memory, key: velocity},
-        )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.budget.adapting import Seen, Steering
-from lexfed.budget.adaptive_clip import BIT
+from lexfed.budget.adaptive_clip import BIT, has_clip_bits
 from lexfed.budget.signals import Signal
 from lexfed.federation.programme import Programme, Stage
 from lexfed.privacy.events import Release
@@ -89,13 +89,12 @@ class TowerSteering:
             signal=Signal(self.unscaled(stage, state, mean), power),
             clip=clip,
             longest=honest + 20.0 * math.sqrt(power),
-            bits=float(mean[-1]) if self._length(stage) < len(mean) else None,
+            bits=float(mean[-1]) if has_clip_bits(release) else None,
         )
 
     def _length(self, stage: Stage) -> int:
         """Return how many numbers of a release are the tower's own."""
-        bits = self._adapting.clip == "quantile"
-        return stage.dimension - 1 if bits else stage.dimension
+        return stage.dimension - int(has_clip_bits(stage.releases[0]))
 
     def _tier(self, stage: Stage) -> Tier:
         return self._programme.shapes[stage.tower].tier

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from lexfed.models.batch import Batch
 from lexfed.models.clipping import Clipping
+from lexfed.models.cut_bits import CutBits
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import count, group_index, trainable
 from lexfed.models.rounding import norm_slack
@@ -31,10 +32,12 @@ def clipped_sum(
     batch: Batch,
     clipping: Clipping,
     shares: Tensor | None = None,
+    bits: CutBits | None = None,
 ) -> Tensor:
     """Sum the clipped gradients of all units, [parameters] in float64.
 
-    `shares` is every unit's weight in the sum, at most 1; None: all 1.
+    `shares` is every unit's weight in the sum, at most 1; None: all 1. `bits` adds up
+    which units were cut.
     """
     size = count(module)
     total = torch.zeros(size, dtype=torch.float64)
@@ -45,7 +48,10 @@ def clipped_sum(
         shares = torch.ones(batch.units, dtype=torch.float64)
     parts = [torch.split(field, units) for field in (shares, *fields)]
     for weights, *chunk in zip(*parts, strict=True):
-        total += weights @ _clip(gradients(*chunk), module, clipping)
+        clipped, factors, finite = _clip(gradients(*chunk), module, clipping)
+        total += weights @ clipped
+        if bits is not None:
+            bits.add(factors[:, 0], weights, ~finite[:, 0])
     return total
 
 
@@ -79,9 +85,13 @@ def _gradients(module: nn.Module, loss: Loss) -> Gradient:
     return gradients
 
 
-def _clip(gradients: Tensor, module: nn.Module, clipping: Clipping) -> Tensor:
+def _clip(
+    gradients: Tensor, module: nn.Module, clipping: Clipping
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return clipped gradients, their factors, and which of them were finite."""
     if clipping.unbounded:
-        return gradients
+        ones = gradients.new_ones(len(gradients), 1)
+        return gradients, ones, ones > 0
     finite = torch.isfinite(gradients).all(1, keepdim=True)
     gradients = torch.where(finite, gradients, 0.0)
     slack = norm_slack(gradients.shape[1], 1, 1, torch.float64)
@@ -94,4 +104,5 @@ def _clip(gradients: Tensor, module: nn.Module, clipping: Clipping) -> Tensor:
     squares.index_add_(1, columns, gradients.square())
     factors = torch.rsqrt(squares * (1 + slack)) * squares.new_tensor(clipping.clips)
     # A finite gradient may have an infinite square; its factor is zero, as it should.
-    return gradients * factors.clamp_max_(1.0)[:, columns]
+    factors.clamp_max_(1.0)
+    return gradients * factors[:, columns], factors, finite

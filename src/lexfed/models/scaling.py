@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from lexfed.models import norms
 from lexfed.models.clipping import Clipping
+from lexfed.models.cut_bits import CutBits
 from lexfed.models.rounding import norm_slack
 from lexfed.models.taps import Tap
 
@@ -39,7 +40,11 @@ class Piece:
 
 
 def clip_block(
-    taps: Sequence[Tap], clipping: Clipping, shares: Tensor | None = None
+    taps: Sequence[Tap],
+    clipping: Clipping,
+    shares: Tensor | None = None,
+    bits: CutBits | None = None,
+    units: int = 0,
 ) -> list[Piece]:
     """Scale the taps of a block, in place, so that no unit exceeds a clip.
 
@@ -47,6 +52,8 @@ def clip_block(
         taps: The layers of the model, in order.
         clipping: Clips and groups.
         shares: Weight of every unit in the sum, at most 1; None: all 1.
+        bits: Where to add up which units were cut, if that is asked for.
+        units: How many units the block has, without rows that pad it.
 
     Guarantees:
         - In exact arithmetic every unit's part of a group has norm at most its clip.
@@ -72,6 +79,8 @@ def clip_block(
         taps = _erase(taps, broken)
         squares = torch.where(broken, 0.0, squares)
     factors = norms.clip_factors(squares.sqrt_(), clipping.clips[0])
+    if bits is not None:
+        bits.add(factors[:units], shares, None if broken is None else broken[:units])
     factors = _shared_out(factors, shares)
     return [_scaled(tap, factors) for tap in taps]
 
