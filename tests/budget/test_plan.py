@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.allocation import caps
+from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.plan import (
     Budget,
-    Draft,
-    DraftGroup,
     effective_delta,
     full_batch_releases,
     searched_releases,

@@ -2,6 +2,7 @@
 """Both engines release the same numbers, for every mechanism, unit and trust."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.profiles import Profile
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.federation import sums
 from lexfed.federation.cohort import Cohort
@@ -17,9 +19,13 @@ from lexfed.federation.contribute import contribute
 from lexfed.federation.engines import Simulation
 from lexfed.federation.messages import Refusal, Reply
 from lexfed.tiers import Tier
-from support.worlds import World, play, seeded, world
+from support.worlds import BUDGET, World, play, seeded, world
 
 PLAIN = Budget(8.0, 1e-6, "add-remove")
+STRICTER = (
+    Profile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
+    Profile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
+)
 
 CASES: dict[str, dict[str, Any]] = {
     "cascade by the rule": {},
@@ -98,6 +104,32 @@ CASES: dict[str, dict[str, Any]] = {
         "sampling_rate": 0.4,
         "accountant": "rdp",
         "model": "mlp:6",
+    },
+    "profiles": {"profiles": STRICTER},
+    "profiles mlp": {"profiles": STRICTER, "model": "mlp:6", "rounds": 3},
+    "profiles of clients": {"profiles": STRICTER, "unit": "client", "rounds": 3},
+    "profiles local": {"profiles": STRICTER, "trust": "local"},
+    "profiles sampled": {
+        "profiles": STRICTER,
+        "rounds": 3,
+        "sampling_rate": 0.3,
+        "accountant": "rdp",
+        "model": "mlp:6",
+    },
+    "profiles by sampling": {
+        "profiles": STRICTER,
+        "rounds": 3,
+        "sampling_rate": 0.3,
+        "accountant": "rdp",
+        "realise": "sampling",
+    },
+    "clients by sampling": {
+        "profiles": STRICTER,
+        "unit": "client",
+        "rounds": 4,
+        "sampling_rate": 0.5,
+        "accountant": "rdp",
+        "realise": "sampling",
     },
     "an empty site": {"sizes": (30, 0, 20)},
 }

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.budget.plan import Budget
+from lexfed.budget.profiles import Profile
 from lexfed.data.encode import Encoding, build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.data.units import UnitBlock
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.cohort import SiteData
 from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.differing import budget_of
 from lexfed.federation.engines import Engine, InProcess, Simulation
 from lexfed.federation.learner import Learner, Progress
 from lexfed.federation.messages import Query, Reply
@@ -145,13 +147,17 @@ class World:
         """Return an empty ledger that admits the programme, or a site's part of it."""
         if self.choices.mechanism == "none":
             return None
+        budget = self.budget
+        if site is not None:
+            name = self.programme.sites[site]
+            budget = budget_of(name, self.facts.profiles, self.budget)
         limits = Limits(
-            self.budget.epsilon,
-            self.budget.delta,
-            self.budget.neighbours,
-            tuple(sorted(self.budget.caps.items())),
+            budget.epsilon,
+            budget.delta,
+            budget.neighbours,
+            tuple(sorted(budget.caps.items())),
         )
-        charges = self.programme.charges(site)
+        charges = self.programme.charges(*(() if site is None else (site,)))
         sites = self.budget.sites_per_person
         return Ledger.planned(limits, charges, self.choices.accountant, sites)
 
@@ -169,6 +175,7 @@ def world(
     budget: Budget = BUDGET,
     declared: int | None = None,
     by_rule: bool = False,
+    profiles: Sequence[Profile] = (),
     **choices: Any,
 ) -> World:
     """Return a small world; everything not given is the default of `Choices`.
@@ -196,6 +203,8 @@ def world(
         sites=tuple(site.name for site in sites),
         site_weights=shares,
         places=places,
+        site_units=(units / len(sites),) * len(sites),
+        profiles=tuple(profiles),
     )
     return World(plan(facts, budget, chosen), sites, budget, chosen, facts, code)
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lexfed.budget.allocation import CappedShares
+from lexfed.budget.drafts import Draft
 from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.calibrate import mu_from, scale_to_budget
@@ -40,58 +41,6 @@ class Budget:
     neighbours: Neighbours
     caps: Mapping[Tier, float] = field(default_factory=dict)
     sites_per_person: int = 1
-
-
-@dataclass(frozen=True)
-class DraftGroup:
-    """A group before its noise is known.
-
-    `weight` is its part in the joint multiplier: the weights of a release are
-    proportional to clip / sigma.
-    """
-
-    name: str
-    clip: float
-    dimension: int
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A release of several rounds before its noise is known.
-
-    Attributes:
-        name: which sum it is.
-        tower: index of the tower that pays for it.
-        groups: what leaves together.
-        sampling_rate: of its rounds.
-        profile: relative noise of each round; all ones for a constant schedule.
-        reads: the most sensitive tier it depends on; None for the label alone.
-        share: its part of the tower's square.
-        senders: how many parties draw noise of their own for one round.
-        rates: factor on the sampling rate of each round; empty: 1 in all.
-    """
-
-    name: str
-    tower: int
-    groups: tuple[DraftGroup, ...]
-    sampling_rate: float
-    profile: tuple[float, ...]
-    reads: Tier | None
-    share: float
-    senders: int = 1
-    rates: tuple[float, ...] = ()
-
-    @property
-    def round_rates(self) -> tuple[float, ...]:
-        """Sampling rate of each round."""
-        factors = self.rates or (1.0,) * len(self.profile)
-        return tuple(self.sampling_rate * factor for factor in factors)
-
-    @property
-    def samples(self) -> int:
-        """Noise values drawn in one round."""
-        return self.senders * sum(group.dimension for group in self.groups)
 
 
 def effective_delta(budget: Budget, drafts: Sequence[Draft]) -> float:
@@ -221,7 +170,10 @@ def searched_releases(
         ]
 
     # What each bound is on: the towers from this one up, a price and its relation.
-    bounds = [(0, budget.epsilon, budget.neighbours), *_capped(budget, reads, present)]
+    bounds = [
+        (0, budget.epsilon, budget.neighbours),
+        *capped_towers(budget, reads, present),
+    ]
 
     def factor(first: int, stop: int, last: int) -> float:
         """Scale towers up to `stop` to the bounds that begin at first..last."""
@@ -274,7 +226,7 @@ _SEVERAL_COINS = Problem(
 )
 
 
-def _capped(
+def capped_towers(
     budget: Budget, reads: Sequence[Tier], present: Sequence[Tier]
 ) -> list[tuple[int, float, Neighbours]]:
     """Return for each cap the first tower that reads its tier, and the cap."""

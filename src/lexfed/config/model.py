@@ -13,11 +13,17 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
+from lexfed.budget.profiles import Realisation
 from lexfed.budget.schedules import ScheduleName
 from lexfed.config.adapt_tables import AdaptTable
 from lexfed.config.audit_tables import AuditTable
 from lexfed.config.policy_tables import LevelTable
-from lexfed.config.site_tables import CapsTable, PaceTable
+from lexfed.config.site_tables import (
+    CapsTable,
+    ClientsTable,
+    PaceTable,
+    ProfileTable,
+)
 from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
 from lexfed.law.tagger.settings import Settings
 from lexfed.tiers import Tier
@@ -155,6 +161,7 @@ class BudgetTable(Table):
     allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
     schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
+    realise: Realisation = "clip"
     policy: Text = "default"
     policy_keys: tuple[Text, ...] = ()
     pace: PaceTable = PaceTable()
@@ -162,6 +169,8 @@ class BudgetTable(Table):
     multipliers: MultipliersTable = MultipliersTable()
     importance: Mapping[Text, Positive] = Field(default_factory=dict)
     levels: Mapping[Text, LevelTable] = Field(default_factory=dict)
+    profiles: Mapping[Text, ProfileTable] = Field(default_factory=dict)
+    clients: ClientsTable | None = None
 
 
 class ClipTable(Table):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from lexfed.budget.adapting import Adapting
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
+from lexfed.budget.profiles import Profile, Realisation
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism, Trust, Unit
@@ -47,8 +48,10 @@ class Choices:
     batch_size: int | None = None
     paid_metrics: bool = False
     seed: int = 0
+    realise: Realisation = "clip"
 
     adapting: Adapting = field(default_factory=Adapting)
+
     @property
     def follows_rule(self) -> bool:
         """Whether `lexfed.models.rule` sets rounds, steps and clip.
@@ -84,6 +87,8 @@ class Facts:
         sites: names of the sites.
         site_weights: public weight of each site's sum, at most 1.
         places: rows that a unit may have.
+        site_units: public guess of the number of units at each site.
+        profiles: sites with stricter budgets.
     """
 
     encoding: Encoding
@@ -94,3 +99,5 @@ class Facts:
     sites: tuple[str, ...]
     site_weights: tuple[float, ...]
     places: int
+    site_units: tuple[float, ...] = ()
+    profiles: tuple[Profile, ...] = ()

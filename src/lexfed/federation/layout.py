@@ -7,6 +7,7 @@ import torch
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.differing import Shares
 from lexfed.federation.programme import Block, Programme, Stage
 from lexfed.federation.shapes import column_groups
 from lexfed.federation.wanted import Wanted
@@ -31,6 +32,7 @@ def lay_out(
     shapes: tuple[TowerShape, ...],
     wanted: Sequence[Wanted],
     releases: Sequence[tuple[Release, ...]] | None,
+    shares: Sequence[Shares],
 ) -> Programme:
     """Return the programme; without releases (mechanism `none`) nothing is noised."""
     float32 = not choices.follows_rule and facts.places == 1
@@ -53,9 +55,9 @@ def lay_out(
                 kind=item.kind,
                 tower=item.draft.tower,
                 sampling_rate=item.draft.sampling_rate,
-                weights=facts.site_weights,
-                rates=(1.0,) * len(facts.sites),
-                divisor=facts.divisor,
+                weights=shares[item.draft.tower].weights,
+                rates=shares[item.draft.tower].rates,
+                divisor=shares[item.draft.tower].divisor,
                 releases=rounds,
                 blocks=_blocks(facts, item, rounds, noise_range[1], float32),
                 noise_range=noise_range,

@@ -21,6 +21,11 @@ from lexfed.budget.plan import (
 )
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.differing import (
+    expected_facts,
+    planned_shares,
+    whole_shares,
+)
 from lexfed.federation.layout import lay_out
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers, tower_shapes
@@ -51,24 +56,31 @@ def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
     )
     if choices.mechanism == "none":
         wanted = wanted_by_tower(facts, choices, shapes, 0, math.inf)
-        return lay_out(facts, choices, shapes, wanted, None)
+        shares = whole_shares(facts, len(shapes))
+        return lay_out(facts, choices, shapes, wanted, None, shares)
     while True:
         priced = _price(facts, budget, choices, shapes)
         noisy = [
             tower
             for tower, square in enumerate(priced.shares.squares)
             if tower > 0
-            and not is_worth_training(facts, choices, shapes[tower], square)
+            and not is_worth_training(
+                priced.facts[tower], choices, shapes[tower], square
+            )
         ]
         if noisy:
             shapes = shapes[: noisy[-1]] + shapes[noisy[-1] + 1 :]
             continue
         if choices.wants_networks and shapes[0].architecture != choices.model:
             deep = tuple(replace(s, architecture=choices.model) for s in shapes)
-            if networks_pay(facts, choices, deep, priced.shares.squares):
+            if networks_pay(priced.facts, choices, deep, priced.shares.squares):
                 shapes = deep
                 continue
-        return lay_out(facts, choices, shapes, priced.wanted, priced.releases())
+        releases = priced.releases()
+        shares = planned_shares(
+            facts, choices, priced.wanted, releases, priced.reads, priced.present
+        )
+        return lay_out(facts, choices, shapes, priced.wanted, releases, shares)
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,7 @@ class _Priced:
     delta: float
     reads: tuple[Tier, ...]
     present: tuple[Tier, ...]
+    facts: tuple[Facts, ...]
 
     def releases(self) -> tuple[tuple[Release, ...], ...]:
         drafts = [item.draft for item in self.wanted]
@@ -109,18 +122,20 @@ def _price(
     # that on the budget, so the drafts are made twice; the second time they stay.
     delta = budget.delta
     wanted: tuple[Wanted, ...] = ()
+    expected = (facts,) * len(shapes)
     for _ in range(2):
         bounds = tower_bounds(budget, delta, reads, present)
         squares = _shares(facts, choices, shapes, bounds).squares
+        expected = expected_facts(facts, squares, delta, reads, present)
         wanted = tuple(
             item
             for tower, square in enumerate(squares)
-            for item in wanted_by_tower(facts, choices, shapes, tower, square)
+            for item in wanted_by_tower(expected[tower], choices, shapes, tower, square)
         )
         delta = effective_delta(budget, [item.draft for item in wanted])
     bounds = tower_bounds(budget, delta, reads, present)
     shares = _shares(facts, choices, shapes, bounds)
-    return _Priced(budget, choices, shares, wanted, delta, reads, present)
+    return _Priced(budget, choices, shares, wanted, delta, reads, present, expected)
 
 
 def _shares(

@@ -16,7 +16,7 @@ import numpy as np
 
 from lexfed.budget import allocation
 from lexfed.budget.allocation import TierFacts
-from lexfed.budget.plan import Draft, DraftGroup
+from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.federation.choices import LINEAR, Choices, Facts
 from lexfed.federation.messages import Kind
 from lexfed.federation.scoring import histogram_cells
@@ -181,7 +181,7 @@ def _network(choices: Choices, shape: TowerShape, tower: int, share: float) -> W
 
 
 def networks_pay(
-    facts: Facts,
+    facts: Sequence[Facts],
     choices: Choices,
     shapes: Sequence[TowerShape],
     squares: Sequence[float],
@@ -189,16 +189,16 @@ def networks_pay(
     """Say whether networks of these shapes can tell more than their noise.
 
     Args:
-        facts: public facts.
+        facts: public facts, by tower.
         choices: what people decided.
         shapes: the towers, with their networks.
         squares: budget of each as a square of add/remove Gaussian privacy.
     """
     return network.networks_pay(
         network.kappa(
-            count(shape.untrained()), facts.divisor, _mu(facts, choices, square)
+            count(shape.untrained()), known.divisor, _mu(known, choices, square)
         )
-        for shape, square in zip(shapes, squares, strict=True)
+        for known, shape, square in zip(facts, shapes, squares, strict=True)
     )
 
 

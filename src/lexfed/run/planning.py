@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,28 +8,28 @@ from typing import Any
 
 from lexfed.budget.plan import Budget
 from lexfed.budget.policy import Terms
+from lexfed.budget.profiles import Profile
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.config.model import Config
 from lexfed.config.policy_file import PolicyFile
 from lexfed.federation import planning
-from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.choices import Choices
+from lexfed.federation.differing import budget_of
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers
-from lexfed.models.losses import LossName
+from lexfed.privacy import claim_parts
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.run.facts import public_facts
 from lexfed.run.policy import multipliers_of, policy_of, terms_of
 from lexfed.run.population import Population
+from lexfed.run.site_budgets import site_budgets
 from lexfed.tiers import MODEL_TIERS, Tier
 
 _HERE = Path()
-LOSSES: Mapping[str, LossName] = {
-    "binary": "logistic",
-    "multiclass": "softmax",
-    "regression": "squared",
-}
+_Opening = tuple[tuple[Counted, ...], float, tuple[tuple[Tier, float], ...]]
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class Priced:
     population: Population
     programme: Programme
     budget: Budget
+    profiles: tuple[Profile, ...]
     policy: PolicyFile
 
     @property
@@ -59,7 +59,7 @@ class Priced:
         Raises:
             Refused: if the programme as a whole exceeds a budget.
         """
-        return self._opened(None)
+        return self._opened(self.programme.charges(), self.budget)
 
     def site_ledger(self, site: str) -> Ledger | None:
         """Return an empty ledger that admits exactly what the site is to be charged.
@@ -67,29 +67,27 @@ class Priced:
         Raises:
             Refused: if the site's part of the programme exceeds its budget.
         """
-        return self._opened(self.programme.sites.index(site))
-
-    def _opened(self, site: int | None) -> Ledger | None:
         if not self.private:
             return None
-        charges = self.programme.charges(site)
-        if charges not in self._ledgers:
-            limits = Limits(
-                self.budget.epsilon,
-                self.budget.delta,
-                self.budget.neighbours,
-                tuple(sorted(self.budget.caps.items())),
-            )
-            self._ledgers[charges] = Ledger.planned(
+        charges = self.programme.charges(self.programme.sites.index(site))
+        return self._opened(charges, budget_of(site, self.profiles, self.budget))
+
+    def _opened(self, charges: tuple[Counted, ...], budget: Budget) -> Ledger | None:
+        if not self.private:
+            return None
+        key = (charges, budget.epsilon, tuple(sorted(budget.caps.items())))
+        if key not in self._ledgers:
+            limits = Limits(key[1], budget.delta, budget.neighbours, key[2])
+            self._ledgers[key] = Ledger.planned(
                 limits,
                 charges,
                 self.config.privacy.accountant,
                 self.budget.sites_per_person,
             )
-        return self._ledgers[charges].rebuild(())
+        return self._ledgers[key].rebuild(())
 
     @cached_property
-    def _ledgers(self) -> dict[tuple[Counted, ...], Ledger]:
+    def _ledgers(self) -> dict[_Opening, Ledger]:
         """Ledgers that were opened: that prices a plan, in seconds when sampled."""
         return {}
 
@@ -120,7 +118,16 @@ class Priced:
             not_covered=not_covered(config),
             records_per_person=self.population.records_per_person,
             sites_per_person=self.budget.sites_per_person,
+            profiles={
+                profile.name: claim_parts.Profile(
+                    len(profile.sites), self.programme.charges(*self._places(profile))
+                )
+                for profile in self.profiles
+            },
         )
+
+    def _places(self, profile: Profile) -> list[int]:
+        return [self.programme.sites.index(site) for site in profile.sites]
 
 
 def not_covered(config: Config) -> tuple[str, ...]:
@@ -157,43 +164,11 @@ def price(config: Config, population: Population, base: Path = _HERE) -> Priced:
         caps=terms.caps,
         sites_per_person=config.data.sites_per_person,
     )
-    programme = planning.plan(_facts(config, population), budget, _choices(config, terms))
-    return Priced(config, population, programme, budget, policy)
-
-
-def _facts(config: Config, population: Population) -> Facts:
-    schema = population.encoding.schema
-    sizes = [len(site.train) for site in population.sites]
-    weights = _site_weights(config, sizes)
-    if config.budget.unit == "client":
-        divisor = sum(weights)
-    elif set(weights) == {1.0}:
-        divisor = float(population.units)
-    else:
-        divisor = sum(w * size for w, size in zip(weights, sizes, strict=True))
-    return Facts(
-        encoding=population.encoding,
-        loss=LOSSES[schema.task],
-        outputs=len(schema.classes) if schema.task == "multiclass" else 1,
-        units=population.units,
-        divisor=divisor,
-        sites=tuple(site.name for site in population.sites),
-        site_weights=tuple(weights),
-        places=population.records_per_person,
-    )
-
-
-def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
-    """Return the public weight of each site's sum, at most 1.
-
-    By itself a sum counts every person alike, or every client. To count sites alike
-    although the person is the unit, weights follow the sites' sizes; under replace-one
-    (a person's place and key stay, the values change) those are the same for
-    neighbours. A client's size is part of the client's data: it never weighs.
-    """
-    if config.budget.unit == "record" and config.federation.weighting == "sites":
-        return [min(sizes) / size for size in sizes]
-    return [1.0] * len(sizes)
+    names = [site.name for site in population.sites]
+    budget, profiles = site_budgets(config, names, budget, part)
+    facts = public_facts(config, population, profiles)
+    programme = planning.plan(facts, budget, _choices(config, terms))
+    return Priced(config, population, programme, budget, profiles, policy)
 
 
 def _choices(config: Config, terms: Terms) -> Choices:
@@ -224,6 +199,7 @@ def _choices(config: Config, terms: Terms) -> Choices:
         momentum=federation.momentum,
         batch_size=federation.batch_size,
         paid_metrics=config.evaluation.metrics == "paid",
+        realise=budget.realise,
         seed=config.run.seed,
         adapting=config.adapt.adapting,
     )

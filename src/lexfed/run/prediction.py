@@ -19,7 +19,7 @@ from lexfed.errors import DataError, RunFolderError
 from lexfed.models import cascade
 from lexfed.models.cascade import Tower
 from lexfed.models.losses import Loss
-from lexfed.run.planning import LOSSES
+from lexfed.run.facts import LOSSES
 from lexfed.tiers import Tier
 
 

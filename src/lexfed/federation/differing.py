@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much each site takes part in each tower, where budgets of sites differ.
+
+A site's weight is the smaller of two public numbers: what its profile may say, and what
+it is meant to count (`weighting = "sites"`). The sum over sites is divided by the
+number of units that is expected to be in it, weights and sampling included. Under
+add/remove the sizes of sites are private, so every site counts as an equal part of the
+declared number of units.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lexfed.budget.plan import Budget, effective_delta
+from lexfed.budget.profiles import Part, Profile, part_of
+from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.wanted import Wanted
+from lexfed.privacy.events import Release
+from lexfed.privacy.steps import Step
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How much the sites take part in one tower.
+
+    Attributes:
+        weights: factor on the clipped sum of each site.
+        rates: factor on the sampling rate of each site.
+        divisor: public number that a sum over all units is divided by.
+    """
+
+    weights: tuple[float, ...]
+    rates: tuple[float, ...]
+    divisor: float
+
+
+def planned_shares(
+    facts: Facts,
+    choices: Choices,
+    wanted: Sequence[Wanted],
+    releases: Sequence[tuple[Release, ...]],
+    reads: Sequence[Tier],
+    present: Sequence[Tier],
+) -> tuple[Shares, ...]:
+    """Return for each tower how the sites take part in what was priced for it.
+
+    Raises:
+        ConfigError: if a profile's epsilon is so large that the error of the noise
+            sampler would use up its delta.
+    """
+    towers: list[list[Step]] = [[] for _ in reads]
+    for item, rounds in zip(wanted, releases, strict=True):
+        towers[item.draft.tower] += [
+            Step(release.noise_multiplier, release.sampling_rate) for release in rounds
+        ]
+    drafts = [item.draft for item in wanted]
+    parts = [
+        part_of(
+            towers,
+            profile.budget,
+            effective_delta(profile.budget, drafts),
+            reads,
+            present,
+            choices.accountant,
+            choices.realise,
+        )
+        for profile in facts.profiles
+    ]
+    return _shares(facts, parts, len(reads))
+
+
+def expected_facts(
+    facts: Facts,
+    squares: Sequence[float],
+    delta: float,
+    reads: Sequence[Tier],
+    present: Sequence[Tier],
+) -> tuple[Facts, ...]:
+    """Return for each tower the facts with the divisor that it will about have.
+
+    How many rounds a tower wants depends on how strong its signal is, and that on how
+    much stricter sites take part. Estimated as if each tower were one full batch.
+    """
+    if not facts.profiles:
+        return (facts,) * len(reads)
+    towers = [[Step(1.0 / math.sqrt(square))] for square in squares]
+    parts = [
+        part_of(
+            towers,
+            profile.budget,
+            delta,
+            reads,
+            present,
+            "gdp",
+            "clip",
+        )
+        for profile in facts.profiles
+    ]
+    shares = _shares(facts, parts, len(reads))
+    return tuple(replace(facts, divisor=share.divisor) for share in shares)
+
+
+def whole_shares(facts: Facts, towers: int) -> tuple[Shares, ...]:
+    """Return how sites take part where there is no budget to differ in."""
+    return _shares(replace(facts, profiles=()), (), towers)
+
+
+def _shares(facts: Facts, parts: Sequence[Part], towers: int) -> tuple[Shares, ...]:
+    profile_of = {
+        site: part
+        for profile, part in zip(facts.profiles, parts, strict=True)
+        for site in profile.sites
+    }
+    ones = (1.0,) * towers
+    own = [profile_of.get(site, Part(ones, ones)) for site in facts.sites]
+    shares = []
+    for tower in range(towers):
+        weights = tuple(
+            min(meant, part.weights[tower])
+            for meant, part in zip(facts.site_weights, own, strict=True)
+        )
+        rates = tuple(part.rates[tower] for part in own)
+        divisor = facts.divisor
+        if weights != facts.site_weights or set(rates) != {1.0}:
+            divisor = math.fsum(
+                units * weight * rate
+                for units, weight, rate in zip(
+                    facts.site_units, weights, rates, strict=True
+                )
+            )
+        shares.append(Shares(weights, rates, divisor))
+    return tuple(shares)
+
+
+def budget_of(site: str, profiles: Sequence[Profile], otherwise: Budget) -> Budget:
+    """Return the budget of a site: its profile's, or everybody's."""
+    found = (profile.budget for profile in profiles if site in profile.sites)
+    return next(found, otherwise)

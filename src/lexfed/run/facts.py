@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is public about a population: sizes, weights and names that planning may use."""
+
+from collections.abc import Mapping, Sequence
+
+from lexfed.budget.profiles import Profile
+from lexfed.config.model import Config
+from lexfed.federation.choices import Facts
+from lexfed.models.losses import LossName
+from lexfed.run.population import Population
+
+LOSSES: Mapping[str, LossName] = {
+    "binary": "logistic",
+    "multiclass": "softmax",
+    "regression": "squared",
+}
+
+
+def public_facts(
+    config: Config, population: Population, profiles: tuple[Profile, ...]
+) -> Facts:
+    """Return what planning may know of the population."""
+    schema = population.encoding.schema
+    sizes = [len(site.train) for site in population.sites]
+    weights = _site_weights(config, sizes)
+    if config.budget.unit == "client":
+        divisor = sum(weights)
+    elif set(weights) == {1.0}:
+        divisor = float(population.units)
+    else:
+        divisor = sum(w * size for w, size in zip(weights, sizes, strict=True))
+    return Facts(
+        encoding=population.encoding,
+        loss=LOSSES[schema.task],
+        outputs=len(schema.classes) if schema.task == "multiclass" else 1,
+        units=population.units,
+        divisor=divisor,
+        sites=tuple(site.name for site in population.sites),
+        site_weights=tuple(weights),
+        places=population.records_per_person,
+        site_units=_site_units(config, population.units, sizes),
+        profiles=profiles,
+    )
+
+
+def _site_units(config: Config, units: int, sizes: Sequence[int]) -> tuple[float, ...]:
+    """Return the number of units at each site, as far as it is public."""
+    if config.budget.unit == "record" and config.budget.neighbours == "replace-one":
+        return tuple(map(float, sizes))
+    return (units / len(sizes),) * len(sizes)
+
+
+def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
+    """Return the public weight of each site's sum, at most 1.
+
+    By itself a sum counts every person alike, or every client. To count sites alike
+    although the person is the unit, weights follow the sites' sizes; under replace-one
+    (a person's place and key stay, the values change) those are the same for
+    neighbours. A client's size is part of the client's data: it never weighs.
+    """
+    if config.budget.unit == "record" and config.federation.weighting == "sites":
+        return [min(sizes) / size for size in sizes]
+    return [1.0] * len(sizes)

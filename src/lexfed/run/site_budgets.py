@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Budgets of sites, from `[budget.profiles]` and `[budget.clients]`.
+
+Names of sites come from the data, so only here can be said which site a budget is for.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from lexfed.budget.clients import best_budgets
+from lexfed.budget.plan import Budget
+from lexfed.budget.profiles import Profile, loosest
+from lexfed.config.model import Config
+from lexfed.config.site_tables import ClientsTable
+from lexfed.config.wording import closest
+from lexfed.errors import ConfigError, Problem
+from lexfed.tiers import MODEL_TIERS
+
+_FINEST = 1e-9
+"""Epsilons of sites are multiples of this, so that equal sites have equal ones."""
+
+
+def site_budgets(
+    config: Config, sites: Sequence[str], budget: Budget, part: float = 1.0
+) -> tuple[Budget, tuple[Profile, ...]]:
+    """Return the loosest budget of any site, and the profiles of those that differ.
+
+    Args:
+        config: the configuration.
+        sites: names of all sites.
+        budget: of sites without a profile.
+        part: which part of every site's budget this run has.
+
+    Raises:
+        ConfigError: for a site that there is not, or a total that cannot be met.
+    """
+    _require_known(config, sites)
+    profiles = _by_profile(config, budget, part)
+    if config.budget.clients is not None:
+        allotted = _allotted(config.budget.clients, sites)
+        profiles = _by_client(allotted, budget, profiles, part)
+    named = {site for profile in profiles for site in profile.sites}
+    budgets = [profile.budget for profile in profiles]
+    if not named.issuperset(sites):
+        budgets.append(budget)
+    return loosest(budgets), profiles
+
+
+def _by_profile(config: Config, budget: Budget, part: float) -> tuple[Profile, ...]:
+    found = []
+    for name, table in sorted(config.budget.profiles.items()):
+        caps = dict(budget.caps)
+        for tier in MODEL_TIERS:
+            cap = getattr(table.caps, tier.label)
+            if cap is not None:
+                caps[tier] = min(part * cap, caps.get(tier, math.inf))
+        epsilon = budget.epsilon if table.epsilon is None else part * table.epsilon
+        own = replace(budget, epsilon=epsilon, caps=caps)
+        found.append(Profile(name, table.sites, own))
+    return tuple(found)
+
+
+def _allotted(clients: ClientsTable, sites: Sequence[str]) -> dict[str, float]:
+    found = best_budgets(
+        [clients.gammas.get(site, clients.gamma) for site in sites],
+        [clients.low] * len(sites),
+        [clients.high] * len(sites),
+        clients.total,
+    )
+    return dict(zip(sites, found, strict=True))
+
+
+def _by_client(
+    allotted: Mapping[str, float],
+    budget: Budget,
+    profiles: Sequence[Profile],
+    part: float,
+) -> tuple[Profile, ...]:
+    """Split profiles, and those without one, by the epsilon that each site gets.
+
+    Profiles are numbered from the strictest on, not in the order of the sites.
+    """
+    of = {site: profile for profile in profiles for site in profile.sites}
+    members: dict[tuple[str, float], list[str]] = {}
+    for site, epsilon in allotted.items():
+        name = of[site].name if site in of else "client"
+        key = (name, max(math.floor(part * epsilon / _FINEST), 1) * _FINEST)
+        members.setdefault(key, []).append(site)
+    result: list[Profile] = []
+    for (name, epsilon), together in sorted(members.items()):
+        base = of[together[0]].budget if together[0] in of else budget
+        number = 1 + sum(profile.name.startswith(f"{name}-") for profile in result)
+        own = replace(base, epsilon=epsilon)
+        result.append(Profile(f"{name}-{number}", tuple(together), own))
+    return tuple(result)
+
+
+def _require_known(config: Config, sites: Sequence[str]) -> None:
+    budget = config.budget
+    stated = [
+        (f"budget.profiles.{name}.sites", site)
+        for name, table in budget.profiles.items()
+        for site in table.sites
+    ]
+    if budget.clients is not None:
+        stated += [("budget.clients.gammas", site) for site in budget.clients.gammas]
+    problems = []
+    for where, site in stated:
+        if site in sites:
+            continue
+        near = closest(site, sites)
+        hint = f"did you mean `{near}`?" if near else "sites are named by the data"
+        problems.append(Problem(f"`{where}`", f"there is no site `{site}`", hint))
+    if problems:
+        raise ConfigError(problems)
