@@ -10,7 +10,8 @@ import pytest
 from lexfed.privacy.accountant import epsilon
 from lexfed.privacy.attributes import Counted, steps_of
 from lexfed.privacy.events import Group, Release
-from lexfed.privacy.filters import Envelope, Filter, GdpFilter, RdpFilter, dominates
+from lexfed.privacy.filters import Envelope, Filter, dominates, filter_name
+from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
 
@@ -50,9 +51,8 @@ class FilterSuite:
     @pytest.mark.parametrize("seed", range(5))
     def test_an_adversary_never_exceeds_the_guarantee(self, seed: int) -> None:
         _, passed, refused = self.run(seed)
-        cost = epsilon(
-            steps_of((chosen, 1) for chosen in passed), DELTA, self.neighbours
-        )
+        steps = steps_of((chosen, 1) for chosen in passed)
+        cost = epsilon(steps, DELTA, self.neighbours)
         assert cost <= self.start().epsilon(DELTA) * (1 + 1e-9)
         assert refused  # the adversary did try
 
@@ -74,6 +74,9 @@ class TestEnvelope(FilterSuite):
 
     def start(self) -> Envelope:
         return Envelope(((release(5.0, 0.5), 3), (release(3.0, 0.2), 4)))
+
+    def test_adds_nothing_up(self) -> None:
+        assert self.start().costs(release(5.0)) == ()
 
     def test_the_plan_itself_passes_and_nothing_after_it(self) -> None:
         plan: tuple[Counted, ...] = ((release(5.0), 2), (release(3.0), 1))
@@ -114,43 +117,46 @@ def test_domination_looks_at_everything_that_is_charged() -> None:
     assert not dominates(planned, replace(planned, reads=Tier.SPECIAL))
     assert not dominates(planned, replace(planned, samples=11))
     assert not dominates(replace(planned, reads=None), planned)
+    groups = (Group("a", 1.0, 5.0), Group("b", 2.0, 9.0))
+    two = Release("two", groups, 1.0, Tier.PERSONAL, 10)
+    louder = replace(two, groups=(groups[0], Group("b", 2.0, 8.9)))
+    traded = replace(two, groups=(Group("a", 1.0, 5.5), Group("b", 2.0, 8.9)))
+    assert dominates(two, replace(two, groups=(groups[0], Group("b", 2.0, 9.1))))
+    assert not dominates(two, louder)
+    # Less noise on one group is not made good by more on another.
+    assert traded.noise_multiplier > two.noise_multiplier
+    assert not dominates(two, traded)
+    # The same joint multiplier with other clips, other names, another number.
+    assert not dominates(two, replace(two, groups=(groups[0], Group("b", 4.0, 18.0))))
+    assert not dominates(two, replace(two, groups=(groups[0], Group("c", 2.0, 9.0))))
+    assert not dominates(two, replace(two, groups=groups[:1]))
+    assert not dominates(two, replace(two, groups=(*groups, Group("c", 1.0, 1e9))))
 
 
-class TestRdp(FilterSuite):
-    rates = (1.0, 0.3, 0.01)
+class TestRenyi(FilterSuite):
+    rates: tuple[float, ...] = (1.0, 0.3, 0.01)
 
-    def start(self) -> RdpFilter:
-        return RdpFilter(8, 0.5)
-
-    def test_impossible_orders_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="order"):
-            RdpFilter(1, 0.5)
-        with pytest.raises(ValueError, match="budget"):
-            RdpFilter(8, 0.0)
+    def start(self) -> PlanFilter:
+        return PlanFilter.of(every(self.rates), DELTA, self.neighbours, "rdp")
 
 
-class TestRdpReplaceOne(FilterSuite):
+class TestRenyiReplaceOne(TestRenyi):
     rates = (1.0, 0.3)
     neighbours: Neighbours = "replace-one"
 
-    def start(self) -> RdpFilter:
-        return RdpFilter(8, 0.5, "replace-one")
+
+class TestSquares(FilterSuite):
+    def start(self) -> PlanFilter:
+        return PlanFilter.of(every(self.rates), DELTA, self.neighbours, "gdp")
 
 
-class TestGdp(FilterSuite):
-    def start(self) -> GdpFilter:
-        return GdpFilter(0.7)
+def every(rates: tuple[float, ...]) -> tuple[Counted, ...]:
+    """Return a plan with a release of each rate, so that all shapes are planned."""
+    return tuple((release(4.0, rate), 3) for rate in rates)
 
-    def test_exactly_the_planned_rounds_fit(self) -> None:
-        for rounds in (3, 30, 3000):
-            current: GdpFilter | None = GdpFilter(0.7)
-            each = release(math.sqrt(rounds) / 0.7)
-            for _ in range(rounds):
-                assert current is not None
-                current = current.after(each)
-            assert current is not None
-            assert current.after(each) is None
 
-    def test_sampling_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="sampling_rate"):
-            GdpFilter(1.0).after(release(1.0, 0.5))
+def test_names_of_filters() -> None:
+    assert filter_name("envelope", "rdp") == "F0"
+    assert filter_name("filter", "rdp") == "F1"
+    assert filter_name("filter", "gdp") == "F2"
+    assert filter_name("filter", "pld") == "F2"

@@ -9,6 +9,7 @@ import pytest
 
 from lexfed.errors import ClaimError, Refused
 from lexfed.privacy import accountant
+from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.ledger import Excess, Ledger, Limits
@@ -89,34 +90,74 @@ def test_following_a_plan_prices_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         ledger.charge(release)
 
 
-@pytest.mark.parametrize("sampled", [False, True])
-def test_adaptive_ledgers_keep_every_budget(sampled: bool) -> None:
-    ledger = Ledger.adaptive(LIMITS, sampled)
-    sigma = 400.0
+FILTERED: dict[str, tuple[Counted, ...]] = {
+    "gdp": PLAN,
+    "pld": PLAN,
+    "rdp": tuple((replace(release, sampling_rate=0.5), n) for release, n in PLAN),
+}
+
+
+@pytest.mark.parametrize("accountant", ["gdp", "pld", "rdp"])
+def test_filtered_ledgers_keep_every_budget_of_the_plan(accountant: Accountant) -> None:
+    plan = FILTERED[accountant]
+    ledger = Ledger.filtered(LIMITS, plan, accountant)
     refused = set()
-    for round_number in range(400):
-        sigma = max(20.0, sigma * 0.97)
-        tier = [None, Tier.NON_PERSONAL, Tier.PERSONAL, Tier.SPECIAL][round_number % 4]
-        release = tower(tier, sigma)
-        excess = ledger.would_exceed(release)
-        if excess is None:
-            ledger.charge(release)
-        else:
-            refused.add(tier)
-            with pytest.raises(Refused):
-                ledger.charge(release)
-    assert refused >= {Tier.PERSONAL, Tier.SPECIAL}
+    for number in range(100):
+        planned = plan[number % 3][0]
+        (group,) = planned.groups
+        other = replace(group, sigma=group.sigma * max(0.9, 2 - number / 40))
+        asked = replace(planned, groups=(other,))
+        if asked.reads in refused:
+            continue
+        if ledger.would_exceed(asked) is None:
+            ledger.charge(asked)
+            continue
+        refused.add(asked.reads)
+        with pytest.raises(Refused, match="fixed beforehand"):
+            ledger.charge(asked)
+    assert refused == {Tier.NON_PERSONAL, Tier.PERSONAL, Tier.SPECIAL}
     spent = ledger.spent()
-    assert spent.record <= 2.0
-    assert spent.tiers[Tier.PERSONAL] <= 1.2
-    assert spent.tiers[Tier.SPECIAL] <= 0.3
-    # The label has no cap of its own: it runs on when the tiers are used up.
-    assert ledger.would_exceed(tower(None, 1e4)) is None
+    room = 1 + 1e-9
+    assert spent.record <= record_epsilon(plan, DELTA, "add-remove", accountant) * room
+    for tier, value in spent.tiers.items():
+        assert value <= tier_epsilon(plan, tier, DELTA, accountant) * room
+    assert ledger.costs(FREE)[0] > ledger.costs(SPECIAL)[0] > 0
+    again = Ledger.filtered(LIMITS, plan, accountant).rebuild(
+        [event.to_json() for event in ledger.events()]
+    )
+    assert again.events() == ledger.events()
+    assert again.would_exceed(plan[2][0]) == ledger.would_exceed(plan[2][0])
 
 
-def test_a_budget_below_every_order_is_refused() -> None:
-    with pytest.raises(Refused, match="no Rényi order proves"):
-        Ledger.adaptive(Limits(1e-4, DELTA), sampled=True)
+def test_more_rounds_than_planned_fit_if_they_are_quieter() -> None:
+    ledger = Ledger.filtered(LIMITS, PLAN)
+    quiet = tower(Tier.SPECIAL, 300.0)
+    for _ in range(40):  # a quarter of the cost each, ten planned
+        ledger.charge(quiet)
+    assert ledger.would_exceed(quiet) is not None
+    assert ledger.would_exceed(FREE) is None
+
+
+def test_sampling_chosen_along_the_way_needs_renyi() -> None:
+    others: tuple[Accountant, ...] = ("gdp", "pld")
+    for by in others:
+        with pytest.raises(Refused, match="is sampled") as caught:
+            Ledger.filtered(LIMITS, FILTERED["rdp"], by)
+        assert "rdp" in caught.value.hint
+
+
+def test_a_filtered_plan_over_budget_is_refused() -> None:
+    with pytest.raises(Refused, match="the plan is refused: `record`"):
+        Ledger.filtered(replace(LIMITS, epsilon=0.1), PLAN)
+
+
+def test_a_person_at_two_sites_pays_double_in_sums() -> None:
+    ledger = Ledger.filtered(Limits(10.0, DELTA), [(FREE, 10)], sites_per_person=2)
+    single = Ledger.filtered(Limits(10.0, DELTA), [(FREE, 10)])
+    assert ledger.costs(FREE)[0] == pytest.approx(4 * single.costs(FREE)[0])
+    for _ in range(10):
+        ledger.charge(FREE)
+    assert ledger.would_exceed(FREE) is not None
 
 
 def test_a_ledger_is_rebuilt_from_its_events() -> None:

@@ -9,34 +9,26 @@ fixed beforehand, and the guarantee is the filter's own, not the running sum:
   next planned one passes. For every history the run is dominated by the plan, so
   ordinary adaptive composition prices it, by any accountant. Ending early or leaving
   planned releases out is allowed (a release with infinite noise) and earns nothing.
-* F1 `RdpFilter`: one order fixed in advance; the divergences at that order may add up
-  to the budget [FZ21]. Valid with sampling.
-* F2 `GdpFilter`: squares of mu may add up to mu^2 [ST22]. Without sampling
-  only.
+* F1, F2 `lexfed.privacy.plan_filter.PlanFilter`: what releases cost may add up to what
+  the planned ones cost, and rounds may be more or fewer.
 
-A filter is frozen: `after` returns the filter that has let the release pass, or None.
-There is no filter by live privacy loss distributions: it is not valid in general.
+All take a plan, and the price of the plan is the guarantee. A filter is frozen: `after`
+returns the filter that has let the release pass, or None.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self
 
-from lexfed import checks
-from lexfed.privacy import gdp, rdp
 from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import Counted, record_epsilon, steps_of
+from lexfed.privacy.attributes import Counted, record_epsilon
 from lexfed.privacy.events import Release
-from lexfed.privacy.steps import Neighbours, gaussian_mu
+from lexfed.privacy.steps import Neighbours
 
 Guarantee = Literal["envelope", "filter"]
 """Whether each release is dominated by a planned one, or only their sums are."""
 
 FilterName = Literal["F0", "F1", "F2"]
 """The filter under which a price holds."""
-
-ROOM = 1e-11
-"""Relative room for the floats of a running sum; the guarantee includes it."""
 
 
 def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:
@@ -51,6 +43,10 @@ class Filter(Protocol):
 
     def after(self, release: Release) -> Self | None:
         """Return the filter once that release has run; None if it must not run."""
+        ...
+
+    def costs(self, release: Release) -> tuple[float, ...]:
+        """Return what a release adds to each of the filter's sums."""
         ...
 
     def epsilon(self, delta: float) -> float:
@@ -91,6 +87,10 @@ class Envelope:
             used = 0
         return None
 
+    def costs(self, release: Release) -> tuple[float, ...]:  # noqa: ARG002
+        """Return nothing: an envelope compares releases and adds nothing up."""
+        return ()
+
     def epsilon(self, delta: float) -> float:
         """Return the price of the whole plan."""
         return record_epsilon(self.plan, delta, self.neighbours)
@@ -128,56 +128,3 @@ def reads_no_more(release: Release, planned: Release) -> bool:
     if planned.reads is None:
         return release.reads is None
     return release.reads is None or release.reads <= planned.reads
-
-
-@dataclass(frozen=True)
-class RdpFilter:
-    """F1: divergences at one order, fixed in advance, add up to at most the budget."""
-
-    order: int
-    budget: float
-    neighbours: Neighbours = "add-remove"
-    spent: float = 0.0
-
-    def __post_init__(self) -> None:
-        checks.in_range(2, 4096, order=self.order)
-        checks.finite_positive(budget=self.budget)
-
-    def after(self, release: Release) -> Self | None:
-        """Return the filter after the release, or None if it would overspend."""
-        steps = steps_of([(release, 1)])
-        cost = float(rdp.curve(steps, self.neighbours, (self.order,))[0])
-        spent = math.nextafter(self.spent + cost, math.inf)
-        fits = spent <= self.budget * (1.0 + ROOM)
-        return replace(self, spent=spent) if fits else None
-
-    def epsilon(self, delta: float) -> float:
-        """Return epsilon of (order, budget)-RDP."""
-        return rdp.epsilon_at(self.budget * (1.0 + ROOM), self.order, delta)
-
-
-@dataclass(frozen=True)
-class GdpFilter:
-    """F2: squares of mu add up to at most mu^2; unsampled releases only."""
-
-    mu: float
-    neighbours: Neighbours = "add-remove"
-    spent: float = 0.0
-
-    def __post_init__(self) -> None:
-        checks.finite_positive(mu=self.mu)
-
-    def after(self, release: Release) -> Self | None:
-        """Return the filter after the release, or None if it would overspend.
-
-        Raises:
-            ValueError: if the release is sampled.
-        """
-        square = gaussian_mu(steps_of([(release, 1)]), self.neighbours) ** 2
-        spent = math.nextafter(self.spent + square, math.inf)
-        fits = spent <= self.mu**2 * (1.0 + ROOM)
-        return replace(self, spent=spent) if fits else None
-
-    def epsilon(self, delta: float) -> float:
-        """Return epsilon of mu-GDP."""
-        return gdp.epsilon_from(self.mu * (1.0 + ROOM), delta)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger: what may still be released, and what was.
 
-A ledger holds budgets (the record's, and a cap per tier) and the filters that enforce
-them. It is asked before a round (`would_exceed`), charged before anything leaves
-(`charge`), and rebuilt from the events it stored. The guarantee is that of its filters;
-`spent` is the composition of what was charged so far, called the ledger value, and is
-for people to watch.
+A ledger holds budgets (the record's, and a cap per tier), a plan that keeps them, and
+the filter that holds releases to the plan. It is asked before a round (`would_exceed`),
+charged before anything leaves (`charge`), and rebuilt from the events it stored. The
+guarantee is the price of the plan; `spent` is the composition of what was charged so
+far, called the ledger value, and is for people to watch.
 
-With a plan (F0) everything is priced once, when the ledger is opened; a round then
-costs a comparison. Without one, every budget gets its own adaptive filter (F1 or F2).
+The plan is priced once, when the ledger is opened. A round then costs a comparison with
+the planned ones (F0, `planned`), or a sum for every scope (F1 or F2, `filtered`).
 """
 
 from collections import Counter
@@ -18,7 +18,6 @@ from typing import Any
 
 from lexfed import checks
 from lexfed.errors import Refused
-from lexfed.privacy import rdp
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import (
     Counted,
@@ -27,9 +26,9 @@ from lexfed.privacy.attributes import (
     tier_epsilon,
 )
 from lexfed.privacy.events import Release
-from lexfed.privacy.filters import ROOM, Envelope, Filter, GdpFilter, RdpFilter
-from lexfed.privacy.gdp import mu_from
+from lexfed.privacy.filters import Envelope, Filter
 from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
@@ -96,45 +95,31 @@ class Spent:
     delta_sampler: float
 
 
-@dataclass(frozen=True)
-class _Guard:
-    """One filter and the budget it keeps."""
-
-    tier: Tier | None
-    filter: Filter
-    of: float
-
-    def concerns(self, release: Release) -> bool:
-        if self.tier is None:
-            return True
-        return release.reads is not None and release.reads >= self.tier
-
-
 class Ledger:
-    """Budgets, the filters that keep them, and the releases charged so far.
+    """Budgets, the filter that keeps them, and the releases charged so far.
 
     Guarantees:
         `charge` raises before anything changes if a budget would be exceeded.
         The releases that can be charged never cost more than any of the budgets.
         A ledger rebuilt from its events answers as the first one does.
-        With a plan, `would_exceed` prices nothing as long as the plan is followed.
+        With an envelope, `would_exceed` prices nothing as long as it is followed.
     """
 
     def __init__(
         self,
         limits: Limits,
-        guards: Sequence[_Guard],
+        opening: Filter,
         accountant: Accountant,
         sites_per_person: int,
-        plan: tuple[Counted, ...] = (),
+        plan: tuple[Counted, ...],
     ) -> None:
-        """Use `planned` or `adaptive` instead."""
+        """Use `planned` or `filtered` instead."""
         self.limits = limits
         self.accountant = accountant
         self.sites_per_person = sites_per_person
         self.plan = plan
-        self._opening = tuple(guards)
-        self._guards = self._opening
+        self._opening = opening
+        self._filter = opening
         self._charged: list[Release] = []
 
     @classmethod
@@ -145,47 +130,60 @@ class Ledger:
         accountant: Accountant = "pld",
         sites_per_person: int = 1,
     ) -> "Ledger":
-        """Open a ledger for a plan that is fixed before anything runs (F0).
+        """Open a ledger that admits the planned releases, or some of them (F0).
 
         Raises:
             Refused: if the plan as a whole exceeds a budget.
         """
-        paid = tuple((per_person(release, sites_per_person), n) for release, n in plan)
-        guards = [_Guard(None, Envelope(paid, limits.neighbours), limits.epsilon)]
-        ledger = cls(limits, guards, accountant, sites_per_person, tuple(plan))
-        excess = ledger._excess(ledger.plan)
-        if excess.would_reach > excess.of:
-            raise Refused(f"the plan is refused: {excess}")
+        envelope = Envelope(_paid(plan, sites_per_person), limits.neighbours)
+        ledger = cls(limits, envelope, accountant, sites_per_person, tuple(plan))
+        ledger._require_affordable()
         return ledger
 
     @classmethod
-    def adaptive(
-        cls, limits: Limits, sampled: bool = False, sites_per_person: int = 1
+    def filtered(
+        cls,
+        limits: Limits,
+        plan: Sequence[Counted],
+        accountant: Accountant = "gdp",
+        sites_per_person: int = 1,
+        scales: Sequence[float] = (),
     ) -> "Ledger":
-        """Open a ledger for releases chosen along the way.
+        """Open a ledger that admits what costs no more in sum than the plan (F1, F2).
 
         Args:
-            limits: the budgets; each gets a filter of its own.
-            sampled: whether releases may be sampled: F1 instead of F2.
+            limits: the budgets.
+            plan: releases and their counts.
+            accountant: `rdp` where releases are sampled (F1), else any (F2).
             sites_per_person: sites at which one person may be.
+            scales: of classes of units that are guaranteed more than the record.
 
         Raises:
-            Refused: if a budget is below what the filter can prove at all.
+            Refused: if the plan as a whole exceeds a budget, or is sampled and priced
+                by another accountant than `rdp`.
         """
-        guards = []
-        for tier, budget in limits.scopes():
-            relation = limits.neighbours if tier is None else "replace-one"
-            kind = _rdp_filter if sampled else _gdp_filter
-            guards.append(_Guard(tier, kind(budget, limits.delta, relation), budget))
-        accountant: Accountant = "rdp" if sampled else "gdp"
-        return cls(limits, guards, accountant, sites_per_person)
+        sums = PlanFilter.of(
+            _paid(plan, sites_per_person),
+            limits.delta,
+            limits.neighbours,
+            accountant,
+            scales,
+        )
+        ledger = cls(limits, sums, accountant, sites_per_person, tuple(plan))
+        ledger._require_affordable()
+        return ledger
 
     def would_exceed(self, release: Release) -> Excess | None:
         """Say which budget the release would break, without changing anything."""
         if self._after(release) is not None:
             return None
-        base = self.plan or Counter(self._charged).items()
+        follows = isinstance(self._filter, Envelope)
+        base = self.plan if follows else Counter(self._charged).items()
         return self._excess((*base, (release, 1)))
+
+    def costs(self, release: Release) -> tuple[float, ...]:
+        """Return what a release adds to each sum of the filter; nothing under F0."""
+        return self._filter.costs(per_person(release, self.sites_per_person))
 
     def charge(self, release: Release) -> None:
         """Charge a release that is about to happen.
@@ -198,7 +196,7 @@ class Ledger:
             raise Refused(
                 f"release `{release.name}` refused: {self.would_exceed(release)}"
             )
-        self._guards = following
+        self._filter = following
         self._charged.append(release)
 
     def spent(self) -> Spent:
@@ -237,17 +235,13 @@ class Ledger:
             ledger.charge(Release.from_json(row))
         return ledger
 
-    def _after(self, release: Release) -> tuple[_Guard, ...] | None:
-        paid = per_person(release, self.sites_per_person)
-        guards = []
-        for guard in self._guards:
-            following = (
-                guard.filter.after(paid) if guard.concerns(paid) else guard.filter
-            )
-            if following is None:
-                return None
-            guards.append(_Guard(guard.tier, following, guard.of))
-        return tuple(guards)
+    def _after(self, release: Release) -> Filter | None:
+        return self._filter.after(per_person(release, self.sites_per_person))
+
+    def _require_affordable(self) -> None:
+        excess = self._excess(self.plan)
+        if excess.would_reach > excess.of:
+            raise Refused(f"the plan is refused: {excess}")
 
     def _excess(self, counted: Sequence[Counted]) -> Excess:
         """Return the budget that the releases exceed the most, relatively."""
@@ -267,21 +261,5 @@ class Ledger:
         return tier_epsilon(counted, tier, delta, self.accountant, sites)
 
 
-def _gdp_filter(budget: float, delta: float, neighbours: Neighbours) -> Filter:
-    return GdpFilter(mu_from(budget, delta) * (1.0 - ROOM), neighbours)
-
-
-def _rdp_filter(budget: float, delta: float, neighbours: Neighbours) -> Filter:
-    """Return the filter of the order that lets most unsampled Gaussians pass.
-
-    Their divergence is proportional to the order, and the conversion adds `offset`:
-    the order is a function of the budget alone, hence fixed beforehand.
-    """
-    order = max(rdp.ORDERS, key=lambda a: (budget - rdp.offset(a, delta)) / a)
-    room = budget - rdp.offset(order, delta)
-    if room <= 0.0:
-        raise Refused(
-            f"no Rényi order proves epsilon {budget:g} at delta {delta:g}",
-            "raise the budget, or plan the releases beforehand",
-        )
-    return RdpFilter(order, room * (1.0 - ROOM), neighbours)
+def _paid(plan: Sequence[Counted], sites_per_person: int) -> tuple[Counted, ...]:
+    return tuple((per_person(release, sites_per_person), n) for release, n in plan)
