@@ -159,7 +159,9 @@ class World:
         )
         charges = self.programme.charges(*(() if site is None else (site,)))
         sites = self.budget.sites_per_person
-        return Ledger.planned(limits, charges, self.choices.accountant, sites)
+        filtered = self.programme.guarantee == "filter"
+        opened = Ledger.filtered if filtered else Ledger.planned
+        return opened(limits, charges, self.choices.accountant, sites)
 
 
 BUDGET = Budget(8.0, 1e-6, "add-remove", {Tier.SPECIAL: 4.0})

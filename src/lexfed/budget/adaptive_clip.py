@@ -13,10 +13,7 @@ of the plan. Each unit also sends one bit, +1/2 where its contribution was not c
 
 import math
 
-from lexfed.privacy.events import Release
-
-BIT = "clip bit"
-"""Name of the group of bits in a release."""
+from lexfed.privacy.events import CLIP_BIT, Release
 
 BIT_CLIP = 0.5
 """What one unit's centred bit is bounded by."""
@@ -30,7 +27,7 @@ SMALLEST, LARGEST = 2.0**-10, 2.0**10
 
 def has_clip_bits(release: Release | None) -> bool:
     """Say whether a release holds bits beside what it is about."""
-    return release is not None and release.groups[-1].name == BIT
+    return release is not None and release.groups[-1].name == CLIP_BIT
 
 
 def bit_weight(weight: float) -> float:

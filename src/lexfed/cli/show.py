@@ -10,9 +10,11 @@ from pathlib import Path
 
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.note import parse_note
+from lexfed.cli.show_profiles import profile_lines
 from lexfed.config import Config
 from lexfed.privacy.claim_record import Claim
 from lexfed.run import Priced, RunResult, notes_of
+from lexfed.run.adapted import plan_lines
 from lexfed.tiers import Tier
 
 _TIER_WORDS = {
@@ -91,6 +93,7 @@ def opening(priced: Priced) -> list[str]:
     """Return what is said before training."""
     lines = [f"  law      {law_line(priced)}", *_budget_lines(priced)]
     lines += [f"  note     {note}" for note in notes_of(priced)]
+    lines += [f"  adapts   {line}" for line in plan_lines(priced)]
     if priced.config.data.test_size > 0:
         lines.append(f"  metrics  {_METRICS[priced.config.evaluation.metrics]}")
     return lines
@@ -105,6 +108,7 @@ def _budget_lines(priced: Priced) -> list[str]:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
+    lines += profile_lines(priced, claim)
     unread = set(priced.population.encoding.model_tiers) - set(priced.read_tiers)
     lines += [
         f"           {tier.label} columns are left out: at this budget they would add "
@@ -124,6 +128,7 @@ def closing(config: Config, result: RunResult) -> list[str]:
             f"  lost     {result.lost} round(s) were interrupted or refused after they "
             "were charged: paid for, not used"
         )
+    lines += [f"  adapted  {line}" for line in result.adapted]
     if result.metrics:
         values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
         lines.append(f"  result   {values} ({_METRICS[config.evaluation.metrics]})")

@@ -21,12 +21,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from lexfed.budget.adaptive_clip import BIT_CLIP, has_clip_bits
 from lexfed.federation.cohort import Cohort
 from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.scoring import score_histogram
 from lexfed.models.batch import Batch
 from lexfed.models.clipped_sum import clipped_sum
+from lexfed.models.cut_bits import CutBits
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import group_order
 from lexfed.models.rounding import WIDE_CHUNK
@@ -167,7 +169,7 @@ def _batch(query: Query, programme: Programme, cohort: Cohort) -> Batch:
     if linear is not None:
         offset = offset + linear.logits(cohort.inputs)
     weights = cohort.weights
-    if "radius" in query.arrays:
+    if "radius" in query.arrays and query.kind == "gradient":
         # A gradient is linear in the weights: it is scaled before it is clipped.
         weights = weights / float(query.arrays["radius"][0])
     return Batch(
@@ -190,14 +192,19 @@ def _gradients(
     module = query.model.towers[query.tower].module(programme.precision)
     private = query.release is not None
     groups = programme.groups or None
+    bits = CutBits() if has_clip_bits(query.release) else None
+    limits = stage.limits if private else (math.inf,) * len(stage.blocks)
     total = clipped_sum(
         module,
         Loss(programme.loss),
         _batch(query, programme, cohort),
-        stage.limits if private else [math.inf] * len(stage.blocks),
+        limits if bits is None else limits[:-1],
         groups,
         site_weights=site_weights.tolist(),
+        bits=bits,
     )
+    if bits is not None:
+        return torch.cat([total, bits.total * (limits[-1] / BIT_CLIP)])
     if groups is None:
         return total
     return total.index_select(0, torch.from_numpy(group_order(module, groups)))
@@ -219,6 +226,7 @@ def _updates(
         learning_rate=float(query.arrays["learning_rate"][0]),
         momentum=programme.momentum,
     )
+    bits = has_clip_bits(query.release)
     total = torch.zeros(stage.dimension, dtype=torch.float64)
     for site, weight in zip(cohort.split(), site_weights, strict=True):
         update = local_update(
@@ -230,10 +238,13 @@ def _updates(
         )
         # Group by group: a clip of the whole would let one group exceed its own.
         ordered = update if order is None else update[order]
-        total += weight * torch.cat(
-            [
-                clip_update(ordered[block.start : block.stop], block.grid.clip_to)
-                for block in stage.blocks
-            ]
-        )
+        if "radius" in query.arrays:
+            ordered = ordered / float(query.arrays["radius"][0])
+        parts = [
+            clip_update(ordered[block.start : block.stop], block.grid.clip_to)
+            for block in stage.blocks[: len(stage.blocks) - bool(bits)]
+        ]
+        if bits:
+            parts.append(_cut_bit(ordered, stage))
+        total += weight * torch.cat(parts)
     return total

@@ -59,11 +59,11 @@ class Site:
         self._sources = sources
         self._signer = signer
         self._answered = 0
-        # What this site pays may be less than what the round releases.
         self._place_answered = (-1, -1)
         self._coins_leave_out = programme.unit == "client" and any(
             stage.sampling_rate * min(stage.rates) < 1.0 for stage in programme.stages
         )
+        # What this site pays may be less than what the round releases.
         self._planned = tuple(
             own
             for stage in programme.stages
@@ -84,8 +84,8 @@ class Site:
             for release in self._unpaid(query, self._ledger) or ():
                 self._ledger.charge(release)
         self._answered = query.round
-        return answer_to_bytes(self._reply(query, self._receipt(query, content)))
         self._place_answered = (query.stage, query.step)
+        return answer_to_bytes(self._reply(query, self._receipt(query, content)))
 
     def _receipt(self, query: Query, content: bytes) -> bytes:
         """Return the site's signed word that it answers this round.
@@ -115,9 +115,9 @@ class Site:
             return "the release is not the one that was agreed on"
         if query.round <= self._answered:
             return f"round {query.round} was answered already"
-        if query.release is None:
         if (query.stage, query.step) <= self._place_answered:
             return f"round {query.round} goes back in the programme"
+        if query.release is None:
             return ""
         if self._ledger is None:
             return "it has no ledger to charge"

@@ -13,14 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.budget.adapting import Seen, Steering
-from lexfed.budget.adaptive_clip import BIT, has_clip_bits
+from lexfed.budget.adaptive_clip import has_clip_bits
 from lexfed.budget.signals import Signal
 from lexfed.federation.programme import Programme, Stage
-from lexfed.privacy.events import Release
+from lexfed.privacy.events import CLIP_BIT, Release
 from lexfed.tiers import Tier
 
 Floats = NDArray[np.float64]
 Memory = Mapping[str, NDArray[Any]]
+
+
+def used_by(tower: int, memory: Memory) -> dict[str, float]:
+    """Return what a tower's last release was asked with."""
+    noise, radius, rate = memory[_used(tower)].tolist()
+    return {"noise": noise, "radius": radius, "learning_rate": rate}
+
+
+def _used(tower: int) -> str:
+    return f"{tower}.steer.used"
 
 
 class TowerSteering:
@@ -64,7 +74,8 @@ class TowerSteering:
         before = self.state(stage, memory)
         seen = self._seen(stage, before, release, mean)
         after = self._adapting.after(before, seen, self._tier(stage))
-        return after.to_memory(stage.tower)
+        used = np.array([before.noise, before.radius, before.rate])
+        return {**after.to_memory(stage.tower), _used(stage.tower): used}
 
     def unscaled(self, stage: Stage, state: Steering, mean: Floats) -> Floats:
         """Return a released mean in the unit of the model, without the clip bits."""
@@ -78,7 +89,7 @@ class TowerSteering:
         parties = len(self._programme.sites) if self._programme.trust == "local" else 1
         groups = () if release is None else release.groups
         for group, block in zip(groups, stage.blocks, strict=True):
-            if group.name != BIT:
+            if group.name != CLIP_BIT:
                 clips.append(group.clip)
                 deviation = group.sigma * state.radius / divisor
                 power += (block.stop - block.start) * parties * deviation**2

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lexfed.budget import allocation
+from lexfed.budget.adaptive_clip import BIT_CLIP, bit_weight
 from lexfed.budget.allocation import TierFacts
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.federation.choices import LINEAR, Choices, Facts
@@ -27,6 +28,7 @@ from lexfed.models.rule import network
 from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower, worth_training
 from lexfed.models.shape import TowerShape
+from lexfed.privacy.events import CLIP_BIT
 from lexfed.tiers import Tier
 
 LABEL_SHARE = 0.02
@@ -234,6 +236,8 @@ def _descent(
     else:
         clip = choices.clip_of(shape.tier) or DEFAULT_CLIP
         groups = (DraftGroup(name, clip, count(shape.untrained())),)
+    if choices.adapting.clip == "quantile":
+        groups += (DraftGroup(CLIP_BIT, BIT_CLIP, 1, bit_weight(1.0)),)
     rounds = choices.rounds or default_rounds(choices.mechanism)
     draft = Draft(
         name=name,

@@ -23,6 +23,7 @@ from lexfed.models import per_unit
 from lexfed.models.batch import Batch, join
 from lexfed.models.blocks import blocks, capacity
 from lexfed.models.clipping import Clipping
+from lexfed.models.cut_bits import CutBits
 from lexfed.models.dense import DenseModel
 from lexfed.models.layer_sum import LayerSum
 from lexfed.models.layers import closed_form, is_dense
@@ -40,6 +41,7 @@ def clipped_sum(
     groups: Sequence[int] | None = None,
     *,
     site_weights: Sequence[float] | None = None,
+    bits: CutBits | None = None,
 ) -> Tensor:
     """Sum the clipped gradients of all units of a round.
 
@@ -53,6 +55,8 @@ def clipped_sum(
             last group (`parameters.group_index`).
         site_weights: Public weight of every site's units in the sum, in [0, 1]; None:
             all 1.
+        bits: Where the units' bits are added up that say whether the clip cut; only
+            where the whole gradient has one clip.
 
     Returns:
         A flat float64 vector in the order of `parameters.flatten`.
@@ -71,7 +75,7 @@ def clipped_sum(
     shares = _shares(site_weights, batch.sites)
     layers = closed_form(module)
     if layers is None:
-        return per_unit.clipped_sum(module, loss, batch, clipping, shares)
+        return per_unit.clipped_sum(module, loss, batch, clipping, shares, bits)
     parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
     width = batch.records * (batch.slots + sum(map(_width, parametrised)))
     most = min(capacity(width), batch.units)
@@ -90,7 +94,7 @@ def clipped_sum(
         else:
             taps = trace(layers, inputs.to(dtype), slope, batch.records)
         part = None if shares is None else shares[rows].to(dtype)
-        pieces = clip_block(taps, clipping, part)
+        pieces = clip_block(taps, clipping, part, bits, len(batch.targets[rows]))
         for layer_sum, piece in zip(sums, pieces, strict=True):
             layer_sum.add(piece, block)
     return torch.cat([part for layer_sum in sums for part in layer_sum.parts()])

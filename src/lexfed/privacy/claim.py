@@ -45,6 +45,7 @@ from lexfed.privacy.claim_record import (
     Unit,
     counted,
 )
+from lexfed.privacy.events import CLIP_BIT
 from lexfed.privacy.filters import Guarantee, filter_name
 from lexfed.privacy.grid import Grid
 from lexfed.privacy.noise import delta_sampler
@@ -218,9 +219,10 @@ def _require_mechanism(
     columns: Mapping[Tier, Sequence[str]],
 ) -> None:
     for release, _ in releases:
-        if mechanism != "grouped" and len(release.groups) > 1:
+        own = [group for group in release.groups if group.name != CLIP_BIT]
+        if mechanism != "grouped" and len(own) > 1:
             raise ClaimError(
-                f"claim: release `{release.name}` has {len(release.groups)} groups; "
+                f"claim: release `{release.name}` has {len(own)} groups; "
                 f"mechanism `{mechanism}` releases one at a time"
             )
     # Without towers every column moves every gradient, through the residual.

@@ -36,6 +36,9 @@ from lexfed.tiers import Tier
 VERSION = 1
 """Schema version of a stored release; other versions are refused."""
 
+CLIP_BIT = "clip bit"
+"""Name of the group that may stand beside a tower's own: which units the clip cut."""
+
 _T = TypeVar("_T")
 _GROUP_FIELDS = {"name", "clip", "sigma"}
 _RELEASE_FIELDS = {"version", "name", "groups", "sampling_rate", "reads", "samples"}

@@ -11,6 +11,7 @@
     sealed/              receipts of sites that must stay secret; never exported
     state.safetensors    the released state after the last durable round
     metrics.csv          what was measured after each round
+    adaptation.csv       what steered each round, where something adapts
     model.safetensors    the trained model
     claim.json           what is guaranteed about it
     result.json          how the run ended
@@ -39,6 +40,7 @@ EVENTS = "events.jsonl"
 LOG = "log"
 PARTIES = "parties.json"
 SEALED = "sealed"
+ADAPTATION = "adaptation.csv"
 OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
 """What is written before the first event."""
 
@@ -223,7 +225,7 @@ def _state(progress: Progress) -> bytes:
 
 def is_run_file(path: Path) -> bool:
     """Say whether a file or folder is one that runs write, by its name."""
-    other = {"lock", "sites", SEALED, EVENTS, STATE, "metrics.csv"}
+    other = {"lock", "sites", SEALED, EVENTS, STATE, "metrics.csv", ADAPTATION}
     names = other.union(OPENING, ENDING, REPORTS)
     return path.name.removesuffix(".part") in names
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from lexfed.audit.entries import (
     Aggregation,
+    Change,
     Completed,
     Event,
     Participation,
@@ -152,6 +153,11 @@ class Logbook:
         if self.log.entries(Completed):
             return
         self.log.append(Resumed(rounds=rounds), f"resumed/{self.log.size}")
+
+    def frozen(self, tower: int) -> None:
+        """Append, once, that a tower's adaptation froze at its safe value."""
+        entry = Change(what="adaptation-frozen", before=None, after=None)
+        self.log.append(entry, f"frozen/{tower}")
 
     def completed(
         self, done: int, released: int, planned: int, claim: Path | None, model: Path

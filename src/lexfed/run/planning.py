@@ -78,12 +78,13 @@ class Priced:
         key = (charges, budget.epsilon, tuple(sorted(budget.caps.items())))
         if key not in self._ledgers:
             limits = Limits(key[1], budget.delta, budget.neighbours, key[2])
-            self._ledgers[key] = Ledger.planned(
-                limits,
-                charges,
-                self.config.privacy.accountant,
-                self.budget.sites_per_person,
-            )
+            accountant, sites = self.config.privacy.accountant, budget.sites_per_person
+            if self.programme.guarantee == "filter":
+                scales = self.programme.class_scales
+                opened = Ledger.filtered(limits, charges, accountant, sites, scales)
+            else:
+                opened = Ledger.planned(limits, charges, accountant, sites)
+            self._ledgers[key] = opened
         return self._ledgers[key].rebuild(())
 
     @cached_property

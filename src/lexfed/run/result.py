@@ -13,6 +13,7 @@ from lexfed.federation.learner import Progress
 from lexfed.models import cascade, fallback_reason
 from lexfed.privacy.claim import dump_claim, load_claim
 from lexfed.privacy.claim_record import Claim
+from lexfed.run.adapted import result_lines
 from lexfed.run.evaluation import evaluate, gains, paid_metrics
 from lexfed.run.folder import RunFolder
 from lexfed.run.logbook import Logbook
@@ -32,6 +33,7 @@ class RunResult:
         metrics: of the final model.
         gains: the deciding metric with the towers up to each tier.
         notes: what a reader should know, such as slow layers.
+        adapted: rounds and noise of each tower, where something adapts.
         plan: the machine-readable plan.
     """
 
@@ -44,6 +46,7 @@ class RunResult:
     gains: Mapping[str, float]
     notes: tuple[str, ...]
     plan: Mapping[str, Any]
+    adapted: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the result under its fixed names."""
@@ -58,6 +61,7 @@ class RunResult:
             "lost": self.lost,
             "stopped": self.stopped,
             "notes": list(self.notes),
+            "adapted": list(self.adapted),
             "folder": str(self.folder),
         }
 
@@ -86,6 +90,7 @@ def finish(
         gains=gains(priced, progress.model) if paid is None else {},
         notes=notes_of(priced),
         plan=plan_json(priced),
+        adapted=result_lines(priced, folder.events.rows, progress),
     )
     written = None if claim is None else dump_claim(claim)
     model = cascade.to_bytes(progress.model, {"claim": written})
@@ -125,6 +130,7 @@ def read_result(folder: Path) -> RunResult:
             gains=plain["gains"],
             notes=tuple(plain["notes"]),
             plan={name: plain[name] for name in ("mechanism", "neighbours", "groups")},
+            adapted=tuple(plain["adapted"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"`{folder}` holds no readable result") from error

@@ -16,6 +16,7 @@ from lexfed.federation.site import Site, Sources
 from lexfed.privacy.ledger import Ledger
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.randomness import SecureSource, SeededSource
+from lexfed.run.adapted import Adapted
 from lexfed.run.evaluation import evaluate
 from lexfed.run.folder import SEALED, RunFolder
 from lexfed.run.log_opening import secret_sampling
@@ -83,6 +84,7 @@ def _train(
     )
     engine = _engine(priced, run, sources, open_files)
     measured = _metrics_file(priced, folder, found)
+    adapted = Adapted(priced, folder, logbook, found)
     progress, paid, released, stopped = found.progress, found.paid, found.released, ""
     while True:
         asked = None
@@ -108,6 +110,7 @@ def _train(
         released += 1
         stage, metrics = _measure(priced, progress)
         measured.append(progress.done, stage.name, metrics)
+        adapted.note(progress)
         if on_round is not None:
             rounds = progress.done + _rounds_left(priced, progress)
             on_round(

@@ -95,6 +95,7 @@ class Change(Entry):
         "purpose",
         "software",
         "retention",
+        "adaptation-frozen",
     ]
     before: Digest | None
     after: Digest | None

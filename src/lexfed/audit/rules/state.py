@@ -18,7 +18,12 @@ from lexfed.law.tagging import articles_known as known_of
 from lexfed.law.tags import Tag, TaggedSchema
 from lexfed.tiers import Tier
 
-_LOWERS_RISK = ("budget-lowered", "feature-removed", "site-removed")
+_LOWERS_RISK = (
+    "budget-lowered",
+    "feature-removed",
+    "site-removed",
+    "adaptation-frozen",
+)
 
 
 def protection(facts: Facts) -> At[Policy] | str:
