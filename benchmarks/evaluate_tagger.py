@@ -66,13 +66,15 @@ def _print(judged: Sequence[Judged], by_source: bool) -> None:
     worst = sorted(total.missed.items(), key=lambda item: -item[1][0])[:10]
     print("  most missed: " + ", ".join(f"{c} {n}/{of}" for c, (n, of) in worst))
     if by_source:
+        # Few sources have all tiers: the share of right ones tells more than macro-F1.
         for source in dict.fromkeys(one.source for one in judged):
             _line(source, measure([one for one in judged if one.source == source]))
 
 
 def _line(title: str, found: Measures) -> None:
     print(
-        f"{title[:30]:30} {found.columns:6} columns  macro-F1 {found.macro_f1:.3f}  "
+        f"{title[:30]:30} {found.columns:6} columns  right tier {found.right:.3f}  "
+        f"macro-F1 {found.macro_f1:.3f}  "
         f"special or identifier caught {found.caught:.3f}  "
         f"review {100 * found.reviewed:.1f} %"
     )

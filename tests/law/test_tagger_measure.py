@@ -37,6 +37,7 @@ def test_figures_by_hand() -> None:
         ]
     )
     assert found.columns == 4
+    assert found.right == 0.25
     assert found.by_tier["special"] == pytest.approx((0.5, 1.0, 2 / 3))
     assert found.by_tier["identifier"] == (0.0, 0.0, 0.0)
     assert found.macro_f1 == pytest.approx(2 / 12)
@@ -48,6 +49,7 @@ def test_figures_by_hand() -> None:
 
 def test_nothing_is_worth_nothing() -> None:
     assert measure([]).macro_f1 == 0.0
+    assert measure([]).caught == 1.0
 
 
 def test_columns_in_other_languages_are_told_apart() -> None:

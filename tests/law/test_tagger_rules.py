@@ -206,6 +206,20 @@ def test_a_name_that_nobody_can_read_goes_to_review(
     assert not any(found[name].review for name in names if name != "zzqx")
 
 
+@BOTH
+def test_a_name_that_repeats_its_table_is_read_by_the_rest(tagged_by: Tagger) -> None:
+    found = tagged_by("wp_comments", "comment_author_email", "comment_text")
+    assert found["comment_author_email"].category == "contact"
+    here, elsewhere = (
+        [item.weight for item in one.evidence if "`comment`" in item.text]
+        for one in (
+            found["comment_author_email"],
+            tagged_by("blog", "comment_author_email")["comment_author_email"],
+        )
+    )
+    assert max(here) < max(elsewhere)
+
+
 def test_a_lone_noun_is_a_key_of_a_person_or_of_a_firm() -> None:
     found = tagged("operations", "surgeon", "pharmacy")
     for name, category in (("surgeon", "person_key"), ("pharmacy", "business")):

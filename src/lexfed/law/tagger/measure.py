@@ -49,16 +49,18 @@ class Measures:
 
     Attributes:
         columns: how many were judged.
+        right: share of all columns that got the right tier.
         macro_f1: the mean F1 over the four tiers.
         by_tier: precision, recall and F1 of each tier.
         caught: share of special or identifying columns that were called so or sent to
-            review.
+            review; 1 if there are none.
         reviewed: share of all columns sent to review.
         missed: for each category, how many of its columns got a wrong tier, of how
             many.
     """
 
     columns: int
+    right: float
     macro_f1: float
     by_tier: dict[str, tuple[float, float, float]]
     caught: float
@@ -77,9 +79,10 @@ def measure(judged: Sequence[Judged]) -> Measures:
     wrong = Counter(one.category for one in judged if not one.right)
     return Measures(
         columns=len(judged),
+        right=sum(one.right for one in judged) / max(1, len(judged)),
         macro_f1=sum(f1 for _, _, f1 in by_tier.values()) / len(TIERS),
         by_tier=by_tier,
-        caught=caught / max(1, len(sensitive)),
+        caught=caught / len(sensitive) if sensitive else 1.0,
         reviewed=sum(one.suggestion.review for one in judged) / max(1, len(judged)),
         missed={c: (wrong[c], total[c]) for c in CATEGORIES if total[c]},
     )

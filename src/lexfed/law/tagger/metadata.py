@@ -12,11 +12,12 @@ does the description of a number in a codebook.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from lexfed.law.tagger.column import TIER_OF, Evidence, Kind
 from lexfed.law.tagger.concepts import NOUNS, concepts_of
-from lexfed.law.tagger.phrases import Hit, Reading
+from lexfed.law.tagger.phrases import NOTHING, Hit, Reading
 from lexfed.law.tagger.rules import (
     BARE,
     COMPOUNDS,
@@ -41,6 +42,9 @@ CODED = 0.2
 """How much a name counts that is a number in a codebook, beside a description."""
 IN_PAIR = 0.5
 """How much a term counts that is part of a pair with another meaning."""
+REPEATED = 0.3
+"""How much a word counts by which a name repeats its table's: in a table of comments,
+`comment_author_email` is an e-mail address first."""
 
 
 class Pair(NamedTuple):
@@ -63,16 +67,54 @@ def is_code(name: str) -> bool:
 
 
 def own_evidence(
-    name: Reading, description: Reading, table_nouns: Sequence[str], coded: bool
+    name: Reading,
+    description: Reading,
+    table_nouns: Sequence[str],
+    coded: bool,
+    title: Reading = NOTHING,
 ) -> list[Evidence]:
-    """Return what a column's name and description say by themselves."""
+    """Return what a column's name and description say by themselves.
+
+    Args:
+        name: the name, read.
+        description: the description, read.
+        table_nouns: whom or what the table is about.
+        coded: whether the name is a number in a codebook.
+        title: the table's name, read. The network has learned without it.
+    """
     trust = CODED if coded and description.words else 1.0
+    name = _less_repeated(name, title)
     return [
         *lexical(name, "name", trust, table_nouns),
         *compounds(name, table_nouns, "name", trust),
         *lexical(description, "description", 1.0, (), coded),
         *compounds(description, (), "description", 1.0, coded),
     ]
+
+
+def _less_repeated(name: Reading, title: Reading) -> Reading:
+    """Return a name of several words, less sure of those that its table has too."""
+    there = {word.removesuffix("s") for word in title.words}
+    again = {
+        hit.start
+        for hit in name.hits
+        if hit.stop - hit.start == 1
+        and hit.entry.meaning in TIER_OF
+        and name.words[hit.start].removesuffix("s") in there
+    }
+    if not again or again.issuperset(name.sources):
+        return name
+    kept = [at for at, source in enumerate(name.sources) if source not in again]
+    return replace(
+        name,
+        hits=tuple(
+            hit._replace(surely=hit.surely * REPEATED) if hit.start in again else hit
+            for hit in name.hits
+        ),
+        english=tuple(name.english[at] for at in kept),
+        roles=tuple(name.roles[at] for at in kept),
+        sources=tuple(name.sources[at] for at in kept),
+    )
 
 
 def nouns_of(reading: Reading) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def _tag(
     read = list(zip(table.columns, table.names, table.descriptions, strict=True))
     own = [
         [
-            *own_evidence(name, description, nouns, is_code(column.name)),
+            *own_evidence(name, description, nouns, is_code(column.name), table.title),
             *from_packs(column, matches, packs),
         ]
         for column, name, description in read
