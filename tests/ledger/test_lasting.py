@@ -330,7 +330,19 @@ def test_a_user_without_a_home(place: Place, monkeypatch: pytest.MonkeyPatch) ->
         LastingLedger.open(place.path, "north", "patients")
 
 
-def test_a_copy_of_the_process_cannot_write(ledger: LastingLedger) -> None:
+def test_a_refusal_says_what_is_left(ledger: LastingLedger) -> None:
+    set_ceiling(ledger, "special", Ceiling.of(1.0, 1e-6, "rdp"), "start")
+    with pytest.raises(Refused) as caught:
+        ledger.commit("a", 1, release(1.0))
+    assert caught.value.hint == (
+        "ε = 0 is spent, ε = 0 with what runs have reserved; "
+        "left: a divergence of 0.5358 at order 22"
+    )
+
+
+def test_a_copy_of_the_process_cannot_write(
+    ledger: LastingLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     child = os.fork()
     if child == 0:
         try:
@@ -339,6 +351,9 @@ def test_a_copy_of_the_process_cannot_write(ledger: LastingLedger) -> None:
             os._exit(0 if "is a copy" in error.message else 1)
         os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
+    monkeypatch.setattr(os, "getpid", lambda: child)
+    with pytest.raises(LedgerError, match="is a copy"):
+        ledger.head()
 
 
 def test_commits_that_do_not_wait_are_pinned_at_the_end(place: Place) -> None:

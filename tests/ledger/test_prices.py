@@ -99,3 +99,8 @@ def test_rounding_up_never_loses_a_unit() -> None:
     assert costs_of([(tiny, 1)], "record", {})["record:gdp"] == math.ceil(
         Fraction(1, 10**24) * SCALE
     )
+
+
+def test_who_never_takes_part_pays_nothing() -> None:
+    found = costs_of([(release(1.0, rate=0.0), 3)], "record", {"record": 8})
+    assert set(found.values()) == {0}

@@ -280,7 +280,8 @@ class LastingLedger:
         """
         with self._database.writing():
             last = tables.last_row(self._database)
-            pinned = check_pin(self._database, self._state, self.id)
+            pin = pins.read_pin(self._state, self.id)
+            pinned = check_pin(self._database, pin, self._state)
             now = self._now(last)
             over = tables.overdue(self._database, now)
             book = tables.load_book(self._database, last, *runs, *over)

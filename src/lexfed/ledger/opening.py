@@ -87,8 +87,10 @@ def begin(database: Database, ledger: str, named: tuple[str, str], time: int) ->
 
 def first_row(database: Database) -> Row:
     """Return the row that says whose ledger it is."""
-    [first] = database.query("SELECT text, hash FROM rows WHERE sequence = 1")
-    return read_row(*first)
+    found = database.query("SELECT text, hash FROM rows WHERE sequence = 1")
+    if not found:
+        raise damaged("row 1 is missing")
+    return read_row(*found[0])
 
 
 def identity(first: Row) -> tuple[str, str, str]:
@@ -105,16 +107,20 @@ def _checked(
             raise LedgerError(
                 f"`{path}` is not a ledger", "name a file that lexfed has made"
             )
-        last = check_tail(database)
         row = first_row(database)
-        ledger, *found = identity(row)
+    # Before the state that it is compared with: others go on writing, and a pin is
+    # never ahead of a file that is read after it.
+    pin = pins.read_pin(state, identity(row)[0])
+    with database.reading():
+        last = check_tail(database)
+        _, *found = identity(row)
         if named is not None and tuple(found) != named:
             raise LedgerError(
                 f"`{path}` is the ledger of site `{found[0]}` and data `{found[1]}`, "
                 f"not of `{named[0]}` and `{named[1]}`",
                 "name another folder for ledgers",
             )
-        pinned = check_pin(database, state, ledger)
+        pinned = check_pin(database, pin, state)
         book = tables.load_book(database, last)
     if pinned < last.sequence:
         pins.write_pin(state, pins.Pin.of(identity(row), path, last.head, book))
@@ -141,14 +147,19 @@ def check_tail(database: Database) -> Row:
     return last
 
 
-def check_pin(database: Database, state: Path, ledger: str) -> int:
+def check_pin(database: Database, pin: pins.Pin | None, state: Path) -> int:
     """Return the number of the pinned row, if the file holds it.
+
+    Args:
+        database: the file, in a transaction that began after the pin was read, or that
+            keeps others from writing.
+        pin: of the ledger, if there is one.
+        state: where it was looked for.
 
     Raises:
         LedgerError: if the file is older than its pin, has another history, or has
             rows and no pin.
     """
-    pin = pins.read_pin(state, ledger)
     path = database.path
     if pin is None:
         if tables.last_row(database).sequence == 1:  # made, and died before its pin

@@ -102,6 +102,8 @@ def _costs(
 
 def _square(release: Release, neighbours: Neighbours) -> Fraction:
     """Return mu^2 of the release as if it were not sampled, exactly."""
+    if release.sampling_rate == 0.0:  # nobody takes part
+        return Fraction(0)
     ratios = [Fraction(group.clip) / Fraction(group.sigma) for group in release.groups]
     return Fraction(sensitivity(neighbours)) ** 2 * sum(r * r for r in ratios)
 

@@ -23,6 +23,7 @@ from lexfed.ledger.change import Change
 from lexfed.ledger.database import Database
 from lexfed.ledger.opening import begin, check_pin, first_row, identity
 from lexfed.ledger.pins import Pin
+from lexfed.ledger.prices import meter
 from lexfed.ledger.verify import verify
 
 
@@ -114,11 +115,13 @@ def _restore(
 def _pin_that_does_not_fit(database: Database, state: Path, ledger: str) -> Pin | None:
     """Return the pin that the file does not fit; None if there is none to read."""
     try:
-        check_pin(database, state, ledger)
+        pin = pins.read_pin(state, ledger)
     except pins.BrokenPin:
         return None
+    try:
+        check_pin(database, pin, state)
     except LedgerError:
-        return pins.read_pin(state, ledger)
+        return pin
     raise LedgerError(
         f"`{database.path}` fits its pin: nothing is missing",
         "`lexfed ledger verify` checks the rest",
@@ -130,17 +133,21 @@ def _is_other(database: Database, pin: Pin) -> bool:
 
 
 def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
+    """Return what was paid according to the pin and is not in the book."""
     if pin is None:
         return {}
-    paid = {
-        name: 0 if other else book.meters.get(name, NOTHING).committed
-        for name in pin.committed
+    orders = {scope: limit.ceiling.order for scope, limit in pin.limits.items()}
+    # Divergences at another order say nothing about those of the pin.
+    stale = {
+        meter(scope, "rdp")
+        for scope, order in book.orders.items()
+        if orders.get(scope) != order
     }
-    return {
-        name: cost - paid[name]
-        for name, cost in pin.committed.items()
-        if cost > paid[name]
-    }
+    lost = {}
+    for name, cost in pin.committed.items():
+        known = book.meters.get(name, NOTHING).committed
+        lost[name] = cost if other or name in stale else max(0, cost - known)
+    return {name: cost for name, cost in lost.items() if cost > 0}
 
 
 def _limits(pin: Pin, book: Book, other: bool) -> dict[str, object]:

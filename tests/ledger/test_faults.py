@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real faults: the site refuses work in clear words and loses nothing."""
+
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ledger.conftest import Place, release
+from lexfed.errors import LedgerError
+from lexfed.ledger.database import Database
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.verify import verify
+
+HOLDER = """
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+held.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+held.execute("COMMIT")
+"""
+
+
+def in_a_child(work: Callable[[], object]) -> str:
+    """Do something in a process of its own; return the message of its LedgerError."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        message = ""
+        try:
+            work()
+        except LedgerError as error:
+            message = error.message
+        except BaseException as error:
+            message = f"not in our words: {error!r}"
+        os.write(writing, message.encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as answer:
+        text = answer.read().decode()
+    os.waitpid(child, 0)
+    return text
+
+
+def filled(place: Place, count: int = 40) -> None:
+    """Make a ledger with some rows, and close it."""
+    ledger = place.open()
+    for number in range(1, count + 1):
+        ledger.commit("a", number, release())
+    ledger.close()
+
+
+def test_locked_by_another_process(place: Place, ledger: LastingLedger) -> None:
+    impatient = place.open(wait=0.0)
+    before = ledger.head()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(place.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(LedgerError, match="another process is writing it"):
+            impatient.commit("a", 1, release())
+        assert impatient.head() == before  # reading goes on
+    impatient.commit("a", 1, release())  # and so does writing, once it is free
+    assert impatient.head().sequence == before.sequence + 1
+
+
+def test_a_file_of_something_else(place: Place) -> None:
+    place.path.write_text("# a note that somebody saved here\n" * 100)
+    with pytest.raises(LedgerError, match="it is not a ledger"):
+        place.open()
+    place.path.unlink()
+    other = sqlite3.connect(place.path)
+    other.execute("CREATE TABLE notes (text)")
+    other.close()
+    before = place.path.read_bytes()
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        place.open()
+    assert place.path.read_bytes() == before
+
+
+def test_an_empty_data_base_is_not_a_ledger_yet(place: Place) -> None:
+    empty = sqlite3.connect(place.path)
+    empty.execute("PRAGMA journal_mode = WAL")
+    empty.close()
+    assert place.path.stat().st_size > 0
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        LastingLedger.open(place.path, state=place.state)
+    place.open().commit("a", 1, release())
+
+
+def test_a_newer_version(place: Place) -> None:
+    filled(place, 1)
+    newer = sqlite3.connect(place.path)
+    newer.execute("PRAGMA user_version = 2")
+    newer.close()
+    before = place.path.read_bytes()
+    with pytest.raises(LedgerError, match="newer version of lexfed") as caught:
+        place.open()
+    assert "use that version" in caught.value.hint
+    assert place.path.read_bytes() == before
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(where=st.floats(0, 1, exclude_max=True), change=st.integers(1, 255))
+def test_a_damaged_byte(place: Place, where: float, change: int) -> None:
+    sound = place.folder / "sound"
+    if not sound.exists():
+        filled(place)
+        shutil.copy(place.path, sound)
+    content = bytearray(sound.read_bytes())
+    content[int(where * len(content))] ^= change
+    place.path.write_bytes(content)
+    try:
+        ledger = place.open()
+    except LedgerError:
+        return
+    try:
+        verify(ledger.database)
+    except LedgerError:
+        return
+    # Pages hold bytes that mean nothing; then everything is still there.
+    assert len(ledger.rows()) == 41
+    ledger.close()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9])
+def test_a_truncated_file(place: Place, share: float) -> None:
+    filled(place)
+    os.truncate(place.path, int(share * place.path.stat().st_size))
+    with pytest.raises(LedgerError):
+        place.open()
+
+
+def test_a_lost_write_ahead_log(place: Place) -> None:
+    filled(place, 3)
+    ledger = place.open()
+    ledger.commit("a", 4, release())
+    aside = place.folder / "aside"
+    shutil.copy(place.path, aside)  # as if only this file had been saved
+    ledger.database.close()
+    shutil.copy(aside, place.path)
+    with pytest.raises(LedgerError, match="was rolled back: it has 4 rows, 5 were"):
+        place.open()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+@pytest.mark.parametrize("what", ["file", "folder", "state"])
+def test_read_only(place: Place, what: str) -> None:
+    filled(place, 2)
+    before = place.path.read_bytes()
+    for path in (place.folder, place.state, place.path, *place.state.iterdir()):
+        os.chown(path, 65534, 65534)
+    target = {"file": place.path, "folder": place.folder, "state": place.state}[what]
+    target.chmod(0o444 if what == "file" else 0o555)
+
+    def work() -> None:
+        os.setgid(65534)
+        os.setuid(65534)
+        place.open().commit("a", 3, release())
+
+    message = in_a_child(work)
+    assert message.startswith(("cannot use ledger", "cannot write"))
+    assert message.count("not in our words") == 0
+    target.chmod(0o700)
+    ledger = place.open()
+    assert len(ledger.rows()) == (4 if what == "state" else 3)
+    if what != "state":
+        assert place.path.read_bytes()[:4096] == before[:4096]
+    verify(ledger.database)
+
+
+@pytest.mark.parametrize("kilobytes", [1, 20, 45, 60, 100, 130])
+def test_a_full_disk(place: Place, kilobytes: int) -> None:
+    # A limit on file sizes refuses what does not fit any more, as a full disk does.
+    filled(place, 2)
+    reached = place.folder / "reached"
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ledger = place.open()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, most))
+        for number in range(3, 200):
+            ledger.commit("a", number, release())
+            os.write(handle, b".")
+
+    handle = os.open(reached, os.O_CREAT | os.O_WRONLY)
+    message = in_a_child(work)
+    os.close(handle)
+    assert message.startswith(f"cannot use ledger `{place.path}`")
+    acknowledged = 2 + reached.stat().st_size
+    ledger = place.open()
+    book = verify(ledger.database)
+    numbers = {row.body["round"] for row in ledger.rows() if row.kind == "commit"}
+    assert numbers >= set(range(1, acknowledged + 1))
+    assert len(numbers) <= acknowledged + 1
+    assert book.meters["record:gdp"].reserved == 0
+    ledger.commit("a", acknowledged + 1, release())
+
+
+def test_no_room_for_another_page(place: Place, ledger: LastingLedger) -> None:
+    [[pages]] = ledger.database.query("PRAGMA page_count")
+    ledger.database.query(f"PRAGMA max_page_count = {pages + 1}")
+
+    def fill() -> None:
+        for number in range(1, 100):
+            ledger.commit("a", number, release())
+
+    with pytest.raises(LedgerError, match="the disk is full"):
+        fill()
+    # Whatever was written last, nobody goes on with it in this session.
+    with pytest.raises(LedgerError, match="was closed by an error"):
+        ledger.head()
+    verify(place.open().database)
+
+
+def test_replaced_while_it_is_open(place: Place, ledger: LastingLedger) -> None:
+    ledger.commit("a", 1, release())
+    aside = place.path.with_name("aside")
+    place.path.rename(aside)
+    with pytest.raises(LedgerError, match="was replaced while it was open"):
+        ledger.commit("a", 2, release())
+    with pytest.raises(LedgerError, match="was replaced while it was open"):
+        ledger.head()
+
+
+def test_a_folder_in_the_way(place: Place) -> None:
+    place.path.mkdir()
+    with pytest.raises(LedgerError, match="cannot use ledger"):
+        place.open()
+    blocked = place.folder / "file"
+    blocked.write_text("")
+    with pytest.raises(LedgerError, match="cannot use ledger"):
+        LastingLedger.open(blocked / "x", "north", "patients", state=place.state)
+
+
+def test_a_fault_without_words_of_its_own(place: Place) -> None:
+    database = Database(place.path, 0.0, durable=True)
+    with (
+        pytest.raises(LedgerError, match="no such table: absent"),
+        database.reading(),
+    ):
+        database.query("SELECT * FROM absent")
+
+
+def test_somebody_else_makes_it_first(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Between the look at an empty file and the lock on it, another process made it.
+    first: list[LastingLedger] = []
+    real = Database.is_new
+
+    def slow(self: Database) -> bool:
+        new = real(self)
+        patch.undo()
+        first.append(place.open())
+        return new
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "is_new", slow)
+        second = place.open()
+    assert second.id == first[0].id
+    assert len(second.rows()) == 1
+
+
+def test_state_folder_that_is_a_file(place: Place) -> None:
+    place.state.write_text("")
+    with pytest.raises(LedgerError, match="cannot use pin"):
+        place.open()
+
+
+def test_a_pin_that_cannot_be_written(place: Place, ledger: LastingLedger) -> None:
+    part = place.state / f"{ledger.id}.json.part"
+    part.mkdir()
+    with pytest.raises(LedgerError, match="what was changed in the ledger stays"):
+        ledger.commit("a", 1, release())
+    part.rmdir()
+    assert ledger.commit("a", 1, release()) == 2  # not twice
+    assert len(ledger.rows()) == 2
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_nothing_is_left_behind_when_closed(place: Place) -> None:
+    filled(place, 2)
+    assert files(place.folder) == {"north.ledger", "state"}

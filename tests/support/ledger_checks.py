@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lasting ledger must never do; each check is also tried on a broken one."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexfed.errors import LedgerError, Refused
+from lexfed.ledger import lasting
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.decisions import set_ceiling
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.prices import costs_of
+from lexfed.privacy.events import Group, Release
+from lexfed.tiers import Tier
+from support.log_folders import memory_folder
+
+ROUND = Release("tower", (Group("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)
+ONE = 0.5
+"""An epsilon that pays for one such round, and not for two."""
+
+
+@contextmanager
+def _ledger(folder: Path) -> Iterator[LastingLedger]:
+    ledger = LastingLedger.open(
+        folder / "ledger", "north", "patients", state=folder / "state", wait=0.0
+    )
+    with closing(ledger):
+        yield ledger
+
+
+def two_at_once_do_not_spend_twice() -> None:
+    """While one process decides, another waits or is refused."""
+    with (
+        memory_folder() as folder,
+        _ledger(folder) as first,
+        _ledger(folder) as second,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        set_ceiling(first, "record", Ceiling.of(ONE, 1e-6), "room for one")
+        real, answers = costs_of, list[str]()
+
+        def interrupted(*parts: Any) -> Any:
+            # The first is between its look at the sums and its change.
+            patch.setattr(lasting, "costs_of", real)
+            try:
+                second.commit("b", 1, ROUND)
+                answers.append("paid")
+            except (LedgerError, Refused) as error:
+                answers.append(type(error).__name__)
+            return real(*parts)
+
+        patch.setattr(lasting, "costs_of", interrupted)
+        first.commit("a", 1, ROUND)
+        book = first.book()
+        limit = book.limits["record"]
+        assert limit.counted <= limit.ceiling.bound
+        assert book.meters["record:gdp"].committed == limit.counted
+        assert answers == ["LedgerError"]
+        with pytest.raises(Refused):
+            second.commit("b", 1, ROUND)
+
+
+def what_others_hold_is_not_lent() -> None:
+    """A reservation keeps its room from others."""
+    with memory_folder() as folder, _ledger(folder) as ledger:
+        set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "room for one")
+        ledger.reserve("a", [(ROUND, 1)], 1 << 40)
+        with pytest.raises(Refused):
+            ledger.commit("b", 1, ROUND)
+
+
+def older_files_are_refused() -> None:
+    """A ledger that was put back from a copy does not open."""
+    with memory_folder() as folder:
+        with _ledger(folder) as ledger:
+            ledger.commit("a", 1, ROUND)
+        shutil.copy(folder / "ledger", folder / "copy")
+        with _ledger(folder) as ledger:
+            ledger.commit("a", 2, ROUND)
+        shutil.copy(folder / "copy", folder / "ledger")
+        with pytest.raises(LedgerError), _ledger(folder):
+            pass
+
+
+def sampled_rounds_cost_by_gdp_as_if_nobody_was_left_out() -> None:
+    """A filter by squares of mu gives nothing for sampling."""
+    with memory_folder() as folder, _ledger(folder) as ledger:
+        sampled = Release("tower", ROUND.groups, 0.01, Tier.SPECIAL, 10)
+        ledger.commit("a", 1, ROUND)
+        ledger.commit("a", 2, sampled)
+        [first, second] = [row.body["cost"] for row in ledger.rows()[1:]]
+        assert first == second
