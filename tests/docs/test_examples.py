@@ -59,11 +59,18 @@ def _commands(text: str) -> list[list[str]]:
     ]
 
 
-GROUPS = {"log", "witness"}
+GROUPS = {"log", "witness", "policy"}
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/log.md", "docs/compliance.md", "docs/tagging.md"]
+    "name",
+    [
+        "README.md",
+        "docs/log.md",
+        "docs/compliance.md",
+        "docs/policies.md",
+        "docs/tagging.md",
+    ],
 )
 def test_commands_and_their_options_exist(name: str) -> None:
     seen = 0

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lexfed import __version__
-from lexfed.cli import log_commands, policy_commands, tag_command, talk
+from lexfed.cli import log_commands, policy_commands, tag_command, talk, tune_command
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -125,6 +125,9 @@ def run(
     from lexfed.cli.training import run as command
 
     command(config, resume, as_json)
+
+
+app.command()(tune_command.tune)
 
 
 @app.command()

@@ -15,6 +15,9 @@ from torch import Tensor
 
 from lexfed.models.losses import Loss, LossName
 
+LOWER_IS_BETTER = frozenset({"rmse"})
+"""Metrics of which less is better."""
+
 BINS = 20
 """Score bins of the paid histogram; AUC from 20 bins is within about .005."""
 

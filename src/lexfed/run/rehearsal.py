@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training in memory, for comparisons on data that need no protection.
 
-Nothing is written and nothing is charged to anybody, so this is for synthetic or
-public data only; `lexfed run` is for everything else.
+Nothing is written. `rehearse` charges nobody, so it is for synthetic or public data
+only. A charged search (`tune_charged`) trains here too, under a ledger and after its
+whole cost is on disk; `lexfed run` is for everything else.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ from statistics import fmean, stdev
 from lexfed.config import Config
 from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.engines import Simulation
-from lexfed.federation.learner import Learner
+from lexfed.federation.learner import Learner, Progress
 from lexfed.models.cascade import Model
+from lexfed.privacy.ledger import Ledger
 from lexfed.randomness import SecureSource
 from lexfed.run.evaluation import evaluate
 from lexfed.run.planning import Priced, price
@@ -26,16 +28,26 @@ _T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 def rehearse(priced: Priced) -> Model:
     """Train the programme once and return the model."""
+    return train_in_memory(priced, None).model
+
+
+def train_in_memory(priced: Priced, ledger: Ledger | None) -> Progress:
+    """Train the programme once and return what was released, nothing being written.
+
+    Args:
+        priced: the programme and its population.
+        ledger: that every round is charged to; None on data without protection.
+    """
     learner = Learner(priced.programme)
     source = SecureSource()
     coordinator = Coordinator(
-        priced.programme, learner, None, lambda _: source, learner.start()
+        priced.programme, learner, ledger, lambda _: source, learner.start()
     )
     engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
         coordinator.receive(asked.query, answers)
-    return coordinator.progress.model
+    return coordinator.progress
 
 
 def compare(

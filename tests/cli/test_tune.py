@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed tune` as a user sees it: which kind it was, what it cost, what is left."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+Lexfed = Callable[..., Any]
+Edit = Callable[..., None]
+GRID = ("--grid", "federation.rounds=1,2")
+CHARGED = ("tune", *GRID, "--charged", "--runs", "2")
+
+
+def files(place: Path) -> set[str]:
+    return {str(p.relative_to(place)) for p in place.rglob("*") if p.is_file()}
+
+
+def record_of(place: Path) -> dict[str, Any]:
+    found = json.loads((place / "runs" / "visits-tune" / "tune.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_public_search_is_free_and_says_so(
+    lexfed: Lexfed, place: Path, table: pd.DataFrame
+) -> None:
+    table.sample(150, random_state=1).to_csv("public.csv", index=False)
+    (place / "patients.csv").unlink()  # the private data are not even needed
+    said = lexfed("tune", *GRID, "--public", "public.csv")
+    assert said.code == 0, said.err
+    assert "free: public data" in said.out
+    assert len(re.findall(r"auc \d\.\d{4}   federation.rounds = [12]", said.out)) == 2
+    record = record_of(place)
+    assert (record["kind"], record["cost"]) == ("public", "free: public data")
+    chosen = record["chosen"]["setting"]["federation.rounds"]
+    tuned = tomllib.loads((place / "lexfed-tuned.toml").read_text())
+    assert tuned["federation"]["rounds"] == chosen
+    assert tuned["data"]["source"] == "patients.csv"
+    assert max(row["score"] for row in record["tried"]) == record["chosen"]["score"]
+
+
+def test_a_charged_search_says_what_it_costs_and_keeps_only_the_best(
+    lexfed: Lexfed, place: Path
+) -> None:
+    before = files(place)
+    said = lexfed(*CHARGED, "--json")
+    assert said.code == 0, said.err
+    assert "charged: whole record (ε, δ) = (" in said.err
+    assert "how many runs there are stays secret" in said.err
+    assert files(place) - before == {
+        "lexfed-tuned.toml",
+        "runs/visits-tune/tune.json",
+    }
+    record = record_of(place)
+    assert json.loads(said.out) == record
+    assert record["state"] == "done"
+    assert record["cost"]["record"]["epsilon"] <= 8.0
+    assert set(record["chosen"]) == {"setting", "metric", "score", "noised"}
+    # Nothing else in the record depends on what was run.
+    (place / "lexfed-tuned.toml").unlink()
+    again = lexfed(*CHARGED, "--out", "again/tune", "--json")
+    other = json.loads(again.out)
+    assert {**other, "chosen": None} == {**record, "chosen": None}
+
+
+def test_the_chosen_setting_can_be_run(lexfed: Lexfed, place: Path) -> None:
+    assert lexfed(*CHARGED).code == 0
+    assert lexfed("run", "lexfed-tuned.toml").code == 0
+    assert lexfed("verify", "runs/visits").code == 0
+
+
+def test_a_search_is_paid_for_once_and_not_repeated_by_accident(
+    lexfed: Lexfed, place: Path
+) -> None:
+    assert lexfed(*CHARGED).code == 0
+    said = lexfed(*CHARGED)
+    assert said.code == 2
+    assert "`lexfed-tuned.toml` exists already" in said.err
+    (place / "lexfed-tuned.toml").unlink()
+    said = lexfed(*CHARGED)
+    assert said.code == 2
+    assert "what it cost is spent" in said.err
+
+
+def test_kill_in_the_middle_leaves_the_charge_and_nothing_else(
+    lexfed: Lexfed, place: Path
+) -> None:
+    before = files(place)
+    command = [sys.executable, "-m", "lexfed", "tune", *GRID, "--charged"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [*command, "--runs", "900", "--law", "poisson"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        # Nine hundred runs have begun once this is said, and take minutes.
+        said = ""
+        while "stays secret" not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        assert process.stdout.read() == ""
+        assert process.stderr.read() == ""
+    assert files(place) - before == {"runs/visits-tune/tune.json"}
+    record = record_of(place)
+    assert (record["state"], record["chosen"]) == ("charged", None)
+    assert record["cost"]["record"]["epsilon"] > 0
+    assert "what it cost is spent" in lexfed(*CHARGED).err
+
+
+def test_nothing_chosen_is_paid_for_all_the_same(
+    lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lexfed.cli.tune.search", lambda *_: None)
+    said = lexfed(*CHARGED)
+    assert said.code == 0
+    assert "the secret number of runs was 0; paid all the same" in said.out
+    assert not (place / "lexfed-tuned.toml").exists()
+
+
+def test_a_best_run_without_a_score_is_still_recorded(
+    lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lexfed.run.tune_charged.paid_metrics", lambda *_: {})
+    said = lexfed(*CHARGED)
+    assert said.code == 0
+    assert "(no score)" in said.out
+    assert record_of(place)["chosen"]["score"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (GRID, "expected one of `--public FILE` and `--charged`"),
+        ((*GRID, "--charged", "--public", "x.csv"), "expected one of"),
+        ((*GRID, "--charged", "--runs", "1"), "expected a mean above 1"),
+        ((*GRID, "--charged", "--runs", "nan"), "expected a mean above 1"),
+        (("--charged",), "nothing to search"),
+        (
+            ("--charged", "--grid", "budget.delta=1"),
+            "`budget.delta` cannot be searched",
+        ),
+        (("--charged", "--grid", "federation.rounds=0"), "with federation.rounds = 0"),
+        ((*GRID, "--public", "nothing.csv"), "nothing.csv"),
+    ],
+)
+def test_mistakes_spend_nothing(
+    lexfed: Lexfed, place: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    before = files(place)
+    said = lexfed("tune", *arguments)
+    assert said.code == 2
+    assert words in said.err
+    assert files(place) == before
