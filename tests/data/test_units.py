@@ -256,3 +256,13 @@ def test_a_split_without_rows_on_one_side_is_refused() -> None:
         split_by_person(table, 1e-9, seed=0)
     with pytest.raises(ValueError, match="test_size"):
         split_by_person(table, 1.5, seed=0)
+
+
+def test_a_unit_is_in_a_class_if_one_of_its_rows_is() -> None:
+    persons = np.array([7, 5, 7, 5, 9])
+    rows = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [0, 0]], dtype=np.bool_)
+    units = group_units(np.zeros((5, 1)), np.zeros(5), persons, 2, rows)
+    assert units.persons.tolist() == [7, 5, 9]
+    assert units.members is not None
+    assert units.members.tolist() == [[True, False], [False, True], [False, False]]
+    assert group_units(np.zeros((5, 1)), np.zeros(5), persons, 2).members is None

@@ -210,18 +210,47 @@ def test_sites_can_weigh_less(
     clips, groups = GROUPINGS[grouping]
     sites = [make_batch(units, SLOTS, seed=units) for units in (9, 30)]
     parts = [clipped_sum(module, LOGISTIC, site, clips, groups) for site in sites]
-    total = clipped_sum(
-        module, LOGISTIC, sites, clips, groups, site_weights=[0.25, 1.0]
-    )
+    shares = torch.tensor([0.25] * 9 + [1.0] * 30, dtype=torch.float64)
+    total = clipped_sum(module, LOGISTIC, sites, clips, groups, shares=shares)
     torch.testing.assert_close(total, 0.25 * parts[0] + parts[1])
 
 
-def test_bad_site_weights_are_refused(make_model: Make, make_batch: MakeBatch) -> None:
+@pytest.mark.parametrize("spec", ["mlp:20", "layer_norm"])
+@pytest.mark.parametrize("grouping", [0, 2, 3])
+def test_units_can_weigh_less(
+    make_model: Make,
+    make_batch: MakeBatch,
+    factories: str,
+    spec: str,
+    grouping: int,
+) -> None:
+    """Shares multiply what is clipped: a unit's part is its clipped gradient's."""
+    name = f"{factories}:{spec}" if spec == "layer_norm" else spec
+    module = make_model(name, SLOTS)
+    clips, groups = GROUPINGS[grouping]
+    units = [make_batch(1, SLOTS, seed=seed) for seed in range(5)]
+    shares = torch.tensor([1.0, 0.5, 0.0, 0.125, 1.0], dtype=torch.float64)
+    together = clipped_sum(module, LOGISTIC, join(units), clips, groups, shares=shares)
+    alone = [clipped_sum(module, LOGISTIC, unit, clips, groups) for unit in units]
+    expected = sum(
+        share * part for share, part in zip(shares.tolist(), alone, strict=True)
+    )
+    torch.testing.assert_close(together, expected)
+
+
+def test_shares_of_one_change_no_bit(make_model: Make, make_batch: MakeBatch) -> None:
+    module, batch = make_model("mlp:20", SLOTS), make_batch(30, SLOTS)
+    ones = torch.ones(30, dtype=torch.float64)
+    plain = clipped_sum(module, LOGISTIC, batch, (0.1,))
+    assert torch.equal(plain, clipped_sum(module, LOGISTIC, batch, (0.1,), shares=ones))
+
+
+def test_bad_shares_are_refused(make_model: Make, make_batch: MakeBatch) -> None:
     module, batch = make_model("logistic", SLOTS), make_batch(4, SLOTS, sites=(1, 3))
-    with pytest.raises(ConfigError, match="expected 2 site weights"):
-        clipped_sum(module, LOGISTIC, batch, (1.0,), site_weights=[0.5])
-    with pytest.raises(ValueError, match="largest"):
-        clipped_sum(module, LOGISTIC, batch, (1.0,), site_weights=[0.5, 2.0])
+    with pytest.raises(ConfigError, match="expected 4 shares"):
+        clipped_sum(module, LOGISTIC, batch, (1.0,), shares=torch.full((2,), 0.5))
+    with pytest.raises(ValueError, match="smallest"):
+        clipped_sum(module, LOGISTIC, batch, (1.0,), shares=torch.full((4,), 2.0))
 
 
 def test_model_and_generator_are_left_alone(

@@ -67,10 +67,11 @@ def check_sensitivity(of: World, seed: int = 0, persons: int = 3) -> None:
             for other in _neighbours(cohort, gone, generator):
                 clips = 1.0 if len(other) < len(cohort) else 2.0
                 moved = whole - sum_of(of, query, other)
-                _within(of, query, moved, clips)
+                within(of, query, moved, clips)
 
 
-def _within(of: World, query: Query, moved: NDArray[np.int64], clips: float) -> None:
+def within(of: World, query: Query, moved: NDArray[np.int64], clips: float) -> None:
+    """In every group a difference of integer sums is at most that many clips."""
     stage = of.programme.stages[query.stage]
     assert query.release is not None
     for group, block in zip(query.release.groups, stage.blocks, strict=True):
@@ -107,9 +108,9 @@ def check_client_sensitivity(of: World) -> None:
         stage = of.programme.stages[query.stage]
         cohort = cohort_of(of, query)
         empty = np.zeros(stage.dimension, dtype=np.int64)
-        _within(of, query, sum_of(of, query, cohort) - empty, 1.0)
+        within(of, query, sum_of(of, query, cohort) - empty, 1.0)
         wild = replace(cohort, inputs=1e4 * cohort.inputs)
-        _within(of, query, sum_of(of, query, wild) - empty, 1.0)
+        within(of, query, sum_of(of, query, wild) - empty, 1.0)
 
 
 # Isolation

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.note import parse_note
+from lexfed.budget.classes import class_tiers
 from lexfed.cli.show_profiles import profile_lines
 from lexfed.config import Config
 from lexfed.privacy.claim_record import Claim
@@ -109,12 +110,29 @@ def _budget_lines(priced: Priced) -> list[str]:
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
     lines += profile_lines(priced, claim)
-    unread = set(priced.population.encoding.model_tiers) - set(priced.read_tiers)
+    lines += _class_lines(priced, claim)
+    unread = set(priced.population.encoding.model_tiers) - set(priced.tower_tiers)
     lines += [
         f"           {tier.label} columns are left out: at this budget they would add "
         "noise, not signal"
         for tier in sorted(unread)
     ]
+    return lines
+
+
+def _class_lines(priced: Priced, claim: Claim) -> list[str]:
+    """Return what classes of records are guaranteed, and what their rules cost."""
+    lines = [
+        f"           {one.name}: {up(claim.classes[one.name].epsilon)} per record "
+        f"where {one.where} (contributions times {one.scale:g})"
+        for one in priced.programme.classes
+    ]
+    by_rules = class_tiers(priced.population.classes)
+    if lines and by_rules:
+        lines.append(
+            f"           rules read {by_rules[-1].label} columns, so every release "
+            "counts for the tiers up to that one"
+        )
     return lines
 
 

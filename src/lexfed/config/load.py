@@ -23,6 +23,7 @@ from lexfed.config import (
     adapt_rules,
     audit_rules,
     budget_rules,
+    class_rules,
     data_rules,
     law_rules,
     notes,
@@ -41,11 +42,12 @@ RULES = (
     *data_rules.RULES,
     *law_rules.RULES,
     *budget_rules.RULES,
+    *class_rules.RULES,
     *site_rules.RULES,
     *training_rules.RULES,
+    *adapt_rules.RULES,
     *audit_rules.RULES,
     *notes.RULES,
-    *adapt_rules.RULES,
 )
 
 

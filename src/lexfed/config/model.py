@@ -17,6 +17,7 @@ from lexfed.budget.profiles import Realisation
 from lexfed.budget.schedules import ScheduleName
 from lexfed.config.adapt_tables import AdaptTable
 from lexfed.config.audit_tables import AuditTable
+from lexfed.config.class_tables import ClassTable
 from lexfed.config.policy_tables import LevelTable
 from lexfed.config.site_tables import (
     CapsTable,
@@ -171,6 +172,7 @@ class BudgetTable(Table):
     levels: Mapping[Text, LevelTable] = Field(default_factory=dict)
     profiles: Mapping[Text, ProfileTable] = Field(default_factory=dict)
     clients: ClientsTable | None = None
+    classes: tuple[ClassTable, ...] = ()
 
 
 class ClipTable(Table):
@@ -229,9 +231,9 @@ class Config(Table):
     budget: BudgetTable
     privacy: PrivacyTable = PrivacyTable()
     federation: FederationTable = FederationTable()
+    adapt: AdaptTable = AdaptTable()
     evaluation: EvaluationTable = EvaluationTable()
     audit: AuditTable = AuditTable()
-    adapt: AdaptTable = AdaptTable()
     report: ReportTable = ReportTable()
 
     @property

@@ -160,7 +160,9 @@ def _array(schema: Node, node: Node) -> str:
     entry = _resolved(schema, entries[0])
     if "enum" in entry:
         return f"an array of {listed(entry['enum'])}"
-    what = "numbers" if entry.get("type") == "number" else "texts in quotes"
+    what = {"number": "numbers", "object": "tables"}.get(
+        entry.get("type", ""), "texts in quotes"
+    )
     if length is not None:
         return f"an array of {length} {what}"
     return f"an array of {what}" + (", at least one" if "minItems" in node else "")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lexfed.data.conditions import Bools
 from lexfed.data.persons import earlier_rows
 from lexfed.data.problems import refuse
 from lexfed.data.table import Floats, Ints
@@ -25,31 +26,40 @@ class UnitBlock:
         targets: floats [units, places]; zero where padded.
         weights: floats [units, places]; 1 / rows of the person, zero where padded.
         persons: code of the person behind each unit.
+        members: which classes of records a unit belongs to, [units, classes]; None
+            without classes. Never leaves the site, not even as a count.
     """
 
     inputs: Floats
     targets: Floats
     weights: Floats
     persons: Ints
+    members: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.persons)
 
 
 def group_units(
-    inputs: Floats, targets: Floats, persons: Ints, records_per_person: int = 1
+    inputs: Floats,
+    targets: Floats,
+    persons: Ints,
+    records_per_person: int = 1,
+    members: Bools | None = None,
 ) -> UnitBlock:
     """Return one unit per person, in the order of each person's first row.
 
     Guarantees:
         The weights of a unit sum to 1.
         Unit, place and weight of a row depend on `persons` only.
+        A unit belongs to a class exactly if one of its rows does.
 
     Args:
         inputs: floats [rows, slots].
         targets: floats [rows].
         persons: code of each row's person.
         records_per_person: the declared cap, and the number of places.
+        members: which classes a row belongs to, [rows, classes]; None without classes.
 
     Raises:
         DataError: if a person has more rows than the cap.
@@ -75,4 +85,13 @@ def group_units(
     goals[unit, place] = targets
     weights = np.zeros(shape, dtype=np.float64)
     weights[unit, place] = 1.0 / counts[inverse]
-    return UnitBlock(block, goals, weights, codes[by_first].astype(np.int64))
+    codes = codes[by_first].astype(np.int64)
+    return UnitBlock(block, goals, weights, codes, _of_units(members, unit, len(codes)))
+
+
+def _of_units(rows: Bools | None, unit: Ints, units: int) -> Bools | None:
+    if rows is None:
+        return None
+    members = np.zeros((units, rows.shape[1]), dtype=np.bool_)
+    np.logical_or.at(members, unit, rows)
+    return members

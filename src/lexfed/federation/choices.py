@@ -7,6 +7,7 @@ from typing import Literal
 
 from lexfed.budget.adapting import Adapting
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
+from lexfed.budget.classes import RecordClass
 from lexfed.budget.profiles import Profile, Realisation
 from lexfed.budget.schedules import NoiseSchedule
 from lexfed.data.encode import Encoding
@@ -49,7 +50,6 @@ class Choices:
     paid_metrics: bool = False
     seed: int = 0
     realise: Realisation = "clip"
-
     adapting: Adapting = field(default_factory=Adapting)
 
     @property
@@ -89,6 +89,7 @@ class Facts:
         places: rows that a unit may have.
         site_units: public guess of the number of units at each site.
         profiles: sites with stricter budgets.
+        classes: records with a stricter budget, by public rule.
     """
 
     encoding: Encoding
@@ -101,3 +102,4 @@ class Facts:
     places: int
     site_units: tuple[float, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    classes: tuple[RecordClass, ...] = ()

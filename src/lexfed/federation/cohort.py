@@ -37,24 +37,37 @@ class Cohort:
         targets: [units, places].
         weights: weight of a row in its unit, [units, places]; 0 pads.
         sites: number of units of each site.
+        shares: what each unit's clipped contribution is multiplied by, [units], at
+            most 1; None where all are 1.
     """
 
     inputs: Tensor
     targets: Tensor
     weights: Tensor
     sites: tuple[int, ...]
+    shares: Tensor | None = None
 
     @classmethod
     def of(
-        cls, blocks: Sequence[UnitBlock], dtype: torch.dtype = torch.float64
+        cls,
+        blocks: Sequence[UnitBlock],
+        dtype: torch.dtype = torch.float64,
+        scales: Sequence[float] = (),
     ) -> "Cohort":
-        """Put the units of these sites behind each other."""
+        """Put the units of these sites behind each other.
+
+        Args:
+            blocks: the units of each site.
+            dtype: of the inputs.
+            scales: of each class of records; a unit in several has the smallest.
+        """
         inputs = np.concatenate([block.inputs for block in blocks])
         return cls(
             torch.from_numpy(inputs).to(dtype),
             torch.from_numpy(np.concatenate([block.targets for block in blocks])),
             torch.from_numpy(np.concatenate([block.weights for block in blocks])),
             tuple(len(block) for block in blocks),
+            _shares(blocks, scales),
         )
 
     def __len__(self) -> int:
@@ -74,14 +87,20 @@ class Cohort:
         parts = []
         start = 0
         for units in self.sites:
-            rows = slice(start, start + units)
-            parts.append(
-                Cohort(
-                    self.inputs[rows], self.targets[rows], self.weights[rows], (units,)
-                )
-            )
+            parts.append(self.between(start, start + units))
             start += units
         return parts
+
+    def between(self, start: int, stop: int) -> "Cohort":
+        """Return the units from `start` to before `stop`, as those of one site."""
+        inputs = self.inputs[start:stop]
+        return Cohort(
+            inputs,
+            self.targets[start:stop],
+            self.weights[start:stop],
+            (inputs.shape[0],),
+            None if self.shares is None else self.shares[start:stop],
+        )
 
     def sites_where(self, present: Sequence[bool]) -> "Cohort":
         """Return the units of some of the sites."""
@@ -97,7 +116,20 @@ class Cohort:
             self.targets.index_select(0, places),
             self.weights.index_select(0, places),
             tuple(sites),
+            None if self.shares is None else self.shares.index_select(0, places),
         )
+
+
+def _shares(blocks: Sequence[UnitBlock], scales: Sequence[float]) -> Tensor | None:
+    if all(scale == 1.0 for scale in scales):
+        return None
+    shares = []
+    for block in blocks:
+        if block.members is None:
+            raise ValueError("the programme has classes, a site's units have none")
+        own = np.where(block.members, np.asarray(scales), 1.0)
+        shares.append(own.min(axis=1, initial=1.0))
+    return torch.from_numpy(np.concatenate(shares))
 
 
 def flip_coins(

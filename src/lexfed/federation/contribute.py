@@ -4,7 +4,8 @@
 Every function returns a float64 sum over units of a vector that depends on that unit
 and on released or public numbers alone, and whose norm is at most the stage's
 `clip_to`. A unit is a person, whose rows are averaged first; with `unit = "client"` it
-is the whole site.
+is the whole site. What is clipped is then multiplied by the weight of the site and by
+the scale of the unit's class of records, both at most 1.
 
     labels     the target
     moments    slots of one linear tower and squares of its numbers
@@ -67,10 +68,30 @@ def contribute(
             total += weight * _clip(_site_mean(vectors, query, programme, site), stage)
             continue
         for start in range(0, len(site), _ROWS):
-            part = _slice(site, start, start + _ROWS)
+            part = site.between(start, start + _ROWS)
             rows = vectors(query, programme, part)
-            total += weight * _sum(_clip(_per_unit(rows, part), stage))
+            clipped = _clip(_per_unit(rows, part), stage)
+            if part.shares is None:
+                total += weight * _sum(clipped)
+            else:
+                factors = _factors(stage, part.shares, weight)
+                total += _sum(clipped * factors.unsqueeze(1))
     return total
+
+
+def _factors(stage: Stage, shares: Tensor, weights: Tensor) -> Tensor:
+    """Return what each unit's clipped contribution is multiplied by.
+
+    A unit of share s at a site of weight w is charged for s w C. Grid and float sums
+    add a part r of C that does not shrink with the share (`Stage.rounding`): the site's
+    factor f leaves it room in w C, and s f - (1 - s) r leaves it room in s w C.
+
+    Args:
+        stage: what is summed.
+        shares: scale of each unit's class.
+        weights: factor of the site, or of each unit's site.
+    """
+    return (shares * weights - (1.0 - shares) * stage.rounding).clamp_min(0.0)
 
 
 def _sum(vectors: Tensor) -> Tensor:
@@ -84,16 +105,6 @@ def _sum(vectors: Tensor) -> Tensor:
 
 
 Vectors = Callable[[Query, Programme, Cohort], Tensor]
-
-
-def _slice(cohort: Cohort, start: int, stop: int) -> Cohort:
-    inputs = cohort.inputs[start:stop]
-    return Cohort(
-        inputs,
-        cohort.targets[start:stop],
-        cohort.weights[start:stop],
-        (inputs.shape[0],),
-    )
 
 
 def _per_unit(rows: Tensor, cohort: Cohort) -> Tensor:
@@ -192,6 +203,9 @@ def _gradients(
     module = query.model.towers[query.tower].module(programme.precision)
     private = query.release is not None
     groups = programme.groups or None
+    factors = site_weights.repeat_interleave(torch.tensor(cohort.sites))
+    if cohort.shares is not None:
+        factors = _factors(stage, cohort.shares, factors)
     bits = CutBits() if has_clip_bits(query.release) else None
     limits = stage.limits if private else (math.inf,) * len(stage.blocks)
     total = clipped_sum(
@@ -200,7 +214,7 @@ def _gradients(
         _batch(query, programme, cohort),
         limits if bits is None else limits[:-1],
         groups,
-        site_weights=site_weights.tolist(),
+        shares=factors,
         bits=bits,
     )
     if bits is not None:
@@ -248,3 +262,12 @@ def _updates(
             parts.append(_cut_bit(ordered, stage))
         total += weight * torch.cat(parts)
     return total
+
+
+def _cut_bit(update: Tensor, stage: Stage) -> Tensor:
+    """Return the centred bit of one update: was it cut?"""
+    clip, bit = stage.limits
+    length = torch.linalg.vector_norm(update)
+    if not torch.isfinite(length):
+        return torch.zeros(1, dtype=torch.float64)
+    return torch.tensor([bit if length <= clip else -bit], dtype=torch.float64)

@@ -53,8 +53,9 @@ class Simulation:
         self, programme: Programme, data: Sequence[SiteData], sources: Sources
     ) -> None:
         self._programme = programme
-        self._train = Cohort.of([site.train for site in data], programme.precision)
-        self._test = Cohort.of([site.test for site in data], programme.precision)
+        dtype, scales = programme.precision, programme.class_scales
+        self._train = Cohort.of([site.train for site in data], dtype, scales)
+        self._test = Cohort.of([site.test for site in data], dtype, scales)
         self._sources = sources
 
     def ask(

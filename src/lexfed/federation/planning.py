@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares, TierFacts
+from lexfed.budget.classes import RecordClass, class_scale, class_tiers
 from lexfed.budget.plan import (
     Budget,
     effective_delta,
@@ -27,7 +28,7 @@ from lexfed.federation.differing import (
     whole_shares,
 )
 from lexfed.federation.layout import lay_out
-from lexfed.federation.programme import Programme
+from lexfed.federation.programme import ClassScale, Programme
 from lexfed.federation.shapes import read_tiers, tower_shapes
 from lexfed.federation.wanted import (
     Wanted,
@@ -80,7 +81,41 @@ def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
         shares = planned_shares(
             facts, choices, priced.wanted, releases, priced.reads, priced.present
         )
-        return lay_out(facts, choices, shapes, priced.wanted, releases, shares)
+        programme = lay_out(facts, choices, shapes, priced.wanted, releases, shares)
+        return replace(programme, classes=_class_scales(facts, programme, priced))
+
+
+def _class_scales(
+    facts: Facts, programme: Programme, priced: "_Priced"
+) -> tuple[ClassScale, ...]:
+    """Return what contributions of each class are multiplied by.
+
+    Raises:
+        ConfigError: if a class's budget is so small that rounding alone would cost it.
+    """
+    scales = []
+    for one in facts.classes:
+        scale = class_scale(
+            programme.charges(),
+            one.epsilon,
+            priced.delta,
+            priced.budget.neighbours,
+            priced.choices.accountant,
+            priced.budget.sites_per_person,
+        )
+        if any(scale <= (1.0 - scale) * stage.rounding for stage in programme.stages):
+            raise ConfigError([_too_strict(one)])
+        scales.append(ClassScale(one.name, one.condition.text, scale))
+    return tuple(scales)
+
+
+def _too_strict(one: RecordClass) -> Problem:
+    return Problem(
+        f"`budget.classes`, class `{one.name}`",
+        f"at epsilon {one.epsilon:g} rounding alone could say more about a member than "
+        "its budget allows",
+        "raise its epsilon, or leave such records out of the data",
+    )
 
 
 @dataclass(frozen=True)
@@ -116,8 +151,10 @@ class _Priced:
 def _price(
     facts: Facts, budget: Budget, choices: Choices, shapes: tuple[TowerShape, ...]
 ) -> _Priced:
-    reads = tuple(shape.tier for shape in shapes)
-    present = read_tiers(facts.encoding, shapes)
+    # Who is in a class moves every release, so every tower reads the classes' tiers.
+    by_classes = class_tiers(facts.classes)
+    reads = tuple(max((shape.tier, *by_classes)) for shape in shapes)
+    present = tuple(sorted({*read_tiers(facts.encoding, shapes), *by_classes}))
     # The sampler's own error is paid first. It depends on the number of rounds and
     # that on the budget, so the drafts are made twice; the second time they stay.
     delta = budget.delta

@@ -52,8 +52,9 @@ class Site:
         self.name = data.name
         self._programme = programme
         self._digest = programme.digest
-        self._train = Cohort.of([data.train], programme.precision)
-        self._test = Cohort.of([data.test], programme.precision)
+        scales = programme.class_scales
+        self._train = Cohort.of([data.train], programme.precision, scales)
+        self._test = Cohort.of([data.test], programme.precision, scales)
         self._place = programme.sites.index(data.name)
         self._ledger = ledger
         self._sources = sources

@@ -17,6 +17,7 @@ import numpy as np
 from lexfed.budget import allocation
 from lexfed.budget.adaptive_clip import BIT_CLIP, bit_weight
 from lexfed.budget.allocation import TierFacts
+from lexfed.budget.classes import raised
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.federation.choices import LINEAR, Choices, Facts
 from lexfed.federation.messages import Kind
@@ -89,7 +90,11 @@ def wanted_by_tower(
     return [
         replace(
             each,
-            draft=replace(each.draft, senders=senders * _times_over(choices, each)),
+            draft=replace(
+                each.draft,
+                senders=senders * _times_over(choices, each),
+                reads=raised(each.draft.reads, facts.classes),
+            ),
         )
         for each in wanted
     ]

@@ -40,7 +40,7 @@ def clipped_sum(
     clips: Sequence[float],
     groups: Sequence[int] | None = None,
     *,
-    site_weights: Sequence[float] | None = None,
+    shares: Tensor | None = None,
     bits: CutBits | None = None,
 ) -> Tensor:
     """Sum the clipped gradients of all units of a round.
@@ -53,8 +53,8 @@ def clipped_sum(
         groups: Group of every slot, for per-group clipping: the columns of the first
             layer's weight are clipped with their slot's group, everything else is the
             last group (`parameters.group_index`).
-        site_weights: Public weight of every site's units in the sum, in [0, 1]; None:
-            all 1.
+        shares: What every unit's clipped gradient is multiplied by, [units], in
+            [0, 1]; None: all 1.
         bits: Where the units' bits are added up that say whether the clip cut; only
             where the whole gradient has one clip.
 
@@ -62,8 +62,9 @@ def clipped_sum(
         A flat float64 vector in the order of `parameters.flatten`.
 
     Guarantees:
-        - Every unit's contribution to a group has norm at most that group's clip,
-          before summation; summation adds at most `rounding.summation_error`.
+        - Every unit's contribution to a group has norm at most that group's clip times
+          its share, before summation; summation adds at most
+          `rounding.summation_error`.
         - A unit whose gradient is not finite contributes exactly zero (when clipped).
         - A zero gradient contributes zero, whatever the clip.
         - Several sites at once give the sum of the sites one by one, within the
@@ -72,7 +73,7 @@ def clipped_sum(
     """
     batch = batches if isinstance(batches, Batch) else join(batches)
     clipping = Clipping.of(module, clips, groups)
-    shares = _shares(site_weights, batch.sites)
+    shares = _shares(shares, batch.units)
     layers = closed_form(module)
     if layers is None:
         return per_unit.clipped_sum(module, loss, batch, clipping, shares, bits)
@@ -100,17 +101,15 @@ def clipped_sum(
     return torch.cat([part for layer_sum in sums for part in layer_sum.parts()])
 
 
-def _shares(
-    site_weights: Sequence[float] | None, sites: Sequence[int]
-) -> Tensor | None:
-    if site_weights is None or all(weight == 1 for weight in site_weights):
+def _shares(shares: Tensor | None, units: int) -> Tensor | None:
+    if shares is None or not len(shares) or bool((shares == 1).all()):
         return None
-    if len(site_weights) != len(sites):
-        what = f"expected {len(sites)} site weights, got: {len(site_weights)}"
-        raise ConfigError([Problem("site weights", what)])
-    in_range(0.0, 1.0, smallest=min(site_weights), largest=max(site_weights))
-    shares = torch.tensor(site_weights, dtype=torch.float64)
-    return shares.repeat_interleave(torch.tensor(sites))
+    if shares.shape != (units,):
+        what = f"expected {units} shares, got: {len(shares)}"
+        raise ConfigError([Problem("shares of units", what)])
+    smallest, largest = shares.aminmax()
+    in_range(0.0, 1.0, smallest=float(smallest), largest=float(largest))
+    return shares
 
 
 def _width(layer: nn.Linear | nn.Conv1d) -> int:

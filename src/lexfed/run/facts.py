@@ -38,6 +38,7 @@ def public_facts(
         sites=tuple(site.name for site in population.sites),
         site_weights=tuple(weights),
         places=population.records_per_person,
+        classes=population.classes,
         site_units=_site_units(config, population.units, sizes),
         profiles=profiles,
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lexfed.budget.classes import class_tiers
 from lexfed.budget.plan import Budget
 from lexfed.budget.policy import Terms
 from lexfed.budget.profiles import Profile
@@ -49,9 +50,15 @@ class Priced:
         return self.programme.mechanism != "none"
 
     @property
-    def read_tiers(self) -> tuple[Tier, ...]:
+    def tower_tiers(self) -> tuple[Tier, ...]:
         """The tiers that the model reads."""
         return read_tiers(self.population.encoding, self.programme.shapes)
+
+    @property
+    def read_tiers(self) -> tuple[Tier, ...]:
+        """The tiers that the run reads: its model, and the rules of its classes."""
+        by_classes = class_tiers(self.population.classes) if self.private else ()
+        return tuple(sorted({*self.tower_tiers, *by_classes}))
 
     def ledger(self) -> Ledger | None:
         """Return an empty ledger that admits exactly the programme.
@@ -125,6 +132,7 @@ class Priced:
                 )
                 for profile in self.profiles
             },
+            classes={one.name: one.scale for one in self.programme.classes},
         )
 
     def _places(self, profile: Profile) -> list[int]:

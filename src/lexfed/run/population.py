@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a configuration to sites with units: reading, tagging, partition, encoding."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from lexfed.budget.classes import RecordClass, record_class
 from lexfed.config.declare import records_per_person_of, tagged_schema_of
 from lexfed.config.model import Config
 from lexfed.data.builtin import builtin, is_builtin
+from lexfed.data.conditions import Bools, holds, parse
 from lexfed.data.encode import Encoding, build_encoding, encode, encode_target
 from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
 from lexfed.data.persons import cap_records, check_sites_per_person
@@ -38,6 +40,8 @@ class Population:
         undeclared: values outside their declared list, by column.
         dropped: rows beyond the cap on records per person.
         ignored: columns of the source that nobody declared.
+        classes: records with a stricter budget, by public rule. Who belongs to one is
+            known to the units alone; it is counted nowhere.
     """
 
     tagged: TaggedSchema
@@ -49,6 +53,7 @@ class Population:
     undeclared: Mapping[str, int]
     dropped: int
     ignored: tuple[str, ...] = ()
+    classes: tuple[RecordClass, ...] = ()
 
     @cached_property
     def test_rows(self) -> tuple[Tensor, Tensor]:
@@ -108,9 +113,12 @@ def load_population(config: Config, base: Path) -> Population:
     check_sites_per_person(table, codes, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, config.run.seed)
     inputs, targets = encode(encoding, table), encode_target(table)
+    classes = _classes(config, encoding)
+    members = _members(classes, table)
 
     def block(rows: Ints) -> UnitBlock:
-        return group_units(inputs[rows], targets[rows], table.persons[rows], cap)
+        own = None if members is None else members[rows]
+        return group_units(inputs[rows], targets[rows], table.persons[rows], cap, own)
 
     train = partition.keep(split.train)
     sites = tuple(
@@ -130,7 +138,22 @@ def load_population(config: Config, base: Path) -> Population:
         undeclared=table.undeclared,
         dropped=dropped,
         ignored=table.ignored,
+        classes=classes,
     )
+
+
+def _classes(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
+    return tuple(
+        record_class(one.name, parse(one.where), one.epsilon, encoding)
+        for one in config.budget.classes
+    )
+
+
+def _members(classes: Sequence[RecordClass], table: Table) -> Bools | None:
+    """Return which rows belong to which class, [rows, classes]."""
+    if not classes:
+        return None
+    return np.stack([holds(one.condition, table) for one in classes], axis=1)
 
 
 def _public_units(
