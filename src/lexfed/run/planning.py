@@ -153,13 +153,17 @@ def not_covered(config: Config) -> tuple[str, ...]:
     return tuple(gaps)
 
 
-def price(config: Config, population: Population, base: Path = _HERE) -> Priced:
+def price(
+    config: Config, population: Population, base: Path = _HERE, part: float = 1.0
+) -> Priced:
     """Return the priced programme of a configuration.
 
     Args:
         config: the configuration.
         population: its data.
         base: folder that the path of a budget policy is relative to.
+        part: which part of epsilon and of every cap the run has; the rest is for
+            other runs.
 
     Raises:
         ConfigError: if the choices contradict each other or the budget policy.
@@ -167,10 +171,10 @@ def price(config: Config, population: Population, base: Path = _HERE) -> Priced:
     policy = policy_of(config, base)
     terms = terms_of(config, population, policy.policy)
     budget = Budget(
-        epsilon=config.budget.epsilon,
+        epsilon=part * config.budget.epsilon,
         delta=config.budget.delta,
         neighbours=config.budget.neighbours,
-        caps=terms.caps,
+        caps={tier: part * cap for tier, cap in terms.caps.items()},
         sites_per_person=config.data.sites_per_person,
     )
     names = [site.name for site in population.sites]
