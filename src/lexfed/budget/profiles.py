@@ -108,9 +108,13 @@ def part_of(
         Every tower has factor 1, or a budget or cap that it counts towards is used up
         but for the tolerance of calibration.
     """
-    bounds = (
-        (0, budget.epsilon, budget.neighbours),
-        *capped_towers(budget, reads, present),
+    # Where two bind alike, the one on fewer towers leaves the others free to grow.
+    bounds = sorted(
+        [
+            (0, budget.epsilon, budget.neighbours),
+            *capped_towers(budget, reads, present),
+        ],
+        key=lambda bound: -bound[0],
     )
     found = _filled(towers, bounds, delta, accountant, _REALISED[realise])
     ones = (1.0,) * len(towers)

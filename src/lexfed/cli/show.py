@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.note import parse_note
+from lexfed.budget.profiles import Profile
 from lexfed.budget.classes import class_tiers
 from lexfed.cli.show_profiles import profile_lines
 from lexfed.config import Config
@@ -110,6 +111,7 @@ def _budget_lines(priced: Priced) -> list[str]:
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
     lines += profile_lines(priced, claim)
+    lines += profile_lines(priced, claim)
     lines += _class_lines(priced, claim)
     unread = set(priced.population.encoding.model_tiers) - set(priced.tower_tiers)
     lines += [
@@ -134,6 +136,41 @@ def _class_lines(priced: Priced, claim: Claim) -> list[str]:
             "counts for the tiers up to that one"
         )
     return lines
+
+
+def profile_lines(priced: Priced, claim: Claim) -> list[str]:
+    """Return one line per profile for its budget, and one for how it takes part."""
+    lines = []
+    for profile in priced.profiles:
+        record = claim.profiles[profile.name]
+        sites = "1 site" if record.sites == 1 else f"{record.sites} sites"
+        parts = [f"ε {up(record.epsilon)} of {profile.budget.epsilon:g}"]
+        parts += [
+            f"{tier} {up(epsilon)}{_cap(profile, tier)}"
+            for tier, epsilon in record.tiers.items()
+        ]
+        lines.append(f"  profile  {profile.name}, {sites}: {', '.join(parts)}")
+        lines.append(f"           takes part {_taking_part(priced, profile)}")
+    return lines
+
+
+def _cap(profile: Profile, tier: str) -> str:
+    cap = profile.budget.caps.get(Tier.parse(tier))
+    return "" if cap is None else f" of {cap:g}"
+
+
+def _taking_part(priced: Priced, profile: Profile) -> str:
+    programme = priced.programme
+    places = [programme.sites.index(site) for site in profile.sites]
+    found = {}
+    for stage in programme.stages:
+        tier = programme.shapes[stage.tower].tier.label
+        weight = max(stage.factors[place] for place in places)
+        found[tier] = weight * max(stage.rates[place] for place in places)
+    return ", ".join(
+        f"with {part:.0%} in {tier}" if part else f"not in {tier}"
+        for tier, part in found.items()
+    )
 
 
 def closing(config: Config, result: RunResult) -> list[str]:

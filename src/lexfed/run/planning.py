@@ -242,7 +242,7 @@ def plan_json(priced: Priced) -> dict[str, Any]:
 
 
 def claims_json(claim: Claim) -> dict[str, Any]:
-    """Return record and tier claims under their fixed names."""
+    """Return claims of record, tiers and profiles under their fixed names."""
     return {
         "record": {
             "epsilon": claim.epsilon,
@@ -257,5 +257,14 @@ def claims_json(claim: Claim) -> dict[str, Any]:
                 "neighbours": tier.neighbours,
             }
             for name, tier in claim.tiers.items()
+        },
+        "profiles": {
+            name: {
+                "sites": profile.sites,
+                "epsilon": profile.epsilon,
+                "delta": profile.delta,
+                "tiers": dict(profile.tiers),
+            }
+            for name, profile in claim.profiles.items()
         },
     }
