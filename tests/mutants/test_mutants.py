@@ -23,6 +23,7 @@ from lexfed.audit.entries import Round
 from lexfed.audit.log import AuditLog
 from lexfed.budget.plan import Budget
 from lexfed.config import loads
+from lexfed.data import units
 from lexfed.durable import publish
 from lexfed.errors import ConfigError, Refused
 from lexfed.federation import contribute as contributions
@@ -52,7 +53,7 @@ from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced
 from lexfed.tiers import Tier
-from support import checks, log_checks
+from support import checks, class_worlds, log_checks
 from support.worlds import World, play, seeded, world
 
 Patch = pytest.MonkeyPatch
@@ -427,6 +428,31 @@ def _coins_from_rows(patch: Patch) -> None:
     patch.setattr(Cohort, "take", broken)
 
 
+def _scale_before_the_clip(patch: Patch) -> None:
+    real = vars(contributions)["_per_unit"]
+
+    def broken(rows: torch.Tensor, cohort: Cohort) -> torch.Tensor:
+        shares = 1.0 if cohort.shares is None else cohort.shares.unsqueeze(1)
+        scaled: torch.Tensor = real(rows, cohort) * shares
+        return scaled
+
+    patch.setattr(contributions, "_per_unit", broken)
+    patch.setattr(contributions, "_factors", lambda _, shares, __: shares**0)
+
+
+def _reads_not_raised(patch: Patch) -> None:
+    patch.setattr(wanted, "raised", lambda reads, _: reads)
+
+
+def _all_rows_for_any(patch: Patch) -> None:
+    def broken(rows: Any, unit: Any, count: int) -> Any:
+        members = np.ones((count, rows.shape[1]), dtype=np.bool_)
+        np.logical_and.at(members, unit, rows)
+        return members
+
+    patch.setattr(units, "_of_units", broken)
+
+
 def _complete_cases_only(patch: Patch) -> None:
     real = Cohort.of
 
@@ -721,6 +747,21 @@ MUTANTS = (
         "seeded noise without a stamp",
         _seeded_without_stamp,
         only_stamped_runs_are_seeded,
+    ),
+    Mutant(
+        "a class's scale before the clip",
+        _scale_before_the_clip,
+        class_worlds.check_members_have_smaller_sums,
+    ),
+    Mutant(
+        "a rule's columns not among those read",
+        _reads_not_raised,
+        class_worlds.check_reads_cover_membership,
+    ),
+    Mutant(
+        "a member only if all rows are",
+        _all_rows_for_any,
+        class_worlds.check_one_row_makes_a_member,
     ),
     Mutant("a private divisor", _private_divisor, the_divisor_is_public, FAILED),
     Mutant(

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from lexfed.budget.classes import RecordClass
+from lexfed.data import units
 from lexfed.data.conditions import Bools, Condition
 from lexfed.data.encode import Encoding
 from lexfed.data.units import UnitBlock
@@ -135,3 +136,36 @@ def reads_of(of: World) -> dict[str, str | None]:
         release.name: None if release.reads is None else release.reads.label
         for release, _ in of.programme.charges()
     }
+
+
+def check_reads_cover_membership() -> None:
+    """Where other ages, and so other members, move a sum, its release says it reads."""
+    rules = [Rule("age", 1.0)]
+    of = classed(rules, sizes=(20, 15))
+    other = edited(of, rules, "age", lambda values: 1.0 - values)
+    before, after = play(of), play(other)
+    for query, one, two in zip(
+        before.queries, before.totals, after.totals, strict=True
+    ):
+        assert query.release is not None
+        reads = query.release.reads
+        if reads is None or reads < of.encoding.tiers["age"]:
+            assert np.array_equal(one, two), f"{query.kind} knows who is a member"
+
+
+def check_members_have_smaller_sums() -> None:
+    """The scale survives the clip, in the rule's sums and in gradients."""
+    rules = [Rule("age", 1.0)]
+    check_class_sensitivity(classed(rules, sizes=(20, 15)))
+    options: dict[str, Any] = {"model": "mlp:6", "rounds": 2, "default_clip": 0.01}
+    check_class_sensitivity(classed(rules, sizes=(20, 15), **options))
+
+
+def check_one_row_makes_a_member() -> None:
+    """A person is in a class if one of their rows is."""
+    rows = np.array([[True], [False], [False]])
+    made = units.group_units(
+        np.zeros((3, 1)), np.zeros(3), np.array([4, 4, 5]), 2, rows
+    )
+    assert made.members is not None
+    assert made.members.tolist() == [[True], [False]]
