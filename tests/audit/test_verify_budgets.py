@@ -163,15 +163,15 @@ SPENT: dict[str, tuple[Change, str, int | None, str]] = {
     "no epsilon": (
         edited(Round, 1, epsilon=None), "budgets spent", 5, "states no epsilon",
     ),
-    "less noise than planned": (event(2, sigma="3.0"), "round events", 5, "planned"),
+    "less noise than planned": (event(2, sigma="3.0"), "round events", 5, "plan"),
     "less noise, priced as planned": (
         event(2, sigma="3.0"), "budgets spent", 5, "its events cost",
     ),
-    "more noise than planned": (event(2, sigma="5.0"), "round events", 5, "planned"),
-    "more read than planned": (event(2, reads="special"), "round events", 5, "planned"),
-    "more sampled than planned": (
-        event(2, sampling_rate="0.5"), "round events", 5, "planned",
+    "more read than planned": (event(2, reads="special"), "round events", 5, "plan"),
+    "another clip than planned": (
+        event(2, clip="2.0", sigma="8.0"), "round events", 5, "plan",
     ),
+    "another group than planned": (event(2, name="b"), "round events", 5, "plan"),
     "no noise at all": (event(2, sigma="0.0"), "round events", 5, "`sigma`"),
     "a rate of two": (event(2, sampling_rate="2.0"), "round events", 5, "sampling"),
     "an infinite clip": (event(2, clip="1.0e+999"), "round events", 5, "`clip`"),

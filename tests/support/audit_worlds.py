@@ -14,8 +14,8 @@ Nothing is synced to disk, and keys come from fixed seeds, so it takes milliseco
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -51,10 +51,13 @@ from lexfed.data.encode import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
+from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim, dump_claim
+from lexfed.privacy.claim_parts import Profile, scaled
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.events import Group, Release
+from lexfed.privacy.filters import Guarantee
 from lexfed.privacy.running import RunningTotal
 from lexfed.tiers import Tier
 
@@ -240,6 +243,11 @@ def fake_run(
     sites_per_person: int = 1,
     simulated: int = 0,
     certified: bool = False,
+    accountant: Accountant = "pld",
+    guarantee: Guarantee = "envelope",
+    adapted: Sequence[tuple[int, float]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    classes: Mapping[str, float] | None = None,
 ) -> FakeRun:
     """Return a sound run: two towers, so many rounds of each.
 
@@ -255,6 +263,11 @@ def fake_run(
         sites_per_person: sites one person may be at.
         simulated: sites without keys, which sign nothing.
         certified: whether a certificate follows.
+        accountant: who prices the plan.
+        guarantee: whether rounds are inside the planned ones or their sums.
+        adapted: tower and factor on the planned noise of each round that was run.
+        weights: of the sites of each profile.
+        classes: scale of each class of units.
     """
     made = _Making(
         FakeRun(),
@@ -266,10 +279,19 @@ def fake_run(
         test,
         sites_per_person,
         simulated,
+        accountant,
+        guarantee,
+        {
+            name: Profile(2, scaled(planned(rounds, sampling_rate), weight))
+            for name, weight in (weights or {}).items()
+        },
+        dict(classes or {}),
     )
     made.opening(witnesses)
-    for number in range(1, sum(rounds) + 1):
-        made.round(number)
+    if adapted is None:
+        adapted = [(tower, 1.0) for tower in (0, 1) for _ in range(rounds[tower])]
+    for number, (tower, factor) in enumerate(adapted, start=1):
+        made.round(number, tower, factor)
     if finished:
         made.ending()
     if certified:
@@ -286,6 +308,11 @@ def planned(rounds: tuple[int, int], rate: float, sites: int = 1) -> list[Counte
         (Release(t.label, (Group(t.label, 1.0, sites * sigma),), rate, t, 100), count)
         for (t, sigma), count in zip(towers, rounds, strict=True)
     ]
+
+
+def plan_rows(releases: Sequence[Counted]) -> list[dict[str, Any]]:
+    """Return releases as a plan lists them."""
+    return [{"release": r.to_json(), "count": n} for r, n in releases]
 
 
 def tagged() -> TaggedSchema:
@@ -326,6 +353,10 @@ class _Making:
     test: bool
     sites_per_person: int
     simulated: int
+    accountant: Accountant
+    guarantee: Guarantee
+    profiles: dict[str, Profile]
+    classes: dict[str, float]
 
     def __post_init__(self) -> None:
         self.plan = planned(self.rounds, self.rate, self.sites_per_person)
@@ -343,7 +374,7 @@ class _Making:
             self.plan,
             delta=DELTA,
             neighbours="add-remove",
-            accountant="pld",
+            accountant=self.accountant,
             mechanism="cascade",
             unit=self.unit,
             trust="central",
@@ -352,6 +383,9 @@ class _Making:
             grids={},
             private=not self.test,
             sites_per_person=self.sites_per_person,
+            guarantee=self.guarantee,
+            profiles=self.profiles,
+            classes=self.classes,
         )
 
     def opening(self, witnesses: bytes | None) -> None:
@@ -403,7 +437,7 @@ class _Making:
                 "epsilon": BUDGETS["record"] if self.private else None,
                 "delta": decimal(DELTA) if self.private else None,
                 "caps": {"special": BUDGETS["special"]} if self.private else {},
-                "accountant": "pld",
+                "accountant": self.accountant,
                 "trust": "central",
                 "noise": "rounded-gaussian" if self.private else "none",
                 "randomness": "seeded" if self.test else "operating-system",
@@ -418,7 +452,11 @@ class _Making:
         )
 
     def budget_plan(self, plan: str) -> BudgetPlan:
-        releases = [{"release": r.to_json(), "count": n} for r, n in self.plan]
+        releases = plan_rows(self.plan)
+        own = {
+            name: {"sites": profile.sites, "releases": plan_rows(profile.releases)}
+            for name, profile in self.profiles.items()
+        }
         tiers = {name: decimal(t.epsilon) for name, t in self.price.tiers.items()}
         return BudgetPlan.model_validate(
             {
@@ -430,14 +468,16 @@ class _Making:
                 "epsilon": decimal(self.price.epsilon) if self.private else None,
                 "delta": decimal(DELTA) if self.private else None,
                 "tiers": tiers if self.private else {},
-                "filter": "F0",
-                "profiles": None,
-                "classes": {},
+                "filter": self.price.accountant.filter,
+                "profiles": self.run.put(canonical_bytes(own)) if own else None,
+                "classes": {name: decimal(s) for name, s in self.classes.items()},
             }
         )
 
-    def round(self, number: int) -> None:
-        release = self.plan[0 if number <= self.rounds[0] else 1][0]
+    def round(self, number: int, tower: int, factor: float) -> None:
+        release = self.plan[tower][0]
+        groups = tuple(replace(g, sigma=factor * g.sigma) for g in release.groups)
+        release = replace(release, groups=groups)
         event = Event.of(release) if self.private else None
         self.total = self.total.after(release)
         total = self.total
@@ -483,7 +523,7 @@ class _Making:
         return Participation(sites=None, receipts="sealed", digest=commitment)
 
     def ending(self) -> None:
-        run, done = self.run, sum(self.rounds)
+        run, done = self.run, len(self.run.of(Round))
         claim = None
         if self.private:
             run.files["claim.json"] = pretty(dump_claim(self.claim(done)))
@@ -491,7 +531,11 @@ class _Making:
         run.files["model.safetensors"] = b"the model"
         model = sha256(b"the model") if self.private else None
         completed = Completed(
-            rounds=done, released=done, early=False, claim=claim, model=model
+            rounds=done,
+            released=done,
+            early=done < sum(self.rounds),
+            claim=claim,
+            model=model,
         )
         run.add(completed, "completed")
 

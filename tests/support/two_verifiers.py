@@ -9,7 +9,7 @@ from typing import Any
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import verify_run
 
-NEEDS_MORE = {"budget plan", "budgets spent", "claim", "certificates"}
+NEEDS_MORE = {"budget plan", "round events", "budgets spent", "claim", "certificates"}
 """Claims that need an accountant where rounds are sampled, or the rules."""
 
 Rows = dict[str, dict[str, Any]]

@@ -202,7 +202,7 @@ def _require_within(
 ) -> None:
     """Require that a profile costs no more than the plan, round by round."""
     counts = [sum(count for _, count in rows) for rows in (releases, plan)]
-    pairs = _side_by_side(releases, plan)
+    pairs = side_by_side(releases, plan)
     if counts[0] != counts[1] or not all(_costs_no_more(*pair) for pair in pairs):
         raise ClaimError(
             f"claim: `profiles.{name}.releases` are not the planned ones with smaller "
@@ -210,7 +210,7 @@ def _require_within(
         )
 
 
-def _side_by_side(
+def side_by_side(
     own: Sequence[Counted], plan: Sequence[Counted]
 ) -> Iterator[tuple[Release, Release]]:
     """Yield what the two charge for the same rounds, each different pair once."""

@@ -6,7 +6,7 @@ what all rounds so far compose to, and a verifier computes the same again, so th
 cost microseconds: without sampling by exact Gaussian accounting, else by Rényi
 divergences, which simply add. The second is looser than the claim's accountant and
 never lower; the numbers carry the name of the accountant they come from. Rounds are
-held to a plan by a filter, one by one (F0) or in their sums (F1, F2), so whatever ran so
+held to a plan by a filter, one by one (F0) or in sums (F1, F2), so whatever ran so
 far is covered by the price of the whole plan: that is a ceiling. It is also the only
 guarantee where noise adapts; the numbers of single rounds are for people to watch.
 """

@@ -55,7 +55,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from itertools import accumulate, combinations
@@ -778,6 +778,32 @@ class Release:
         reads = -1 if row["reads"] is None else TIERS.index(row["reads"])
         return cls(row["name"], groups, rate, reads, row["samples"])
 
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Everything but the noise."""
+        clips = tuple((name, clip) for name, clip, _ in self.groups)
+        return (self.name, clips, self.rate, self.reads, self.samples)
+
+    def inside(self, other: Release, same_clips: bool = True) -> bool:
+        """Say whether it costs no more than another one, whoever pays."""
+        if [name for name, *_ in self.groups] != [name for name, *_ in other.groups]:
+            return False
+        groups = [
+            (clip == most if same_clips else clip <= most) and sigma >= least
+            for (_, clip, sigma), (_, most, least) in zip(
+                self.groups, other.groups, strict=True
+            )
+        ]
+        less = self.rate <= other.rate and self.reads <= other.reads
+        few = self.samples <= other.samples
+        return self.name == other.name and all(groups) and less and few
+
+    def with_clips(self, clips: Iterable[float], rate: float) -> Release:
+        """Return it as somebody is charged whose part is smaller or rarer."""
+        pairs = zip(clips, self.groups, strict=True)
+        groups = tuple((name, clip, sigma) for clip, (name, _, sigma) in pairs)
+        return Release(self.name, groups, rate, self.reads, self.samples)
+
 
 @dataclass
 class Sum:
@@ -1190,14 +1216,12 @@ class Plan:
     policy: Mapping[str, Any]
     body: Mapping[str, Any]
     releases: Sequence[tuple[Release, int]]
+    profiles: Mapping[str, tuple[int, Sequence[tuple[Release, int]]]]  # sites, releases
 
-    def release(self, number: int) -> Release | None:
-        """Return the release of a round; None beyond the plan."""
-        for release, count in self.releases:
-            if number <= count:
-                return release
-            number -= count
-        return None
+    @property
+    def classes(self) -> dict[str, float]:
+        """What contributions of units of each class are multiplied by."""
+        return {name: float(scale) for name, scale in self.body["classes"].items()}
 
     def sum_of(self, releases: Iterable[tuple[Release, int]]) -> Sum:
         """Compose releases under the policy."""
@@ -1246,7 +1270,18 @@ def read_plan(evidence: Evidence) -> Plan | None:
     releases = parse_releases(rows)
     counted = sum(count for _, count in releases)
     require(counted == plan["rounds"], f"`rounds`: its releases are {counted}", index)
-    return Plan(index, policy, plan, releases)
+    kind, by = plan["filter"], policy["accountant"]
+    priced = kind in ("F0", "F1" if by == "rdp" else "F2")
+    require(priced, f"filter {kind} has no price by {by.upper()}", index)
+    exact = kind != "F2" or all(release.rate == 1.0 for release, _ in releases)
+    require(exact, "filter F2 is for rounds without sampling", index)
+    profiles = {}
+    if plan["profiles"] is not None:
+        own = parse_json(evidence.blob(plan["profiles"], index), "`profiles`")
+        require(fits(own, "own%"), "`profiles` cannot be read", index)
+        for name, row in own.items():
+            profiles[name] = (row["sites"], parse_releases(row["releases"]))
+    return Plan(index, policy, plan, releases, profiles)
 
 
 def unplanned(evidence: Evidence) -> str:
@@ -1289,16 +1324,89 @@ def round_events(evidence: Evidence) -> str:
     """The event of every round is the planned one, and tags are those in force."""
     plan, found = read_plan(evidence), charges(evidence)
     tags = [entry.body["tags"] for entry in evidence.of("feature-tags")]
+    kept = None if plan is None else Kept(plan)
     for entry in found:
         number, event, index = entry.body["round"], entry.body["event"], entry.index
         require((event is None) == (plan is None), "has an event, or none", index)
-        planned = plan is None or Release.parse(event) == plan.release(number)
-        require(planned, f"round {number} is not charged as planned", index)
+        inside = kept is None or kept.takes(Release.parse(event))
+        require(inside, f"round {number} is not within the plan", index)
         if entry.kind == "round" and tags:
             require(entry.body["tags"] in tags, "`tags` is not the logged one", index)
-    if plan is None and found:
+    if kept is None and found:
         raise NotShown(NOT_PRIVATE)
-    return f"{len(found)} rounds, each the planned release"
+    return f"{len(found)} rounds{'' if kept is None else kept.in_words()}"
+
+
+class Kept:
+    """Rounds that keep to a plan, as far as they go.
+
+    F0: each costs no more than a planned release, and those are used in their order.
+    F1, F2: each has the shape of a planned release, and the squares of every scope add
+    up to no more than the plan's [Smith, Thakurta 2022]. Without sampling a Rényi
+    divergence is its order times such a square, so one comparison serves both.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.at, self.used = plan, 0, 0
+        charged = {"": plan.releases}  # and by sites that are charged less
+        charged.update((name, own) for name, (_, own) in plan.profiles.items())
+        self.own: dict[str, dict[Any, Release]] = {name: {} for name in charged}
+        for name, own in charged.items():
+            for mine, planned in side_by_side(own, plan.releases):
+                known = self.own[name].setdefault(planned.shape, mine)
+                alike = plan.body["filter"] == "F0" or known.shape == mine.shape
+                require(alike, f"profile `{name}`: one shape, two charges", plan.index)
+        self.limits = {name: plan.sum_of(own) for name, own in charged.items()}
+        self.sums = {name: plan.sum_of([]) for name in charged}
+        self.sampled = any(limit.sampled for limit in self.limits.values())
+
+    def takes(self, release: Release) -> bool:
+        """Add a round, and say whether it is within the plan."""
+        if self.plan.body["filter"] != "F0":
+            return release.shape in self.own[""] and self.adds_up(release)
+        while self.at < len(self.plan.releases):
+            planned, count = self.plan.releases[self.at]
+            if self.used < count and release.inside(planned):
+                self.used += 1
+                return True
+            self.at, self.used = self.at + 1, 0
+        return False
+
+    def adds_up(self, release: Release) -> bool:
+        """Add a round to every sum, and say whether all are within the plan's."""
+        for name, own in self.own.items():
+            mine, total = own[release.shape], self.sums[name]
+            total.add(release.with_clips([c for _, c, _ in mine.groups], mine.rate))
+            most = self.limits[name].squares
+            above = [
+                s for s in total.squares if total.squares[s] > most[s] * (1 + 1e-11)
+            ]
+            if above and not self.sampled:
+                return False
+        return True
+
+    def in_words(self) -> str:
+        """Say how the rounds kept to the plan."""
+        kind = self.plan.body["filter"]
+        if kind != "F0" and self.sampled:
+            raise NotShown("NOT RECOMPUTED (needs a Rényi accountant): sums of rounds")
+        return f", {'each' if kind == 'F0' else 'in sum'} within the plan ({kind})"
+
+
+def side_by_side(
+    own: Sequence[tuple[Release, int]], planned: Sequence[tuple[Release, int]]
+) -> Iterator[tuple[Release, Release]]:
+    """Yield what two lists charge for the same rounds, each different pair once."""
+    left, right = list(own)[::-1], list(planned)[::-1]
+    while left and right:
+        (mine, rounds), (theirs, others) = left.pop(), right.pop()
+        both = min(rounds, others)
+        if both:
+            yield mine, theirs
+        if rounds > both:
+            left.append((mine, rounds - both))
+        if others > both:
+            right.append((theirs, others - both))
 
 
 def budgets_spent(evidence: Evidence) -> str:
@@ -1376,6 +1484,18 @@ def claim(evidence: Evidence) -> str:
         "rounds": (found["rounds"], end.body["rounds"]),
         "stamp": (found["stamp"] is not None, evidence.genesis["test"]),
         "accountant": (found["accountant"]["name"], policy["accountant"]),
+        "filter": (found["accountant"]["filter"], plan.body["filter"]),
+        "profiles": (
+            {
+                name: (row["sites"], parse_releases(row["releases"]))
+                for name, row in found["profiles"].items()
+            },
+            plan.profiles,
+        ),
+        "classes": (
+            {name: row["scale"] for name, row in found["classes"].items()},
+            plan.classes,
+        ),
         "mechanism": (found["mechanism"]["name"], policy["mechanism"]),
         "noise": (found["mechanism"]["noise"], policy["noise"]),
         "sampling": (found["sampling"]["scheme"], policy["sampling"]),
@@ -1420,7 +1540,41 @@ def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
             # Without towers every column moves every gradient.
             sound = listed and (mechanism == "cascade" or reads)
             require(sound, f"claim: other releases read `{tier}`", index)
-    total.recomputed()
+    parts = [check_profile(found, plan, name, index) for name in plan.profiles]
+    parts += [check_class(found, plan, name, index) for name in plan.classes]
+    for each in (total, *parts):
+        each.recomputed()
+
+
+def check_profile(found: Mapping[str, Any], plan: Plan, name: str, index: int) -> Sum:
+    """Prove what is guaranteed at sites that are charged less than the plan."""
+    row, (sites, releases) = found["profiles"][name], plan.profiles[name]
+    what, total = f"claim: profile `{name}`", plan.sum_of(releases)
+    counts = [sum(n for _, n in rows) for rows in (releases, plan.releases)]
+    pairs = side_by_side(releases, plan.releases)
+    less = all(mine.inside(planned, same_clips=False) for mine, planned in pairs)
+    require(sites >= 1 and less and counts[0] == counts[1], f"{what} is above", index)
+    tiers = row["tiers"].keys() == found["tiers"].keys()
+    require(tiers and row["delta"] == found["delta"], f"{what} is incomplete", index)
+    scopes = {**row["tiers"], "record": row["epsilon"], "label": row["label"]}
+    for scope, value in scopes.items():
+        total.check(f"{what}, `{scope}`", value, scope, index)
+    return total
+
+
+def check_class(found: Mapping[str, Any], plan: Plan, name: str, index: int) -> Sum:
+    """Prove what is guaranteed to units whose contributions are scaled down."""
+    row, what = found["classes"][name], f"claim: class `{name}`"
+    scale = row["scale"]
+    require(0 < scale <= 1, f"{what}: `scale` is out of range", index)
+    same = (row["delta"], row["neighbours"]) == (found["delta"], found["neighbours"])
+    require(same, f"{what} is about something else", index)
+    total = plan.sum_of([])
+    for release, count in plan.releases:
+        clips = [scale * clip for _, clip, _ in release.groups]
+        total.add(release.with_clips(clips, release.rate), count)
+    total.check(f"{what}, `record`", row["epsilon"], "record", index)
+    return total
 
 
 # --- 10. Files and people -------------------------------------------------------------

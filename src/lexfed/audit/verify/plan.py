@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the plan cost what it says, and does the claim say what the plan costs?
+"""Does the plan cost what it says, and no more than the budgets?
 
-The guarantee of a run is that of its plan, fixed beforehand (filter F0). The planned
-releases are a blob that the `budget-plan` entry cites; here they are priced again by
-the accountant that the policy names. A stated number may be above the computed one,
-never below.
+The guarantee of a run is that of its plan, fixed beforehand (`within_plan`: did rounds
+keep to it?). The planned releases are a blob that the `budget-plan` entry cites;
+here they are priced again by the accountant that the policy names. A stated number may
+be above the computed one, never below.
 """
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 from lexfed.audit import strict_json
-from lexfed.audit.entries import BudgetPlan, Completed, Policy
+from lexfed.audit.entries import BudgetPlan, Policy
 from lexfed.audit.evidence import Evidence
 from lexfed.audit.verify.outcome import Remark, Unsound
-from lexfed.errors import ClaimError
 from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
-from lexfed.privacy.claim import load_claim
-from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.claim_parts import Profile
 from lexfed.privacy.events import Release
+from lexfed.privacy.filters import filter_name
 from lexfed.privacy.rounding import up
 from lexfed.tiers import Tier
 
@@ -41,21 +37,19 @@ class Planned:
         policy: what was decided.
         plan: the entry.
         releases: what may be released, in order, with counts.
+        profiles: what sites with budgets of their own are charged for instead.
     """
 
     index: int
     policy: Policy
     plan: BudgetPlan
     releases: tuple[Counted, ...]
+    profiles: Mapping[str, Profile]
 
-    @cached_property
-    def _ends(self) -> list[int]:
-        return list(accumulate(count for _, count in self.releases))
-
-    def release(self, number: int) -> Release | None:
-        """Return the release of a round; None beyond the plan."""
-        at = bisect_left(self._ends, number)
-        return self.releases[at][0] if at < len(self.releases) else None
+    @property
+    def classes(self) -> dict[str, float]:
+        """What contributions of units of each class are multiplied by."""
+        return {name: float(scale) for name, scale in self.plan.classes.items()}
 
 
 def read_plan(evidence: Evidence) -> Planned | None:
@@ -82,7 +76,23 @@ def read_plan(evidence: Evidence) -> Planned | None:
     rounds = sum(count for _, count in releases)
     if rounds != plan.rounds:
         raise Unsound(f"states {plan.rounds} rounds, its releases {rounds}", index)
-    return Planned(index, policy, plan, releases)
+    _require_filter(policy, plan, releases, index)
+    profiles = {}
+    if plan.profiles is not None:
+        profiles = _read_profiles(evidence.blobs.get(plan.profiles), index)
+    return Planned(index, policy, plan, releases, profiles)
+
+
+def _require_filter(
+    policy: Policy, plan: BudgetPlan, releases: Sequence[Counted], index: int
+) -> None:
+    """Require a filter under which the accountant's price is a guarantee."""
+    if plan.filter not in ("F0", filter_name("filter", policy.accountant)):
+        raise Unsound(
+            f"filter {plan.filter} has no price by {policy.accountant.upper()}", index
+        )
+    if plan.filter == "F2" and any(r.sampling_rate < 1.0 for r, _ in releases):
+        raise Unsound("filter F2 is for rounds without sampling", index)
 
 
 def _read_releases(blob: bytes, index: int) -> tuple[Counted, ...]:
@@ -93,6 +103,20 @@ def _read_releases(blob: bytes, index: int) -> tuple[Counted, ...]:
         raise Unsound(
             f"`releases` is not a list of releases: {error}", index
         ) from error
+
+
+def _read_profiles(blob: bytes, index: int) -> dict[str, Profile]:
+    value = strict_json.loads(blob)
+    try:
+        return {name: _profile(row) for name, row in value.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Unsound(f"`profiles` cannot be read: {error}", index) from error
+
+
+def _profile(row: Any) -> Profile:
+    if row.keys() != {"sites", "releases"} or type(row["sites"]) is not int:
+        raise ValueError("expected `sites` and `releases`")
+    return Profile(row["sites"], tuple(_counted(r) for r in _list(row["releases"])))
 
 
 def _counted(row: Any) -> Counted:
@@ -167,61 +191,3 @@ def within(name: str, stated: float, budget: float, index: int) -> None:
 def shown(epsilon: float) -> str:
     """Return an epsilon in six digits, the last of them rounded up."""
     return f"{up(epsilon, 6):.6g}"
-
-
-def claim(evidence: Evidence) -> str | Remark:
-    """The claim is proven again, and says what policy, plan and rounds say."""
-    completed = evidence.of(Completed)
-    if not completed:
-        return Remark("no claim yet: the run is not completed")
-    index, entry = completed[0].index, completed[0].entry
-    planned = read_plan(evidence)
-    if (entry.claim is None) != (planned is None):
-        raise Unsound("a claim and a plan need each other", index)
-    if entry.claim is None or planned is None:
-        return Remark(NOT_PRIVATE)
-    content = evidence.blobs.get(entry.claim)
-    strict_json.loads(content)  # one meaning for every reader
-    try:
-        found = load_claim(content)
-    except ClaimError as error:
-        raise Unsound(error.message, index) from error
-    for name, (stated, expected) in _same(evidence, found, planned, entry).items():
-        if stated != expected:
-            raise Unsound(f"claim: `{name}` is not what the log says", index)
-    tiers = ", ".join(
-        f"{name} {shown(each.epsilon)}" for name, each in found.tiers.items()
-    )
-    text = (
-        f"epsilon {shown(found.epsilon)} at delta {found.delta:g} per {found.unit}, "
-        f"{found.neighbours}; tiers {tiers}"
-    )
-    # The numbers are right for the noise that was meant; who knows the seed knows it.
-    return Remark(f"NOT PRIVATE, the noise was seeded: {text}") if found.stamp else text
-
-
-def _same(
-    evidence: Evidence, found: Claim, planned: Planned, entry: Completed
-) -> dict[str, tuple[object, object]]:
-    plan, policy = planned.plan, planned.policy
-    releases = tuple((row.release.release(), row.count) for row in found.releases)
-    return {
-        "releases": (releases, planned.releases),
-        "epsilon": (found.epsilon, float(plan.epsilon or 0.0)),
-        "delta": (found.delta, float(plan.delta or 0.0)),
-        "tiers": (
-            {name: tier.epsilon for name, tier in found.tiers.items()},
-            {name: float(value) for name, value in plan.tiers.items()},
-        ),
-        "rounds": (found.rounds, entry.rounds),
-        "stamp": (found.stamp is not None, evidence.genesis.test),
-        "unit": (found.unit, policy.unit),
-        "neighbours": (found.neighbours, policy.neighbours),
-        "accountant": (found.accountant.name, policy.accountant),
-        "mechanism": (found.mechanism.name, policy.mechanism),
-        "noise": (found.mechanism.noise, policy.noise),
-        "trust": (found.trust, policy.trust),
-        "sampling": (found.sampling.scheme, policy.sampling),
-        "records_per_person": (found.records_per_person, policy.records_per_person),
-        "sites_per_person": (found.sites_per_person, policy.sites_per_person),
-    }

@@ -14,6 +14,7 @@ from lexfed.audit.rules import Checks
 from lexfed.audit.trust import parse_policy
 from lexfed.audit.verify import (
     certificates,
+    claimed,
     entries,
     files,
     outside,
@@ -22,6 +23,7 @@ from lexfed.audit.verify import (
     rounds,
     spending,
     tags,
+    within_plan,
 )
 from lexfed.audit.verify.outcome import Check, Judge, Status, Verdict, decide
 from lexfed.errors import AuditError
@@ -104,9 +106,9 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("blobs", files.blobs),
     ("feature tags", tags.feature_tags),
     ("budget plan", plan.budget_plan),
-    ("round events", spending.events),
+    ("round events", within_plan.events),
     ("budgets spent", spending.spent),
-    ("claim", plan.claim),
+    ("claim", claimed.claim),
     ("participants", participation.participants),
     ("secure aggregation", participation.aggregation),
     ("files", files.run_files),

@@ -3,14 +3,14 @@
 
 Each round logs its mechanism event and the epsilon so far. Here the events are composed
 again, round by round, lost rounds included: a stated number must not be below the
-computed one, must never decrease, and must not exceed its budget. The event of round n
-must be the n-th release of the plan, which was logged before anything ran.
+computed one, must never decrease, and must not exceed its budget. `within_plan` looks
+whether the events are what was planned.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lexfed.audit.entries import Event, FeatureTags, Policy, Round, RoundAborted
+from lexfed.audit.entries import Event, Policy, Round, RoundAborted
 from lexfed.audit.evidence import Evidence
 from lexfed.audit.verify.outcome import Remark, Unsound
 from lexfed.audit.verify.plan import (
@@ -47,28 +47,6 @@ def charges(evidence: Evidence) -> Iterator[Charge]:
         elif isinstance(entry, RoundAborted) and entry.round != last:
             yield Charge(index, entry.round, entry.event, None)
             last = entry.round
-
-
-def events(evidence: Evidence) -> str | Remark:
-    """The event of every round is the planned one, and tags are those in force."""
-    planned = read_plan(evidence)
-    tags = evidence.last(FeatureTags)
-    counted = 0
-    for charge in charges(evidence):
-        if planned is None and charge.event is not None:
-            raise Unsound(f"round {charge.round} has an event", charge.index)
-        if planned is not None and release_of(charge) != planned.release(charge.round):
-            raise Unsound(
-                f"round {charge.round} is not charged for the release that was planned",
-                charge.index,
-            )
-        entry = charge.entry
-        if entry is not None and tags is not None and entry.tags != tags.tags:
-            raise Unsound("`tags` is not the digest of the logged tags", charge.index)
-        counted += 1
-    if planned is None and counted:
-        return Remark(NOT_PRIVATE)
-    return f"{counted} rounds, each the planned release"
 
 
 def release_of(charge: Charge) -> Release:
