@@ -10,7 +10,8 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.schedules import NoiseSchedule, ScheduleName, calibrated
+from lexfed.budget.pace import NoiseSchedule, ScheduleName
+from lexfed.budget.schedules import calibrated
 from lexfed.privacy.accountant import epsilon
 from lexfed.privacy.steps import Neighbours, Step
 

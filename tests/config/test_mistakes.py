@@ -44,7 +44,6 @@ MISTAKES = {
     ),
     "value of a later version": ('"central"', '"distributed"'),
     "engine of a later version": ('"simulation"', '"flare"'),
-    "schedule of a later version": ('"constant"', '"time-adaptive"'),
     "version": ("version = 1", "version = 2"),
     "no version": ("version = 1\n", ""),
     "no name": ('name = "readmission"\n', ""),

@@ -10,9 +10,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.plan import Budget
 from lexfed.budget.profiles import Profile
-from lexfed.budget.schedules import NoiseSchedule
 from lexfed.federation import sums
 from lexfed.federation.cohort import Cohort
 from lexfed.federation.contribute import contribute

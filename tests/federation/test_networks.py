@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.plan import Budget
-from lexfed.budget.schedules import NoiseSchedule
 from lexfed.federation import sums
 from lexfed.federation.engines import Simulation
 from lexfed.federation.learner import Learner, Progress

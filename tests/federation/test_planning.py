@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexfed.budget.pace import NoiseSchedule, ScheduleName
 from lexfed.budget.plan import Budget
-from lexfed.budget.schedules import NoiseSchedule, ScheduleName
 from lexfed.errors import ConfigError
 from lexfed.federation.scoring import (
     BINS,

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
-from lexfed.budget.profiles import Realisation
-from lexfed.budget.schedules import ScheduleName
+from lexfed.budget.pace import ScheduleName
 from lexfed.config.adapt_tables import AdaptTable
 from lexfed.config.audit_tables import AuditTable
 from lexfed.config.class_tables import ClassTable
@@ -162,7 +161,7 @@ class BudgetTable(Table):
     allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
     schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
-    realise: Realisation = "clip"
+    realise: Literal["clip", "sampling"] = "clip"
     policy: Text = "default"
     policy_keys: tuple[Text, ...] = ()
     pace: PaceTable = PaceTable()

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lexfed.budget.schedules import NoiseSchedule
-from lexfed.config.table import Positive, Rate, Real, Table, Text
+from lexfed.budget.pace import NoiseSchedule
+from lexfed.config.table import Positive, Real, Table, Text
 
 _PACE = NoiseSchedule()
 

@@ -8,8 +8,8 @@ from typing import Literal
 from lexfed.budget.adapting import Adapting
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
 from lexfed.budget.classes import RecordClass
+from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.profiles import Profile, Realisation
-from lexfed.budget.schedules import NoiseSchedule
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism, Trust, Unit
 from lexfed.models.descent import Schedule

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.budget.classes import class_tiers
+from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.plan import Budget
 from lexfed.budget.policy import Terms
 from lexfed.budget.profiles import Profile
-from lexfed.budget.schedules import NoiseSchedule
 from lexfed.config.model import Config
 from lexfed.config.policy_file import PolicyFile
 from lexfed.federation import planning
