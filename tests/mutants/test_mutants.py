@@ -39,13 +39,14 @@ from lexfed.federation.shapes import tower_shapes
 from lexfed.federation.site import Site
 from lexfed.models.cascade import Model, Tower
 from lexfed.models.clipped_sum import clipped_sum
-from lexfed.privacy import accountant, filters, steps
+from lexfed.privacy import accountant, claim, filters, plan_filter, steps
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.gdp import mu_from
 from lexfed.privacy.grid import Grid
 from lexfed.privacy.ledger import Ledger
 from lexfed.privacy.noise import rounded_gaussian
+from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.steps import Step
 from lexfed.randomness import SeededSource, bernoulli
 from lexfed.run import logbook, population, receipt_check, training
@@ -53,7 +54,7 @@ from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced
 from lexfed.tiers import Tier
-from support import checks, class_worlds, log_checks
+from support import checks, class_worlds, filter_checks, log_checks, policy_checks
 from support.worlds import World, play, seeded, world
 
 Patch = pytest.MonkeyPatch
@@ -583,6 +584,34 @@ def _envelope_lets_all_pass(patch: Patch) -> None:
     patch.setattr(filters, "dominates", lambda *_: True)
 
 
+def _envelope_blind_to_clips(patch: Patch) -> None:
+    patch.setattr(filters, "clips", lambda release: len(release.groups))
+
+
+def _shapes_unchecked(patch: Patch) -> None:
+    patch.setattr(plan_filter, "shape", lambda _: "any")
+
+
+def _sums_with_room(patch: Patch) -> None:
+    real = PlanFilter.of
+    patch.setattr(PlanFilter, "of", lambda *of: replace(real(*of), room=1e-3))
+
+
+def _sums_of_the_record_only(patch: Patch) -> None:
+    real = plan_filter.Scope.cost
+    patch.setattr(
+        plan_filter.Scope, "cost", lambda s, r: real(s, r) if s.tier is None else 0
+    )
+
+
+def _order_of_another_plan(patch: Patch) -> None:
+    patch.setattr(plan_filter, "_best_order", lambda *_: 3)
+
+
+def _parts_unproven(patch: Patch) -> None:
+    patch.setattr(claim, "check_parts", lambda *_: None)
+
+
 def _replace_priced_as_add(patch: Patch) -> None:
     patch.setattr(steps, "sensitivity", lambda _: 1.0)
 
@@ -734,6 +763,27 @@ MUTANTS = (
         a_ledger_refuses_less_noise,
     ),
     Mutant(
+        "an envelope blind to clips",
+        _envelope_blind_to_clips,
+        filter_checks.envelopes_hold,
+    ),
+    Mutant("shapes unchecked", _shapes_unchecked, filter_checks.sums_hold),
+    Mutant("sums with some room", _sums_with_room, filter_checks.sums_hold),
+    Mutant(
+        "sums of the record only", _sums_of_the_record_only, filter_checks.sums_hold
+    ),
+    Mutant(
+        "the order of another plan",
+        _order_of_another_plan,
+        filter_checks.divergences_hold,
+    ),
+    Mutant(
+        "profiles and classes unproven",
+        _parts_unproven,
+        filter_checks.parts_are_proven,
+        FAILED,
+    ),
+    Mutant(
         "replace-one priced as add/remove",
         _replace_priced_as_add,
         replacing_costs_twice,
@@ -792,6 +842,34 @@ MUTANTS = (
         "a hash of a sum without noise",
         _unprotected_sum_hashed,
         log_checks.unprotected_sums_are_not_hashed,
+    ),
+    Mutant(
+        "caps of a policy forgotten",
+        policy_checks.caps_forgotten,
+        policy_checks.a_policy_caps_its_tiers,
+    ),
+    Mutant(
+        "caps outside the range of their level",
+        policy_checks.ranges_forgotten,
+        policy_checks.caps_stay_in_their_range,
+        FAILED,
+    ),
+    Mutant(
+        "signatures of policies not checked",
+        policy_checks.signatures_unchecked,
+        policy_checks.a_policy_is_what_was_signed,
+        FAILED,
+    ),
+    Mutant(
+        "the best of many charged as one run",
+        policy_checks.searches_charged_as_one_run,
+        policy_checks.the_best_of_many_costs_more_than_one,
+    ),
+    Mutant(
+        "a search charged after it ran",
+        policy_checks.searches_charged_afterwards,
+        policy_checks.a_search_is_on_disk_before_it_runs,
+        FileNotFoundError,
     ),
 )
 CHECKS = tuple(dict.fromkeys([mutant.check for mutant in MUTANTS] + [sensitive_rule]))

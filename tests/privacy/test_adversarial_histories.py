@@ -14,11 +14,10 @@ import pytest
 
 from lexfed.privacy import accountant
 from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.events import Release
 from lexfed.privacy.filters import Envelope
 from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.steps import Neighbours, Step
-from lexfed.tiers import Tier
 from support.adversary import (
     MENU,
     EnvelopeJudge,
@@ -28,25 +27,10 @@ from support.adversary import (
     SquareJudge,
     attack,
     multiplier,
-    release,
     renyi,
     shape,
 )
-
-DELTA = 1e-6
-CASCADE: Plan = (
-    (release(40.0, None), 1),
-    (release(9.0, Tier.PERSONAL, clip=2.0), 3),
-    (release(30.0, Tier.SPECIAL, clip=0.5), 2),
-    (release(20.0, Tier.SPECIAL, clip=0.5), 2),
-)
-_TWO = (Group("a", 1.0, 12.0), Group("b", 0.3, 7.0))
-GROUPED: Plan = ((Release("model", _TWO, 1.0, Tier.SPECIAL, 10), 5),)
-SAMPLED: Plan = (
-    (release(3.0, None), 1),
-    (release(2.0, Tier.PERSONAL, 0.3), 4),
-    (release(4.0, Tier.SPECIAL, 0.1), 3),
-)
+from support.filter_checks import CASCADE, DELTA, GROUPED, SAMPLED
 
 
 def squares(histories: int) -> Outcome:
