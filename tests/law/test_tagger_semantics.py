@@ -39,8 +39,18 @@ def test_no_columns_ask_no_network() -> None:
 def test_its_evidence_is_its_likeliest_category(chance: float) -> None:
     rest = (1.0 - chance) / (len(CATEGORIES) - 1)
     chances = {c: chance if c == "union" else rest for c in CATEGORIES}
-    found = evidence_of_network(chances)
+    found = evidence_of_network(chances, readable=True)
     assert (found.kind, found.category) == ("semantics", "union")
     assert found.tier == TIER_OF["union"]
     assert found.weight <= 6.0
     assert (found.weight > 0.0) == (chance > 0.5)
+
+
+def test_its_evidence_says_when_only_the_neighbours_speak() -> None:
+    names = ("diagnosis", "blood_pressure", "zzqx")
+    found = tag_columns([Column("visits", name) for name in names])
+    said = [
+        next(item.text for item in one.evidence if item.kind == "semantics")
+        for one in found
+    ]
+    assert ["neighbours" in text for text in said] == [False, False, True]

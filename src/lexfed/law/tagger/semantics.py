@@ -6,8 +6,6 @@ column is tagged; where its share is nothing it is not loaded at all.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from math import log
 
 from lexfed.law.tagger.column import CATEGORIES, TIER_OF, Evidence
@@ -28,7 +26,7 @@ def by_network(
     Raises:
         ConfigError: if the files of the network are missing or damaged.
     """
-    if settings.alpha == 1.0 or not tables or not _trained():
+    if settings.alpha == 1.0 or not tables:
         return {}
     from lexfed.law.tagger.network import category_probabilities
 
@@ -40,17 +38,22 @@ def by_network(
     }
 
 
-@cache
-def _trained() -> bool:
-    return (files("lexfed.law.tagger") / "model" / "network.json").is_file()
+def evidence_of_network(chances: Mapping[str, float], readable: bool) -> Evidence:
+    """Return what the network says as evidence, its likeliest category.
 
-
-def evidence_of_network(chances: Mapping[str, float]) -> Evidence:
-    """Return what the network says as evidence, its likeliest category."""
+    Args:
+        chances: the probabilities of the categories.
+        readable: whether a word of name or description is known; if none is, the
+            network knows little but the neighbours, and the sentence says so.
+    """
     best = max(CATEGORIES, key=lambda category: chances[category])
     chance = min(max(chances[best], 1e-6), 1.0 - 1e-6)
     weight = min(_MOST, log(chance / (1.0 - chance)))
+    alike = (
+        "names and descriptions that mean about the same"
+        if readable
+        else "nothing is known of the name, but columns beside such neighbours"
+    )
     return Evidence(
-        "semantics", TIER_OF[best], best, weight,
-        f"names and descriptions that mean about the same are mostly {best}",
-    )  # fmt: skip
+        "semantics", TIER_OF[best], best, weight, f"{alike} are mostly {best}"
+    )

@@ -88,17 +88,16 @@ def _tag(
         facts = summed([*values[at], *told])
         chances = chances_of(odds, facts, network[at], settings)
         # The table alone says nothing of a name that nobody can read.
-        read_at_all = name.hits or description.hits
-        by_itself = odds if read_at_all else both(sums, summed(values[at]))
+        readable = bool(name.hits or description.hits)
+        by_itself = odds if readable else both(sums, summed(values[at]))
         found = answer(chances, max(by_itself.values(), default=0.0), settings)
-        weighed.append((found, chances, [*own[at], *values[at], *inherited]))
+        evidence = [*own[at], *values[at], *inherited]
+        if (meant := network[at]) is not None:
+            evidence.append(evidence_of_network(meant, readable))
+        weighed.append((found, chances, evidence))
     dominant = dominant_tier(found for found, _, _ in weighed)
-    for column, meant, (found, chances, evidence) in zip(
-        table.columns, network, weighed, strict=True
-    ):
+    for column, (found, chances, evidence) in zip(table.columns, weighed, strict=True):
         result = floored(found, chances, dominant, settings)
-        if meant is not None:
-            evidence.append(evidence_of_network(meant))
         yield Suggestion(
             column, result.tier, result.category, round(result.score, 4),
             result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
