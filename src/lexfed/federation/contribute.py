@@ -13,6 +13,7 @@ the scale of the unit's class of records, both at most 1.
     gradient   the gradient of a network, by closed form where there is one
     update     how far local training moves a tower (unit = "client")
     metrics    a histogram of score and label over test rows
+    importance slots of one tower times the residual of the label rate
 """
 
 import math
@@ -30,6 +31,7 @@ from lexfed.federation.scoring import score_histogram
 from lexfed.models.batch import Batch
 from lexfed.models.clipped_sum import clipped_sum
 from lexfed.models.cut_bits import CutBits
+from lexfed.models.importance import importance_vectors
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import group_order
 from lexfed.models.rounding import WIDE_CHUNK
@@ -159,6 +161,17 @@ def _residuals(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
     return torch.from_numpy(rows)
 
 
+def _importance(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
+    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, programme.loss)
+    # Where no tower is trained, every record has the logits of the label rate.
+    start = torch.from_numpy(query.model.intercept)
+    logits = start.expand(*cohort.targets.shape, len(start))
+    slopes = Loss(programme.loss).slope(logits, cohort.targets)
+    slots = tower.inputs(cohort.inputs).numpy()
+    return torch.from_numpy(importance_vectors(facts, slots, slopes.numpy()))
+
+
 def _metrics(query: Query, programme: Programme, cohort: Cohort) -> Tensor:
     logits = query.model.logits(cohort.inputs)
     return score_histogram(programme.loss, logits, cohort.targets)
@@ -169,6 +182,7 @@ _VECTORS: dict[str, Vectors] = {
     "moments": _moments,
     "residuals": _residuals,
     "metrics": _metrics,
+    "importance": _importance,
 }
 
 

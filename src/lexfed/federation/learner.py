@@ -19,6 +19,7 @@ from lexfed.federation.descending import Descending
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.steering import TowerSteering
 from lexfed.models.cascade import Model, Tower, untrained
+from lexfed.models.importance import importance_radius
 from lexfed.models.rule import learn, network
 from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import listens
@@ -126,6 +127,8 @@ class Learner:
         deviation = self._noise(release) / divisor
         if stage.kind == "labels":
             return self._learn_labels(stage, progress, mean, deviation)
+        if stage.kind == "importance":
+            return self._learn_importance(stage, progress, mean, deviation)
         if stage.kind == "metrics":
             return replace(progress, memory={**progress.memory, "histogram": released})
         if stage.kind == "gradient" and self._programme.networks:
@@ -138,6 +141,18 @@ class Learner:
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
         return self._learn_tower(stage, progress, mean, deviation)
+
+    def _learn_importance(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        """Keep a tier's gradient and its noise, in the scale of single slots."""
+        facts = self._facts(stage)
+        radius = importance_radius(facts)
+        memory = {
+            f"{stage.tower}.importance": radius * mean.reshape(facts.size, -1),
+            f"{stage.tower}.importance.noise": np.array([radius * deviation]),
+        }
+        return replace(progress, memory={**progress.memory, **memory})
 
     def _learn_labels(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float

@@ -20,7 +20,9 @@ from lexfed.models import cascade
 from lexfed.models.cascade import Model
 from lexfed.privacy.events import Release
 
-Kind = Literal["labels", "moments", "residuals", "gradient", "update", "metrics"]
+Kind = Literal[
+    "labels", "moments", "residuals", "gradient", "update", "metrics", "importance"
+]
 
 
 @dataclass(frozen=True)
