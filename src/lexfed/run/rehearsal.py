@@ -2,8 +2,8 @@
 """Training in memory, for comparisons on data that need no protection.
 
 Nothing is written. `rehearse` charges nobody, so it is for synthetic or public data
-only. A charged search (`tune_charged`) trains here too, under a ledger and after its
-whole cost is on disk; `lexfed run` is for everything else.
+only. A charged search (`tune_charged`) trains here too, after its whole cost is on
+disk; `lexfed run` is for everything else.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.engines import Simulation
 from lexfed.federation.learner import Learner, Progress
 from lexfed.models.cascade import Model
-from lexfed.privacy.ledger import Ledger
 from lexfed.randomness import SecureSource
 from lexfed.run.evaluation import evaluate
 from lexfed.run.planning import Priced, price
@@ -28,20 +27,19 @@ _T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 def rehearse(priced: Priced) -> Model:
     """Train the programme once and return the model."""
-    return train_in_memory(priced, None).model
+    return train_in_memory(priced).model
 
 
-def train_in_memory(priced: Priced, ledger: Ledger | None) -> Progress:
+def train_in_memory(priced: Priced) -> Progress:
     """Train the programme once and return what was released, nothing being written.
 
-    Args:
-        priced: the programme and its population.
-        ledger: that every round is charged to; None on data without protection.
+    Guarantees:
+        No round runs that the ledger of the run itself would refuse.
     """
     learner = Learner(priced.programme)
     source = SecureSource()
     coordinator = Coordinator(
-        priced.programme, learner, ledger, lambda _: source, learner.start()
+        priced.programme, learner, priced.ledger(), lambda _: source, learner.start()
     )
     engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
     while (asked := coordinator.next()) is not None:

@@ -192,7 +192,7 @@ def search(planned: Search, source: RandomSource) -> Chosen | None:
 
 def _one(run: Priced, setting: Setting) -> Chosen:
     """Train once and read the noised score."""
-    progress = train_in_memory(run, run.ledger())
+    progress = train_in_memory(run)
     metrics = paid_metrics(run, progress.memory) or {}
     for metric, score in metrics.items():
         return Chosen(setting, metric, score)
