@@ -869,7 +869,7 @@ MUTANTS = (
         "a search charged after it ran",
         policy_checks.searches_charged_afterwards,
         policy_checks.a_search_is_on_disk_before_it_runs,
-        FileNotFoundError,
+        (FileNotFoundError,),
     ),
 )
 CHECKS = tuple(dict.fromkeys([mutant.check for mutant in MUTANTS] + [sensitive_rule]))
