@@ -4,8 +4,25 @@
 `pytest --hypothesis-profile=deep` draws fresh and many more examples.
 """
 
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("deep", deadline=None, max_examples=2000)
 settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _pins_of_the_tests() -> Iterator[None]:
+    """Keep the pins of ledgers that runs make out of the user's home."""
+    with tempfile.TemporaryDirectory() as folder:
+        before = os.environ.get("XDG_STATE_HOME")
+        os.environ["XDG_STATE_HOME"] = folder
+        yield
+        os.environ.pop("XDG_STATE_HOME")
+        if before is not None:
+            os.environ["XDG_STATE_HOME"] = before

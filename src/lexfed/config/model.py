@@ -164,10 +164,16 @@ class BudgetTable(Table):
     realise: Literal["clip", "sampling"] = "clip"
     policy: Text = "default"
     policy_keys: tuple[Text, ...] = ()
+    ledgers: Text | None = None
     pace: PaceTable = PaceTable()
     caps: CapsTable = CapsTable()
     multipliers: MultipliersTable = MultipliersTable()
     importance: Mapping[Text, Positive] = Field(default_factory=dict)
+    importance_from: Text | None = None
+    groups: Mapping[Text, tuple[Text, ...]] = Field(default_factory=dict)
+    groups_from: Text | None = None
+    correlation: Rate = 0.8
+    sparsity: Annotated[Real, Field(ge=0, lt=1)] = 0.0
     levels: Mapping[Text, LevelTable] = Field(default_factory=dict)
     profiles: Mapping[Text, ProfileTable] = Field(default_factory=dict)
     clients: ClientsTable | None = None

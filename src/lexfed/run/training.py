@@ -27,6 +27,7 @@ from lexfed.run.planning import Priced
 from lexfed.run.receipt_check import participation
 from lexfed.run.recovery import Recovered, recover
 from lexfed.run.result import RunResult, finish, read_result
+from lexfed.run.site_accounts import SiteAccounts
 
 
 @dataclass(frozen=True)
@@ -82,19 +83,23 @@ def _train(
         found.progress,
         logbook.log.origin,
     )
-    engine = _engine(priced, run, sources, open_files)
+    accounts = SiteAccounts(priced, run)
+    open_files.callback(accounts.close)
+    engine = _engine(priced, run, sources, accounts, open_files)
     measured = _metrics_file(priced, folder, found)
     adapted = Adapted(priced, folder, logbook, found)
     progress, paid, released, stopped = found.progress, found.paid, found.released, ""
     while True:
         asked = None
         try:
+            accounts.reserve()
             asked = coordinator.next(charged=paid)
             if asked is None:
                 break
             if not paid:
                 folder.charge(asked.query)
             paid = False
+            accounts.commit(asked.query)
             answers = engine.ask(asked.query, asked.participants)
             outcome = coordinator.receive(asked.query, answers)
             present = _participation(priced, run, asked, answers)
@@ -102,6 +107,7 @@ def _train(
             stopped = refusal.message
             progress = _refused(run, progress, asked, refusal)
             if released == 0:
+                accounts.release()
                 raise
             break
         progress = outcome.progress
@@ -118,6 +124,7 @@ def _train(
                     progress.done, rounds, stage.name, metrics, coordinator.spent
                 )
             )
+    accounts.release()
     return finish(priced, folder, logbook, progress, released, stopped)
 
 
@@ -175,7 +182,11 @@ def _sources(priced: Priced) -> Sources:
 
 
 def _engine(
-    priced: Priced, run: OpenRun, sources: Sources, open_files: ExitStack
+    priced: Priced,
+    run: OpenRun,
+    sources: Sources,
+    accounts: SiteAccounts,
+    open_files: ExitStack,
 ) -> Engine:
     data = priced.population.sites
     if priced.config.federation.engine == "simulation":
@@ -192,8 +203,9 @@ def _engine(
     for number, site in enumerate(data, start=1):
         ledger, rules = None, priced.site_ledger(site.name)
         if rules is not None:
-            ledger = FileLedger(ledgers / f"{number}.jsonl", rules)
-            open_files.callback(ledger.close)
+            own = FileLedger(ledgers / f"{number}.jsonl", rules)
+            open_files.callback(own.close)
+            ledger = accounts.behind(own, number - 1)
         signer = run.logbook.keys.sites[site.name]
         sites.append(Site(priced.programme, site, ledger, sources, signer))
     return InProcess(sites)

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lasting ledgers of a run's sites: asked before the first round and every round.
+
+A ledger belongs to whoever holds the data: to every site that a file or a column
+names. Parts that a simulation cuts out of one file belong to one holder, and a person
+may be in another part in the next run, so they share one ledger, which pays the most
+that any of them is charged for.
+
+Synthetic and bundled data, and seeded runs (`run.test`), protect nobody and have none.
+"""
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lexfed.errors import Refused
+from lexfed.federation.messages import Query
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.prices import Unit
+from lexfed.privacy.attributes import Counted, per_person
+from lexfed.privacy.events import Release
+from lexfed.privacy.ledger import Excess
+from lexfed.privacy.site_ledger import FileLedger, SiteLedger
+from lexfed.run.opening import OpenRun
+from lexfed.run.planning import Priced
+
+KEPT = 30 * 86_400
+"""Seconds for which room is set aside for a run that does not come to its end."""
+
+FOLDER = "ledgers"
+ALL_PARTS = "all parts"
+"""Whose ledger it is where sites are parts of one file."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Somebody who holds data, and the places of their sites in the programme."""
+
+    site: str
+    data_set: str
+    places: tuple[int, ...]
+
+    @property
+    def file(self) -> str:
+        """Name of the ledger's file: readable, and one for each holder."""
+        words = re.sub(r"[^a-z0-9]+", "-", f"{self.data_set}-{self.site}".lower())
+        full = hashlib.sha256(f"{self.data_set}\n{self.site}".encode()).hexdigest()
+        return f"{words.strip('-')[:60]}-{full[:8]}.ledger"
+
+
+def holders(priced: Priced) -> tuple[Holder, ...]:
+    """Return who holds the data of a run; nobody where it protects nobody."""
+    config, names = priced.config, priced.programme.sites
+    if config.run.test or config.data.built_in:
+        return ()
+    sites = config.data.sites
+    if sites is not None and sites.files is not None:
+        files = [Path(file).name for file in sites.files]
+        return tuple(
+            Holder(name, file, (place,))
+            for place, (name, file) in enumerate(zip(names, files, strict=True))
+        )
+    data_set = Path(config.data.source or "").name
+    if sites is not None and sites.column is not None:
+        return tuple(
+            Holder(name, data_set, (place,)) for place, name in enumerate(names)
+        )
+    return (Holder(ALL_PARTS, data_set, tuple(range(len(names)))),)
+
+
+@dataclass(frozen=True)
+class _Account:
+    """One ledger in one run."""
+
+    ledger: LastingLedger
+    places: tuple[int, ...]
+
+
+class SiteAccounts:
+    """What the ledgers of all sites pay for one run.
+
+    Guarantees:
+        Nothing is computed before every ledger has room for the whole run.
+        A round is committed at every site before anybody computes, also at those that
+        the coordinator's coins leave out: not being asked is what the coins hide.
+        After an interruption the same rounds are not paid twice.
+    """
+
+    def __init__(self, priced: Priced, run: OpenRun) -> None:
+        """Open the ledgers; those that are not there yet are made.
+
+        Raises:
+            LedgerError: if one cannot be used.
+        """
+        self._priced = priced
+        self._run = run.logbook.log.origin
+        self._accounts: list[_Account] = []
+        self._reserved = False
+        folder = _base(run) / (priced.config.budget.ledgers or FOLDER)
+        try:
+            for holder in holders(priced):
+                path = folder / holder.file
+                ledger = LastingLedger.open(path, holder.site, holder.data_set)
+                self._accounts.append(_Account(ledger, holder.places))
+        except BaseException:
+            self.close()
+            raise
+
+    def reserve(self) -> None:
+        """Set room aside at every site for the whole run; only the first call does.
+
+        Raises:
+            Refused: if a site has no room; then none keeps any for this run.
+        """
+        if self._reserved:
+            return
+        until = int(time.time()) + KEPT
+        try:
+            for account in self._accounts:
+                if self._priced.private:
+                    planned = self._planned(account.places)
+                    account.ledger.reserve(self._run, planned, until, self._unit)
+                else:
+                    account.ledger.unprotected(self._run)
+        except Refused as refusal:
+            self.release()
+            raise _of_site(refusal) from refusal
+        self._reserved = True
+
+    def commit(self, query: Query) -> None:
+        """Pay for a round at every site.
+
+        Raises:
+            Refused: if a site does not pay; who paid already has paid.
+        """
+        stage = self._priced.programme.stages[query.stage]
+        for account in self._accounts:
+            own = stage.release_for_all(query.release, account.places)
+            if own is None:
+                continue
+            try:
+                account.ledger.commit(
+                    self._run, query.round, self._paid(own), self._unit
+                )
+            except Refused as refusal:
+                raise _of_site(refusal) from refusal
+
+    def release(self) -> None:
+        """Give back at every site what was not committed."""
+        for account in self._accounts:
+            account.ledger.release(self._run)
+
+    def behind(self, ledger: FileLedger, place: int) -> SiteLedger:
+        """Return what a site asks: its ledger of this run, and its lasting one."""
+        for account in self._accounts:
+            if account.places == (place,):
+                return _Both(ledger, account.ledger, self)
+        return ledger
+
+    def would_exceed(
+        self, ledger: LastingLedger, number: int, release: Release
+    ) -> Excess | None:
+        """Say which ceiling of a site a round would break."""
+        return ledger.would_exceed(self._run, number, self._paid(release), self._unit)
+
+    def charge(self, ledger: LastingLedger, number: int, release: Release) -> None:
+        """Pay for a round at one site."""
+        ledger.commit(self._run, number, self._paid(release), self._unit)
+
+    def close(self) -> None:
+        """Close the files; everything committed is on disk."""
+        for account in self._accounts:
+            account.ledger.close()
+
+    @property
+    def _unit(self) -> Unit:
+        return self._priced.config.budget.unit
+
+    def _planned(self, places: Sequence[int]) -> list[Counted]:
+        """Return what the programme releases in all, as these sites are charged."""
+        counts: dict[Release, int] = {}
+        for stage in self._priced.programme.stages:
+            for release in stage.releases:
+                own = stage.release_for_all(release, places)
+                if own is not None:
+                    paid = self._paid(own)
+                    counts[paid] = counts.get(paid, 0) + 1
+        return list(counts.items())
+
+    def _paid(self, release: Release) -> Release:
+        """Return the release as a person pays who may be at several sites.
+
+        With coins of their own at each site several contributions move together at
+        most as if all took part: a mixture over coins, each dominated by that.
+        """
+        sites = self._priced.budget.sites_per_person
+        if sites == 1:
+            return release
+        return per_person(replace(release, sampling_rate=1.0), sites)
+
+
+class _Both:
+    """A site's ledger of one run with its lasting ledger behind it."""
+
+    def __init__(
+        self, own: FileLedger, lasting: LastingLedger, accounts: SiteAccounts
+    ) -> None:
+        self._own = own
+        self._lasting = lasting
+        self._accounts = accounts
+
+    def would_exceed(self, release: Release) -> Excess | None:
+        """Say which budget the release would break, without changing anything."""
+        excess = self._own.would_exceed(release)
+        if excess is not None:
+            return excess
+        return self._accounts.would_exceed(self._lasting, self._next, release)
+
+    def charge(self, release: Release) -> None:
+        """Charge both; the lasting one first: it is the one that others see."""
+        self._accounts.charge(self._lasting, self._next, release)
+        self._own.charge(release)
+
+    def events(self) -> tuple[Release, ...]:
+        """Return what was charged in this run, oldest first."""
+        return self._own.events()
+
+    @property
+    def _next(self) -> int:
+        return len(self._own.events()) + 1
+
+
+def _base(run: OpenRun) -> Path:
+    """Return the folder that paths in the configuration are relative to."""
+    [first, *_] = run.folder.events.rows
+    return Path(os.path.normpath(run.path / str(first["base"])))
+
+
+def _of_site(refusal: Refused) -> Refused:
+    """Return the refusal without numbers: they tell what others spend at the site."""
+    return Refused(refusal.message, refusal.hint, scope="site")
