@@ -3,15 +3,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import Completed, Policy, Refusal, Round
+from lexfed.audit.entries import BudgetPlan, Completed, Policy, Refusal, Round
 from lexfed.report import gains, guarantee, spending
 from lexfed.report.columns import column_rows
 from lexfed.report.listing import listing
 from lexfed.report.measured import Measured, read_measured
 from lexfed.report.noise import noise_rows
+from lexfed.report.page import render
+from lexfed.report.planned import planned_releases
 from lexfed.report.remarks import limits, open_items, proxies
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run
 from support.audit_worlds import fake_run, tagged
@@ -170,6 +173,84 @@ def test_noise_has_one_row_per_release(dossier_of: MakeDossier) -> None:
         ("personal", "personal", 2, "4.00", "4.00"),
         ("special", "special", 2, "8.00", "8.00"),
     ]
+
+
+ADAPTED = [(0, 1.5), (0, 2.0), (1, 1.0), (1, 1.25)]
+
+
+def test_noise_shows_what_was_planned_where_it_differs(
+    dossier_of: MakeDossier,
+) -> None:
+    dossier = dossier_of(fake_run(adapted=ADAPTED))
+    rows = noise_rows(dossier.rounds, planned_releases(dossier))
+    assert [(r.name, r.rounds, r.sigma, r.planned, r.multiplier) for r in rows] == [
+        ("personal", 2, "6.00–8.00", "4.00", "6.00"),
+        ("special", 2, "8.00–10.00", "8.00", "8.00"),
+    ]
+    usual = dossier_of(fake_run())
+    same = noise_rows(usual.rounds, planned_releases(usual))
+    assert {row.planned for row in same} == {""}
+
+
+def test_more_rounds_than_planned_are_told(dossier_of: MakeDossier) -> None:
+    longer = fake_run(guarantee="filter", rounds=(2, 0), adapted=[(0, 2.0)] * 5)
+    dossier = dossier_of(longer)
+    facts = {f.name: f.value for f in guarantee.facts(dossier)}
+    assert facts["Rounds"] == "5 run, 2 planned: more rounds with more noise each"
+    assert gains.rounds_line(dossier) == "5 rounds in the budget of 2 planned rounds"
+    [row] = noise_rows(dossier.rounds, planned_releases(dossier))
+    assert (row.sigma, row.planned) == ("8.00", "4.00")
+    assert b"4.00" in render(dossier, "0" * 64)
+
+
+def test_a_plan_that_is_gone_or_no_plan_shows_nothing(dossier_of: MakeDossier) -> None:
+    assert planned_releases(dossier_of(fake_run(mechanism="none"))) == ()
+    run = fake_run()
+    run.edit(BudgetPlan, releases="0" * 64)
+    assert planned_releases(dossier_of(run)) == ()
+    run.edit(BudgetPlan, releases=run.put(b"[1]"))
+    assert planned_releases(dossier_of(run)) == ()
+
+
+def test_the_plan_stands_under_what_was_used(dossier_of: MakeDossier) -> None:
+    dossier = dossier_of(fake_run(adapted=ADAPTED))
+    plan = dossier.entry(BudgetPlan)
+    total = spending.plan_total(dossier.rounds, plan)
+    last = spending.stages(dossier.rounds)[-1].spent
+    assert total["record"] == "1.75"
+    assert list(total) == list(last)
+    assert all(float(last[scope]) <= float(total[scope]) for scope in total)
+    assert float(last["record"]) < 1.75
+    assert spending.plan_total(dossier.rounds, None) == {}
+    none = dossier_of(fake_run(mechanism="none"))
+    assert spending.plan_total(none.rounds, none.entry(BudgetPlan)) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "each round inside a release planned beforehand (filter F0)"),
+        ({"guarantee": "filter"}, "squares of sensitivity over noise"),
+        ({"guarantee": "filter", "accountant": "rdp"}, "Rényi divergences at an order"),
+    ],
+    ids=["F0", "F2", "F1"],
+)
+def test_the_filter_is_told_in_words(
+    settings: dict[str, Any], words: str, dossier_of: MakeDossier
+) -> None:
+    facts = {f.name: f.value for f in guarantee.facts(dossier_of(fake_run(**settings)))}
+    assert words in facts["Accountant"]
+
+
+def test_profiles_and_classes_are_listed(dossier_of: MakeDossier) -> None:
+    run = fake_run(weights={"eu": 0.5}, classes={"minors": 0.25})
+    facts = {f.name: f.value for f in guarantee.facts(dossier_of(run))}
+    assert facts["Profile eu"] == (
+        "at 2 sites with a budget of their own: ε 0.83 for the whole record; special "
+        "0.74, personal 1.75, non-personal 1.75, label 1.75"
+    )
+    assert facts["Class minors"].startswith("ε 0.40 for the whole record of a unit")
+    assert "counts 0.25 times" in facts["Class minors"]
 
 
 def test_columns_are_listed_most_sensitive_first() -> None:

@@ -91,7 +91,10 @@ def metrics_line(dossier: Dossier) -> str:
 def rounds_line(dossier: Dossier) -> str:
     """Return how many rounds were run of how many planned."""
     planned = count(dossier.planned, "planned round")
-    return f"{len(dossier.rounds)} of {planned}"
+    done = len(dossier.rounds)
+    if done > dossier.planned:
+        return f"{count(done, 'round')} in the budget of {planned}"
+    return f"{done} of {planned}"
 
 
 def _reads(rounds: Sequence[Recorded]) -> dict[int, str]:

@@ -4,8 +4,8 @@
 from dataclasses import dataclass
 
 from lexfed.audit.entries import BudgetPlan, Completed, Policy
-from lexfed.privacy.claim_record import Claim
-from lexfed.report.digits import delta, up, up_all, up_digits
+from lexfed.privacy.claim_record import Claim, ClassRecord, ProfileRecord
+from lexfed.report.digits import count, delta, up, up_all, up_digits
 from lexfed.report.dossier import Dossier
 from lexfed.report.words import (
     ACCOUNTANTS,
@@ -15,6 +15,15 @@ from lexfed.report.words import (
     TRUST,
     tier_name,
 )
+
+FILTERS = {
+    "F0": "each round inside a release planned beforehand (filter F0)",
+    "F1": "noise chosen along the way, Rényi divergences at an order fixed beforehand "
+    "add up to those of the plan at most (filter F1)",
+    "F2": "noise chosen along the way, squares of sensitivity over noise add up to "
+    "those of the plan at most (filter F2)",
+}
+"""How rounds were held to the plan, whose price is the guarantee."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +71,46 @@ def facts(dossier: Dossier) -> tuple[Fact, ...]:
         ("δ", f"{delta(claim.delta)}; {delta(up_digits(claim.delta_sampler))} more for "
          "errors of the noise sampler"),
         ("Accountant", f"{ACCOUNTANTS[claim.accountant.name]}, "
-         f"{claim.accountant.version}; releases fixed beforehand (filter F0)"),
+         f"{claim.accountant.version}; {FILTERS[claim.accountant.filter]}"),
         ("Mechanism", MECHANISMS[claim.mechanism.name]),
         ("Noise", f"Gaussian, rounded to integers, {_source(policy)}"),
         ("Sampling", _sampling(claim)),
         ("Trust", f"{claim.trust}: {TRUST[claim.trust]}"),
         ("Released", claim.released),
-        ("Rounds", f"{claim.rounds} run of {dossier.planned} planned"),
+        ("Rounds", _rounds(claim.rounds, dossier.planned)),
     ]  # fmt: skip
     if claim.neighbours == "add-remove":
         replaced = f"{up(claim.label.epsilon)}, which is what to compare a tier's with"
         rows.insert(3, ("ε under replace-one", replaced))
+    rows += [_profile(name, row) for name, row in claim.profiles.items()]
+    rows += [_class(name, row) for name, row in claim.classes.items()]
     return tuple(Fact(name, value, at) for name, value in rows)
+
+
+def _rounds(run: int, planned: int) -> str:
+    if run <= planned:
+        return f"{run} run of {planned} planned"
+    return f"{run} run, {planned} planned: more rounds with more noise each"
+
+
+def _profile(name: str, row: ProfileRecord) -> tuple[str, str]:
+    tiers = [t for t in TIERS if t in row.tiers]
+    numbers = up_all([row.epsilon, *(row.tiers[t] for t in tiers), row.label])
+    parts = [f"{tier_name(t)} {n}" for t, n in zip(tiers, numbers[1:-1], strict=True)]
+    return (
+        f"Profile {name}",
+        f"at {count(row.sites, 'site')} with a budget of their own: ε {numbers[0]} for "
+        f"the whole record; {', '.join([*parts, f'label {numbers[-1]}'])}",
+    )
+
+
+def _class(name: str, row: ClassRecord) -> tuple[str, str]:
+    return (
+        f"Class {name}",
+        f"ε {up(row.epsilon)} for the whole record of a unit of this class, whose part "
+        f"counts {row.scale:g} times, compared with units of the same class; who is of "
+        "it is covered by the claim only",
+    )
 
 
 def _decided(policy: Policy, at: int | None) -> tuple[Fact, ...]:

@@ -14,7 +14,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from lexfed.audit.entries import Completed, Document, FeatureTags, Policy, PrivacyTest
+from lexfed.audit.entries import (
+    BudgetPlan,
+    Completed,
+    Document,
+    FeatureTags,
+    Policy,
+    PrivacyTest,
+)
 from lexfed.audit.rules import CANNOT
 from lexfed.report import gains, guarantee, remarks, spending
 from lexfed.report.certificate import certificate
@@ -28,6 +35,7 @@ from lexfed.report.identity import VERIFIER, identity
 from lexfed.report.listing import listing, readable_time
 from lexfed.report.noise import noise_rows
 from lexfed.report.path import MerklePath, draw, merkle_path
+from lexfed.report.planned import planned_releases
 from lexfed.report.processing import processing
 from lexfed.report.words import ACCOUNTANTS, UNITS, scope_name
 
@@ -143,10 +151,14 @@ def _spending(dossier: Dossier) -> dict[str, Any]:
         "stages": spending.stages(rounds),
         "scope_keys": keys,
         "scope_names": [scope_name(key) for key in keys],
-        "panels": budget_panels(panels, dossier.planned) if panels else None,
+        "panels": budget_panels(panels, max(dossier.planned, len(rounds)))
+        if panels
+        else None,
+        "planned": dossier.planned,
+        "plan_total": spending.plan_total(rounds, dossier.entry(BudgetPlan)),
         "accountant": ACCOUNTANTS.get(spending.accountant(rounds), "no accountant"),
         "delta": "" if small is None else delta(small),
-        "noise": noise_rows(rounds),
+        "noise": noise_rows(rounds, planned_releases(dossier)),
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from lexfed.audit.entries import Refusal, Resumed, Round, RoundAborted
+from lexfed.audit.entries import BudgetPlan, Refusal, Resumed, Round, RoundAborted
 from lexfed.audit.entries.recorded import Recorded
 from lexfed.report.digits import up, up_all
 from lexfed.report.figures import Panel
@@ -108,6 +108,17 @@ def stages(rounds: Sequence[Recorded]) -> tuple[Stage, ...]:
         )
         for number, block in enumerate(blocks)
     )
+
+
+def plan_total(rounds: Sequence[Recorded], plan: BudgetPlan | None) -> dict[str, str]:
+    """Return the price of the whole plan by scope, printed: that is the guarantee.
+
+    It stands under what was used, which is less where rounds were left out or quieter.
+    """
+    if plan is None or plan.epsilon is None:
+        return {}
+    prices = {RECORD: plan.epsilon, **{str(t): v for t, v in plan.tiers.items()}}
+    return {name: up(prices[name]) for name in scopes(rounds) if name in prices}
 
 
 def panels(rounds: Sequence[Recorded]) -> list[Panel]:
