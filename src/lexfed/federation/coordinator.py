@@ -169,7 +169,7 @@ class Coordinator:
         if self._programme.unit == "record":
             return names
         source = self._sources(f"clients/{query.round}")
-        stage = self._programme.stages[query.stage]
+        stage = self._programme.stages[query.stage].at(query.step)
         rates = [stage.rate_for(query.release, place) for place in range(len(names))]
         coins = flip_coins([source] * len(names), [1] * len(names), rates)
         return tuple(name for name, coin in zip(names, coins, strict=True) if coin)

@@ -63,7 +63,7 @@ class Simulation:
     ) -> Sequence[Reply | Refusal]:
         """Return one answer: the sum over the participating sites."""
         programme = self._programme
-        stage = programme.stages[query.stage]
+        stage = programme.stages[query.stage].at(query.step)
         cohort = self._test if query.kind == "metrics" else self._train
         weights = torch.tensor(stage.factors, dtype=torch.float64)
         if programme.unit == "record":

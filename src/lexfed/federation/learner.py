@@ -122,7 +122,7 @@ class Learner:
         release: Release | None,
         released: Floats,
     ) -> Progress:
-        divisor = stage.divisor_of(release)
+        divisor = stage.at(progress.step).divisor_of(release)
         mean = released / divisor
         deviation = self._noise(release) / divisor
         if stage.kind == "labels":
@@ -136,7 +136,12 @@ class Learner:
         if stage.kind in ("gradient", "update"):
             tower = progress.model.towers[stage.tower]
             tower, memory = self._descending.learn(
-                stage, tower, progress.memory, progress.step, release, mean
+                stage.at(progress.step),
+                tower,
+                progress.memory,
+                progress.step,
+                release,
+                mean,
             )
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
@@ -268,8 +273,8 @@ class Learner:
     def _kappa(self, stage: Stage) -> float:
         """Return the bound of the signal over the norm of the noise of all rounds."""
         precision = sum(
-            (stage.divisor_of(release) / self._noise(release)) ** 2
-            for release in stage.releases
+            (stage.at(step).divisor_of(release) / self._noise(release)) ** 2
+            for step, release in enumerate(stage.releases)
         )
         return math.sqrt(precision / stage.dimension)
 

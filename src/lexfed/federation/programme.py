@@ -9,8 +9,7 @@ Nothing in it depends on data, so the guarantee of the whole run is known before
 starts (filter F0: a pre-committed envelope).
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -18,155 +17,27 @@ import torch
 
 from lexfed.budget.adapting import Adapting
 from lexfed.canonical import digest
-from lexfed.federation.messages import Kind
+from lexfed.federation.stage import Block, Phase, Stage
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.models.shape import TowerShape
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.events import Release
 from lexfed.privacy.filters import Guarantee
-from lexfed.privacy.grid import CLIP_ROUNDING, Grid, GridVector
+
+__all__ = [
+    "Block",
+    "ClassScale",
+    "Mechanism",
+    "Phase",
+    "Programme",
+    "Stage",
+    "Trust",
+    "Unit",
+]
 
 Mechanism = Literal["cascade", "grouped", "uniform", "none"]
 Trust = Literal["central", "local"]
 Unit = Literal["record", "client"]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A run of coordinates of a release that share one grid: one group."""
-
-    start: int
-    stop: int
-    grid: Grid
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Rounds of one kind for one tower.
-
-    Attributes:
-        name: what people read in progress lines and plans.
-        kind: what is summed.
-        tower: index of the tower.
-        sampling_rate: highest probability that a unit takes part in a round.
-        weights: public weight of each site's sum, at most 1; what the site is charged
-            for is smaller by as much. At weight 0 a site contributes nothing.
-        rates: public factor on each site's sampling rate, at most 1.
-        divisor: public number that a sum over all units is divided by.
-        releases: the event of each round, in order; None without privacy.
-        blocks: the grid of each group of the release, in the order of the groups.
-        noise_range: smallest and largest factor on the planned noise of a round.
-        extra: rounds beyond the planned ones that a filter may admit.
-    """
-
-    name: str
-    kind: Kind
-    tower: int
-    sampling_rate: float
-    weights: tuple[float, ...]
-    rates: tuple[float, ...]
-    divisor: float
-    releases: tuple[Release | None, ...]
-    blocks: tuple[Block, ...]
-    noise_range: tuple[float, float] = (1.0, 1.0)
-    extra: int = 0
-
-    @property
-    def dimension(self) -> int:
-        """Length of the released vector."""
-        return self.blocks[-1].stop
-
-    @cached_property
-    def limits(self) -> tuple[float, ...]:
-        """What contributions to each group are clipped to where there is privacy."""
-        return tuple(block.grid.clip_to for block in self.blocks)
-
-    @cached_property
-    def grids(self) -> GridVector:
-        """The grids of all groups, as one for the whole vector."""
-        return GridVector(tuple(block.grid for block in self.blocks))
-
-    @cached_property
-    def factors(self) -> tuple[float, ...]:
-        """What each site's clipped sum is multiplied by, at most its weight.
-
-        A site of weight w is charged for the sensitivity w C. What the grid and float
-        sums add to C is not smaller at a small weight, so that much is taken off.
-        """
-        return tuple(self._factor(weight) for weight in self.weights)
-
-    def _factor(self, weight: float) -> float:
-        if self.releases[0] is None:
-            return weight
-        return max(0.0, min(_inside(block.grid, weight) for block in self.blocks))
-
-    @cached_property
-    def rounding(self) -> float:
-        """What grid and float sums add to a contribution, in contributions.
-
-        It does not shrink with a unit's share (`contribute._factors`).
-        """
-        if self.releases[0] is None:
-            return 0.0
-        return max(_fixed(b.grid) / (b.grid.clip - _fixed(b.grid)) for b in self.blocks)
-
-    def release_for(self, release: Release | None, site: int) -> Release | None:
-        """Return what one site is charged for in a round.
-
-        A unit's contribution is clipped to C and then multiplied by the site's weight
-        w, so it has norm at most w C; its coin shows heads less often by the factor.
-
-        Args:
-            release: the round's event.
-            site: place of the site in the programme.
-        """
-        return self.release_for_all(release, (site,))
-
-    def release_for_all(
-        self, release: Release | None, sites: Sequence[int]
-    ) -> Release | None:
-        """Return the most that one of these sites is charged for in a round."""
-        weight = max(self.weights[site] for site in sites)
-        factor = max(self.rates[site] for site in sites)
-        if release is None or weight == factor == 1.0:
-            return release
-        if self._factor(weight) == 0.0:
-            # Nobody takes part, so nothing is said; a clip of zero would be no release.
-            return replace(release, sampling_rate=0.0)
-        return replace(
-            release,
-            groups=tuple(
-                Group(g.name, g.clip * weight, g.sigma) for g in release.groups
-            ),
-            sampling_rate=release.sampling_rate * factor,
-        )
-
-    def rate_for(self, release: Release | None, site: int) -> float:
-        """Return the probability that a unit of a site takes part in a round."""
-        own = self.release_for(release, site)
-        if own is None:
-            return self.sampling_rate * self.rates[site]
-        return own.sampling_rate
-
-    def divisor_of(self, release: Release | None) -> float:
-        """Return the public number that the sum of a round is divided by."""
-        if release is None:
-            return self.divisor * self.sampling_rate
-        return self.divisor * release.sampling_rate
-
-
-def _inside(grid: Grid, weight: float) -> float:
-    """Return the factor at which contributions and all errors fit in weight * clip."""
-    if weight == 1.0:
-        return 1.0
-    fixed = _fixed(grid)
-    # A little less, for the rounding of this line and of the product with a sum.
-    return (weight * grid.clip - fixed) / (grid.clip - fixed) * (1.0 - 1e-12)
-
-
-def _fixed(grid: Grid) -> float:
-    """Return what the grid and float sums take of the charged clip."""
-    return grid.clip - grid.clip_to * (1.0 + CLIP_ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -260,8 +131,10 @@ class Programme:
         """
         charges: list[tuple[Release, int]] = []
         for stage in self.stages:
-            for planned in stage.releases:
-                release = stage.release_for_all(planned, sites) if sites else planned
+            for step, planned in enumerate(stage.releases):
+                release = planned
+                if sites:
+                    release = stage.at(step).release_for_all(planned, sites)
                 if release is None:
                     continue
                 if charges and charges[-1][0] == release:
@@ -286,6 +159,7 @@ class Programme:
                 "weights": stage.weights,
                 "rates": stage.rates,
                 "divisor": stage.divisor,
+                "phases": [asdict(phase) for phase in stage.phases],
                 "noise_range": stage.noise_range,
                 "extra": stage.extra,
                 "releases": [

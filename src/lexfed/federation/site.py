@@ -68,8 +68,8 @@ class Site:
         self._planned = tuple(
             own
             for stage in programme.stages
-            for release in stage.releases
-            if (own := stage.release_for(release, self._place)) is not None
+            for step, release in enumerate(stage.releases)
+            if (own := stage.at(step).release_for(release, self._place)) is not None
         )
 
     def handle(self, content: bytes) -> bytes:
@@ -163,7 +163,7 @@ class Site:
         Returns:
             None, if the round is not the next one of the ledger.
         """
-        stage = self._programme.stages[query.stage]
+        stage = self._programme.stages[query.stage].at(query.step)
         own = stage.release_for(query.release, self._place)
         if own is None:
             return ()
@@ -179,7 +179,7 @@ class Site:
         return () if len(events) == before + 1 and events[-1] == own else None
 
     def _reply(self, query: Query, receipt: bytes) -> Reply:
-        stage = self._programme.stages[query.stage]
+        stage = self._programme.stages[query.stage].at(query.step)
         cohort = self._test if query.kind == "metrics" else self._train
         if self._programme.unit == "record":
             coins = self._sources(f"coins/{self.name}/{query.round}")

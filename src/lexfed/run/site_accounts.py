@@ -137,7 +137,7 @@ class SiteAccounts:
         Raises:
             Refused: if a site does not pay; who paid already has paid.
         """
-        stage = self._priced.programme.stages[query.stage]
+        stage = self._priced.programme.stages[query.stage].at(query.step)
         for account in self._accounts:
             own = stage.release_for_all(query.release, account.places)
             if own is None:
@@ -184,8 +184,8 @@ class SiteAccounts:
         """Return what the programme releases in all, as these sites are charged."""
         counts: dict[Release, int] = {}
         for stage in self._priced.programme.stages:
-            for release in stage.releases:
-                own = stage.release_for_all(release, places)
+            for step, release in enumerate(stage.releases):
+                own = stage.at(step).release_for_all(release, places)
                 if own is not None:
                     paid = self._paid(own)
                     counts[paid] = counts.get(paid, 0) + 1
