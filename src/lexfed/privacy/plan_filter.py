@@ -248,5 +248,5 @@ def _require_unsampled(plan: Sequence[Counted], accountant: Accountant) -> None:
             raise Refused(
                 f"release `{release.name}` is sampled and its noise is chosen along "
                 f"the way: `{accountant}` proves nothing about that",
-                'use `accountant = "rdp"`, or `guarantee = "envelope"`',
+                'use `accountant = "rdp"`, or `adapt.guarantee = "envelope"`',
             )
