@@ -126,6 +126,7 @@ class Priced:
             not_covered=not_covered(config),
             records_per_person=self.population.records_per_person,
             sites_per_person=self.budget.sites_per_person,
+            guarantee=self.programme.guarantee,
             profiles={
                 profile.name: claim_parts.Profile(
                     len(profile.sites), self.programme.charges(*self._places(profile))
