@@ -78,3 +78,11 @@ def test_nothing_is_promised(word: str, dossier_of: MakeDossier) -> None:
     found = headline(dossier_of(fake_run()))
     text = " ".join((found.sentence, found.guarantee, found.meaning, found.caveat))
     assert word not in text.lower()
+
+
+def test_fewer_rounds_under_a_filter_are_no_early_end(dossier_of: MakeDossier) -> None:
+    dossier = dossier_of(fake_run(guarantee="filter", adapted=[(0, 0.8), (1, 0.8)]))
+    found = headline(dossier)
+    assert "took 2 rounds where 4 were planned, within the plan's sums" in (
+        found.sentence
+    )

@@ -85,6 +85,11 @@ def _progress(dossier: Dossier) -> str:
             return f"Nothing was released{why}."
         case "unfinished":
             return f"The run is not finished: {rounds} are in the log."
+        case "early" if dossier.claim and dossier.claim.accountant.filter != "F0":
+            return (
+                f"The run took {count(done, 'round')} where {planned} were planned, "
+                "within the plan's sums; its guarantee is that of the whole plan."
+            )
         case "early":
             return (
                 f"The run ended early, after {rounds}; its guarantee is that of the "
