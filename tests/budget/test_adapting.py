@@ -90,7 +90,7 @@ def steered(adapting: Adapting, sizes: list[float], tier: Tier) -> Steering:
 def test_an_envelope_plans_the_floor() -> None:
     """The plan is (1 - beta) sigma; actual noise is floor / (1 - beta) (1 - beta s)."""
     adapting = Adapting("convergence", beta=0.3)
-    assert adapting.noise_range(Tier.SPECIAL) == (1.0, pytest.approx(1 / 0.7))
+    assert adapting.noise_range(Tier.SPECIAL) == pytest.approx((1.0, 1 / 0.7))
     converged = steered(adapting, [1.0] * 4, Tier.SPECIAL)
     assert converged.score == 1.0
     assert converged.noise == 1.0
@@ -102,7 +102,7 @@ def test_an_envelope_plans_the_floor() -> None:
 def test_a_filter_plans_the_middle() -> None:
     adapting = Adapting("convergence", "filter", beta=0.3)
     low, high = adapting.noise_range(Tier.PERSONAL)
-    assert (low, high) == (pytest.approx(0.7 / 0.85), pytest.approx(1 / 0.85))
+    assert (low, high) == pytest.approx((0.7 / 0.85, 1 / 0.85))
     assert adapting.most_rounds(7) == 14
     assert replace(adapting, rounds_at_most=9).most_rounds(7) == 9
     assert Adapting("convergence").most_rounds(7) == 7

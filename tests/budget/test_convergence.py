@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Noise that follows convergence: the published formulas, and bounds that always hold."""
+"""Noise that follows convergence: the published formulas, and bounds that hold."""
 
 import math
 

@@ -251,9 +251,10 @@ class Played:
             seen[f"{number} participants"] = repr(self.participants[place]).encode()
             seen[f"{number} total"] = self.totals[place].tobytes()
             seen[f"{number} released"] = self.released[place].tobytes()
+        rounds = len(seen) // 4
         for purpose, requests in self.words.items():
             # Requests are what coins and noise were drawn with, and how many.
-            if int(purpose.rsplit("/", 1)[1]) <= len(seen) // 4:
+            if int(purpose.rsplit("/", 1)[1]) <= rounds:
                 seen[purpose] = b"".join(words.tobytes() for words in requests)
         return seen
 
