@@ -50,6 +50,7 @@ def realise(name: str) -> tuple[str, str]:
         budget(EU),
         budget('[budget.profiles.eu]\nsites = ["a"]\ncaps = { special = 0.1 }\n'),
         budget(EU, realise("sampling"), SAMPLED),
+        budget(EU + "save = 0.2\nsave_until = 0.6\n"),
         budget(CLIENTS),
         budget(CLIENTS + "[budget.clients.gammas]\nb = 2.0\n"),
         budget('[budget.profiles.eu]\nsites = ["a"]\n' + CLIENTS),
@@ -113,6 +114,21 @@ def test_allowed(text: str) -> None:
         (
             budget(EU, ('["a"]', '["a", "a"]')),
             ["`budget.profiles.eu.sites`: site `a` is named twice"],
+        ),
+        (
+            budget(EU + "save = 0.2\n", schedule("time-adaptive")),
+            [
+                '`budget.profiles.eu.save`: with `schedule = "time-adaptive"` all '
+                "sites save already"
+            ],
+        ),
+        (
+            budget(EU + "save_until = 0.2\n"),
+            ["`budget.profiles.eu.save_until` does nothing without `save`"],
+        ),
+        (
+            budget(EU + '[adapt]\nguarantee = "filter"\nnoise = "convergence"\n'),
+            ['`budget.profiles`: needs `guarantee = "envelope"`, got: "filter"'],
         ),
         (
             budget(EU, ('"cascade"', '"none"')),

@@ -26,6 +26,7 @@ STRICTER = (
     Profile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
     Profile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
 )
+SAVING = tuple(replace(one, save=0.25, save_until=0.5) for one in STRICTER)
 
 CASES: dict[str, dict[str, Any]] = {
     "cascade by the rule": {},
@@ -107,6 +108,17 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "profiles": {"profiles": STRICTER},
     "profiles mlp": {"profiles": STRICTER, "model": "mlp:6", "rounds": 3},
+    "profiles that save": {"profiles": SAVING, "model": "mlp:6", "rounds": 4},
+    "profiles that save by the rule": {"profiles": SAVING, "rounds": 3},
+    "clients that save": {"profiles": SAVING, "unit": "client", "rounds": 4},
+    "profiles that save by sampling": {
+        "profiles": SAVING,
+        "rounds": 4,
+        "sampling_rate": 0.3,
+        "accountant": "rdp",
+        "realise": "sampling",
+        "model": "mlp:6",
+    },
     "profiles of clients": {"profiles": STRICTER, "unit": "client", "rounds": 3},
     "profiles local": {"profiles": STRICTER, "trust": "local"},
     "profiles sampled": {

@@ -143,6 +143,61 @@ def test_the_sum_is_divided_by_what_is_expected_in_it() -> None:
         assert stage.divisor < of.facts.divisor
 
 
+SAVING = tuple(replace(p, save=0.25, save_until=0.5) for p in STRICTER)
+
+
+@pytest.mark.parametrize("realise", ["clip", "sampling"])
+def test_a_profile_that_saves_early_spends_more_later(realise: str) -> None:
+    chosen: dict[str, Any] = {"model": "mlp:4", "rounds": 4, "realise": realise}
+    if realise == "sampling":
+        chosen |= {"sampling_rate": 0.3, "accountant": "rdp"}
+    plain, saving = (
+        world(profiles=profiles, **chosen) for profiles in (STRICTER, SAVING)
+    )
+    key = "weights" if realise == "clip" else "rates"
+    for stage, other in zip(
+        saving.programme.stages, plain.programme.stages, strict=True
+    ):
+        if stage.kind == "labels":
+            assert stage.phases == ()
+            continue
+        early, late = stage.at(1), stage.at(2)
+        assert late is stage
+        assert stage.at(0) is early
+        for site in (1, 2):
+            first, last = getattr(early, key)[site], getattr(late, key)[site]
+            assert first == pytest.approx(0.25 * last)
+            assert last >= getattr(other, key)[site]
+        assert getattr(early, key)[0] == 1.0
+        assert early.divisor < late.divisor
+    least = 1.0 - 1e-6 if realise == "clip" else 0.95
+    assert 1.5 * least <= spends(saving, 2)[0] <= 1.5 * (1 + 1e-9)
+    assert spends(saving, 1)[1] <= 0.5 * (1 + 1e-9)
+
+
+def test_profiles_may_save_for_different_times() -> None:
+    profiles = (
+        replace(STRICTER[0], save=0.5, save_until=0.25),
+        replace(STRICTER[1], save=0.1, save_until=0.75),
+    )
+    of = world(profiles=profiles, model="mlp:4", rounds=8)
+    stage = of.programme.stages[-1]
+    assert [phase.until for phase in stage.phases] == [2, 6]
+    factors = [
+        (stage.at(step).weights[1] / stage.weights[1],
+         stage.at(step).weights[2] / stage.weights[2])
+        for step in range(8)
+    ]  # fmt: skip
+    assert factors == [
+        pytest.approx(pair)
+        for pair in [(0.5, 0.1)] * 2 + [(1.0, 0.1)] * 4 + [(1.0, 1.0)] * 2
+    ]
+    assert (
+        of.programme.digest
+        != world(profiles=STRICTER, model="mlp:4", rounds=8).programme.digest
+    )
+
+
 def test_sites_that_count_alike_keep_the_stricter_of_both_weights() -> None:
     of = world(profiles=STRICTER, weights=(0.5, 1.0, 0.1))
     for stage in of.programme.stages:

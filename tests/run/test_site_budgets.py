@@ -173,6 +173,18 @@ def test_a_part_of_the_budget_is_a_part_of_every_profiles(priced_of: Price) -> N
     assert math.fsum(len(p.sites) * p.budget.epsilon for p in halves) <= 2.0
 
 
+def test_a_profile_saves_as_it_says(priced_of: Price) -> None:
+    text = CONFIG.replace("epsilon = 0.5", "epsilon = 0.5\nsave = 0.2")
+    priced = priced_of(text.replace("rounds = 1", "rounds = 4"))
+    tower = next(s for s in priced.programme.stages if s.kind == "residuals")
+    assert [phase.until for phase in tower.phases] == [2]
+    assert tower.at(1).weights[3] == pytest.approx(0.2 * tower.weights[3])
+    assert tower.at(1).weights[:3] == tower.weights[:3]
+    claim = priced.claim(1)
+    assert claim is not None
+    assert claim.profiles["small"].epsilon == pytest.approx(0.5, rel=1e-6)
+
+
 def test_where_all_sites_are_stricter_so_is_the_plan(priced_of: Price) -> None:
     everybody = [f"hospital-0{number}" for number in (1, 2, 3, 4)]
     text = CONFIG.replace('["hospital-04"]', json.dumps(everybody[2:]))

@@ -23,6 +23,7 @@ from typing import Literal
 
 from scipy.optimize import brentq
 
+from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.plan import Budget, capped_towers
 from lexfed.errors import Refused
 from lexfed.privacy import accountant as price
@@ -45,11 +46,22 @@ class Profile:
         name: what people call it; claims and logs name profiles, never sites.
         sites: names of its sites.
         budget: of every person (or client) there.
+        save: how much less than later they take part while they save.
+        save_until: part of each tower's rounds of training in which they save.
     """
 
     name: str
     sites: tuple[str, ...]
     budget: Budget
+    save: float = 1.0
+    save_until: float = 0.0
+
+    def early(self, rounds: int) -> tuple[float, ...]:
+        """Return what its part in each of so many rounds is multiplied by."""
+        saving = NoiseSchedule(
+            "time-adaptive", save=self.save, save_until=self.save_until
+        )
+        return saving.rates(rounds)
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,11 @@ def loosest(budgets: Sequence[Budget]) -> Budget:
 
 Towers = Sequence[Sequence[Step]]
 """What the plan releases, by tower."""
+
+
+def weakened(step: Step, factor: float, realise: Realisation) -> Step:
+    """Return a step as sites are charged that take part so much less in it."""
+    return _REALISED[realise][0](step, factor)
 
 
 def part_of(

@@ -73,6 +73,24 @@ def profiles_say_something(config: Config) -> Iterator[Finding]:
             )
 
 
+def profiles_save_for_something(config: Config) -> Iterator[Finding]:
+    """Saving is said once: for all sites, or for those of a profile."""
+    for name, table in config.budget.profiles.items():
+        path = (*PROFILES, name, "save")
+        if table.save is not None and config.budget.schedule == "time-adaptive":
+            yield Finding(
+                path,
+                f'`{dotted(path)}`: with `schedule = "time-adaptive"` all sites save '
+                "already",
+                "remove it, or let only profiles save and remove the schedule",
+                (SCHEDULE,),
+            )
+        if table.save_until is not None and table.save is None:
+            until = (*PROFILES, name, "save_until")
+            what = f"`{dotted(until)}` does nothing without `save`"
+            yield Finding(until, what, "add `save = 0.5`, or remove it", (path,))
+
+
 def profiles_are_stricter(config: Config) -> Iterator[Finding]:
     """`[budget]` is the most that any site spends; profiles can only spend less."""
     budget = config.budget
@@ -138,6 +156,14 @@ def differing_sites_have_a_guarantee(config: Config) -> Iterator[Finding]:
     """Budgets of sites need noise, and persons who are at one site."""
     budget, found = config.budget, list(_differing(config))
     for path in found:
+        if config.adapt.guarantee == "filter":
+            yield Finding(
+                path,
+                f'`{dotted(path)}`: needs `guarantee = "envelope"`, got: "filter"',
+                "a filter holds sums of costs over rounds within the plan's; the sums "
+                "of a stricter site are others",
+                (("adapt", "guarantee"),),
+            )
         if config.privacy.mechanism == "none":
             what = f'`{dotted(path)}` does nothing with `mechanism = "none"`'
             hint = "remove it, or choose another mechanism"
@@ -200,6 +226,7 @@ RULES = (
     pace_keys_are_used,
     drops_ascend,
     profiles_say_something,
+    profiles_save_for_something,
     profiles_are_stricter,
     profiles_are_possible,
     sites_have_one_profile,

@@ -39,6 +39,8 @@ class ProfileTable(Table):
 
     sites: Annotated[tuple[Text, ...], Field(min_length=1)]
     epsilon: Positive | None = None
+    save: Annotated[Real, Field(ge=1e-3, le=1)] | None = None
+    save_until: Part | None = None
     caps: CapsTable = CapsTable()
 
 

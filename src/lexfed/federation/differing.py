@@ -13,12 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lexfed.budget.plan import Budget, effective_delta
-from lexfed.budget.profiles import Part, Profile, part_of
+from lexfed.budget.profiles import Part, Profile, part_of, weakened
 from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.messages import Kind
+from lexfed.federation.stage import Phase
 from lexfed.federation.wanted import Wanted
 from lexfed.privacy.events import Release
 from lexfed.privacy.steps import Step
 from lexfed.tiers import Tier
+
+TRAINING: frozenset[Kind] = frozenset({"residuals", "gradient", "update"})
+"""Stages of several rounds, in which a site can save for later ones."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +55,10 @@ def planned_shares(
         ConfigError: if a profile's epsilon is so large that the error of the noise
             sampler would use up its delta.
     """
-    towers: list[list[Step]] = [[] for _ in reads]
-    for item, rounds in zip(wanted, releases, strict=True):
-        towers[item.draft.tower] += [
-            Step(release.noise_multiplier, release.sampling_rate) for release in rounds
-        ]
     drafts = [item.draft for item in wanted]
     parts = [
         part_of(
-            towers,
+            _towers(profile, choices, wanted, releases, len(reads)),
             profile.budget,
             effective_delta(profile.budget, drafts),
             reads,
@@ -69,6 +69,61 @@ def planned_shares(
         for profile in facts.profiles
     ]
     return _shares(facts, parts, len(reads))
+
+
+def _towers(
+    profile: Profile,
+    choices: Choices,
+    wanted: Sequence[Wanted],
+    releases: Sequence[tuple[Release, ...]],
+    towers: int,
+) -> list[list[Step]]:
+    """Return what a profile's sites would be charged for at full weight, by tower."""
+    steps: list[list[Step]] = [[] for _ in range(towers)]
+    for item, rounds in zip(wanted, releases, strict=True):
+        early = (1.0,) * len(rounds)
+        if item.kind in TRAINING:
+            early = profile.early(len(rounds))
+        for release, factor in zip(rounds, early, strict=True):
+            step = Step(release.noise_multiplier, release.sampling_rate)
+            steps[item.draft.tower].append(weakened(step, factor, choices.realise))
+    return steps
+
+
+def phases_of(
+    facts: Facts, choices: Choices, item: Wanted, shares: Shares
+) -> tuple[Phase, ...]:
+    """Return the first rounds of a stage, where sites of some profiles save."""
+    if item.kind not in TRAINING:
+        return ()
+    rounds = len(item.draft.profile)
+    early = {
+        site: profile.early(rounds)
+        for profile in facts.profiles
+        for site in profile.sites
+    }
+    ends = sorted({sum(part < 1.0 for part in parts) for parts in early.values()})
+    phases = []
+    for until in ends:
+        if until == 0:
+            continue
+        # All rounds since the last phase are alike: its last one stands for them.
+        saved = [
+            early[site][until - 1] if site in early else 1.0 for site in facts.sites
+        ]
+        weights, rates = shares.weights, shares.rates
+        if choices.realise == "clip":
+            weights = tuple(w * part for w, part in zip(weights, saved, strict=True))
+        else:
+            rates = tuple(r * part for r, part in zip(rates, saved, strict=True))
+        phases.append(Phase(until, weights, rates, _expected(facts, weights, rates)))
+    return tuple(phases)
+
+
+def _expected(facts: Facts, weights: Sequence[float], rates: Sequence[float]) -> float:
+    """Return how many units are expected in a sum, each counted by its weight."""
+    parts = zip(facts.site_units, weights, rates, strict=True)
+    return math.fsum(units * weight * rate for units, weight, rate in parts)
 
 
 def expected_facts(
@@ -124,12 +179,7 @@ def _shares(facts: Facts, parts: Sequence[Part], towers: int) -> tuple[Shares, .
         rates = tuple(part.rates[tower] for part in own)
         divisor = facts.divisor
         if weights != facts.site_weights or set(rates) != {1.0}:
-            divisor = math.fsum(
-                units * weight * rate
-                for units, weight, rate in zip(
-                    facts.site_units, weights, rates, strict=True
-                )
-            )
+            divisor = _expected(facts, weights, rates)
         shares.append(Shares(weights, rates, divisor))
     return tuple(shares)
 

@@ -7,7 +7,7 @@ import torch
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
-from lexfed.federation.differing import Shares
+from lexfed.federation.differing import Shares, phases_of
 from lexfed.federation.programme import Block, Programme, Stage
 from lexfed.federation.shapes import column_groups
 from lexfed.federation.wanted import Wanted
@@ -62,6 +62,7 @@ def lay_out(
                 blocks=_blocks(facts, item, rounds, noise_range[1], float32),
                 noise_range=noise_range,
                 extra=extra,
+                phases=phases_of(facts, choices, item, shares[item.draft.tower]),
             )
         )
     return Programme(

@@ -17,6 +17,9 @@ from lexfed.config.wording import closest
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS
 
+_HALF = 0.5
+"""A site that saves does so in this part of the rounds, if nothing else is said."""
+
 _FINEST = 1e-9
 """Epsilons of sites are multiples of this, so that equal sites have equal ones."""
 
@@ -57,7 +60,15 @@ def _by_profile(config: Config, budget: Budget, part: float) -> tuple[Profile, .
                 caps[tier] = min(part * cap, caps.get(tier, math.inf))
         epsilon = budget.epsilon if table.epsilon is None else part * table.epsilon
         own = replace(budget, epsilon=epsilon, caps=caps)
-        found.append(Profile(name, table.sites, own))
+        found.append(
+            Profile(
+                name,
+                table.sites,
+                own,
+                save=1.0 if table.save is None else table.save,
+                save_until=_HALF if table.save_until is None else table.save_until,
+            )
+        )
     return tuple(found)
 
 
@@ -89,10 +100,12 @@ def _by_client(
         members.setdefault(key, []).append(site)
     result: list[Profile] = []
     for (name, epsilon), together in sorted(members.items()):
-        base = of[together[0]].budget if together[0] in of else budget
+        base = of.get(together[0], Profile(name, (), budget))
         number = 1 + sum(profile.name.startswith(f"{name}-") for profile in result)
-        own = replace(base, epsilon=epsilon)
-        result.append(Profile(f"{name}-{number}", tuple(together), own))
+        own = replace(base.budget, epsilon=epsilon)
+        result.append(
+            replace(base, name=f"{name}-{number}", sites=tuple(together), budget=own)
+        )
     return tuple(result)
 
 
