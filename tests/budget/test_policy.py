@@ -139,6 +139,13 @@ def test_caps_of_tiers_that_nobody_reads_bind_nobody() -> None:
     assert found.caps == {Tier.PERSONAL: 0.5, Tier.SPECIAL: 9.0}
 
 
+def test_the_largest_weight_is_1_in_the_linear_form() -> None:
+    assert under(LOOSE).linear_weights == (0.25, 0.5, 1.0)
+    assert under().linear_weights == (0.4, 0.6, 1.0)
+    metadata = {"ward": "metadata", "bed": "metadata"}
+    assert under(assigned=metadata).linear_weights == (0.25, 0.6, 1.0)
+
+
 def test_every_contradiction_is_listed() -> None:
     found = refusals(delta=0.1, caps={Tier.SPECIAL: 1.0, Tier.PERSONAL: 0.1})
     assert len(found) == 3

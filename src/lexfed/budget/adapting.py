@@ -25,7 +25,7 @@ from lexfed.budget.controller import Feedback, Knob, noise_limits
 from lexfed.budget.signals import Floats, Signal, distance
 from lexfed.budget.stopping import Plateau
 from lexfed.privacy.filters import Guarantee
-from lexfed.tiers import Tier
+from lexfed.tiers import MODEL_TIERS, Tier
 
 LEVELS = 64
 """Steps between the least and the most noise, always rounded to more. Accountants
@@ -52,6 +52,7 @@ class Adapting:
         learning_rate: what the step length follows.
         patience: rounds without progress after which a tower is done; None: never.
         rounds_at_most: rounds of a tower under a filter; None: twice the planned.
+        weights: of the tiers in the linear form, the least sensitive tier first.
     """
 
     noise: NoiseRule = "none"
@@ -65,6 +66,9 @@ class Adapting:
     learning_rate: RateRule = "none"
     patience: int | None = None
     rounds_at_most: int | None = None
+    weights: tuple[float, ...] = tuple(
+        convergence.TIER_WEIGHT[tier] for tier in MODEL_TIERS
+    )
 
     @property
     def active(self) -> bool:
@@ -92,7 +96,7 @@ class Adapting:
         if self.noise == "none":
             return 1.0, 1.0
         if self.noise == "linear":
-            return convergence.linear_bounds(convergence.TIER_WEIGHT[tier])
+            return convergence.linear_bounds(self.weights[tier])
         return convergence.convergence_bounds(self.beta)
 
     def _reference(self, tier: Tier) -> float:
@@ -151,8 +155,7 @@ class Adapting:
         if self.noise == "convergence":
             return convergence.convergence_factor(score, self.beta)
         if self.noise == "linear":
-            weight = convergence.TIER_WEIGHT[tier]
-            return convergence.linear_factor(score, weight)
+            return convergence.linear_factor(score, self.weights[tier])
         return feedback.noise.value if self.noise == "feedback" else 1.0
 
     def _wanted_radius(

@@ -19,6 +19,9 @@ from lexfed.tiers import Tier
 MOST_CONVERGED = 0.8
 """The linear form takes no higher score."""
 
+LEAST_WEIGHT = 0.25
+"""The linear form takes weights from this to 1."""
+
 TIER_WEIGHT: Mapping[Tier, float] = {
     Tier.NON_PERSONAL: 0.25,
     Tier.PERSONAL: 0.5,
@@ -80,7 +83,7 @@ def linear_bounds(weight: float) -> tuple[float, float]:
     Raises:
         ValueError: if the weight is not in [0.25, 1].
     """
-    checks.in_range(0.25, 1.0, weight=weight)
+    checks.in_range(LEAST_WEIGHT, 1.0, weight=weight)
     return 2.0 * weight + 0.5 * (1.0 - MOST_CONVERGED), 2.0 * weight + 0.5
 
 

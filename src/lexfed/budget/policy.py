@@ -13,6 +13,7 @@ that occurs in it: a cap on some of its columns is a cap on the tower that reads
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lexfed.budget.convergence import LEAST_WEIGHT
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -68,6 +69,17 @@ class Terms:
 
     caps: Mapping[Tier, float]
     weights: Mapping[Tier, float]
+
+    @property
+    def linear_weights(self) -> tuple[float, ...]:
+        """Weights for the linear form of adaptive noise, least sensitive tier first.
+
+        It takes weights from 0.25 to 1: the largest of the run becomes 1.
+        """
+        most = max(self.weights.values())
+        return tuple(
+            max(LEAST_WEIGHT, self.weights[tier] / most) for tier in MODEL_TIERS
+        )
 
 
 def terms(

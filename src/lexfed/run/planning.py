@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -215,7 +215,7 @@ def _choices(config: Config, terms: Terms) -> Choices:
         paid_metrics=config.evaluation.metrics == "paid",
         realise=budget.realise,
         seed=config.run.seed,
-        adapting=config.adapt.adapting,
+        adapting=replace(config.adapt.adapting, weights=terms.linear_weights),
     )
 
 

@@ -62,7 +62,10 @@ def _require_effect(
     columns: Mapping[Tier, tuple[str, ...]],
 ) -> None:
     """Refuse levels where they set neither a cap nor a delta nor a weight in use."""
-    weighs = config.budget.allocation in ("multiplier", "noise-scale")
+    weighs = (
+        config.budget.allocation in ("multiplier", "noise-scale")
+        or config.adapt.noise == "linear"
+    )
     binding = {
         tier
         for tier in MODEL_TIERS
