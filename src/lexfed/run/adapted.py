@@ -8,7 +8,7 @@ round in its events; this file adds the clip, the step and the score behind them
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lexfed.budget.adapting import Steering
+from lexfed.budget.adapting import Adapting, Steering
 from lexfed.federation.learner import Progress
 from lexfed.federation.programme import Stage
 from lexfed.federation.steering import TowerSteering, used_by
@@ -112,7 +112,7 @@ def result_lines(
     steering = TowerSteering(priced.programme)
     return tuple(
         _line(stage, charged.get(index, []))
-        + _ending(Steering.from_memory(stage.tower, progress.memory))
+        + _ending(priced.programme.adapting, steering.state(stage, progress.memory))
         for index, stage in enumerate(priced.programme.stages)
         if steering.steers(stage)
     )
@@ -128,7 +128,9 @@ def _line(stage: Stage, charged: list[Release]) -> str:
     )
 
 
-def _ending(state: Steering | None) -> str:
-    if state is None or not state.frozen:
-        return ""
-    return "; frozen at the most noise: it released what honest sums cannot be"
+def _ending(adapting: Adapting, state: Steering) -> str:
+    if state.frozen:
+        return "; frozen at the most noise: it released what honest sums cannot be"
+    if adapting.is_over(state):
+        return "; no more progress, and ending early earns nothing"
+    return ""
