@@ -13,7 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from lexfed import __version__
-from lexfed.cli import log_commands, policy_commands, tag_command, talk, tune_command
+from lexfed.cli import (
+    importance_command,
+    log_commands,
+    policy_commands,
+    tag_command,
+    talk,
+    tune_command,
+)
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -128,6 +135,7 @@ def run(
 
 
 app.command()(tune_command.tune)
+app.command()(importance_command.importance)
 
 
 @app.command()

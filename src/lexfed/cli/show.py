@@ -10,9 +10,9 @@ from pathlib import Path
 
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.note import parse_note
-from lexfed.budget.profiles import Profile
 from lexfed.budget.classes import class_tiers
-from lexfed.cli.show_profiles import profile_lines
+from lexfed.budget.profiles import Profile
+from lexfed.cli.show_importance import importance_lines
 from lexfed.config import Config
 from lexfed.privacy.claim_record import Claim
 from lexfed.run import Priced, RunResult, notes_of
@@ -111,8 +111,8 @@ def _budget_lines(priced: Priced) -> list[str]:
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
     lines += profile_lines(priced, claim)
-    lines += profile_lines(priced, claim)
     lines += _class_lines(priced, claim)
+    lines += importance_lines(priced)
     unread = set(priced.population.encoding.model_tiers) - set(priced.tower_tiers)
     lines += [
         f"           {tier.label} columns are left out: at this budget they would add "

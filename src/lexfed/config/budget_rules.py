@@ -102,7 +102,6 @@ def allocation_keys_are_used(config: Config) -> Iterator[Finding]:
     owners = {
         "alpha": "inverse",
         "multipliers": "multiplier",
-        "importance": "multiplier",
     }
     for key, owner in owners.items():
         default = BudgetTable.model_fields[key].get_default(call_default_factory=True)

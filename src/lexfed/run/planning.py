@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lexfed.budget.classes import class_tiers
-from lexfed.budget.pace import NoiseSchedule
+from lexfed.budget.importance import left_of
 from lexfed.budget.plan import Budget
-from lexfed.budget.policy import Terms
 from lexfed.budget.profiles import Profile
 from lexfed.config.model import Config
 from lexfed.config.policy_file import PolicyFile
 from lexfed.federation import planning
-from lexfed.federation.choices import Choices
 from lexfed.federation.differing import budget_of
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers
 from lexfed.privacy import claim_parts
-from lexfed.privacy.attributes import Counted
+from lexfed.privacy.attributes import Counted, record_epsilon
 from lexfed.privacy.claim import build_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.rounding import up
+from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
-from lexfed.run.policy import multipliers_of, policy_of, terms_of
+from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import Population
 from lexfed.run.site_budgets import site_budgets
-from lexfed.tiers import MODEL_TIERS, Tier
+from lexfed.tiers import Tier
 
 _HERE = Path()
 _Opening = tuple[tuple[Counted, ...], float, tuple[tuple[Tier, float], ...]]
@@ -123,7 +123,7 @@ class Priced:
                 for group, block in zip(release.groups, stage.blocks, strict=True)
             },
             private=not config.run.test,
-            not_covered=not_covered(config),
+            not_covered=(*not_covered(config), *self._bought_before()),
             records_per_person=self.population.records_per_person,
             sites_per_person=self.budget.sites_per_person,
             guarantee=self.programme.guarantee,
@@ -134,6 +134,27 @@ class Priced:
                 for profile in self.profiles
             },
             classes={one.name: one.scale for one in self.programme.classes},
+        )
+
+    @property
+    def joint_epsilon(self) -> float | None:
+        """What the run costs together with importances that were paid for before."""
+        paid = self.population.importance.paid
+        if not paid or not self.private:
+            return None
+        both = (*paid, *self.programme.charges())
+        budget, accountant = self.budget, self.config.privacy.accountant
+        return record_epsilon(
+            both, budget.delta, budget.neighbours, accountant, budget.sites_per_person
+        )
+
+    def _bought_before(self) -> tuple[str, ...]:
+        joint = self.joint_epsilon
+        if joint is None:
+            return ()
+        return (
+            "the importances that were released before, with a claim of their own; "
+            f"together with them the record's epsilon is at most {up(joint, digits=6):g}",
         )
 
     def _places(self, profile: Profile) -> list[int]:
@@ -178,45 +199,15 @@ def price(
         caps={tier: part * cap for tier, cap in terms.caps.items()},
         sites_per_person=config.data.sites_per_person,
     )
+    if population.importance.paid:
+        paid = population.importance.paid
+        budget = left_of(budget, paid, config.privacy.accountant)
     names = [site.name for site in population.sites]
     budget, profiles = site_budgets(config, names, budget, part)
     facts = public_facts(config, population, profiles)
-    programme = planning.plan(facts, budget, _choices(config, terms))
+    choices = choices_of(config, terms, population.importance.values)
+    programme = planning.plan(facts, budget, choices)
     return Priced(config, population, programme, budget, profiles, policy)
-
-
-def _choices(config: Config, terms: Terms) -> Choices:
-    budget, federation, privacy = config.budget, config.federation, config.privacy
-    return Choices(
-        mechanism=privacy.mechanism,
-        trust=privacy.trust,
-        unit=budget.unit,
-        model=federation.model,
-        allocation=budget.allocation,
-        schedule=NoiseSchedule(budget.schedule, **budget.pace.model_dump()),
-        accountant=privacy.accountant,
-        alpha=budget.alpha,
-        multipliers=multipliers_of(config, terms.weights),
-        weights=terms.weights,
-        importance=budget.importance,
-        clip={
-            tier: clip
-            for tier in MODEL_TIERS
-            if (clip := getattr(privacy.clip, tier.label)) is not None
-        },
-        default_clip=privacy.clip.default,
-        rounds=federation.rounds,
-        sampling_rate=federation.sampling_rate,
-        local_steps=federation.local_steps,
-        learning_rate=federation.learning_rate,
-        learning_rate_schedule=federation.learning_rate_schedule,
-        momentum=federation.momentum,
-        batch_size=federation.batch_size,
-        paid_metrics=config.evaluation.metrics == "paid",
-        realise=budget.realise,
-        seed=config.run.seed,
-        adapting=replace(config.adapt.adapting, weights=terms.linear_weights),
-    )
 
 
 def plan_json(priced: Priced) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 """From a configuration to sites with units: reading, tagging, partition, encoding."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from lexfed.data.units import UnitBlock, group_units
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.law.tags import TaggedSchema
+from lexfed.run.importance import Importance, importance_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Population:
         ignored: columns of the source that nobody declared.
         classes: records with a stricter budget, by public rule. Who belongs to one is
             known to the units alone; it is counted nowhere.
+        importance: how useful columns are expected to be, and which are left out.
     """
 
     tagged: TaggedSchema
@@ -54,6 +56,7 @@ class Population:
     dropped: int
     ignored: tuple[str, ...] = ()
     classes: tuple[RecordClass, ...] = ()
+    importance: Importance = field(default_factory=Importance)
 
     @cached_property
     def test_rows(self) -> tuple[Tensor, Tensor]:
@@ -91,6 +94,7 @@ class _Source:
     tagged: TaggedSchema
     records_per_person: int
     declared_units: int | None
+    importance: Importance
 
 
 def load_population(config: Config, base: Path) -> Population:
@@ -107,7 +111,8 @@ def load_population(config: Config, base: Path) -> Population:
     source = _read(config, base)
     cap = source.records_per_person
     table, dropped = cap_records(source.table, cap, config.data.excess_records)
-    encoding = build_encoding(table.schema, source.tagged.tiers())
+    unused = source.importance.left_out
+    encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
     partition = _partition(config, table)
     codes = partition.codes(len(table))
     check_sites_per_person(table, codes, config.data.sites_per_person)
@@ -139,6 +144,7 @@ def load_population(config: Config, base: Path) -> Population:
         dropped=dropped,
         ignored=table.ignored,
         classes=classes,
+        importance=source.importance,
     )
 
 
@@ -209,14 +215,38 @@ def _read(config: Config, base: Path) -> _Source:
     if data.source is not None and is_builtin(data.source):
         made = builtin(data.source, **data.generator.model_dump(exclude_none=True))
         tagged = tagged_schema_of(config, made, base)
-        table = read_frames([made.frame], tagged.schema, strict=data.strict)
+        importance, columns = _used(config, tagged, base)
+        table = read_frames(
+            [made.frame], tagged.schema, strict=data.strict, columns=columns
+        )
         cap = records_per_person_of(config, made)
-        return _Source(table, tagged, cap, table.person_count())
+        return _Source(table, tagged, cap, table.person_count(), importance)
     tagged = tagged_schema_of(config, base=base)
+    importance, columns = _used(config, tagged, base)
     files = data.sites.files if data.sites else None
     paths = [base / file for file in files or (data.source or "",)]
-    table = read_files(paths, tagged.schema, strict=data.strict)
-    return _Source(table, tagged, records_per_person_of(config), None)
+    table = read_files(paths, tagged.schema, strict=data.strict, columns=columns)
+    return _Source(table, tagged, records_per_person_of(config), None, importance)
+
+
+def _used(
+    config: Config, tagged: TaggedSchema, base: Path
+) -> tuple[Importance, list[str] | None]:
+    """Return the importances, and the features to read; None for all of them.
+
+    A column that is left out is not read, unless the rule of a class looks at it.
+    """
+    importance = importance_of(
+        config, base, build_encoding(tagged.schema, tagged.tiers())
+    )
+    if not importance.left_out:
+        return importance, None
+    by_rule = {
+        name for one in config.budget.classes for name in parse(one.where).columns
+    }
+    unused = set(importance.left_out) - by_rule
+    features = [column.name for column in tagged.schema.features()]
+    return importance, [name for name in features if name not in unused]
 
 
 def _partition(config: Config, table: Table) -> Partition:

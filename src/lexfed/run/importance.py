@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importances of columns for a run, from the source that its configuration names.
+
+Everything here is known before a private row is read: stated numbers, a public table, a
+released model, or a release that was paid for. What is left out by group sparsity is
+therefore not read at all.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.budget import column_groups, importance
+from lexfed.config.model import Config
+from lexfed.data.encode import Encoding, encode, encode_target
+from lexfed.data.sources import read_files
+from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.models import cascade
+from lexfed.models.importance import slot_scales, slot_weights
+from lexfed.privacy.attributes import Counted
+from lexfed.privacy.claim import load_claim
+from lexfed.run.folder import STATE
+
+Floats = NDArray[np.float64]
+PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How useful columns are, and what knowing it has cost.
+
+    Attributes:
+        values: importance of columns; those not named count 1.
+        left_out: columns of groups too unimportant to be read.
+        source: where the importances come from, as the configuration says.
+        paid: releases on the same data that they cost; they share the run's budget.
+    """
+
+    values: dict[str, float] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    source: str = ""
+    paid: tuple[Counted, ...] = ()
+
+
+def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
+    """Return the importances of a configuration's columns.
+
+    Args:
+        config: the configuration.
+        base: folder that its paths are relative to.
+        encoding: of all columns that could be used.
+
+    Raises:
+        ConfigError: if a source does not fit the columns.
+        DataError: if the public table does not match the schema.
+        RunFolderError: if a run folder is not there, or not finished.
+        ClaimError: if the claim of a paid release does not hold.
+    """
+    budget = config.budget
+    source, stated = budget.importance_from or "", dict(budget.importance)
+    _require_columns(config, encoding)
+    paid: tuple[Counted, ...] = ()
+    found = dict.fromkeys(encoding.columns, 1.0)
+    if source.startswith(PUBLIC):
+        found = _from_public(base / source.removeprefix(PUBLIC), encoding)
+    elif source.startswith(WEIGHTS):
+        found = _from_weights(base / source.removeprefix(WEIGHTS), encoding)
+        found = importance.decayed(found, stated)
+    elif source.startswith(PAID):
+        folder = base / source.removeprefix(PAID)
+        found, paid = _from_paid(folder, encoding, test=config.run.test)
+    elif not (budget.groups or budget.groups_from or budget.sparsity):
+        return Importance(stated)
+    if not source.startswith(WEIGHTS):
+        found |= stated
+    pairs = column_groups.stated_pairs(budget.groups)
+    if budget.groups_from is not None:
+        inputs, _ = _public_rows(
+            base / budget.groups_from.removeprefix(PUBLIC), encoding
+        )
+        pairs += column_groups.correlated_pairs(encoding, inputs, budget.correlation)
+    groups = column_groups.joined(encoding.columns, pairs)
+    values = column_groups.shared(found, groups)
+    unused = column_groups.left_out(values, budget.sparsity)
+    return Importance(values, unused, source, paid)
+
+
+def _require_columns(config: Config, encoding: Encoding) -> None:
+    named = [
+        (f"budget.groups.{group}", name)
+        for group, names in config.budget.groups.items()
+        for name in names
+    ]
+    named += [("budget.importance", name) for name in config.budget.importance]
+    problems = [
+        Problem(f"`{where}`", f"`{name}` is not a column that a model may read")
+        for where, name in named
+        if name not in encoding.columns
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _public_rows(path: Path, encoding: Encoding) -> tuple[Floats, Floats]:
+    """Return slots and goals of a public table with the same columns."""
+    schema = replace(encoding.schema, person=None, site=None)
+    table = read_files([path], schema, columns=encoding.columns)
+    targets = encode_target(table)
+    if schema.task == "multiclass":
+        return encode(encoding, table), np.eye(len(schema.classes))[targets.astype(int)]
+    return encode(encoding, table), targets[:, None]
+
+
+def _from_public(path: Path, encoding: Encoding) -> dict[str, float]:
+    values, noise = importance.first_step(*_public_rows(path, encoding))
+    return importance.relative(importance.by_column(encoding, values, noise))
+
+
+def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:
+    """Return importances by the weights of a model; 1 for columns it did not know."""
+    model, _, _ = cascade.from_bytes(_content(folder, "model.safetensors"))
+    known = Encoding.from_dict(json.loads(_content(folder, "encoding.json")))
+    lengths = np.zeros((known.width, 1))
+    for tower in model.towers:
+        weights = slot_weights(tower)
+        if weights is None:
+            what = "holds a model whose weights do not belong to single columns"
+            raise ConfigError([Problem(f"`{folder}`", what)])
+        own = np.linalg.norm(weights, axis=1) * slot_scales(tower.shape)
+        lengths[list(tower.shape.slots), 0] = own
+    found = importance.by_column(known, lengths, np.zeros(known.width))
+    scaled = importance.relative(found)
+    return {name: scaled.get(name, 1.0) for name in encoding.columns}
+
+
+def _from_paid(
+    folder: Path, encoding: Encoding, test: bool
+) -> tuple[dict[str, float], tuple[Counted, ...]]:
+    claim = load_claim(_content(folder, "claim.json"))
+    if claim.stamp and not test:
+        what = "was made with seeded noise, so it is not private"
+        hint = "make it again without `run.test`"
+        raise ConfigError([Problem(f"`{folder}`", what, hint)])
+    known = Encoding.from_dict(json.loads(_content(folder, "encoding.json")))
+    if known.slots != encoding.slots:
+        what = "holds importances of other columns, or of other declarations"
+        raise ConfigError([Problem(f"`{folder}`", what, _MAKE)])
+    model, _, memory = cascade.from_bytes(_content(folder, STATE))
+    if "0.importance" not in memory:
+        raise ConfigError([Problem(f"`{folder}`", "holds no importances", _MAKE)])
+    values = np.zeros((encoding.width, len(model.intercept)))
+    noise = np.zeros(encoding.width)
+    for number, tower in enumerate(model.towers):
+        places = list(tower.shape.slots)
+        values[places] = memory[f"{number}.importance"]
+        noise[places] = memory[f"{number}.importance.noise"]
+    found = importance.relative(importance.by_column(encoding, values, noise))
+    releases = tuple((row.release.release(), row.count) for row in claim.releases)
+    return found, releases
+
+
+_MAKE = "make them with `lexfed importance lexfed.toml --epsilon E --out FOLDER`"
+
+
+def _content(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        what = f"`{folder}` holds no finished run: there is no `{name}`"
+        raise RunFolderError(what, _MAKE) from error

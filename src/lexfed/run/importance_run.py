@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buying importances: a run of its own, with folder, log and claim, but no model.
+
+It is charged like every run, so what it says is verified and paid for like the rest.
+The run that uses it (`importance_from = "paid:FOLDER"`) reads its claim and takes what
+it cost off its own budget.
+"""
+
+from pathlib import Path
+
+from lexfed.budget.plan import Budget
+from lexfed.config import Config, load
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.importance import plan_importance
+from lexfed.run.choices import choices_of
+from lexfed.run.facts import public_facts
+from lexfed.run.opening import resume as reopen
+from lexfed.run.opening import start
+from lexfed.run.planning import Priced
+from lexfed.run.policy import policy_of, terms_of
+from lexfed.run.population import load_population
+from lexfed.run.result import RunResult
+from lexfed.run.training import train
+
+
+def priced_importance(config: Config, base: Path, epsilon: float) -> Priced:
+    """Price the release of importances; nothing is spent.
+
+    Args:
+        config: of the run that they are for.
+        base: folder that its paths are relative to.
+        epsilon: what they may cost a record. Every cap counts by the same part.
+
+    Raises:
+        ConfigError: if the configuration has no use for paid importances.
+    """
+    _require_use(config, epsilon)
+    # Nothing is known about importances yet, so nothing is left out.
+    unknown = {"importance_from": None, "groups_from": None, "sparsity": 0.0}
+    budget = config.budget.model_copy(update=unknown)
+    config = config.model_copy(update={"budget": budget})
+    population = load_population(config, base)
+    policy = policy_of(config, base)
+    terms = terms_of(config, population, policy.policy)
+    part = epsilon / budget.epsilon
+    own = Budget(
+        epsilon=epsilon,
+        delta=budget.delta,
+        neighbours=budget.neighbours,
+        caps={tier: part * cap for tier, cap in terms.caps.items()},
+        sites_per_person=config.data.sites_per_person,
+    )
+    facts = public_facts(config, population, ())
+    programme = plan_importance(facts, own, choices_of(config, terms, {}))
+    return Priced(config, population, programme, own, (), policy)
+
+
+def buy_importance(
+    path: Path, epsilon: float, out: Path, *, resume: bool = False
+) -> RunResult:
+    """Release importances of the columns of a configuration file.
+
+    Args:
+        path: the configuration file.
+        epsilon: what they may cost a record.
+        out: folder of the run that buys them.
+        resume: continue a run that was interrupted.
+
+    Raises:
+        ConfigError, DataError: with every problem; nothing was written or spent.
+        RunFolderError: if the folder cannot be used.
+        Refused: if it could not be paid for.
+    """
+    config, text = load(path), path.read_bytes().decode("utf-8-sig")
+    priced = priced_importance(config, path.parent, epsilon)
+    opened = (reopen if resume else start)(priced, out, text, path.parent)
+    return train(priced, opened)
+
+
+def _require_use(config: Config, epsilon: float) -> None:
+    budget = config.budget
+    differing = bool(budget.classes or budget.profiles or budget.clients)
+    wrong = (
+        (config.privacy.mechanism == "none", '`mechanism = "none"` protects nothing'),
+        (budget.unit == "client", '`unit = "client"` has no records to ask'),
+        (differing, "records or sites with budgets of their own would need a share"),
+        (
+            not 0.0 < epsilon < budget.epsilon,
+            "`--epsilon`: expected a number above 0 and below `budget.epsilon` = "
+            f"{budget.epsilon:g}",
+        ),
+    )
+    problems = [Problem("importance", what) for holds, what in wrong if holds]
+    if problems:
+        raise ConfigError(problems)
