@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from lexfed.audit import receipts
 from lexfed.audit.entries import Round
 from lexfed.audit.log import AuditLog
+from lexfed.budget import convergence
 from lexfed.budget.plan import Budget
+from lexfed.budget.signals import Signal
 from lexfed.config import loads
 from lexfed.data import units
 from lexfed.durable import publish
@@ -37,6 +39,7 @@ from lexfed.federation.messages import Query, Reply, answer_from_bytes
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import tower_shapes
 from lexfed.federation.site import Site
+from lexfed.federation.steering import TowerSteering
 from lexfed.models.cascade import Model, Tower
 from lexfed.models.clipped_sum import clipped_sum
 from lexfed.privacy import accountant, claim, filters, plan_filter, steps
@@ -54,7 +57,14 @@ from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced
 from lexfed.tiers import Tier
-from support import checks, class_worlds, filter_checks, log_checks, policy_checks
+from support import (
+    adaptation_checks,
+    checks,
+    class_worlds,
+    filter_checks,
+    log_checks,
+    policy_checks,
+)
 from support.worlds import World, play, seeded, world
 
 Patch = pytest.MonkeyPatch
@@ -588,6 +598,38 @@ def _envelope_blind_to_clips(patch: Patch) -> None:
     patch.setattr(filters, "clips", lambda release: len(release.groups))
 
 
+def _any_noise(patch: Patch) -> None:
+    patch.setattr(sites, "admits", lambda *_: True)
+
+
+def _spends_it_all(patch: Patch) -> None:
+    patch.setattr(Coordinator, "_fits", lambda *_: True)
+
+
+def _large_bits(patch: Patch) -> None:
+    patch.setattr(contributions, "BIT_CLIP", 0.2)
+
+
+def _large_client_bit(patch: Patch) -> None:
+    real = vars(contributions)["_cut_bit"]
+    patch.setattr(contributions, "_cut_bit", lambda *parts: 3.0 * real(*parts))
+
+
+def _radius_not_undone(patch: Patch) -> None:
+    def broken(_: Any, __: Any, ___: Any, mean: NDArray[Any]) -> NDArray[Any]:
+        return mean[:-1]
+
+    patch.setattr(TowerSteering, "unscaled", broken)
+
+
+def _no_bounds(patch: Patch) -> None:
+    patch.setattr(convergence, "_between", lambda _, value, __: value)
+
+
+def _never_freezes(patch: Patch) -> None:
+    patch.setattr(Signal, "is_sound", lambda *_: True)
+
+
 def _shapes_unchecked(patch: Patch) -> None:
     patch.setattr(plan_filter, "shape", lambda _: "any")
 
@@ -766,6 +808,36 @@ MUTANTS = (
         "an envelope blind to clips",
         _envelope_blind_to_clips,
         filter_checks.envelopes_hold,
+    ),
+    Mutant(
+        "a site that takes any noise",
+        _any_noise,
+        adaptation_checks.sites_keep_to_the_range,
+    ),
+    Mutant(
+        "a tower that spends what others were promised",
+        _spends_it_all,
+        adaptation_checks.stages_keep_to_their_parts,
+        (AssertionError, Refused),
+    ),
+    Mutant("bits larger than charged", _large_bits, adaptation_checks.bits_are_bounded),
+    Mutant(
+        "a client's bit larger than charged",
+        _large_client_bit,
+        adaptation_checks.client_bits_are_bounded,
+    ),
+    Mutant(
+        "the radius not undone",
+        _radius_not_undone,
+        adaptation_checks.steps_are_in_the_unit_of_the_model,
+    ),
+    Mutant(
+        "a factor without bounds", _no_bounds, adaptation_checks.factors_are_bounded
+    ),
+    Mutant(
+        "adaptation that never freezes",
+        _never_freezes,
+        adaptation_checks.broken_releases_freeze,
     ),
     Mutant("shapes unchecked", _shapes_unchecked, filter_checks.sums_hold),
     Mutant("sums with some room", _sums_with_room, filter_checks.sums_hold),
