@@ -64,6 +64,7 @@ from support import (
     filter_checks,
     log_checks,
     policy_checks,
+    site_checks,
 )
 from support.worlds import World, play, seeded, world
 
@@ -537,8 +538,8 @@ def _reads_too_little(patch: Patch) -> None:
 def _charges_without(patch: Patch, drop: Callable[[Release], bool]) -> None:
     real = Programme.charges
 
-    def broken(self: Programme) -> Any:
-        return tuple((r, n) for r, n in real(self) if not drop(r))
+    def broken(self: Programme, *sites: int) -> Any:
+        return tuple((r, n) for r, n in real(self, *sites) if not drop(r))
 
     patch.setattr(Programme, "charges", broken)
 
@@ -554,8 +555,8 @@ def _metrics_uncharged(patch: Patch) -> None:
 def _one_round_uncharged(patch: Patch) -> None:
     real = Programme.charges
 
-    def broken(self: Programme) -> Any:
-        *others, (last, count) = real(self)
+    def broken(self: Programme, *sites: int) -> Any:
+        *others, (last, count) = real(self, *sites)
         place = max(k for k, (_, n) in enumerate(others) if n > 1)
         release, rounds = others[place]
         others[place] = (release, rounds - 1)
@@ -942,6 +943,57 @@ MUTANTS = (
         policy_checks.searches_charged_afterwards,
         policy_checks.a_search_is_on_disk_before_it_runs,
         (FileNotFoundError,),
+    ),
+    Mutant(
+        "a weight charged but not applied",
+        site_checks.weight_charged_but_not_applied,
+        site_checks.a_site_says_no_more_than_it_is_charged_for,
+    ),
+    Mutant(
+        "a weight before the clip",
+        site_checks.weight_applied_before_the_clip,
+        site_checks.a_site_says_no_more_than_it_is_charged_for,
+    ),
+    Mutant(
+        "rounding of light sites not paid for",
+        site_checks.weighted_rounding_unpaid,
+        site_checks.a_site_says_no_more_than_it_is_charged_for,
+    ),
+    Mutant(
+        "clients charged by weight, added without",
+        site_checks.clients_not_weighted,
+        site_checks.a_client_says_no_more_than_it_is_charged_for,
+    ),
+    Mutant(
+        "profiles ignored",
+        site_checks.profiles_ignored,
+        site_checks.every_site_keeps_its_own_budget,
+    ),
+    Mutant(
+        "saving forgotten",
+        site_checks.saving_forgotten,
+        site_checks.every_site_keeps_its_own_budget,
+    ),
+    Mutant(
+        "sampling rates of sites ignored",
+        site_checks.rates_of_sites_ignored,
+        site_checks.sites_flip_coins_of_their_own_rate,
+    ),
+    Mutant(
+        "a profile claimed by its lightest site",
+        site_checks.claimed_by_the_lightest_site,
+        site_checks.a_profile_speaks_for_all_its_sites,
+    ),
+    Mutant(
+        "one budget for the ledgers of all sites",
+        site_checks.one_budget_for_all_sites,
+        site_checks.a_strict_site_refuses_the_others_plan,
+        FAILED,
+    ),
+    Mutant(
+        "a total that only bounds each site",
+        site_checks.projection_on_the_box_only,
+        site_checks.a_total_is_never_exceeded,
     ),
 )
 CHECKS = tuple(dict.fromkeys([mutant.check for mutant in MUTANTS] + [sensitive_rule]))
