@@ -59,13 +59,14 @@ def _commands(text: str) -> list[list[str]]:
     ]
 
 
-GROUPS = {"log", "witness", "policy"}
+GROUPS = {"ledger", "log", "witness", "policy"}
 
 
 @pytest.mark.parametrize(
     "name",
     [
         "README.md",
+        "docs/ledger.md",
         "docs/log.md",
         "docs/compliance.md",
         "docs/policies.md",

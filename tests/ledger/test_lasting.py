@@ -281,7 +281,7 @@ def test_opened_again_it_is_the_same(place: Place, ledger: LastingLedger) -> Non
     again = place.open()
     assert sums(again) == rounds(1, 2)
     assert (again.site, again.data_set, again.id) == ("north", "patients", ledger.id)
-    assert again.path == place.path
+    assert again.database.path == place.path
     again.commit("a", 1, release())
     assert sums(again) == rounds(1, 2)
 

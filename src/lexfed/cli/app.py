@@ -15,6 +15,7 @@ import typer
 from lexfed import __version__
 from lexfed.cli import (
     importance_command,
+    ledger_commands,
     log_commands,
     policy_commands,
     tag_command,
@@ -236,6 +237,7 @@ def report(
 app.add_typer(log_commands.log, name="log")
 app.add_typer(log_commands.witness, name="witness")
 app.add_typer(policy_commands.policy, name="policy")
+app.add_typer(ledger_commands.ledger, name="ledger")
 
 
 def main() -> None:

@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from lexfed.canonical import digest
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger import pins, tables
 from lexfed.ledger.book import Book, Run, texts
 from lexfed.ledger.change import Change
 from lexfed.ledger.database import Database
 from lexfed.ledger.opening import check_pin, identity, opened
-from lexfed.ledger.prices import Unit, costs_of
+from lexfed.ledger.prices import Unit, costs_of, mark_of
 from lexfed.ledger.refusal import excess_of, refusal_of
 from lexfed.ledger.rows import Head, Row, chained
 from lexfed.privacy.attributes import Counted
@@ -160,8 +159,10 @@ class LastingLedger:
                 for it, or the round was committed with another release.
             LedgerError: if it cannot be written.
         """
-        body = {"release": release.to_json(), "unit": unit}
-        mark = digest(body)
+        body, mark = (
+            {"release": release.to_json(), "unit": unit},
+            mark_of(release, unit),
+        )
         with self.change(run) as change:
             known = tables.committed(self._database, run, number)
             if known is not None:
@@ -251,11 +252,6 @@ class LastingLedger:
             return tables.last_row(self._database).head
 
     @property
-    def path(self) -> Path:
-        """Where the file is."""
-        return self._database.path
-
-    @property
     def database(self) -> Database:
         """The file, for those who check or mend it."""
         return self._database
@@ -294,7 +290,9 @@ class LastingLedger:
             self._pin(change.last.head, change.book)
 
     def _pin(self, head: Head, book: Book) -> None:
-        pins.write_pin(self._state, pins.Pin.of(self._identity, self.path, head, book))
+        pins.write_pin(
+            self._state, pins.Pin.of(self._identity, self._database.path, head, book)
+        )
 
     def _now(self, last: Row) -> int:
         return max(int(self._clock()), last.time)

@@ -27,6 +27,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
+from lexfed.canonical import digest
 from lexfed.privacy import rdp
 from lexfed.privacy.attributes import Counted, steps_of
 from lexfed.privacy.events import Release
@@ -81,6 +82,12 @@ def costs_of(
         for name, cost in _costs(release, unit, asked):
             total[name] = total.get(name, 0) + count * cost
     return total
+
+
+@lru_cache(maxsize=4096)
+def mark_of(release: Release, unit: Unit) -> str:
+    """Return what tells a release from every other: its hash, with its unit."""
+    return digest({"release": release.to_json(), "unit": unit})
 
 
 @lru_cache(maxsize=4096)

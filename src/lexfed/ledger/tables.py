@@ -7,6 +7,7 @@ with the last row whenever a ledger is opened, everything by `verify`.
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from lexfed.ledger.book import Amounts, Book, Limit, Run
@@ -49,9 +50,7 @@ def load_book(database: Database, last: Row, *runs: str) -> Book:
         "SELECT scope, ceiling, period, counted FROM limits"
     ):
         ceiling, period, counted = values
-        book.limits[scope] = Limit(
-            Ceiling.from_json(json.loads(ceiling)), period, int(counted)
-        )
+        book.limits[scope] = Limit(_ceiling(ceiling), period, int(counted))
     for run in runs:
         found = database.query("SELECT until, amounts FROM runs WHERE run = ?", (run,))
         if found:
@@ -103,8 +102,8 @@ def save(database: Database, row: Row, book: Book) -> None:
     for scope in scopes - book.limits.keys():
         database.query("DELETE FROM limits WHERE scope = ?", (scope,))
     for scope, limit in book.limits.items():
-        ceiling = json.dumps(limit.ceiling.to_json())
-        _put(database, "limits", scope, ceiling, limit.period, str(limit.counted))
+        ceiling, counted = _text(limit.ceiling), str(limit.counted)
+        _put(database, "limits", scope, ceiling, limit.period, counted)
     for run, sums in book.runs.items():
         pairs = {name: pair.to_json() for name, pair in sums.amounts.items()}
         _put(database, "runs", run, sums.until, json.dumps(pairs))
@@ -121,6 +120,17 @@ def _put(database: Database, table: str, *values: Any) -> None:
     places = ", ".join("?" * len(values))
     statement = f"INSERT OR REPLACE INTO {table} VALUES ({places})"  # noqa: S608
     database.query(statement, values)
+
+
+# Ceilings hardly ever change, and every operation reads and writes them.
+@lru_cache(maxsize=64)
+def _ceiling(text: str) -> Ceiling:
+    return Ceiling.from_json(json.loads(text))
+
+
+@lru_cache(maxsize=64)
+def _text(ceiling: Ceiling) -> str:
+    return json.dumps(ceiling.to_json())
 
 
 def _run(until: int | None, amounts: str) -> Run:

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from lexfed.canonical import digest
 from lexfed.ledger import tables
 from lexfed.ledger.book import Book, numbers
 from lexfed.ledger.carried import carried, releases_of
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.database import Database
-from lexfed.ledger.prices import Costs, costs_of
+from lexfed.ledger.prices import Costs, costs_of, mark_of
 from lexfed.ledger.rows import Row, chained, damaged
 
 _FLOATS = Fraction(1, 10**9)
@@ -78,7 +77,8 @@ def _commits(row: Row) -> set[tuple[str, int, str, int]]:
         return {(body["run"], 0, row.kind, row.sequence)}
     if row.kind != "commit":
         return set()
-    mark = digest({"release": body["release"], "unit": body["unit"]})
+    [(release, _)] = releases_of(row)
+    mark = mark_of(release, body["unit"])
     return {(body["run"], body["round"], mark, row.sequence)}
 
 

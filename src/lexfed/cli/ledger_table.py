@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ledger in words, tables and JSON; epsilons are rounded up."""
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from lexfed.cli.show import up
+from lexfed.ledger.book import NOTHING, Book, Limit
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.prices import SCOPES, meter
+from lexfed.ledger.refusal import left
+from lexfed.ledger.rows import Row
+
+
+def table(ledger: LastingLedger, delta: float, checked: bool) -> str:
+    """Return what is spent, reserved and left, for people."""
+    book, head = ledger.book(), ledger.head()
+    root = head.hash.hex()
+    how = "computed again from the rows" if checked else "tail and pin checked"
+    lines = [
+        f"ledger of site `{ledger.site}`, data `{ledger.data_set}`",
+        f"  {head.sequence} rows, head {root[:4]}…{root[-4:]}, {how}",
+        "",
+        f"  {'scope':<14}{'ε spent':>10}{'with reserved':>15}   ceiling",
+    ]
+    lines += [_line(book, scope, delta) for scope in _shown(book)]
+    if len(lines) == 4:
+        lines.append("  nothing was spent, and there is no ceiling")
+    for run, sums in sorted(book.runs.items()):
+        if sums.until is not None:
+            lines.append(f"  reserved until {_day(sums.until)} by `{run}`")
+    if book.unprotected:
+        lines.append(
+            f"  {book.unprotected} run(s) added no noise: what they cost has no bound"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _shown(book: Book) -> list[str]:
+    """Return the scopes that paid something or may pay only so much."""
+    used = {name.partition(":")[0] for name in book.meters}
+    return [scope for scope in SCOPES if scope in used or scope in book.limits]
+
+
+def _line(book: Book, scope: str, delta: float) -> str:
+    limit = _limit(book, scope)
+    measure = Ceiling.of(1.0, delta) if limit is None else limit.ceiling
+    sums = book.meters.get(meter(scope, measure.kind), NOTHING)
+    spent = sums.committed if limit is None else limit.counted
+    total = spent + sums.reserved
+    words = f"none (δ = {measure.delta:g})"
+    if limit is not None:
+        words = f"{limit.ceiling}; left: {left(limit.ceiling, total)}"
+    reached = [up(measure.reached(amount)) for amount in (spent, total)]
+    return f"  {scope:<14}{reached[0]:>10}{reached[1]:>15}   {words}"
+
+
+def _limit(book: Book, scope: str) -> Limit | None:
+    """Return the ceiling of a scope with what its current period has paid."""
+    limit = book.limits.get(scope)
+    return None if limit is None else limit.at(int(time.time()))
+
+
+def plain(ledger: LastingLedger, delta: float) -> dict[str, Any]:
+    """Return the same for programs; amounts in units of 2^-60, as text."""
+    book, head = ledger.book(), ledger.head()
+    scopes: dict[str, Any] = {}
+    for scope in _shown(book):
+        limit = _limit(book, scope)
+        sums = book.meters.get(meter(scope, "gdp"), NOTHING)
+        about = Ceiling.of(1.0, delta)
+        found: dict[str, Any] = {
+            "committed": str(sums.committed),
+            "reserved": str(sums.reserved),
+            "epsilon": about.reached(sums.committed),
+            "delta": delta,
+            "ceiling": None,
+        }
+        if limit is not None:
+            held = book.meters.get(meter(scope, limit.ceiling.kind), NOTHING).reserved
+            found["ceiling"] = {
+                **limit.ceiling.to_json(),
+                "counted": str(limit.counted),
+                "held": str(held),
+                "reached": limit.ceiling.reached(limit.counted),
+            }
+        scopes[scope] = found
+    return {
+        "site": ledger.site,
+        "data_set": ledger.data_set,
+        "id": ledger.id,
+        "rows": head.sequence,
+        "head": head.hash.hex(),
+        "scopes": scopes,
+        "reservations": {
+            run: sums.until
+            for run, sums in sorted(book.runs.items())
+            if sums.until is not None
+        },
+        "unprotected": book.unprotected,
+    }
+
+
+def history_line(row: Row) -> str:
+    """Return one row in one line."""
+    when = datetime.fromtimestamp(row.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{row.sequence:>6}  {when}  {row.kind:<12}{_words(row)}"
+
+
+def _words(row: Row) -> str:
+    body = row.body
+    match row.kind:
+        case "open":
+            return f"site `{body['site']}`, data `{body['data_set']}`"
+        case "reserve":
+            count = sum(number for number, _ in body["releases"])
+            return f"{count} releases until {_day(body['until'])} for `{body['run']}`"
+        case "commit":
+            name = body["release"]["name"]
+            return f"round {body['round']} of `{body['run']}`: {name}"
+        case "ceiling":
+            stated = body["ceiling"]
+            words = "none" if stated is None else str(Ceiling.from_json(stated))
+            return f"{body['scope']}: {words} ({body['reason']})"
+        case "restore":
+            return str(body["reason"])
+        case _:
+            return f"`{body['run']}`"
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def exported(row: Row) -> str:
+    """Return one row as a line that anybody can check: see docs/ledger.md."""
+    line = {"row": row.text, "hash": row.hash.hex()}
+    return json.dumps(line, ensure_ascii=False) + "\n"
