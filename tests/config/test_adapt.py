@@ -13,6 +13,10 @@ RULE = ("learning_rate = 0.5\n", "")
 NO_CLIP = ("clip = { default = 1.0, special = 0.5 }\n", "")
 CLIENT = ('unit = "record"', 'unit = "client"')
 SAMPLED = ("sampling_rate = 1.0", "sampling_rate = 0.1")
+PROFILE = (
+    "[budget.caps]",
+    '[budget.profiles.strict]\nsites = ["north"]\nepsilon = 0.5\n\n[budget.caps]',
+)
 RDP = ('"pld"', '"rdp"')
 
 
@@ -44,6 +48,7 @@ def problems(given: str) -> list[str]:
         text('clip = "quantile"\nquantile = 0.8\nclip_rate = 0.1'),
         text('clip = "feedback"', ('"cascade"', '"grouped"')),
         text("patience = 4"),
+        text('noise = "linear"', PROFILE),
     ],
 )
 def test_allowed(given: str) -> None:
@@ -106,6 +111,11 @@ def test_allowed(given: str) -> None:
             text('noise = "linear"\nguarantee = "filter"', SAMPLED, RDP, CLIENT),
             "`adapt.guarantee`: `filter` cannot be kept where clients are sampled: a "
             "client that is left out cannot know what the others' rounds cost",
+        ),
+        (
+            text('noise = "linear"\nguarantee = "filter"', PROFILE),
+            "`adapt.guarantee`: `filter` needs one budget for all sites, got: "
+            "`[budget.profiles]`",
         ),
         (
             text("patience = 4", SAMPLED, CLIENT),
