@@ -114,8 +114,7 @@ def test_allowed(given: str) -> None:
         ),
         (
             text('noise = "linear"\nguarantee = "filter"', PROFILE),
-            "`adapt.guarantee`: `filter` needs one budget for all sites, got: "
-            "`[budget.profiles]`",
+            '`budget.profiles`: needs `guarantee = "envelope"`, got: "filter"',
         ),
         (
             text("patience = 4", SAMPLED, CLIENT),

@@ -103,22 +103,6 @@ def filter_is_proven(config: Config) -> Iterator[Finding]:
         )
 
 
-def sites_share_the_filter(config: Config) -> Iterator[Finding]:
-    """A sum that fits in one budget need not fit in a stricter one."""
-    budget = config.budget
-    differing = {"profiles": bool(budget.profiles), "clients": budget.clients}
-    for key, given in differing.items():
-        if config.adapt.guarantee == "filter" and given:
-            yield Finding(
-                GUARANTEE,
-                f"`adapt.guarantee`: `filter` needs one budget for all sites, got: "
-                f"`[budget.{key}]`",
-                'use `guarantee = "envelope"`: then every round is within a planned '
-                "one, whatever the site",
-                (("budget", key),),
-            )
-
-
 def nobody_is_left_out(config: Config) -> Iterator[Finding]:
     """A client pays for the planned rounds that coins left it out of."""
     sampled = config.federation.sampling_rate < 1.0
@@ -162,7 +146,6 @@ RULES = (
     settings_do_something,
     filter_has_noise_to_choose,
     filter_is_proven,
-    sites_share_the_filter,
     nobody_is_left_out,
     rounds_cover_the_plan,
     quantile_has_one_clip,
