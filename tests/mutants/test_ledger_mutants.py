@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to get a lasting ledger wrong, each noticed by a check that the real one passes.
+
+A deferred transaction alone is not among them: two writers then read the same last row,
+and SQLite, or the key of the row they would both write, stops the second. To spend
+twice a ledger must decide outside of the transaction that writes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexfed.errors import Refused
+from lexfed.ledger import pins, prices
+from lexfed.ledger.book import NOTHING, Book
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.prices import meter
+from lexfed.privacy.events import Release
+from support import ledger_checks
+
+Patch = pytest.MonkeyPatch
+
+
+def _looks_first_and_locks_later(patch: Patch) -> None:
+    real = LastingLedger.commit
+
+    def broken(
+        self: LastingLedger, run: str, number: int, release: Release, *more: Any
+    ) -> int:
+        excess = self.would_exceed(run, number, release, *more)
+        if excess is not None:
+            raise Refused(str(excess))
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Book, "exceeded", lambda *_: None)
+            return real(self, run, number, release, *more)
+
+    patch.setattr(LastingLedger, "commit", broken)
+
+
+def _reservations_hold_nothing(patch: Patch) -> None:
+    def broken(self: Book, costs: Any, time: int) -> tuple[str, int] | None:
+        for scope, limit in self.limits.items():
+            counted = limit.at(time).counted
+            if counted > limit.ceiling.bound:
+                return scope, counted
+        return None
+
+    patch.setattr(Book, "exceeded", broken)
+
+
+def _commits_are_not_counted(patch: Patch) -> None:
+    def broken(self: Book, costs: Any, time: int) -> tuple[str, int] | None:
+        for scope, limit in self.limits.items():
+            name = meter(scope, limit.ceiling.kind)
+            held = self.meters.get(name, NOTHING).reserved
+            if held > limit.ceiling.bound:
+                return scope, held
+        return None
+
+    patch.setattr(Book, "exceeded", broken)
+
+
+def _pinned_once(patch: Patch) -> None:
+    real = pins.write_pin
+
+    def broken(state: Path, pin: pins.Pin, back: bool = False) -> None:
+        if pins.read_pin(state, pin.ledger) is None:
+            real(state, pin, back)
+
+    patch.setattr(pins, "write_pin", broken)
+
+
+def _sampling_rewarded(patch: Patch) -> None:
+    real = prices._square
+    patch.setattr(prices, "_costs", prices._costs.__wrapped__)  # without its memory
+    patch.setattr(prices, "_square", lambda r, n: real(r, n) * round(r.sampling_rate))
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One way to get it wrong: what breaks the real code, and what notices."""
+
+    name: str
+    apply: Callable[[Patch], None]
+    check: Callable[[], None]
+
+
+MUTANTS = (
+    Mutant(
+        "looks first and locks later",
+        _looks_first_and_locks_later,
+        ledger_checks.two_at_once_do_not_spend_twice,
+    ),
+    Mutant(
+        "commits that nobody counts",
+        _commits_are_not_counted,
+        ledger_checks.two_at_once_do_not_spend_twice,
+    ),
+    Mutant(
+        "reservations that hold nothing",
+        _reservations_hold_nothing,
+        ledger_checks.what_others_hold_is_not_lent,
+    ),
+    Mutant("pinned once", _pinned_once, ledger_checks.older_files_are_refused),
+    Mutant(
+        "sampling rewarded by squares of mu",
+        _sampling_rewarded,
+        ledger_checks.sampled_rounds_cost_by_gdp_as_if_nobody_was_left_out,
+    ),
+)
+CHECKS = tuple(dict.fromkeys(mutant.check for mutant in MUTANTS))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_real_code_passes(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.apply(monkeypatch)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        mutant.check()
