@@ -152,9 +152,10 @@ class Priced:
         joint = self.joint_epsilon
         if joint is None:
             return ()
+        both = up(joint, digits=6)
         return (
             "the importances that were released before, with a claim of their own; "
-            f"together with them the record's epsilon is at most {up(joint, digits=6):g}",
+            f"together with them the record's epsilon is at most {both:g}",
         )
 
     def _places(self, profile: Profile) -> list[int]:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed importance` as a user sees it: what it says, what it costs, what is left."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Lexfed = Callable[..., Any]
+Edit = Callable[..., None]
+
+
+def test_importances_are_bought_used_and_counted_together(
+    lexfed: Lexfed, edit: Edit, place: Path
+) -> None:
+    said = lexfed("importance", "--epsilon", "0.5", "--out", "runs/bought")
+    assert said.code == 0, said.err
+    assert "whole record (ε, δ) = (0.50" in said.err
+    assert 'importance_from = "paid:runs/bought"' in said.err
+    assert all(len(line.split()) == 2 for line in said.out.splitlines())
+    assert lexfed("verify", "runs/bought").code == 0
+    keys = 'allocation = "multiplier"\nimportance_from = "paid:runs/bought"\n'
+    edit(("[budget]\n", "[budget]\n" + keys))
+    said = lexfed("plan")
+    assert said.code == 0, said.err
+    assert "importance (paid:runs/bought)" in said.out
+    assert "together with the importances paid for before" in said.out
+    assert lexfed("run").code == 0
+
+
+def test_importances_as_json_and_their_default_place(
+    lexfed: Lexfed, place: Path
+) -> None:
+    said = lexfed("importance", "--json")
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    assert found["importance"]
+    assert Path(found["folder"]).name.endswith("-importance")
+    again = lexfed("importance")
+    assert again.code == 2
+    assert "holds a run already" in again.err
+
+
+def test_too_much_for_importances_is_refused(lexfed: Lexfed, place: Path) -> None:
+    said = lexfed("importance", "--epsilon", "1000")
+    assert said.code == 2
+    assert "below `budget.epsilon`" in said.err
+    assert not (place / "runs").exists()
