@@ -10,6 +10,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from lexfed.budget.adapting import Adapting
 from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.plan import Budget
 from lexfed.budget.profiles import Profile
@@ -108,6 +109,12 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "profiles": {"profiles": STRICTER},
     "profiles mlp": {"profiles": STRICTER, "model": "mlp:6", "rounds": 3},
+    "profiles that adapt": {
+        "profiles": SAVING,
+        "learning_rate": 0.5,
+        "rounds": 5,
+        "adapting": Adapting("feedback", clip="quantile"),
+    },
     "profiles that save": {"profiles": SAVING, "model": "mlp:6", "rounds": 4},
     "profiles that save by the rule": {"profiles": SAVING, "rounds": 3},
     "clients that save": {"profiles": SAVING, "unit": "client", "rounds": 4},

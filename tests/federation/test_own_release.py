@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a site is charged for is what it says: its weight and its rate, no more."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import dp_accounting
 import numpy as np
 import pytest
+from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.pace import NoiseSchedule
+from lexfed.budget.plan import Budget
 from lexfed.budget.profiles import Profile
 from lexfed.errors import Refused
 from lexfed.federation.coordinator import Coordinator
@@ -18,9 +22,15 @@ from lexfed.federation.learner import Learner
 from lexfed.federation.messages import Refusal
 from lexfed.federation.programme import Stage
 from lexfed.federation.site import Site
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.privacy.attributes import (
+    Counted,
+    record_epsilon,
+    tier_epsilon,
+    tier_releases,
+)
 from lexfed.privacy.ledger import Ledger, Limits
-from lexfed.tiers import Tier
+from lexfed.privacy.steps import Neighbours
+from lexfed.tiers import MODEL_TIERS, Tier
 from support import checks
 from support.worlds import BUDGET, World, play, seeded, world
 
@@ -130,6 +140,54 @@ def test_every_site_keeps_its_own_budget_and_uses_it_up(name: str) -> None:
     assert least <= max(everybody[0] / 8.0, everybody[1] / 4.0) <= 1.0 + 1e-9
     assert 0.5 * least <= european[1] <= 0.5 * (1 + 1e-9)
     assert 1.5 * least <= small[0] <= 1.5 * (1 + 1e-9)
+
+
+@st.composite
+def profiles_of(draw: st.DrawFn) -> tuple[Profile, ...]:
+    sites = draw(st.permutations(["site0", "site1", "site2"]))
+    found = []
+    for number, site in enumerate(sites[: draw(st.integers(1, 3))]):
+        caps = draw(st.dictionaries(st.sampled_from(MODEL_TIERS), st.floats(0.05, 4.0)))
+        budget = Budget(
+            draw(st.floats(0.05, 8.0)),
+            1e-6,
+            "add-remove",
+            {**caps, Tier.SPECIAL: min(4.0, caps.get(Tier.SPECIAL, 4.0))},
+        )
+        save, until = draw(st.floats(0.1, 1.0)), draw(st.floats(0.0, 1.0))
+        found.append(Profile(f"p{number}", (site,), budget, save, until))
+    return tuple(found)
+
+
+@settings(max_examples=12, deadline=None)
+@given(profiles_of(), st.sampled_from([None, 1, 4]), st.booleans())
+def test_no_profile_is_ever_charged_above_its_budget(
+    profiles: tuple[Profile, ...], rounds: int | None, by_rule: bool
+) -> None:
+    descent: dict[str, Any] = {} if by_rule else {"learning_rate": 0.5}
+    of = world(profiles=profiles, rounds=rounds, **descent)
+    for profile in profiles:
+        place = of.programme.sites.index(profile.sites[0])
+        charges = of.programme.charges(place)
+        # By another library, which rounds up what has a formula here.
+        assert independent(charges, "add-remove") <= profile.budget.epsilon * 1.001
+        for tier, cap in profile.budget.caps.items():
+            read = tier_releases(charges, tier)
+            assert not read or independent(read, "replace-one") <= cap * 1.001
+
+
+def independent(charges: Sequence[Counted], neighbours: Neighbours) -> float:
+    relation = {
+        "add-remove": dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        "replace-one": dp_accounting.NeighboringRelation.REPLACE_ONE,
+    }[neighbours]
+    accountant = PLDAccountant(relation)
+    for release, count in charges:
+        event: Any = dp_accounting.GaussianDpEvent(release.noise_multiplier)
+        if release.sampling_rate < 1.0:
+            event = dp_accounting.PoissonSampledDpEvent(release.sampling_rate, event)
+        accountant.compose(event, count)
+    return float(accountant.get_epsilon(1e-6))
 
 
 def test_the_sum_is_divided_by_what_is_expected_in_it() -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from lexfed.budget import clients
+from lexfed.budget.adapting import Adapting
 from lexfed.budget.plan import Budget
 from lexfed.budget.profiles import Part, Profile
 from lexfed.errors import Refused
@@ -47,8 +48,9 @@ def a_site_says_no_more_than_it_is_charged_for() -> None:
     Weights from full to below the rounding of the grid, where only silence is safe.
     """
     for weight in (1.0, 0.3, 2e-4, 1e-5):
-        of = world(weights=(weight, 1.0, 1.0), **SATURATED)
-        _compare(of, lambda site: replace(site, train=_one_less(site)))
+        for adapting in (Adapting(), Adapting("convergence", clip="quantile")):
+            of = world(weights=(weight, 1.0, 1.0), adapting=adapting, **SATURATED)
+            _compare(of, lambda site: replace(site, train=_one_less(site)))
 
 
 def a_client_says_no_more_than_it_is_charged_for() -> None:
