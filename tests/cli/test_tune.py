@@ -2,6 +2,7 @@
 """`lexfed tune` as a user sees it: which kind it was, what it cost, what is left."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -14,6 +15,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.decisions import set_ceiling
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.prices import SCALE
+from lexfed.privacy import gdp
 
 Lexfed = Callable[..., Any]
 Edit = Callable[..., None]
@@ -142,6 +149,51 @@ def test_a_best_run_without_a_score_is_still_recorded(
     assert said.code == 0
     assert "(no score)" in said.out
     assert record_of(place)["chosen"]["score"] is None
+
+
+def real(edit: Edit) -> None:
+    """Make the run one about persons: its ledgers are kept."""
+    edit(("test = true\n", ""))
+
+
+def test_the_sites_ledgers_pay_before_the_first_run(
+    lexfed: Lexfed, edit: Edit, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real(edit)
+    committed: list[int] = []
+
+    def look(*_: object) -> None:
+        for path in sorted((place / "ledgers").glob("*.ledger")):
+            ledger = LastingLedger.open(path)
+            committed.append(ledger.book().meters["record:gdp"].committed)
+            ledger.close()
+
+    monkeypatch.setattr("lexfed.cli.tune.search", look)
+    assert lexfed(*CHARGED).code == 0
+    assert len(committed) == 3  # one per hospital
+    assert min(committed) > 0
+    assert str(record_of(place)["ledger"]).startswith("tune/visits/")
+    # A Gaussian of that square costs at least what the search says it costs.
+    mu = math.sqrt(committed[0] / SCALE)
+    record = record_of(place)["cost"]["record"]
+    assert gdp.epsilon_from(mu, record["delta"]) >= record["epsilon"]
+
+
+def test_a_ledger_without_room_refuses_the_search(
+    lexfed: Lexfed, edit: Edit, place: Path
+) -> None:
+    real(edit)
+    assert lexfed(*CHARGED).code == 0
+    (place / "lexfed-tuned.toml").unlink()
+    [path, *_] = sorted((place / "ledgers").glob("*.ledger"))
+    ledger = LastingLedger.open(path)
+    spent = ledger.book().meters["record:gdp"].committed / SCALE
+    room = gdp.epsilon_from(1.1 * math.sqrt(spent), 1e-6)
+    set_ceiling(ledger, "record", Ceiling.of(room, 1e-6), "not for two searches")
+    ledger.close()
+    said = lexfed(*CHARGED, "--out", "second")
+    assert said.code == 3
+    assert not (place / "second").exists()
 
 
 @pytest.mark.parametrize(

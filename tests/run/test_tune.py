@@ -89,7 +89,7 @@ def test_a_search_stays_within_budget_and_caps(
 
 def test_the_cost_is_that_of_the_recorded_releases(config_text: str) -> None:
     found = planned(config_text, CAPS)
-    record = json.loads(json.dumps(charged_record(GRID, found)))
+    record = json.loads(json.dumps(charged_record(GRID, found, None)))
     settings: list[list[Counted]] = [
         [(Release.from_json(row["release"]), row["count"]) for row in run["releases"]]
         for run in record["runs"]
@@ -221,7 +221,7 @@ def test_no_run_at_all_chooses_nothing(
     found = planned(config_text)
     monkeypatch.setattr(Repetitions, "draw", lambda *_: 0)
     assert search(found, SecureSource()) is None
-    record = finished_record(charged_record(GRID, found), None)
+    record = finished_record(charged_record(GRID, found, None), None)
     assert (record["state"], record["chosen"]) == ("done", None)
 
 

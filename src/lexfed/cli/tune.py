@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed tune`: search for settings, and say what that cost."""
 
+import secrets
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +14,11 @@ from lexfed.config.settings import Setting, configured, parse_grid, put
 from lexfed.config.tuned import with_setting
 from lexfed.data.builtin import is_builtin
 from lexfed.durable import write_atomically
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
 from lexfed.privacy.selection import MOST_RUNS, Distribution, Repetitions
 from lexfed.randomness import SecureSource
 from lexfed.run import folder_of, load_population
+from lexfed.run.tune_accounts import pay
 from lexfed.run.tune_charged import Chosen, Search, plan_search, search
 from lexfed.run.tune_public import Tried, search_public
 from lexfed.run.tune_record import (
@@ -69,7 +71,7 @@ def tune(
                 settings, configs, population, Repetitions(law, runs), path.parent
             )
         make_folder(folder)
-        record = charged_record(axes, planned)
+        record = charged_record(axes, planned, _paid(planned, folder, path.parent))
         write_record(folder, record)  # the cost stands from here on, whatever happens
         for line in _cost_lines(planned):
             talk.say(line)
@@ -86,6 +88,16 @@ def tune(
     talk.say(f"\nSearch folder: {folder}")
     if setting is not None:
         talk.say(f"`lexfed run {tuned}` trains with it, under a budget of its own")
+
+
+def _paid(planned: Search, folder: Path, base: Path) -> str | None:
+    """Charge the sites' ledgers; return the name under which they paid, if any did."""
+    name = f"tune/{planned.runs[0].config.run.name}/{secrets.token_hex(8)}"
+    try:
+        return name if pay(planned, name, base) else None
+    except LexfedError:
+        folder.rmdir()  # nothing is spent, so the folder is free again
+        raise
 
 
 def _require_one_kind(public: Path | None, charged: bool, runs: float) -> None:

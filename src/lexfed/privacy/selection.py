@@ -87,14 +87,14 @@ class Repetitions:
         point = sum(int(word) << 64 * n for n, word in enumerate(source.words(3)))
         with mpmath.workdps(_DIGITS):
             left = mpmath.mpf(point) / mpmath.mpf(2) ** 192
-            count, chance = self._first()
+            count, chance = self.first()
             while left >= chance:
                 left -= chance
-                chance *= self._ratio(count)
+                chance *= self.ratio(count)
                 count += 1
         return count
 
-    def _first(self) -> tuple[int, mpmath.mpf]:
+    def first(self) -> tuple[int, mpmath.mpf]:
         """Return the smallest number of runs and its probability."""
         if self.distribution == "poisson":
             return 0, mpmath.exp(-mpmath.mpf(self.mean))
@@ -103,7 +103,7 @@ class Repetitions:
             return 1, gamma
         return 1, (1 - gamma) / -mpmath.log(gamma)
 
-    def _ratio(self, count: int) -> mpmath.mpf:
+    def ratio(self, count: int) -> mpmath.mpf:
         """Return P[K = count + 1] / P[K = count]."""
         if self.distribution == "poisson":
             return mpmath.mpf(self.mean) / (count + 1)
@@ -111,6 +111,11 @@ class Repetitions:
         if self.distribution == "geometric":
             return 1 - gamma
         return (1 - gamma) * count / (count + 1)
+
+    @property
+    def last_ratio(self) -> float:
+        """What the ratios of chances tend to as numbers grow."""
+        return 0.0 if self.distribution == "poisson" else 1.0 - self.gamma
 
 
 def selected(curve: Floats, repetitions: Repetitions) -> Floats:

@@ -79,8 +79,14 @@ def _tried(one: Tried | Chosen) -> dict[str, Any]:
     }
 
 
-def charged_record(grid: Grid, search: Search) -> dict[str, Any]:
-    """Return the record of a charged search before its first run."""
+def charged_record(grid: Grid, search: Search, ledger: str | None) -> dict[str, Any]:
+    """Return the record of a charged search before its first run.
+
+    Args:
+        grid: what is tried.
+        search: how, and at what cost.
+        ledger: under which name the sites' lasting ledgers paid; None without any.
+    """
     cost = search.cost
     law = search.repetitions
     return {
@@ -101,6 +107,7 @@ def charged_record(grid: Grid, search: Search) -> dict[str, Any]:
             "accountant": "rdp",
             "theorem": "repeat and select, arXiv:2110.03620",
         },
+        "ledger": ledger,
         "repetitions": {"distribution": law.distribution, "mean": law.mean},
         "grid": grid.to_json(),
         "part_of_one_run": search.part,
