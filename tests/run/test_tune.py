@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from lexfed.privacy.events import Release
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.run import load_population, tune_charged, tune_public
+from lexfed.run.importance import Importance
 from lexfed.run.tune_charged import Chosen, Search, plan_search, search
 from lexfed.run.tune_public import search_public
 from lexfed.run.tune_record import (
@@ -158,6 +160,17 @@ def test_what_the_theorem_does_not_cover_is_refused(
     population = load_population(configs[0], Path())
     with pytest.raises(ConfigError, match=key):
         plan_search(GRID.settings(), configs, population, LAW, Path())
+
+
+def test_importances_that_were_paid_for_are_not_searched_with(
+    config_text: str,
+) -> None:
+    configs = configured(tables(config_text), GRID.settings())
+    population = load_population(configs[0], Path())
+    paid = planned(config_text).runs[0].programme.charges()[:1]
+    bought = replace(population, importance=Importance(paid=paid))
+    with pytest.raises(ConfigError, match="importances were paid for before"):
+        plan_search(GRID.settings(), configs, bought, LAW, Path())
 
 
 # Choosing

@@ -83,7 +83,7 @@ def plan_search(
         ConfigError: if a configuration cannot be searched this way.
         Refused: if no part of the budget is small enough.
     """
-    _require_provable(configs[0])
+    _require_provable(configs[0], population)
     whole = price(configs[0], population, base).budget
 
     def priced(part: float) -> Search:
@@ -148,7 +148,7 @@ def _fast(config: Config) -> Config:
     return config.model_copy(update={"privacy": privacy})
 
 
-def _require_provable(config: Config) -> None:
+def _require_provable(config: Config, population: Population) -> None:
     """Refuse what the theorem, or our use of it, does not cover."""
     budget = config.budget
     own = "has budgets of its own, for which a search is not priced"
@@ -161,6 +161,10 @@ def _require_provable(config: Config) -> None:
         "`budget.classes`": (bool(budget.classes), own),
         "`budget.profiles`": (bool(budget.profiles), own),
         "`budget.clients`": (budget.clients is not None, own),
+        "`budget.importance_from`": (
+            bool(population.importance.paid),
+            "importances were paid for before, and the two are not priced together",
+        ),
     }
     problems = [
         Problem(key, f"a charged search cannot be proven: {reason}", _ON_PUBLIC)
