@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of importances: what somebody might get wrong, and the check that notices.
+
+Written like `test_mutants.py`: every check passes on the real code and fails on its
+mutants.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lexfed.budget import importance
+from lexfed.data.encode import Encoding
+from lexfed.federation import importance as buying
+from lexfed.federation.shapes import tower_shapes
+from lexfed.models.shape import TowerShape
+from lexfed.run import planning
+from support import importance_checks as checks
+
+Patch = pytest.MonkeyPatch
+
+
+def _every_tower_reads_everything(patch: Patch) -> None:
+    def broken(encoding: Encoding, *others: Any) -> tuple[TowerShape, ...]:
+        (whole,) = tower_shapes(encoding, "uniform", *others[1:])
+        return tuple(replace(whole, tier=tier) for tier in encoding.model_tiers)
+
+    patch.setattr(buying, "tower_shapes", broken)
+
+
+def _free_of_charge(patch: Patch) -> None:
+    patch.setattr(planning, "left_of", lambda budget, *_: budget)
+
+
+def _noise_counts(patch: Patch) -> None:
+    real = importance.by_column
+    patch.setattr(importance, "by_column", lambda e, v, n: real(e, v, np.zeros_like(n)))
+
+
+MUTANTS = {
+    "a release that reads more than its tier": (
+        _every_tower_reads_everything,
+        checks.check_importance_reads,
+    ),
+    "importances free of charge": (_free_of_charge, checks.check_importance_is_paid),
+    "noise counted as importance": (
+        _noise_counts,
+        checks.check_noise_is_not_importance,
+    ),
+}
+
+
+@pytest.mark.parametrize("check", [check for _, check in MUTANTS.values()])
+def test_the_real_code_passes(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught(name: str, monkeypatch: Patch) -> None:
+    mutate, check = MUTANTS[name]
+    mutate(monkeypatch)
+    with pytest.raises(AssertionError):
+        check()
