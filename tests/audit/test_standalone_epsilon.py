@@ -14,15 +14,18 @@ from lexfed.audit.standalone.verify import (
     Release,
     Sum,
     Unsound,
+    divergence,
     epsilon_of,
     log_delta,
     mills,
+    side_by_side,
     within,
 )
 from lexfed.privacy import events
 from lexfed.privacy.attributes import label_epsilon, record_epsilon, tier_epsilon
 from lexfed.privacy.gdp import epsilon_from
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.rdp import curve
+from lexfed.privacy.steps import Neighbours, Step
 from lexfed.tiers import Tier
 
 GOLDEN = [
@@ -186,3 +189,73 @@ def test_budgets_have_room_for_floats_only() -> None:
     within("x", 1.0 + 1e-10, 1.0, 0)
     with pytest.raises(Unsound, match="above the budget"):
         within("x", 1.0 + 1e-8, 1.0, 0)
+
+
+@given(
+    multiplier=st.floats(0.3, 50.0),
+    rate=st.sampled_from([0.01, 0.1, 0.5, 0.9, 1.0]),
+    order=st.sampled_from([2, 3, 8, 33, 64, 256, 4096]),
+    neighbours=st.sampled_from(["add-remove", "replace-one"]),
+)
+def test_divergences_are_those_of_the_package(
+    multiplier: float, rate: float, order: int, neighbours: Neighbours
+) -> None:
+    [known] = curve([Step(multiplier, rate)], neighbours, (order,))
+    found = divergence(1.0 / multiplier, rate, order, neighbours == "replace-one")
+    assert found == pytest.approx(known, rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_sampled_sums_by_renyi_cost_what_the_package_says(
+    neighbours: Neighbours,
+) -> None:
+    plan = [
+        (events.Release("a", (events.Group("a", 1.0, 2.0),), 0.2, Tier.PERSONAL, 1), 9),
+        (events.Release("b", (events.Group("b", 2.0, 9.0),), 1.0, Tier.SPECIAL, 1), 3),
+        (events.Release("c", (events.Group("c", 2.0, 9.0),), 0.0, None, 1), 0),
+    ]
+    total = Sum(1e-6, neighbours, 1, "rdp")
+    for release, count in plan:
+        total.add(Release.parse(release.to_json()), count)
+    assert total.by == "RDP"
+    total.recomputed()
+    record = record_epsilon(plan, 1e-6, neighbours, "rdp")
+    assert total.epsilon("record") == pytest.approx(record, rel=1e-9)
+    assert total.epsilon("label") == pytest.approx(
+        label_epsilon(plan, 1e-6, "rdp"), rel=1e-9
+    )
+    for tier in (Tier.PERSONAL, Tier.SPECIAL):
+        known = tier_epsilon(plan, tier, 1e-6, "rdp")
+        assert total.epsilon(tier.label) == pytest.approx(known, rel=1e-9)
+    total.check("`x`", record, "record", 3)
+    with pytest.raises(Unsound, match="its events cost"):
+        total.check("`x`", record * (1 - 1e-6), "record", 3)
+
+
+def test_what_this_file_cannot_price_is_said() -> None:
+    def step(sigma: float) -> Release:
+        group = events.Group("a", 1.0, sigma)
+        made = events.Release("a", (group,), 0.5, Tier.SPECIAL, 1)
+        return Release.parse(made.to_json())
+
+    many = Sum(1e-6, "add-remove", 1, "rdp")
+    for number in range(65):
+        many.add(step(5.0 + number))
+    many.check("`x`", 0.0, "record", 3)
+    with pytest.raises(NotShown, match="NOT RECOMPUTED"):
+        many.recomputed()
+    with pytest.raises(Unsound, match="at several sites"):
+        Sum(1e-6, "add-remove", 2, "rdp").add(step(5.0))
+    assert divergence(1e7, 0.5, 2, False) == math.inf
+    assert divergence(1e7, 0.0, 2, False) == 0.0
+    loud = Sum(1e-6, "add-remove", 1, "rdp")
+    loud.add(step(1e-9))
+    with pytest.raises(Unsound, match="its events cost inf"):
+        loud.check("`x`", 1e9, "record", 3)
+
+
+def test_two_lists_are_compared_round_by_round() -> None:
+    rows = [Release(name, (("g", 1.0, 2.0),), 1.0, 0, 1) for name in "abc"]
+    a, b, c = rows
+    left, right = [(a, 3), (b, 0), (c, 2)], [(a, 1), (b, 3), (c, 9)]
+    assert list(side_by_side(left, right)) == [(a, a), (a, b), (c, b), (c, c)]

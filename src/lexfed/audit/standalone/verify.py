@@ -58,6 +58,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
+from functools import cache
 from itertools import accumulate, combinations
 from typing import Any, BinaryIO
 
@@ -707,7 +708,7 @@ def parse_entry(data: bytes, index: int) -> Entry:
     return Entry(index, kind, body, head, message, signatures, leaf)
 
 
-# --- 6. Epsilon of Gaussian releases without sampling ---------------------------------
+# --- 6. Epsilon of Gaussian releases --------------------------------------------------
 
 
 def mills(x: float) -> float:
@@ -756,6 +757,54 @@ def epsilon_of(mu: float, delta: float) -> float:
     return high
 
 
+ORDERS = (
+    *range(2, 65),
+    *(72, 80, 96, 112, 128, 160, 192, 256, 384, 512, 768, 1024, 2048, 4096),
+)
+
+
+def log_sum(logs: Sequence[float]) -> float:
+    """Return the logarithm of a sum, from logarithms."""
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(each - top) for each in logs))
+
+
+@cache
+def divergence(ratio: float, rate: float, order: int, replaced: bool) -> float:
+    """Return the Renyi divergence of a sampled Gaussian, ratio being clip over sigma.
+
+    Leaving a record out: ln sum_k C(a,k) (1-q)^(a-k) q^k e^(k(k-1) R^2/2) / (a-1)
+    [Mironov, Talwar, Zhang 2019]. Replacing it: of (1-q)N(0,1) + q N(R,1) from
+    (1-q)N(0,1) + q N(-R,1), by the trapezoid rule; where its window would be very wide,
+    without sampling, which costs at least as much.
+    """
+    if rate == 0.0:
+        return 0.0
+    if ratio > 1e6:  # hardly any noise
+        return math.inf
+    if rate == 1.0 or (replaced and (2 * order - 1) * ratio > 256.0):
+        return order * (ratio * (2 if replaced else 1)) ** 2 / 2
+    stay, move, shift = math.log1p(-rate), math.log(rate), ratio * ratio / 2
+    if not replaced:
+        choose = [
+            math.lgamma(k + 1) + math.lgamma(order - k + 1) for k in range(order + 1)
+        ]
+        logs = [
+            math.lgamma(order + 1) - below
+            + k * move + (order - k) * stay + k * (k - 1) * shift
+            for k, below in enumerate(choose)
+        ]  # fmt: skip
+        return max(0.0, log_sum(logs)) / (order - 1)
+    step = 1 / (8 * max(1.0, ratio))
+    logs, x = [], -ratio - 12.0
+    while x < (2 * order - 1) * ratio + 12.0:
+        up_, down = (log_sum((stay, move + s * ratio * x - shift)) for s in (1, -1))
+        logs.append(order * up_ - (order - 1) * down - x * x / 2)
+        x += step
+    area = log_sum(logs) + math.log(step) - math.log(2 * math.pi) / 2
+    return max(0.0, area) / (order - 1)
+
+
 @dataclass(frozen=True)
 class Release:
     """A noised sum that left: all groups of it are charged together."""
@@ -798,11 +847,16 @@ class Release:
         few = self.samples <= other.samples
         return self.name == other.name and all(groups) and less and few
 
-    def with_clips(self, clips: Iterable[float], rate: float) -> Release:
-        """Return it as somebody is charged whose part is smaller or rarer."""
-        pairs = zip(clips, self.groups, strict=True)
-        groups = tuple((name, clip, sigma) for clip, (name, _, sigma) in pairs)
-        return Release(self.name, groups, rate, self.reads, self.samples)
+    def with_clips(self, scale: float) -> Release:
+        """Return it with every clip times a scale."""
+        groups = tuple((name, scale * clip, sigma) for name, clip, sigma in self.groups)
+        return Release(self.name, groups, self.rate, self.reads, self.samples)
+
+    def with_noise(self, noises: Iterable[float]) -> Release:
+        """Return it with other noise on its groups."""
+        pairs = zip(self.groups, noises, strict=True)
+        groups = tuple((name, clip, sigma) for (name, clip, _), sigma in pairs)
+        return Release(self.name, groups, self.rate, self.reads, self.samples)
 
 
 @dataclass
@@ -812,25 +866,59 @@ class Sum:
     One release has mu^2 = sum over its groups of (clip/sigma)^2 if a record is left
     out. Replacing a record moves a sum twice as far, a person at m sites m times. An
     attribute of tier t is touched only by releases that read t or a higher tier.
+    Where rounds are sampled, and priced by `rdp`, Renyi divergences add up instead.
     """
 
     delta: float
     neighbours: str
     sites_per_person: int
+    accountant: str = "pld"
     squares: dict[str, float] = field(default_factory=dict)  # of the record, by tier
     sampled: bool = False
     samples: int = 0
+    steps: dict[Release, int] = field(default_factory=dict)
 
     def add(self, release: Release, count: int = 1) -> None:
         """Add a release that happens so many times."""
         sound = 1 <= self.sites_per_person <= 2**20 and self.delta > 0
         require(sound, "`sites_per_person` or `delta` out of range")
+        alone = release.rate == 1.0 or self.sites_per_person == 1
+        require(alone, "sampled, and a person at several sites: there is no proof")
         ratios = [clip / sigma for _, clip, sigma in release.groups]
         square = count * math.fsum(ratio * ratio for ratio in ratios)
         for scope in ("record", *TIERS[: release.reads + 1]):
             self.squares[scope] = self.squares.get(scope, 0.0) + square
         self.sampled = self.sampled or release.rate < 1.0
         self.samples += count * release.samples
+        self.steps[release] = self.steps.get(release, 0) + count
+
+    def cost(self, release: Release, scope: str, order: int) -> float:
+        """Return the Renyi divergence of one release in a scope."""
+        if scope in TIERS and release.reads < TIERS.index(scope):
+            return 0.0
+        replaced = scope != "record" or self.neighbours == "replace-one"
+        ratio = self.sites_per_person * math.hypot(
+            *(c / s for _, c, s in release.groups)
+        )
+        return divergence(ratio, release.rate, order, replaced)
+
+    def renyi(self, scope: str) -> tuple[float, int, float]:
+        """Return the smallest epsilon of a scope, its order, and the divergence there.
+
+        The conversion is that of Canonne, Kamath, Steinke 2020, Prop. 12.
+        """
+        found = []
+        for a in ORDERS:
+            costs = [n * self.cost(r, scope, a) for r, n in self.steps.items() if n]
+            total = math.fsum(costs)
+            tail = (math.log(self.delta) + math.log(a)) / (a - 1)
+            found.append((max(0.0, total + math.log1p(-1 / a) - tail), a, total))
+        return min(found, key=lambda row: row[0])
+
+    @property
+    def priced(self) -> bool:
+        """Whether this file can compute epsilon: few kinds of rounds, if sampled."""
+        return not self.sampled or (self.accountant == "rdp" and len(self.steps) <= 64)
 
     def mu(self, scope: str) -> float:
         """Return mu of the record, of the label, or of an attribute of a tier."""
@@ -840,6 +928,8 @@ class Sum:
 
     def epsilon(self, scope: str) -> float:
         """Return epsilon at delta."""
+        if self.sampled:
+            return self.renyi(scope)[0]
         return epsilon_of(self.mu(scope), self.delta)
 
     def check(self, what: str, stated: float, scope: str, index: int) -> None:
@@ -848,17 +938,26 @@ class Sum:
         They do if delta at that epsilon, with 1e-9 of room for floats, is small enough.
         """
         mu = self.mu(scope)
-        if self.sampled or mu == 0.0 or self.delta >= 1.0:
+        if not self.priced or mu == 0.0 or self.delta >= 1.0:
             return
         require(mu < math.inf > stated, f"{what} is infinite", index)
-        if log_delta(mu, stated * (1 + 1e-9)) > math.log(self.delta):
+        if self.sampled:
+            below = stated * (1 + 1e-9) < self.epsilon(scope)
+        else:
+            below = log_delta(mu, stated * (1 + 1e-9)) > math.log(self.delta)
+        if below:
             cost = f"its events cost {self.epsilon(scope):.8g}"
             raise Unsound(f"{what} is stated as {stated:.8g}, {cost}", index)
 
     def recomputed(self) -> None:
         """Say so where this file cannot compute epsilon."""
-        if self.sampled:
+        if not self.priced:
             raise NotShown("NOT RECOMPUTED (needs a PLD accountant): sampled rounds")
+
+    @property
+    def by(self) -> str:
+        """Who computes epsilon."""
+        return "RDP" if self.sampled else "GDP"
 
 
 def up(epsilon: float) -> str:
@@ -1227,7 +1326,7 @@ class Plan:
         """Compose releases under the policy."""
         policy = self.policy
         settings = (policy["neighbours"], policy["sites_per_person"])
-        total = Sum(float(policy["delta"]), *settings)
+        total = Sum(float(policy["delta"]), *settings, policy["accountant"])
         for release, count in releases:
             total.add(release, count)
         return total
@@ -1305,7 +1404,7 @@ def budget_plan(evidence: Evidence) -> str:
     for scope in plan.budgets:
         within(f"`{scope}`", total.epsilon(scope), float(plan.budgets[scope]), index)
     price = f"epsilon {plan.body['epsilon']} at delta {plan.body['delta']}"
-    computed = f"recomputed {up(total.epsilon('record'))} by GDP"
+    computed = f"recomputed {up(total.epsilon('record'))} by {total.by}"
     neighbours, budget = plan.policy["neighbours"], plan.policy["epsilon"]
     return f"{price}, {neighbours}, {computed}, budget {budget}"
 
@@ -1341,29 +1440,25 @@ class Kept:
     """Rounds that keep to a plan, as far as they go.
 
     F0: each costs no more than a planned release, and those are used in their order.
-    F1, F2: each has the shape of a planned release, and the squares of every scope add
-    up to no more than the plan's [Smith, Thakurta 2022]. Without sampling a Rényi
-    divergence is its order times such a square, so one comparison serves both.
+    F1, F2: each has the shape of a planned release, and in every scope costs add up to
+    no more than the plan's: squares of mu [Smith, Thakurta 2022] or, where rounds are
+    sampled, divergences at the order that is best for the plan [Feldman, Zrnic 2021].
+    Sites that are charged less, and classes of records, have sums of their own.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.at, self.used = plan, 0, 0
-        charged = {"": plan.releases}  # and by sites that are charged less
-        charged.update((name, own) for name, (_, own) in plan.profiles.items())
-        self.own: dict[str, dict[Any, Release]] = {name: {} for name in charged}
-        for name, own in charged.items():
-            for mine, planned in side_by_side(own, plan.releases):
-                known = self.own[name].setdefault(planned.shape, mine)
-                alike = plan.body["filter"] == "F0" or known.shape == mine.shape
-                require(alike, f"profile `{name}`: one shape, two charges", plan.index)
-        self.limits = {name: plan.sum_of(own) for name, own in charged.items()}
-        self.sums = {name: plan.sum_of([]) for name in charged}
-        self.sampled = any(limit.sampled for limit in self.limits.values())
+        self.sums = [Budget(plan, "", plan.releases, ("record", "label", *TIERS))]
+        for name, (_, own) in plan.profiles.items():
+            self.sums.append(Budget(plan, name, own, ("record", "label", *TIERS)))
+        for name, scale in plan.classes.items():
+            scaled = [(r.with_clips(scale), n) for r, n in plan.releases]
+            self.sums.append(Budget(plan, name, scaled, ("record",)))
 
     def takes(self, release: Release) -> bool:
         """Add a round, and say whether it is within the plan."""
         if self.plan.body["filter"] != "F0":
-            return release.shape in self.own[""] and self.adds_up(release)
+            return all(budget.adds_up(release) for budget in self.sums)
         while self.at < len(self.plan.releases):
             planned, count = self.plan.releases[self.at]
             if self.used < count and release.inside(planned):
@@ -1372,25 +1467,51 @@ class Kept:
             self.at, self.used = self.at + 1, 0
         return False
 
-    def adds_up(self, release: Release) -> bool:
-        """Add a round to every sum, and say whether all are within the plan's."""
-        for name, own in self.own.items():
-            mine, total = own[release.shape], self.sums[name]
-            total.add(release.with_clips([c for _, c, _ in mine.groups], mine.rate))
-            most = self.limits[name].squares
-            above = [
-                s for s in total.squares if total.squares[s] > most[s] * (1 + 1e-11)
-            ]
-            if above and not self.sampled:
-                return False
-        return True
-
     def in_words(self) -> str:
         """Say how the rounds kept to the plan."""
         kind = self.plan.body["filter"]
-        if kind != "F0" and self.sampled:
-            raise NotShown("NOT RECOMPUTED (needs a Rényi accountant): sums of rounds")
+        if kind != "F0" and not all(budget.total.priced for budget in self.sums):
+            raise NotShown("NOT RECOMPUTED (needs a Renyi accountant): sums of rounds")
         return f", {'each' if kind == 'F0' else 'in sum'} within the plan ({kind})"
+
+
+class Budget:
+    """What somebody may be charged for in sum, and was."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        name: str,
+        own: Sequence[tuple[Release, int]],
+        scopes: Sequence[str],
+    ) -> None:
+        self.own: dict[Any, Release] = {}  # what is charged for each planned shape
+        for mine, planned in side_by_side(own, plan.releases):
+            known = self.own.setdefault(planned.shape, mine)
+            alike = plan.body["filter"] == "F0" or known.shape == mine.shape
+            require(alike, f"profile `{name}`: one shape, two charges", plan.index)
+        self.total = total = plan.sum_of(own)
+        # Without sampling a divergence is a square times its order, whichever it is.
+        adds_up = plan.body["filter"] != "F0" and total.priced
+        some = [scope for scope in scopes if adds_up and own]
+        self.orders = {s: total.renyi(s)[1] if total.sampled else 2 for s in some}
+        self.limits = {
+            scope: math.fsum(n * total.cost(r, scope, order) for r, n in own if n)
+            for scope, order in self.orders.items()
+        }
+        self.spent = dict.fromkeys(self.orders, 0.0)
+
+    def adds_up(self, release: Release) -> bool:
+        """Add a round, and say whether every sum is within its limit."""
+        mine = self.own.get(release.shape)
+        if mine is None:
+            return False
+        noises = [sigma for *_, sigma in release.groups]
+        charged = mine.with_noise(noises)
+        for scope, order in self.orders.items():
+            self.spent[scope] += self.total.cost(charged, scope, order)
+        most = {scope: limit * (1 + 1e-11) for scope, limit in self.limits.items()}
+        return all(self.spent[scope] <= most[scope] for scope in self.spent)
 
 
 def side_by_side(
@@ -1430,7 +1551,7 @@ def budgets_spent(evidence: Evidence) -> str:
     read = [tier for tier in TIERS if tier in total.squares]
     tiers = ", ".join(f"{tier} {up(total.epsilon(tier))}" for tier in read)
     record = f"record {up(total.epsilon('record'))} of {plan.policy['epsilon']}"
-    spent = f"{record} at delta {plan.policy['delta']} by GDP"
+    spent = f"{record} at delta {plan.policy['delta']} by {total.by}"
     count = f"{len(charges(evidence))} rounds"
     return f"{count}: {spent}; tiers {tiers}" if tiers else f"{count}: {spent}"
 
@@ -1569,10 +1690,7 @@ def check_class(found: Mapping[str, Any], plan: Plan, name: str, index: int) -> 
     require(0 < scale <= 1, f"{what}: `scale` is out of range", index)
     same = (row["delta"], row["neighbours"]) == (found["delta"], found["neighbours"])
     require(same, f"{what} is about something else", index)
-    total = plan.sum_of([])
-    for release, count in plan.releases:
-        clips = [scale * clip for _, clip, _ in release.groups]
-        total.add(release.with_clips(clips, release.rate), count)
+    total = plan.sum_of((release.with_clips(scale), n) for release, n in plan.releases)
     total.check(f"{what}, `record`", row["epsilon"], "record", index)
     return total
 

@@ -64,21 +64,24 @@ def events(evidence: Evidence) -> str | Remark:
 def _filters(planned: Planned) -> dict[str, tuple[Shapes | None, Filter]]:
     """Return the filter of the plan, and those of profiles that need their own."""
     found: dict[str, tuple[Shapes | None, Filter]] = {}
-    found[""] = (None, _filter(planned, planned.releases))
+    scales = tuple(planned.classes.values())
+    found[""] = (None, _filter(planned, planned.releases, scales))
     if planned.plan.filter == "F0":
         return found
     for name, profile in planned.profiles.items():
         shapes = _own_shapes(planned, name, profile)
-        found[name] = (shapes, _filter(planned, profile.releases))
+        found[name] = (shapes, _filter(planned, profile.releases, ()))
     return found
 
 
-def _filter(planned: Planned, releases: tuple[Counted, ...]) -> Filter:
+def _filter(
+    planned: Planned, releases: tuple[Counted, ...], scales: tuple[float, ...]
+) -> Filter:
     plan, policy = planned.plan, planned.policy
     paid = tuple((per_person(r, policy.sites_per_person), n) for r, n in releases)
     if plan.filter == "F0":
         return Envelope(paid, policy.neighbours)
-    delta, scales = float(plan.delta or 0.0), tuple(planned.classes.values())
+    delta = float(plan.delta or 0.0)
     return PlanFilter.of(
         paid, delta, policy.neighbours, policy.accountant, scales, ROOM
     )
