@@ -248,7 +248,7 @@ def _steps(draft: Draft, square: float) -> list[Step]:
     # Starting point only: T rounds of a sampled Gaussian act like a Gaussian of
     # square T q² (exp(1/z²) - 1) when T is large [DRS22, Cor. 5.4].
     total = len(rates) * draft.sampling_rate * draft.sampling_rate
-    if draft.rates:
+    if min(rates) < draft.sampling_rate:
         total = math.fsum(q * q for q in rates)
     z = 1.0 / math.sqrt(math.log1p(draft.share * square / total))
     return [Step(z * part, q, 1) for part, q in zip(draft.profile, rates, strict=True)]
