@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lexfed.budget.adapting import Adapting
 from lexfed.budget.plan import Budget
 from lexfed.errors import ConfigError
 from lexfed.federation import planning
@@ -41,6 +42,11 @@ CASES: dict[str, dict[str, Any]] = {
         "clip": {Tier.SPECIAL: 0.02, Tier.PERSONAL: 0.05},
     },
     "uniform": {"mechanism": "uniform"},
+    "clip bits": {
+        "model": "mlp:6",
+        "rounds": 2,
+        "adapting": Adapting(clip="quantile"),
+    },
     "replace": {"budget": replace(BUDGET, neighbours="replace-one")},
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lexfed
+from lexfed.audit.verify import verify_run
 from lexfed.cli.show import plan_table
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError
@@ -116,6 +117,24 @@ def test_a_tier_that_only_a_rule_reads_is_claimed(
     assert claim is not None
     assert 0 < claim.tiers["special"].epsilon <= 0.01 + 1e-6
     assert "special columns are left out" in plan_table(priced)
+
+
+@pytest.mark.parametrize("engine", ["simulation", "inprocess"])
+def test_a_run_with_classes_verifies(
+    tmp_path: Path, config_text: str, engine: str
+) -> None:
+    """Also where rounds adapt inside a filter: members are guaranteed as planned."""
+    descent = "learning_rate = 0.5\nrounds = 3"
+    text = config_text.replace("rounds = 1", descent).replace("simulation", engine)
+    adapt = (
+        '\n[adapt]\nnoise = "convergence"\nclip = "quantile"\nguarantee = "filter"\n'
+    )
+    path = tmp_path / "lexfed.toml"
+    path.write_text(with_class(text) + adapt)
+    result = lexfed.train(path)
+    assert result.claim is not None
+    assert result.claim.classes["old"].epsilon <= 1.0 + 1e-6
+    assert verify_run(result.folder).ok
 
 
 @pytest.fixture

@@ -120,6 +120,25 @@ def test_a_public_table_moves_the_budget_to_what_helps(write: Write) -> None:
     assert priced.joint_epsilon is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "best"),
+    [
+        ('{ kind = "category", values = ["0", "1", "2"], missing = false }', "dose"),
+        ('{ kind = "number", range = [0, 1], missing = false }', "dose"),
+    ],
+)
+def test_public_importances_of_other_targets(
+    write: Write, kind: str, best: str
+) -> None:
+    path = write(PUBLIC)
+    flag = '\ny = { kind = "flag", missing = false }'
+    model = "logistic" if "category" in kind else "linear"
+    text = path.read_text().replace(flag, f"\ny = {kind}")
+    path.write_text(f'{text}\n[federation]\nmodel = "{model}"\n')
+    values = priced_of(path).population.importance.values
+    assert values[best] == max(values.values())
+
+
 def test_stated_numbers_win_over_a_public_table(write: Write) -> None:
     path = write(PUBLIC, "\n[budget.importance]\nmarker = 9.0\n")
     assert priced_of(path).population.importance.values["marker"] == 9.0
