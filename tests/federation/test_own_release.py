@@ -263,6 +263,18 @@ def test_sites_that_count_alike_keep_the_stricter_of_both_weights() -> None:
         assert stage.weights[2] <= 0.1
 
 
+def test_a_site_that_counts_less_anyway_is_sampled_no_less_than_it_must() -> None:
+    of = world(
+        profiles=STRICTER,
+        weights=(1.0, 1.0, 0.5),
+        realise="sampling",
+        rounds=3,
+        sampling_rate=0.3,
+        accountant="rdp",
+    )
+    assert 0.95 * 1.5 <= spends(of, 2)[0] <= 1.5
+
+
 def test_saving_rounds_ask_fewer_units() -> None:
     of = world(
         sizes=(900, 600),

@@ -58,7 +58,7 @@ def planned_shares(
     drafts = [item.draft for item in wanted]
     parts = [
         part_of(
-            _towers(profile, choices, wanted, releases, len(reads)),
+            _towers(facts, profile, choices, wanted, releases, len(reads)),
             profile.budget,
             effective_delta(profile.budget, drafts),
             reads,
@@ -72,6 +72,7 @@ def planned_shares(
 
 
 def _towers(
+    facts: Facts,
     profile: Profile,
     choices: Choices,
     wanted: Sequence[Wanted],
@@ -80,12 +81,18 @@ def _towers(
 ) -> list[list[Step]]:
     """Return what a profile's sites would be charged for at full weight, by tower."""
     steps: list[list[Step]] = [[] for _ in range(towers)]
+    meant = 1.0
+    if choices.realise == "sampling":
+        # What sites count less anyway need not be sampled less; by `clip` the smaller
+        # of both weights is taken.
+        weight_of = dict(zip(facts.sites, facts.site_weights, strict=True))
+        meant = max(weight_of[site] for site in profile.sites)
     for item, rounds in zip(wanted, releases, strict=True):
         early = (1.0,) * len(rounds)
         if item.kind in TRAINING:
             early = profile.early(len(rounds))
         for release, factor in zip(rounds, early, strict=True):
-            step = Step(release.noise_multiplier, release.sampling_rate)
+            step = Step(release.noise_multiplier / meant, release.sampling_rate)
             steps[item.draft.tower].append(weakened(step, factor, choices.realise))
     return steps
 
