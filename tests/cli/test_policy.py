@@ -62,7 +62,9 @@ def test_a_policy_binds_a_run_and_is_in_its_log(
     plain = json.loads(lexfed("plan", "--json").out)
     assert plain["claims"]["tiers"]["special"]["epsilon"] <= 0.1
     assert plain["claims"]["tiers"]["personal"]["epsilon"] <= 0.5
-    assert lexfed("run").code == 0
+    said = lexfed("run")
+    assert said.code == 0
+    assert "  policy   published: published budgets per sensitivity level" in said.err
     entry, blob = logged(place / "runs" / "visits")
     assert blob == read_policy("published").content
     assert {name: float(cap) for name, cap in entry.caps.items()} == {

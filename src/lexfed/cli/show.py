@@ -94,6 +94,9 @@ def remarks(priced: Priced) -> list[str]:
 def opening(priced: Priced) -> list[str]:
     """Return what is said before training."""
     lines = [f"  law      {law_line(priced)}", *_budget_lines(priced)]
+    policy = priced.policy.policy
+    if policy.name != "default":
+        lines.append(f"  policy   {policy.name}: {policy.title}")
     lines += [f"  note     {note}" for note in notes_of(priced)]
     lines += [f"  adapts   {line}" for line in plan_lines(priced)]
     if priced.config.data.test_size > 0:

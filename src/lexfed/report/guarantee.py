@@ -7,6 +7,7 @@ from lexfed.audit.entries import BudgetPlan, Completed, Policy
 from lexfed.privacy.claim_record import Claim, ClassRecord, ProfileRecord
 from lexfed.report.digits import count, delta, up, up_all, up_digits
 from lexfed.report.dossier import Dossier
+from lexfed.report.policy import policy_line
 from lexfed.report.words import (
     ACCOUNTANTS,
     MECHANISMS,
@@ -84,7 +85,11 @@ def facts(dossier: Dossier) -> tuple[Fact, ...]:
         rows.insert(3, ("ε under replace-one", replaced))
     rows += [_profile(name, row) for name, row in claim.profiles.items()]
     rows += [_class(name, row) for name, row in claim.classes.items()]
-    return tuple(Fact(name, value, at) for name, value in rows)
+    found = [Fact(name, value, at) for name, value in rows]
+    held_to = policy_line(dossier)
+    if held_to is not None:
+        found.append(Fact("Budget policy", held_to, dossier.index(Policy)))
+    return tuple(found)
 
 
 def _rounds(run: int, planned: int) -> str:

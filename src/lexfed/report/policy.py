@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The budget policy that a run was held to, in one line."""
+
+import tomllib
+
+from lexfed.audit.dsse import Envelope
+from lexfed.audit.entries import Policy
+from lexfed.errors import AuditError
+from lexfed.report.digits import count
+from lexfed.report.dossier import Dossier
+
+
+def policy_line(dossier: Dossier) -> str | None:
+    """Return name, title, signatures and hash of the policy; None where none is logged.
+
+    Signatures are counted, not checked: whose keys count is not in the log's power to
+    say. They were checked before the run if `budget.policy_keys` asked for them.
+    """
+    policy = dossier.entry(Policy)
+    if policy is None or policy.policy is None:
+        return None
+    name = dossier.table("budget").get("policy", "default")
+    told = f"{name}, SHA-256 {policy.policy[:16]}…"
+    try:
+        content = dossier.evidence.blobs.get(policy.policy)
+        signed = ""
+        if content.startswith(b"{"):
+            envelope = Envelope.parse(content)
+            content = envelope.payload
+            signed = f", with {count(len(envelope.signatures), 'signature')}"
+        title = tomllib.loads(content.decode()).get("title", "")
+    except (AuditError, ValueError):  # erased, or not what it should be
+        return told
+    return f"{told}{signed}: {title}"
