@@ -71,6 +71,9 @@ SOUND: dict[str, tuple[dict[str, Any], str]] = {
         {"weights": {"eu": 0.5, "us": 1.0}, "classes": {"minors": 0.25}},
         "4 rounds, each within the plan (F0)",
     ),
+    "F0, a tower left out": (
+        {"weights": {"eu": 0.0}}, "4 rounds, each within the plan (F0)",
+    ),
     "F2, profiles and classes": (
         {**F2, "weights": {"eu": 0.5}, "classes": {"minors": 0.25}, "adapted": LONGER},
         "9 rounds, in sum within the plan (F2)",

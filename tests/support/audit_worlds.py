@@ -266,7 +266,7 @@ def fake_run(
         accountant: who prices the plan.
         guarantee: whether rounds are inside the planned ones or their sums.
         adapted: tower and factor on the planned noise of each round that was run.
-        weights: of the sites of each profile.
+        weights: of the sites of each profile; with 0 they sit out the second tower.
         classes: scale of each class of units.
     """
     made = _Making(
@@ -282,7 +282,7 @@ def fake_run(
         accountant,
         guarantee,
         {
-            name: Profile(2, scaled(planned(rounds, sampling_rate), weight))
+            name: Profile(2, weighed(planned(rounds, sampling_rate), weight))
             for name, weight in (weights or {}).items()
         },
         dict(classes or {}),
@@ -308,6 +308,14 @@ def planned(rounds: tuple[int, int], rate: float, sites: int = 1) -> list[Counte
         (Release(t.label, (Group(t.label, 1.0, sites * sigma),), rate, t, 100), count)
         for (t, sigma), count in zip(towers, rounds, strict=True)
     ]
+
+
+def weighed(plan: Sequence[Counted], weight: float) -> tuple[Counted, ...]:
+    """Return what sites of that weight are charged for."""
+    if weight > 0.0:
+        return scaled(plan, weight)
+    first, (second, count) = plan
+    return (first, (replace(second, sampling_rate=0.0), count))
 
 
 def plan_rows(releases: Sequence[Counted]) -> list[dict[str, Any]]:

@@ -875,6 +875,7 @@ class Sum:
     accountant: str = "pld"
     squares: dict[str, float] = field(default_factory=dict)  # of the record, by tier
     sampled: bool = False
+    coins: bool = False  # some take part and some do not: mu is not enough
     samples: int = 0
     steps: dict[Release, int] = field(default_factory=dict)
 
@@ -886,9 +887,11 @@ class Sum:
         require(alone, "sampled, and a person at several sites: there is no proof")
         ratios = [clip / sigma for _, clip, sigma in release.groups]
         square = count * math.fsum(ratio * ratio for ratio in ratios)
+        square = square if release.rate > 0.0 else 0.0  # nobody takes part
         for scope in ("record", *TIERS[: release.reads + 1]):
             self.squares[scope] = self.squares.get(scope, 0.0) + square
         self.sampled = self.sampled or release.rate < 1.0
+        self.coins = self.coins or 0.0 < release.rate < 1.0
         self.samples += count * release.samples
         self.steps[release] = self.steps.get(release, 0) + count
 
@@ -918,7 +921,7 @@ class Sum:
     @property
     def priced(self) -> bool:
         """Whether this file can compute epsilon: few kinds of rounds, if sampled."""
-        return not self.sampled or (self.accountant == "rdp" and len(self.steps) <= 64)
+        return not self.coins or (self.accountant == "rdp" and len(self.steps) <= 64)
 
     def mu(self, scope: str) -> float:
         """Return mu of the record, of the label, or of an attribute of a tier."""
@@ -928,7 +931,7 @@ class Sum:
 
     def epsilon(self, scope: str) -> float:
         """Return epsilon at delta."""
-        if self.sampled:
+        if self.coins:
             return self.renyi(scope)[0]
         return epsilon_of(self.mu(scope), self.delta)
 
@@ -941,7 +944,7 @@ class Sum:
         if not self.priced or mu == 0.0 or self.delta >= 1.0:
             return
         require(mu < math.inf > stated, f"{what} is infinite", index)
-        if self.sampled:
+        if self.coins:
             below = stated * (1 + 1e-9) < self.epsilon(scope)
         else:
             below = log_delta(mu, stated * (1 + 1e-9)) > math.log(self.delta)
@@ -957,7 +960,7 @@ class Sum:
     @property
     def by(self) -> str:
         """Who computes epsilon."""
-        return "RDP" if self.sampled else "GDP"
+        return "RDP" if self.coins else "GDP"
 
 
 def up(epsilon: float) -> str:
@@ -1494,7 +1497,7 @@ class Budget:
         # Without sampling a divergence is a square times its order, whichever it is.
         adds_up = plan.body["filter"] != "F0" and total.priced
         some = [scope for scope in scopes if adds_up and own]
-        self.orders = {s: total.renyi(s)[1] if total.sampled else 2 for s in some}
+        self.orders = {s: total.renyi(s)[1] if total.coins else 2 for s in some}
         self.limits = {
             scope: math.fsum(n * total.cost(r, scope, order) for r, n in own if n)
             for scope, order in self.orders.items()
