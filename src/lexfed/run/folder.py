@@ -145,9 +145,9 @@ class RunFolder:
             RunFolderError: if it cannot be written, or if the disk has no room for
                 what the round will release: a round that cannot be kept is not paid.
         """
-        # The state holds the towers' parameters and at most a velocity beside each.
+        # Beside the parameters a state may hold a velocity and the last release.
         towers = query.model.towers
-        needed = 2 * sum(tower.parameters.nbytes for tower in towers) + _SLACK
+        needed = 3 * sum(tower.parameters.nbytes for tower in towers) + _SLACK
         if shutil.disk_usage(self.path).free < needed:
             raise RunFolderError(
                 f"no space left on the disk of `{self.path}`; round {query.round} "
