@@ -37,8 +37,9 @@ def squares(histories: int) -> Outcome:
     found = Outcome()
     relations: tuple[Neighbours, ...] = ("add-remove", "replace-one")
     for plan, neighbours in zip((CASCADE, GROUPED), relations, strict=True):
-        start = partial(PlanFilter.of, plan, DELTA, neighbours, "gdp")
-        part = attack(histories // 2, plan, start, partial(SquareJudge, plan))
+        start = PlanFilter.of(plan, DELTA, neighbours, "gdp")  # frozen: one for all
+        judge = partial(SquareJudge, plan)
+        part = attack(histories // 2, plan, partial(replace, start), judge)
         found = _sum(found, part)
     return found
 
