@@ -94,9 +94,14 @@ def requests() -> Iterator[str]:
         yield from map(bytes.decode, lines)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Answer requests until there are no more."""
     # Let strace attach where only ancestors may [prctl(2), Yama].
     libc.prctl(PR_SET_PTRACER, ctypes.c_ulong(-1), 0, 0, 0)
     os.writev(1, [b"ready\n"])
     for line in requests():
         os.writev(1, [json.dumps(serve(*json.loads(line))).encode() + b"\n"])
+
+
+if __name__ == "__main__":
+    main()

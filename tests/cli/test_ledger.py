@@ -87,6 +87,7 @@ def test_history(lexfed: Lexfed, ledger: str) -> None:
     lexfed("ledger", "set-ceiling", ledger, "record", *LIMITS)
     take = ("--none", "--raise", "--reason", "agreed")
     lexfed("ledger", "set-ceiling", ledger, "record", *take)
+    assert "reserved until" not in lexfed("ledger", "show", ledger).out
     lines = lexfed("ledger", "history", ledger).out.splitlines()
     assert [line[:6] + line[29:] for line in lines] == [
         "     1open        site `north`, data `patients.csv`",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real faults: the site refuses work in clear words and loses nothing."""
 
+import errno
 import os
 import resource
 import shutil
@@ -290,6 +291,22 @@ def test_a_pin_that_cannot_be_written(place: Place, ledger: LastingLedger) -> No
         ledger.commit("a", 1, release())
     part.rmdir()
     assert ledger.commit("a", 1, release()) == 2  # not twice
+    assert len(ledger.rows()) == 2
+
+
+def test_no_lock_to_be_had(
+    place: Place, ledger: LastingLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fcntl.flock", no_locks)
+        with pytest.raises(LedgerError, match=r"cannot use pin .* no locks available"):
+            ledger.commit("a", 1, release())
+        with pytest.raises(LedgerError, match=r"cannot use ledger .* no locks"):
+            place.open()
+    ledger.commit("a", 1, release())
     assert len(ledger.rows()) == 2
 
 

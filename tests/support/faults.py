@@ -55,7 +55,11 @@ class Server:
     """The program that does jobs, under strace; `fault` as in `-e inject`."""
 
     def __init__(
-        self, trace: Path, calls: Calls | None = None, fault: str = ""
+        self,
+        trace: Path,
+        calls: Calls | None = None,
+        fault: str = "",
+        program: Path = SERVER,
     ) -> None:
         self.trace = trace
         self.calls = calls
@@ -66,7 +70,7 @@ class Server:
                 at = calls.trigger(name)
                 options += ["-e", f"inject={name}:{fault}:when={at}"]
         self._server = subprocess.Popen(
-            [sys.executable, str(SERVER)],
+            [sys.executable, str(program)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -110,9 +114,9 @@ class Server:
                 pass
 
 
-def record(trace: Path, folder: Path, job: str) -> Calls:
+def record(trace: Path, folder: Path, job: str, program: Path = SERVER) -> Calls:
     """Do a job undisturbed and return its system calls."""
-    with Server(trace) as server:
+    with Server(trace, program=program) as server:
         status = server.do(folder, job)
     if status != ACKNOWLEDGED:
         raise RuntimeError(f"`{job}` ended with {status}")

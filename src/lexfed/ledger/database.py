@@ -98,9 +98,9 @@ class Database:
                 self._check_kind()
                 self.query("PRAGMA journal_mode = WAL")
                 self.query(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
-            self._file = os.stat(path)
+                self._file = os.stat(path)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _check_kind(self) -> None:
@@ -187,7 +187,7 @@ class Database:
     def _in_words(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             if not _is_busy(error):
                 self.close(f"was closed by an error ({error})")
             raise unusable(self.path, error) from error
@@ -209,10 +209,11 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
         os.fsync(handle)  # the file's name is on disk, too
     finally:
-        os.close(handle)
+        with suppress(OSError):  # the kernel has it back all the same
+            os.close(handle)
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
+def _is_busy(error: OSError | sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
@@ -248,7 +249,8 @@ def unusable(path: Path, error: OSError | sqlite3.Error) -> LedgerError:
     if isinstance(error, OSError):
         what = (error.strerror or str(error)).lower()
         return LedgerError(
-            f"cannot use ledger `{path}`: {what}", "fix the permissions of its folder"
+            f"cannot use ledger `{path}`: {what}",
+            "fix its folder; nothing was lost, and the same can be asked again",
         )
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     what, hint = _WORDS.get(code, (str(error), "run `lexfed ledger verify`"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from lexfed.errors import LedgerError
 from lexfed.ledger import pins, tables
 from lexfed.ledger.book import Book
-from lexfed.ledger.database import Database
+from lexfed.ledger.database import Database, unusable
 from lexfed.ledger.rows import GENESIS, Head, Row, chained, damaged, make_row, read_row
 
 _TAIL = 64
@@ -35,8 +35,7 @@ def opened(
     Raises:
         LedgerError: if it cannot be used.
     """
-    gone = not path.exists() or path.stat().st_size == 0
-    if gone:
+    if is_gone(path):
         _refuse_if_pinned(path, state)
         if named is None:
             raise LedgerError(
@@ -50,6 +49,20 @@ def opened(
     except BaseException:
         database.close()
         raise
+
+
+def is_gone(path: Path) -> bool:
+    """Say whether there is no file, or nothing in it.
+
+    Raises:
+        LedgerError: if nobody can tell.
+    """
+    try:
+        return path.stat().st_size == 0
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise unusable(path, error) from error
 
 
 def _refuse_if_pinned(path: Path, state: Path) -> None:

@@ -18,7 +18,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -204,10 +204,14 @@ def _alone(state: Path) -> Iterator[None]:
     except OSError as error:
         raise _unusable(state, error) from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _unusable(state, error) from error
         yield
     finally:
-        os.close(handle)
+        with suppress(OSError):  # the kernel has it back all the same
+            os.close(handle)
 
 
 def _unusable(path: Path, error: OSError) -> LedgerError:

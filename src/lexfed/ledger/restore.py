@@ -21,7 +21,7 @@ from lexfed.ledger import pins, tables
 from lexfed.ledger.book import NOTHING, Book, Limit, texts
 from lexfed.ledger.change import Change
 from lexfed.ledger.database import Database
-from lexfed.ledger.opening import begin, check_pin, first_row, identity
+from lexfed.ledger.opening import begin, check_pin, first_row, identity, is_gone
 from lexfed.ledger.pins import Pin
 from lexfed.ledger.prices import meter
 from lexfed.ledger.verify import verify
@@ -65,7 +65,7 @@ def restore(
             "a restore needs a reason", "say what happened, for whoever reads the rows"
         )
     lost = None
-    if not path.exists() or path.stat().st_size == 0:
+    if is_gone(path):
         lost = pins.pin_of_file(state, path)
         if lost is None:
             raise LedgerError(
