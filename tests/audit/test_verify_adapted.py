@@ -182,7 +182,10 @@ LIES: dict[str, tuple[dict[str, Any], Change, str, str]] = {
         F2, claim("accountant/filter", "F0"), "claim", "`filter` is not what the log",
     ),
     "a claim of a filter under F0": (
-        {}, claim("accountant/filter", "F2"), "claim", "`filter` is not what the log",
+        {}, claim("accountant/filter", "F2"), "claim", "`delta_sampler`",
+    ),
+    "too little for the sampler": (
+        F2, claim("delta_sampler", 1e-24), "claim", "`delta_sampler`",
     ),
     "a filter nobody can price": (
         {}, edited(BudgetPlan, filter="F1"), "budget plan", "F1 has no price by PLD",
@@ -303,6 +306,12 @@ def test_a_shape_that_was_not_planned_is_found(tmp_path: Path) -> None:
     run.edit(Round, 1, event=entry.event.model_copy(update={"groups": groups}))
     found = checked(run, tmp_path)["round events"]
     assert (found.status, found.index) == (Status.FAIL, 5)
+
+
+def test_more_noise_values_than_are_paid_for_are_found(tmp_path: Path) -> None:
+    run = fake_run(**F2, rounds=(1, 0), adapted=[(0, 100.0)] * 1002)
+    found = checked(run, tmp_path)["round events"]
+    assert (found.status, found.index) == (Status.FAIL, 1004)
 
 
 def test_more_kinds_of_sampled_rounds_than_one_file_prices_are_told() -> None:

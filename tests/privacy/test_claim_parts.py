@@ -175,6 +175,9 @@ def test_the_filter_is_named_and_changes_no_number(
     claim = build(accountant=accountant, guarantee=guarantee)
     assert claim.accountant.filter == filter_
     assert claim.epsilon == build(accountant=accountant).epsilon
+    times = 1 if filter_ == "F0" else 1000
+    planned = build(accountant=accountant).delta_sampler
+    assert claim.delta_sampler == pytest.approx(times * planned, rel=1e-6)
     check_claim(claim)
 
 

@@ -134,6 +134,18 @@ def test_a_class_is_a_scope_of_its_own() -> None:
     assert before.refusal(release(5.0, rate=0.2)) == "class"
 
 
+def test_noise_values_are_counted() -> None:
+    plan = [(release(1.0), 1)]
+    faint = replace(release(1e5), samples=10)
+    current: PlanFilter | None = PlanFilter.of(plan, DELTA, "add-remove", "gdp")
+    for _ in range(1000):
+        assert current is not None
+        current = current.after(faint)
+    assert current is not None
+    assert current.samples == 0
+    assert current.refusal(faint) == "samples"
+
+
 def test_room_is_for_who_checks() -> None:
     exact, loose = start("gdp"), start("gdp", room=1e-6)
     slightly = release(29.0 * (1 - 1e-8))

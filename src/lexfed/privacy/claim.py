@@ -49,6 +49,7 @@ from lexfed.privacy.events import CLIP_BIT
 from lexfed.privacy.filters import Guarantee, filter_name
 from lexfed.privacy.grid import Grid
 from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.plan_filter import MOST_SAMPLES
 from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
@@ -116,6 +117,8 @@ def build_claim(
     pricing = Pricing(delta, neighbours, accountant, sites_per_person)
     record = pricing.record(releases)
     samples = sum(release.samples * count for release, count in releases)
+    if guarantee == "filter":
+        samples *= MOST_SAMPLES
     tiers = {}
     for tier in sorted(columns):
         tiers[tier.label] = TierRecord(
@@ -199,12 +202,12 @@ def check_claim(claim: Claim) -> None:
         profiles=stated_profiles(claim),
         classes=stated_classes(claim),
     )
+    same("accountant.filter", claim.accountant.filter, proof.accountant.filter)
     not_below("epsilon", claim.epsilon, proof.epsilon)
     not_below("delta_sampler", claim.delta_sampler, proof.delta_sampler)
     not_below("label.epsilon", claim.label.epsilon, proof.label.epsilon)
     same("label.delta", claim.label.delta, proof.label.delta)
     same("sampling", claim.sampling, proof.sampling)
-    same("accountant.filter", claim.accountant.filter, proof.accountant.filter)
     for name, tier in claim.tiers.items():
         proven = proof.tiers[name]
         not_below(f"tiers.{name}.epsilon", tier.epsilon, proven.epsilon)

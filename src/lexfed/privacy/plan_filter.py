@@ -58,6 +58,10 @@ from lexfed.tiers import Tier
 Shape = tuple[str, tuple[tuple[str, float], ...], float, Tier | None, int]
 """Everything about a release but its noise."""
 
+MOST_SAMPLES = 1000
+"""Noise values may be drawn so many times as often as planned, in more rounds; the
+claim's `delta_sampler` pays for all of them."""
+
 _LEAST = 1e-6
 """Smallest multiplier that is priced; below, nothing is private in any sense."""
 
@@ -114,18 +118,21 @@ class PlanFilter:
 
     Guarantees:
         The plan itself passes, in any order.
-        A release passes exactly if it has a planned shape and no sum passes the plan's.
+        A release passes exactly if it has a planned shape, no sum passes the plan's,
+        and no more than `MOST_SAMPLES` times the planned noise values are drawn.
         Asking changes nothing.
 
     Attributes:
         shapes: of the planned releases.
         scopes: the sums, the record's first.
+        samples: noise values that may still be drawn.
         room: relative room above the plan's sums; 0 but for who checks somebody
             else's floats.
     """
 
     shapes: frozenset[Shape]
     scopes: tuple[Scope, ...]
+    samples: int
     room: float = 0.0
 
     @classmethod
@@ -167,7 +174,9 @@ class PlanFilter:
             order = _best_order(own, delta, relation) if accountant == "rdp" else None
             empty = Scope(name, tier, relation, order, scale, Fraction(0))
             scopes.append(replace(empty, budget=_total(empty, read)))
-        return cls(frozenset(shape(each) for each, _ in planned), tuple(scopes), room)
+        shapes = frozenset(shape(release) for release, _ in planned)
+        drawn = sum(release.samples * count for release, count in planned)
+        return cls(shapes, tuple(scopes), MOST_SAMPLES * drawn, room)
 
     def after(self, release: Release) -> "PlanFilter | None":
         """Return the filter after the release, or None if it must not run."""
@@ -175,13 +184,15 @@ class PlanFilter:
         return judged if isinstance(judged, PlanFilter) else None
 
     def refusal(self, release: Release) -> str | None:
-        """Return why the release must not run: `shape`, or the scope it exceeds."""
+        """Return why not: `shape`, `samples`, or the scope that would be exceeded."""
         judged = self._judge(release)
         return judged if isinstance(judged, str) else None
 
     def _judge(self, release: Release) -> "PlanFilter | str":
         if shape(release) not in self.shapes:
             return "shape"
+        if release.samples > self.samples:
+            return "samples"
         following = []
         for scope in self.scopes:
             cost = scope.cost(release)
@@ -189,7 +200,8 @@ class PlanFilter:
             if cost is None or scope.spent + cost > limit:
                 return scope.name
             following.append(replace(scope, spent=scope.spent + cost))
-        return replace(self, scopes=tuple(following))
+        left = self.samples - release.samples
+        return replace(self, scopes=tuple(following), samples=left)
 
     def costs(self, release: Release) -> tuple[float, ...]:
         """Return what a release adds to each sum, the record's first."""

@@ -1439,6 +1439,9 @@ def round_events(evidence: Evidence) -> str:
     return f"{len(found)} rounds{'' if kept is None else kept.in_words()}"
 
 
+MOST_SAMPLES = 1000  # times the planned number, where rounds may be more than planned
+
+
 class Kept:
     """Rounds that keep to a plan, as far as they go.
 
@@ -1451,6 +1454,7 @@ class Kept:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.at, self.used = plan, 0, 0
+        self.samples = MOST_SAMPLES * sum(r.samples * n for r, n in plan.releases)
         self.sums = [Budget(plan, "", plan.releases, ("record", "label", *TIERS))]
         for name, (_, own) in plan.profiles.items():
             self.sums.append(Budget(plan, name, own, ("record", "label", *TIERS)))
@@ -1461,7 +1465,10 @@ class Kept:
     def takes(self, release: Release) -> bool:
         """Add a round, and say whether it is within the plan."""
         if self.plan.body["filter"] != "F0":
-            return all(budget.adds_up(release) for budget in self.sums)
+            self.samples -= release.samples
+            return self.samples >= 0 and all(
+                budget.adds_up(release) for budget in self.sums
+            )
         while self.at < len(self.plan.releases):
             planned, count = self.plan.releases[self.at]
             if self.used < count and release.inside(planned):
@@ -1645,7 +1652,8 @@ def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
         total.check(f"claim: `{scope}`", row["epsilon"], scope, index)
         require(row["delta"] == found["delta"], f"claim: delta of `{scope}`", index)
     # Each drawn value is within total variation 2^-90 of the Gaussian.
-    distance = total.samples * (1 + math.exp(min(found["epsilon"], 600.0))) * 2.0**-90
+    samples = total.samples * (1 if plan.body["filter"] == "F0" else MOST_SAMPLES)
+    distance = samples * (1 + math.exp(min(found["epsilon"], 600.0))) * 2.0**-90
     enough = found["delta_sampler"] >= min(1.0, distance) * (1 - 1e-9)
     require(enough, "claim: `delta_sampler` is too small", index)
     rates = sorted({release.rate for release, _ in plan.releases})
