@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -77,42 +76,6 @@ def test_locked_by_another_process(place: Place, ledger: LastingLedger) -> None:
         assert impatient.head() == before  # reading goes on
     impatient.commit("a", 1, release())  # and so does writing, once it is free
     assert impatient.head().sequence == before.sequence + 1
-
-
-def test_a_file_of_something_else(place: Place) -> None:
-    place.path.write_text("# a note that somebody saved here\n" * 100)
-    with pytest.raises(LedgerError, match="it is not a ledger"):
-        place.open()
-    place.path.unlink()
-    other = sqlite3.connect(place.path)
-    other.execute("CREATE TABLE notes (text)")
-    other.close()
-    before = place.path.read_bytes()
-    with pytest.raises(LedgerError, match="is not a ledger"):
-        place.open()
-    assert place.path.read_bytes() == before
-
-
-def test_an_empty_data_base_is_not_a_ledger_yet(place: Place) -> None:
-    empty = sqlite3.connect(place.path)
-    empty.execute("PRAGMA journal_mode = WAL")
-    empty.close()
-    assert place.path.stat().st_size > 0
-    with pytest.raises(LedgerError, match="is not a ledger"):
-        LastingLedger.open(place.path, state=place.state)
-    place.open().commit("a", 1, release())
-
-
-def test_a_newer_version(place: Place) -> None:
-    filled(place, 1)
-    newer = sqlite3.connect(place.path)
-    newer.execute("PRAGMA user_version = 2")
-    newer.close()
-    before = place.path.read_bytes()
-    with pytest.raises(LedgerError, match="newer version of lexfed") as caught:
-        place.open()
-    assert "use that version" in caught.value.hint
-    assert place.path.read_bytes() == before
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -239,16 +202,6 @@ def test_replaced_while_it_is_open(place: Place, ledger: LastingLedger) -> None:
         ledger.head()
 
 
-def test_a_folder_in_the_way(place: Place) -> None:
-    place.path.mkdir()
-    with pytest.raises(LedgerError, match="cannot use ledger"):
-        place.open()
-    blocked = place.folder / "file"
-    blocked.write_text("")
-    with pytest.raises(LedgerError, match="cannot use ledger"):
-        LastingLedger.open(blocked / "x", "north", "patients", state=place.state)
-
-
 def test_a_fault_without_words_of_its_own(place: Place) -> None:
     database = Database(place.path, 0.0, durable=True)
     with (
@@ -256,32 +209,6 @@ def test_a_fault_without_words_of_its_own(place: Place) -> None:
         database.reading(),
     ):
         database.query("SELECT * FROM absent")
-
-
-def test_somebody_else_makes_it_first(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Between the look at an empty file and the lock on it, another process made it.
-    first: list[LastingLedger] = []
-    real = Database.is_new
-
-    def slow(self: Database) -> bool:
-        new = real(self)
-        patch.undo()
-        first.append(place.open())
-        return new
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Database, "is_new", slow)
-        second = place.open()
-    assert second.id == first[0].id
-    assert len(second.rows()) == 1
-
-
-def test_state_folder_that_is_a_file(place: Place) -> None:
-    place.state.write_text("")
-    with pytest.raises(LedgerError, match="cannot use pin"):
-        place.open()
 
 
 def test_a_pin_that_cannot_be_written(place: Place, ledger: LastingLedger) -> None:

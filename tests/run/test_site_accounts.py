@@ -322,3 +322,16 @@ def test_whole_sites_as_units(made: Callable[..., Path]) -> None:
     assert len(commits) == train(path, resume=True).rounds
     assert {body["unit"] for body in commits} == {"client"}
     assert commits[0]["cost"]["record:gdp"] == commits[0]["cost"]["label:gdp"]
+
+
+def test_sites_that_coins_leave_out_pay_too(made: Callable[..., Path]) -> None:
+    path = made("inprocess", more='unit = "client"')
+    text = path.read_text().replace("1e-5", "0.1").replace("rounds = 1", "rounds = 6")
+    text = text.replace('neighbours = "replace-one"', "")
+    path.write_text(text + "sampling_rate = 0.5\n")
+    result = train(path)
+    for ledger in ledgers(path.parent / "ledgers").values():
+        commits = [row for row in ledger.rows() if row.kind == "commit"]
+        assert len(commits) == result.rounds
+        verify(ledger.database)
+        ledger.close()

@@ -140,14 +140,8 @@ class SiteAccounts:
         stage = self._priced.programme.stages[query.stage].at(query.step)
         for account in self._accounts:
             own = stage.release_for_all(query.release, account.places)
-            if own is None:
-                continue
-            try:
-                account.ledger.commit(
-                    self._run, query.round, self._paid(own), self._unit
-                )
-            except Refused as refusal:
-                raise _of_site(refusal) from refusal
+            if own is not None:
+                self.charge(account.ledger, query.round, own)
 
     def release(self) -> None:
         """Give back at every site what was not committed."""
@@ -168,8 +162,15 @@ class SiteAccounts:
         return ledger.would_exceed(self._run, number, self._paid(release), self._unit)
 
     def charge(self, ledger: LastingLedger, number: int, release: Release) -> None:
-        """Pay for a round at one site."""
-        ledger.commit(self._run, number, self._paid(release), self._unit)
+        """Pay for a round at one site.
+
+        Raises:
+            Refused: if the site does not pay.
+        """
+        try:
+            ledger.commit(self._run, number, self._paid(release), self._unit)
+        except Refused as refusal:
+            raise _of_site(refusal) from refusal
 
     def close(self) -> None:
         """Close the files; everything committed is on disk."""

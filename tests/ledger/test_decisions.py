@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ceilings: what they count, in which measure and period, and who may change them."""
+
+import pytest
+
+from ledger.amounts import ROUND, limit, rounds, sums
+from ledger.conftest import DAY, START, Place, release
+from lexfed.errors import LedgerError, Refused
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.decisions import set_ceiling
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.verify import verify
+from lexfed.tiers import Tier
+
+LATER = START + 30 * DAY
+
+
+def test_each_scope_counts_what_concerns_it(ledger: LastingLedger) -> None:
+    limit(ledger, 2, "special")
+    ledger.commit("a", 1, release())
+    ledger.commit("a", 2, release())
+    for number in range(3, 9):
+        ledger.commit("a", number, release(reads=Tier.PERSONAL))
+    with pytest.raises(Refused, match="`special` would reach"):
+        ledger.commit("a", 9, release())
+    assert sums(ledger, "special") == rounds(2, 0, "special")
+    assert sums(ledger, "personal") == rounds(8, 0, "personal")
+
+
+def test_a_period_begins_at_zero(place: Place, ledger: LastingLedger) -> None:
+    one = Ceiling.of(0.5, 1e-6, days=7)
+    set_ceiling(ledger, "record", one, "weekly")
+    paid = 0
+    while ledger.would_exceed("a", paid + 1, release()) is None:
+        paid += 1
+        ledger.commit("a", paid, release())
+    assert paid > 1
+    with pytest.raises(Refused, match="in every 7 days"):
+        ledger.commit("a", paid + 1, release())
+    # Set again, it counts the same.
+    set_ceiling(ledger, "record", one, "again")
+    assert ledger.would_exceed("a", paid + 1, release()) is not None
+    place.time = (START // (7 * DAY) + 1) * 7 * DAY
+    with pytest.raises(Refused) as caught:
+        ledger.reserve("b", [(release(), paid + 1)], place.time + 1)
+    assert caught.value.hint.startswith("ε = 0 is spent")
+    ledger.reserve("b", [(release(), paid)], place.time + 1)
+    assert sums(ledger).committed == paid * ROUND["record:gdp"]
+    verify(ledger.database)
+
+
+def test_a_ceiling_binds_what_was_before(ledger: LastingLedger) -> None:
+    for number in range(1, 4):
+        ledger.commit("a", number, release())
+    ledger.reserve("b", [(release(), 2), (release(reads=None), 1)], LATER)
+    limit(ledger, 6)
+    with pytest.raises(Refused):
+        ledger.commit("a", 4, release())
+    ledger.commit("b", 1, release())
+    verify(ledger.database)
+
+
+def test_a_ceiling_of_another_measure(ledger: LastingLedger) -> None:
+    sampled = release(2.0, rate=0.05)
+    set_ceiling(ledger, "record", Ceiling.of(6.0, 1e-6), "first")
+    ledger.commit("a", 1, sampled)
+    ledger.commit("a", 2, release(reads=None))
+    ledger.reserve("b", [(sampled, 2)], LATER)
+    ledger.reserve("c", [(sampled, 1)], LATER)
+    ledger.release("c")
+    # Sampled releases cost far less by `rdp`.
+    many = [(sampled, 40)]
+    with pytest.raises(Refused):
+        ledger.reserve("d", many, LATER)
+    for scope in ("record", "special"):
+        set_ceiling(ledger, scope, Ceiling.of(2.0, 1e-6, "rdp"), "sampled")
+    ledger.reserve("d", many, LATER)
+    ledger.commit("b", 1, sampled)
+    book = verify(ledger.database)
+    assert book.orders == {"record": 12, "special": 12}
+    set_ceiling(ledger, "special", Ceiling.of(1.9, 1e-6, "rdp", order=10), "order")
+    assert verify(ledger.database).orders == {"record": 12, "special": 10}
+    set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "back")
+    book = verify(ledger.database)
+    assert "record:rdp" not in book.meters
+    assert all("record:rdp" not in run.amounts for run in book.runs.values())
+
+
+def test_ceilings_change_by_decision_only(ledger: LastingLedger) -> None:
+    set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6), "board of 3 May")
+    with pytest.raises(Refused, match="lets more pass than the old one") as caught:
+        set_ceiling(ledger, "record", Ceiling.of(3.0, 1e-6), "more")
+    assert "--raise" in caught.value.hint
+    with pytest.raises(Refused, match="lets more pass"):
+        set_ceiling(ledger, "record", None, "none")
+    set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "stricter")
+    set_ceiling(ledger, "record", Ceiling.of(3.0, 1e-6), "agreed", raising=True)
+    assert ledger.book().limits["record"].ceiling.epsilon == 3.0
+    set_ceiling(ledger, "record", None, "agreed", raising=True)
+    set_ceiling(ledger, "record", None, "there is none")
+    assert ledger.book().limits == {}
+    reasons = [row.body["reason"] for row in ledger.rows()[1:]]
+    assert reasons[0] == "board of 3 May"
+    with pytest.raises(LedgerError, match="no scope `speical`") as wrong:
+        set_ceiling(ledger, "speical", None, "x")
+    assert "`special`" in wrong.value.hint
+    with pytest.raises(LedgerError, match="needs a reason"):
+        set_ceiling(ledger, "record", None, "  ")
+    verify(ledger.database)
+
+
+def test_a_lowered_ceiling_stops_what_was_reserved(ledger: LastingLedger) -> None:
+    ledger.reserve("a", [(release(), 8)], LATER)
+    ledger.commit("a", 1, release())
+    set_ceiling(ledger, "special", Ceiling.of(0.01, 1e-6), "stop")
+    with pytest.raises(Refused, match="`special`"):
+        ledger.commit("a", 2, release())
+    ledger.commit("a", 2, release(reads=Tier.PERSONAL))  # another tier goes on
+    verify(ledger.database)
