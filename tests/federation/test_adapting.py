@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Noise, clip, step and rounds follow releases, and never leave what was agreed on."""
 
+import math
+import random
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -350,11 +352,30 @@ ATTACKED = {
 @pytest.mark.parametrize("name", ATTACKED)
 @given(numbers=st.lists(NUMBERS, min_size=1, max_size=30))
 def test_no_history_overspends(name: str, numbers: list[float]) -> None:
+    keeps_inside(ATTACKED[name], numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", ATTACKED)
+def test_ten_thousand_histories_do_not_overspend(name: str) -> None:
+    generator = random.Random(name)
+    odd = [0.0, math.nan, math.inf, -math.inf, 1e300, 1e-300, 1e6]
+    for _ in range(math.ceil(10_000 / len(ATTACKED))):
+        keeps_inside(
+            ATTACKED[name],
+            [
+                generator.choice([*odd, *[generator.uniform(-50, 50)] * 14])
+                for _ in range(generator.randint(1, 30))
+            ],
+        )
+
+
+def keeps_inside(of: World, numbers: list[float]) -> None:
     """The ledger refuses nothing that is asked for: adaptation keeps inside by itself.
 
     And what it asked for never sums up to more than the plan, by exact sums.
     """
-    of = ATTACKED[name]
     ledger = of.ledger()
     assert ledger is not None
     learner = Attacked(of.programme, numbers)

@@ -6,7 +6,8 @@ It knows no network and no files. The driver (`lexfed.run`) takes a `Round` from
 to `receive`. Everything the coordinator knows of the data are the released sums.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -79,6 +80,7 @@ class Coordinator:
         self._ledger = ledger
         self._sources = sources
         self._log = log
+        self._costs: dict[Release, list[Fraction]] = {}
         self.progress = progress
 
     def next(self, charged: bool = False) -> Round | None:
@@ -151,18 +153,19 @@ class Coordinator:
         following = self._learner.release(self.progress)
         # Every step of a stage was charged, so the last charges are the stage's.
         spent = [*paid[len(paid) - self.progress.step :], following]
-        return all(
-            sum(map(Fraction, used)) <= sum(map(Fraction, planned))
-            for used, planned in zip(
-                self._costs(spent), self._costs(stage.releases), strict=True
-            )
-        )
+        used = self._sums(self._ledger, spent)
+        part = self._sums(self._ledger, stage.releases)
+        return all(one <= whole for one, whole in zip(used, part, strict=True))
 
-    def _costs(self, releases: Sequence[Release | None]) -> Iterable[Sequence[float]]:
-        """Return the releases' costs, one list per filter of the ledger."""
-        ledger = self._ledger
-        rows = [] if ledger is None else [ledger.costs(r) for r in releases if r]
-        return zip(*rows, strict=True)
+    def _sums(
+        self, ledger: Ledger, releases: Sequence[Release | None]
+    ) -> list[Fraction]:
+        """Return what releases cost in each scope of the ledger, added up exactly."""
+        counts = Counter(release for release in releases if release is not None)
+        for release in counts.keys() - self._costs.keys():
+            self._costs[release] = [Fraction(cost) for cost in ledger.costs(release)]
+        rows = [[n * cost for cost in self._costs[r]] for r, n in counts.items()]
+        return [sum(scope, Fraction(0)) for scope in zip(*rows, strict=True)]
 
     def _participants(self, query: Query) -> tuple[str, ...]:
         names = self._programme.sites
