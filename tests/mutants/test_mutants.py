@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from lexfed.audit import receipts
 from lexfed.audit.entries import Round
 from lexfed.audit.log import AuditLog
+from lexfed.audit.verify import within_plan
 from lexfed.budget import convergence
 from lexfed.budget.plan import Budget
 from lexfed.budget.signals import Signal
@@ -651,6 +652,10 @@ def _order_of_another_plan(patch: Patch) -> None:
     patch.setattr(plan_filter, "_best_order", lambda *_: 3)
 
 
+def _rounds_unheld(patch: Patch) -> None:
+    patch.setattr(within_plan, "_after", lambda before, *_: before)
+
+
 def _parts_unproven(patch: Patch) -> None:
     patch.setattr(claim, "check_parts", lambda *_: None)
 
@@ -849,6 +854,11 @@ MUTANTS = (
         "the order of another plan",
         _order_of_another_plan,
         filter_checks.divergences_hold,
+    ),
+    Mutant(
+        "a verifier that takes any round",
+        _rounds_unheld,
+        filter_checks.rounds_outside_the_plan_are_found,
     ),
     Mutant(
         "profiles and classes unproven",

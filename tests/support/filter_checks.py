@@ -3,9 +3,12 @@
 
 import json
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from lexfed.audit.verify import Status, verify_run
 from lexfed.errors import ClaimError
 from lexfed.privacy.claim import dump_claim, load_claim
 from lexfed.privacy.events import Group, Release
@@ -74,3 +77,12 @@ def parts_are_proven() -> None:
         lie[part][name]["epsilon"] *= 0.99
         with pytest.raises(ClaimError):
             load_claim(lie)
+
+
+def rounds_outside_the_plan_are_found() -> None:
+    """A log with a round that has less noise than planned does not verify."""
+    run = fake_run(adapted=[(0, 1.0), (0, 0.9)])
+    with TemporaryDirectory() as folder:
+        checks = verify_run(run.write(Path(folder) / "run")).checks
+    [found] = [check for check in checks if check.claim == "round events"]
+    assert (found.status, found.index) == (Status.FAIL, 5)
