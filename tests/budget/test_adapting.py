@@ -105,6 +105,7 @@ def test_a_filter_plans_the_middle() -> None:
     assert (low, high) == pytest.approx((0.7 / 0.85, 1 / 0.85))
     assert adapting.most_rounds(7) == 14
     assert replace(adapting, rounds_at_most=9).most_rounds(7) == 9
+    assert replace(adapting, rounds_at_most=10**9).most_rounds(7) == 7000
     assert Adapting("convergence").most_rounds(7) == 7
 
 

@@ -25,6 +25,7 @@ from lexfed.budget.controller import Feedback, Knob, noise_limits
 from lexfed.budget.signals import Floats, Signal, distance
 from lexfed.budget.stopping import Plateau
 from lexfed.privacy.filters import Guarantee
+from lexfed.privacy.plan_filter import MOST_SAMPLES
 from lexfed.tiers import MODEL_TIERS, Tier
 
 LEVELS = 64
@@ -80,7 +81,10 @@ class Adapting:
         """Return the most rounds of a tower that has so many planned."""
         if self.guarantee == "envelope":
             return planned
-        return 2 * planned if self.rounds_at_most is None else self.rounds_at_most
+        if self.rounds_at_most is None:
+            return 2 * planned
+        # More noise values than that are not paid for.
+        return min(self.rounds_at_most, MOST_SAMPLES * planned)
 
     def noise_range(self, tier: Tier) -> tuple[float, float]:
         """Return the smallest and the largest factor on a tower's planned noise.
@@ -174,7 +178,7 @@ class Adapting:
 
 def _rung(value: float) -> float:
     """Return the nearest step of a fine ladder; see `LEVELS`."""
-    return 2.0 ** (round(math.log2(value) * 256) / 256)
+    return math.exp2(round(math.log2(value) * 256) / 256)
 
 
 @dataclass(frozen=True)

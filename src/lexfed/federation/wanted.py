@@ -92,23 +92,12 @@ def wanted_by_tower(
             each,
             draft=replace(
                 each.draft,
-                senders=senders * _times_over(choices, each),
+                senders=senders,
                 reads=raised(each.draft.reads, facts.classes),
             ),
         )
         for each in wanted
     ]
-
-
-def _times_over(choices: Choices, item: Wanted) -> int:
-    """Return how often a filter may let the planned rounds happen, for their noise.
-
-    Every value that the sampler draws has its small error, so all are paid for.
-    """
-    planned = len(item.draft.profile)
-    if choices.follows_rule or item.kind not in ("gradient", "update"):
-        return 1
-    return math.ceil(choices.adapting.most_rounds(planned) / planned)
 
 
 def _single(
