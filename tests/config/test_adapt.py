@@ -83,7 +83,7 @@ def test_allowed(given: str) -> None:
             'got: `"feedback"`',
         ),
         (
-            text('clip = "feedback"\nquantile = 0.5'),
+            text('clip = "feedback"\nquantile = 0.4'),
             '`adapt.quantile` needs `clip = "quantile"`, got: `"feedback"`',
         ),
         (

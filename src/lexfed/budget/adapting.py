@@ -24,8 +24,7 @@ from lexfed.budget import adaptive_clip, convergence
 from lexfed.budget.controller import Feedback, Knob, noise_limits
 from lexfed.budget.signals import Floats, Signal, distance
 from lexfed.budget.stopping import Plateau
-from lexfed.privacy.filters import Guarantee
-from lexfed.privacy.plan_filter import MOST_SAMPLES
+from lexfed.privacy.guarantee import MOST_SAMPLES, Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 
 LEVELS = 64

@@ -6,6 +6,7 @@ Written like `data_rules.py`.
 
 from collections.abc import Iterator
 
+from lexfed.config.adapt_tables import AdaptTable
 from lexfed.config.budget_rules import MECHANISM, RATE, UNIT
 from lexfed.config.locate import Path
 from lexfed.config.model import Config
@@ -54,10 +55,10 @@ _NEEDS = {
 
 def settings_do_something(config: Config) -> Iterator[Finding]:
     """A setting of a rule that is not chosen would be ignored."""
-    for key in sorted(config.adapt.model_fields_set & _NEEDS.keys()):
-        other, values = _NEEDS[key]
+    for key, (other, values) in sorted(_NEEDS.items()):
         value = getattr(config.adapt, other)
-        if value not in values:
+        changed = getattr(config.adapt, key) != AdaptTable.model_fields[key].default
+        if changed and value not in values:
             wanted = " or ".join(f'`{other} = "{each}"`' for each in values)
             yield Finding(
                 ("adapt", key),

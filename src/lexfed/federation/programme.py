@@ -22,7 +22,7 @@ from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.models.shape import TowerShape
 from lexfed.privacy.events import Release
-from lexfed.privacy.filters import Guarantee
+from lexfed.privacy.guarantee import Guarantee
 
 __all__ = [
     "Block",

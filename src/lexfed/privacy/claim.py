@@ -46,10 +46,10 @@ from lexfed.privacy.claim_record import (
     counted,
 )
 from lexfed.privacy.events import CLIP_BIT
-from lexfed.privacy.filters import Guarantee, filter_name
+from lexfed.privacy.filters import filter_name
 from lexfed.privacy.grid import Grid
+from lexfed.privacy.guarantee import MOST_SAMPLES, Guarantee
 from lexfed.privacy.noise import delta_sampler
-from lexfed.privacy.plan_filter import MOST_SAMPLES
 from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier

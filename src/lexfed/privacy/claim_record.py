@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.events import Release
-from lexfed.privacy.filters import FilterName
+from lexfed.privacy.guarantee import FilterName
 from lexfed.privacy.steps import Neighbours
 
 VERSION = 1

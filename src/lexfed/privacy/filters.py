@@ -17,18 +17,13 @@ returns the filter that has let the release pass, or None.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, Self
+from typing import Protocol, Self
 
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted, record_epsilon
 from lexfed.privacy.events import Release
+from lexfed.privacy.guarantee import FilterName, Guarantee
 from lexfed.privacy.steps import Neighbours
-
-Guarantee = Literal["envelope", "filter"]
-"""Whether each release is dominated by a planned one, or only their sums are."""
-
-FilterName = Literal["F0", "F1", "F2"]
-"""The filter under which a price holds."""
 
 
 def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:

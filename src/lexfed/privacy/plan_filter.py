@@ -52,15 +52,12 @@ from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted, steps_of, tier_releases
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.filters import clips, filter_name
+from lexfed.privacy.guarantee import MOST_SAMPLES
 from lexfed.privacy.steps import Neighbours, Step, sensitivity
 from lexfed.tiers import Tier
 
 Shape = tuple[str, tuple[tuple[str, float], ...], float, Tier | None, int]
 """Everything about a release but its noise."""
-
-MOST_SAMPLES = 1000
-"""Noise values may be drawn so many times as often as planned, in more rounds; the
-claim's `delta_sampler` pays for all of them."""
 
 _LEAST = 1e-6
 """Smallest multiplier that is priced; below, nothing is private in any sense."""
