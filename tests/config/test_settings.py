@@ -57,6 +57,7 @@ def test_settings_are_all_combinations() -> None:
         ("federation.model=mlp:8", ("mlp:8",)),
         ("federation.model={a=1}", ("{a=1}",)),
         ("federation.momentum=true", (True,)),
+        ("federation.learning_rate=.3,1,-.5e-3", (0.3, 1, -0.0005)),
     ],
 )
 def test_values_are_read_like_toml_or_as_words(

@@ -128,7 +128,7 @@ def _budget_lines(priced: Priced) -> list[str]:
 def _class_lines(priced: Priced, claim: Claim) -> list[str]:
     """Return what classes of records are guaranteed, and what their rules cost."""
     lines = [
-        f"           {one.name}: {up(claim.classes[one.name].epsilon)} per record "
+        f"  class    {one.name}: {up(claim.classes[one.name].epsilon)} per record "
         f"where {one.where} (contributions times {one.scale:g})"
         for one in priced.programme.classes
     ]
@@ -217,15 +217,15 @@ def plan_table(priced: Priced) -> str:
     lines = opening(priced)
     if claim is None:
         return "\n".join(lines)
-    lines += ["", f"  {'release':<26}{'clip':>10}{'sigma':>12}{'σ/clip':>10}"
+    lines += ["", f"  {'release':<30}{'clip':>8}{'sigma':>12}{'σ/clip':>10}"
               f"{'rate':>7}{'rounds':>8}"]  # fmt: skip
     for release, count in priced.programme.charges():
         for group in release.groups:
             name = group.name
-            if len(release.groups) > 1:
-                name = f"{release.name}: {group.name}"
+            if name != release.name and len(release.groups) > 1:
+                name = f"{release.name}: {name}"
             lines.append(
-                f"  {name:<26}{group.clip:>10.4g}{group.sigma:>12.5g}"
+                f"  {name:<30}{group.clip:>8.4g}{group.sigma:>12.5g}"
                 f"{group.sigma / group.clip:>10.4g}{release.sampling_rate:>7g}"
                 f"{count:>8}"
             )

@@ -152,8 +152,16 @@ def _value(text: str, part: str) -> Value:
     try:
         found = tomllib.loads(f"value = {part}")["value"]
     except tomllib.TOMLDecodeError:
-        return part  # a word without quotes
+        return _as_typed(part)
     return found if isinstance(found, bool | int | float | str) else part
+
+
+def _as_typed(part: str) -> Value:
+    """Return what TOML does not know: a number such as .3, or a word without quotes."""
+    try:
+        return float(part)
+    except ValueError:
+        return part
 
 
 def _wrong(text: str, what: str, hint: str) -> Problem:
