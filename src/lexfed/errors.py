@@ -8,6 +8,7 @@
     ├── LedgerError      a site's ledger cannot be used       exit code 2
     ├── AuditError       a log or its evidence is not sound   exit code 1
     ├── ClaimError       a claim that cannot be proven        exit code 1
+    ├── SecAggError      secure aggregation had to stop       exit code 1
     └── Refused          a budget would be exceeded           exit code 3
 
 No exception of another library crosses the public interface on purpose; what still
@@ -84,6 +85,25 @@ class ClaimError(LexfedError):
     """A claim says more than its releases prove."""
 
     exit_code = 1
+
+
+class SecAggError(LexfedError):
+    """Secure aggregation stopped: a message, a key, a share or a sum is not sound.
+
+    Like every message here it tells no secret: it names sites and rules only.
+
+    Attributes:
+        blamed: the sites that did it, where that can be shown; others may go on
+            without them.
+    """
+
+    exit_code = 1
+
+    def __init__(
+        self, message: str, hint: str = "", *, blamed: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, hint)
+        self.blamed = tuple(blamed)
 
 
 class Refused(LexfedError):
