@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who takes part: Ed25519 identities, enrolled before anything is sent.
+
+Every site knows the public keys of all others from outside of the protocol (a letter,
+a meeting, a signed policy). So a server that passes messages on cannot put a key of
+its own in place of a site's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+
+from lexfed.canonical import digest
+from lexfed.errors import ConfigError, Problem, SecAggError
+
+PUBLIC_BYTES = 32
+SIGNATURE_BYTES = 64
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,31}")
+
+
+@dataclass(frozen=True, repr=False)
+class Identity:
+    """A private key and the name it signs under. Its text shows the name only."""
+
+    name: str
+    private: Ed25519PrivateKey
+
+    @classmethod
+    def generate(cls, name: str) -> Self:
+        """Make a new identity."""
+        return cls(name, Ed25519PrivateKey.generate())
+
+    def __repr__(self) -> str:
+        return f"Identity({self.name!r})"
+
+    @property
+    def public(self) -> bytes:
+        """The public key, 32 bytes."""
+        return self.private.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64-byte signature [RFC 8032]; the message names its own purpose."""
+        return self.private.sign(message)
+
+
+class Roster:
+    """The enrolled sites: names and public keys, in the order of names.
+
+    Guarantees:
+        Two rosters have the same digest only if they have the same names and keys.
+        No two sites have the same key.
+    """
+
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        problems = [
+            Problem(f"site {name!r}", "not a name", "use letters, digits and `_`")
+            for name in keys
+            if not _NAME.fullmatch(name)
+        ]
+        problems += [
+            Problem(f"site {name!r}", "not an Ed25519 public key of 32 bytes")
+            for name, key in keys.items()
+            if len(key) != PUBLIC_BYTES
+        ]
+        if not keys or len(set(keys.values())) != len(keys):
+            problems.append(Problem("roster", "every site needs a key of its own"))
+        if problems:
+            raise ConfigError(problems)
+        self._keys = MappingProxyType({name: keys[name] for name in sorted(keys)})
+        self._names = tuple(self._keys)
+        self._points = {name: at for at, name in enumerate(self._names, start=1)}
+        content = {name: key.hex() for name, key in self._keys.items()}
+        self._digest = bytes.fromhex(digest({"lexfed-secagg-roster-v1": content}))
+
+    def __repr__(self) -> str:
+        return f"Roster({', '.join(self._names)})"
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._keys
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sites' names, sorted."""
+        return self._names
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical roster, 32 bytes."""
+        return self._digest
+
+    def public(self, name: str) -> bytes:
+        """Return a site's public key."""
+        if name not in self._keys:
+            raise _stranger()
+        return self._keys[name]
+
+    def point(self, name: str) -> int:
+        """Return a site's place, from 1; also its point for shares among all sites."""
+        if name not in self._points:
+            raise _stranger()
+        return self._points[name]
+
+    def verify(self, name: str, message: bytes, signature: bytes) -> None:
+        """Check that the named site signed a message.
+
+        Raises:
+            SecAggError: if it did not, or is not enrolled.
+        """
+        key = Ed25519PublicKey.from_public_bytes(self.public(name))
+        try:
+            key.verify(signature, message)
+        except InvalidSignature as error:
+            raise SecAggError(
+                f"a message is not signed by site `{name}`, whose name it carries",
+                "somebody changed or made it on the way: compare enrolled keys",
+            ) from error
+
+
+def _stranger() -> SecAggError:
+    return SecAggError(
+        "a message names a site that is not enrolled",
+        "enrol its public key at every site first",
+    )
