@@ -89,10 +89,26 @@ def test_a_filter_ends_each_stage_at_the_first_round_that_would_exceed(
         assert len(queries) <= 2 * len(stage.releases)
         if len(queries) < 2 * len(stage.releases):
             after = states(of, seen)[queries[-1].round]
-            further = learner.release(after)
+            further = learner.release(after, most_noise=True)
             assert further is not None
             more = sums(ledger, [*(q.release for q in queries if q.release), further])
             assert any(one > whole for one, whole in zip(more, part, strict=True))
+
+
+def test_a_rest_of_the_budget_buys_a_round_with_the_most_noise() -> None:
+    """Near the end of a stage a round may not fit as chosen, but with more noise."""
+    of = adapted(Adapting("convergence", "filter"), **PLAIN)
+    seen = play(of)
+    learner = Learner(of.programme)
+    noisier = 0
+    for query in steered(of, seen):
+        if query.step == 0:
+            continue
+        before = states(of, seen)[query.round - 1]
+        if learner.release(before) != query.release:
+            assert learner.release(before, most_noise=True) == query.release
+            noisier += 1
+    assert noisier > 0
 
 
 def sums(ledger: Any, releases: list[Release]) -> list[Fraction]:
@@ -148,7 +164,10 @@ def test_adaptation_goes_on_from_what_was_written(case: str) -> None:
         content = cascade.to_bytes(progress.model, {}, progress.memory)
         model, _, memory = cascade.from_bytes(content)
         progress = Progress(query.round - 1, model, memory, query.stage, query.step)
-        assert learner.release(progress) == query.release
+        assert query.release in (
+            learner.release(progress),
+            learner.release(progress, most_noise=True),
+        )
         _, arrays = learner.question(progress)
         assert {k: v.tolist() for k, v in arrays.items()} == {
             k: v.tolist() for k, v in query.arrays.items()

@@ -93,10 +93,11 @@ class Coordinator:
         Raises:
             Refused: if the round would overspend; nothing was computed.
         """
-        if not self._find_next(charged):
+        chosen = self._choose(charged)
+        if not chosen:
             return None
+        [release] = chosen
         stage = self._programme.stages[self.progress.stage]
-        release = self._learner.release(self.progress)
         number = self.progress.done + 1
         if self._ledger is not None and charged:
             # To the bit what was charged, also on another machine.
@@ -126,23 +127,30 @@ class Coordinator:
         )
         return Round(query, self._participants(query))
 
-    def _find_next(self, charged: bool) -> bool:
-        """Go to the next round's place; False when the programme is at its end."""
+    def _choose(self, charged: bool) -> tuple[Release | None, ...]:
+        """Go to the next round's place and return its event; nothing at the end.
+
+        A round that does not fit in its stage's part any more is asked with the most
+        noise of its range, if that fits: a rest of the budget is worth a noisy round.
+        """
         paid: tuple[Release, ...] = ()
         if self._ledger is not None:
             paid = self._ledger.events()
         if charged:
             paid = paid[:-1]
         while self.progress.stage < len(self._programme.stages):
-            if not self._learner.is_over(self.progress) and self._fits(paid):
-                return True
+            if not self._learner.is_over(self.progress):
+                for most_noise in (False, True):
+                    release = self._learner.release(self.progress, most_noise)
+                    if self._fits(paid, release):
+                        return (release,)
             self.progress = replace(
                 self.progress, stage=self.progress.stage + 1, step=0
             )
-        return False
+        return ()
 
-    def _fits(self, paid: Sequence[Release]) -> bool:
-        """Say whether a stage's part of a filter's budget has room for the next round.
+    def _fits(self, paid: Sequence[Release], release: Release | None) -> bool:
+        """Say whether a stage's part of a filter's budget has room for a round.
 
         Its part is what its planned rounds cost. Other stages keep theirs, so a tower
         cannot spend what a later one was promised.
@@ -150,9 +158,8 @@ class Coordinator:
         if self._programme.guarantee == "envelope" or self._ledger is None:
             return True
         stage = self._programme.stages[self.progress.stage]
-        following = self._learner.release(self.progress)
         # Every step of a stage was charged, so the last charges are the stage's.
-        spent = [*paid[len(paid) - self.progress.step :], following]
+        spent = [*paid[len(paid) - self.progress.step :], release]
         used = self._sums(self._ledger, spent)
         part = self._sums(self._ledger, stage.releases)
         return all(one <= whole for one, whole in zip(used, part, strict=True))

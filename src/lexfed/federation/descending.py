@@ -60,7 +60,7 @@ class Descending:
         after = dict(memory)
         steering = self._steering.state(stage, memory)
         if self._steering.steers(stage):
-            after |= self._steering.after(stage, memory, release, mean)
+            after |= self._steering.after(stage, memory, step, release, mean)
             mean = self._steering.unscaled(stage, steering, mean)
         if self._programme.groups:
             # Sites send group after group; the parameters have their own order.

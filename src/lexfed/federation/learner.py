@@ -73,13 +73,20 @@ class Learner:
             model = replace(model, towers=tuple(map(network.begin, model.towers)))
         return Progress(0, model, {})
 
-    def release(self, progress: Progress) -> Release | None:
-        """Return the event of the next round, with the noise that steering chose."""
+    def release(self, progress: Progress, most_noise: bool = False) -> Release | None:
+        """Return the event of the next round, with the noise that steering chose.
+
+        Args:
+            progress: where the run stands.
+            most_noise: whether to take the most noise of the range instead.
+        """
         stage = self._programme.stages[progress.stage]
         planned = planned_at(stage, progress.step)
         if not self._steering.steers(stage):
             return planned
         factor = self._steering.state(stage, progress.memory).noise
+        if most_noise:
+            factor = stage.noise_range[1]
         return with_noise(stage, planned, factor)
 
     def is_over(self, progress: Progress) -> bool:

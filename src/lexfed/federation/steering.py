@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lexfed.budget.adapting import Seen, Steering
 from lexfed.budget.adaptive_clip import has_clip_bits
 from lexfed.budget.signals import Signal
+from lexfed.federation.agreed import planned_at
 from lexfed.federation.programme import Programme, Stage
 from lexfed.privacy.events import CLIP_BIT, Release
 from lexfed.tiers import Tier
@@ -61,20 +62,29 @@ class TowerSteering:
         return self._adapting.is_over(self.state(stage, memory))
 
     def after(
-        self, stage: Stage, memory: Memory, release: Release | None, mean: Floats
+        self,
+        stage: Stage,
+        memory: Memory,
+        step: int,
+        release: Release | None,
+        mean: Floats,
     ) -> dict[str, NDArray[Any]]:
         """Return what is remembered of a release.
 
         Args:
             stage: the round's.
             memory: before it.
+            step: place of the round in its stage.
             release: what was charged for it.
             mean: the released numbers, divided by their public divisor.
         """
         before = self.state(stage, memory)
         seen = self._seen(stage, before, release, mean)
         after = self._adapting.after(before, seen, self._tier(stage))
-        used = np.array([before.noise, before.radius, before.rate])
+        noise, planned = before.noise, planned_at(stage, step)
+        if release is not None and planned is not None:
+            noise = release.groups[0].sigma / planned.groups[0].sigma
+        used = np.array([noise, before.radius, before.rate])
         return {**after.to_memory(stage.tower), _used(stage.tower): used}
 
     def unscaled(self, stage: Stage, state: Steering, mean: Floats) -> Floats:
