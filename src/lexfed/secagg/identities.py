@@ -47,7 +47,7 @@ class Identity:
         return self.private.public_key().public_bytes_raw()
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte signature [RFC 8032]; the message names its own purpose."""
+        """Return the 64-byte signature [RFC 8032]; a message names its own purpose."""
         return self.private.sign(message)
 
 
