@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secure aggregation: a sum of all sites' vectors, and nobody sees a single one.
 
-prg         masks from keys
-field       arithmetic in GF(65521)
-shamir      shares of secrets
-ring        signed integers modulo 2^b, with wraps that fail
-thresholds  how many shares open a secret if the server lies
-identities  who takes part
-agree       keys that two sites share, bound to model and policy
+    prg         masks from keys
+    field       arithmetic in GF(65521)
+    shamir      shares of secrets
+    ring        signed integers modulo 2^b, with wraps that fail
+    thresholds  how many shares open a secret if the server lies
+    graph       who masks with whom
+    identities  who takes part
+    agree       keys that two sites share, bound to model and policy
+
+Nothing here opens a connection or knows what the vectors mean.
 """

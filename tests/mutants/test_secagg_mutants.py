@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to get the parts of secure aggregation wrong, each noticed by a check."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lexfed.secagg import prg, shamir
+from lexfed.secagg.agree import Context
+from lexfed.secagg.thresholds import Threshold
+from support import secagg_checks
+
+Patch = pytest.MonkeyPatch
+
+
+def _points_from_zero(patch: Patch) -> None:
+    shamir._powers.cache_clear()
+    patch.setattr(shamir, "points", lambda n: np.arange(n, dtype=np.int64))
+
+
+def _weights_by_size(patch: Patch) -> None:
+    real = shamir._weights.__wrapped__
+    kept: dict[int, NDArray[np.float64]] = {}
+
+    def broken(held: tuple[int, ...]) -> NDArray[np.float64]:
+        return kept.setdefault(len(held), real(held))
+
+    patch.setattr(shamir, "_weights", broken)
+
+
+def _counter_from(first: int) -> Callable[[Patch], None]:
+    return lambda patch: patch.setattr(prg, "_FIRST_COUNTER", first)
+
+
+def _context_without_the_model(patch: Patch) -> None:
+    real: property = vars(Context)["digest"]
+
+    def broken(self: Context) -> Any:
+        return real.__get__(replace(self, model=bytes(32)))
+
+    patch.setattr(Context, "digest", property(broken))
+
+
+def _one_share_too_few(patch: Patch) -> None:
+    real = Threshold.malicious
+
+    def broken(*asked: Any) -> Threshold:
+        found = real(*asked)
+        return replace(found, shares=found.shares - 1)
+
+    patch.setattr(Threshold, "malicious", broken)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One way to get it wrong: what breaks the real code, and what notices."""
+
+    name: str
+    apply: Callable[[Patch], None]
+    check: Callable[[], None]
+
+
+MUTANTS = (
+    Mutant(
+        "a share at point 0",
+        _points_from_zero,
+        secagg_checks.no_share_is_the_secret,
+    ),
+    Mutant(
+        "weights of another set of the same size",
+        _weights_by_size,
+        secagg_checks.every_set_opens_the_secret,
+    ),
+    Mutant(
+        "counter from 0",
+        _counter_from(0),
+        secagg_checks.the_stream_counts_from_two,
+    ),
+    Mutant(
+        "counter from 1, where GCM's tag is",
+        _counter_from(1),
+        secagg_checks.the_stream_counts_from_two,
+    ),
+    Mutant(
+        "context without the model's hash",
+        _context_without_the_model,
+        secagg_checks.another_model_is_another_key,
+    ),
+    Mutant(
+        "t one too small",
+        _one_share_too_few,
+        secagg_checks.a_lying_server_never_gets_both_kinds,
+    ),
+)
+CHECKS = tuple(dict.fromkeys(mutant.check for mutant in MUTANTS))
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Iterator[None]:
+    """Tables that a mutant made must not outlive it."""
+    yield
+    shamir._powers.cache_clear()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_real_code_passes(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.apply(monkeypatch)
+    with pytest.raises(AssertionError):
+        mutant.check()
