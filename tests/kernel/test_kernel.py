@@ -20,6 +20,7 @@ from lexfed.tiers import MODEL_TIERS, Tier
         ("DataError", 2),
         ("RunFolderError", 2),
         ("ClaimError", 1),
+        ("SecAggError", 1),
         ("Refused", 3),
         ("LexfedError", 4),
     ],
