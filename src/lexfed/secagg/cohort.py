@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is in an epoch, as every site and the server must see it alike.
+
+The key list names the sites that advertised keys, in the order of the roster; it fixes
+seats, points and the threshold. The cohort are those of them that also dealt shares.
+It stays the same for all rounds of the epoch. Sites may miss rounds and come back, but
+nobody joins, and masks are always made with the whole cohort.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.messages import Kind, open_sealed
+from lexfed.secagg.payloads import (
+    SEAT,
+    Advertised,
+    pack_bundle,
+    pack_seats,
+    read_bundle,
+    read_seats,
+)
+from lexfed.secagg.setting import Setting
+from lexfed.secagg.thresholds import Threshold
+
+
+@dataclass(frozen=True)
+class KeyList:
+    """The sites that advertised keys.
+
+    Attributes:
+        names: of the sites, by seat.
+        keys: what each advertised.
+        threshold: how many shares open a secret among them.
+        digest: SHA-256 of all signed advertisements.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[Advertised, ...]
+    threshold: Threshold
+    digest: bytes
+
+    @classmethod
+    def read(cls, setting: Setting, payload: bytes | memoryview) -> "KeyList":
+        """Check a key list.
+
+        Guarantees:
+            Every entry is signed by an enrolled site for this epoch; no site is in it
+            twice; there are at least as many as the terms ask for.
+        """
+        terms = setting.terms
+        lengths = (Advertised.length(terms.rounds),)
+        names: list[str] = []
+        keys: list[Advertised] = []
+        for message in read_bundle(memoryview(payload)):
+            opened = open_sealed(
+                message, Kind.ADVERTISE, setting.context(), setting.sites, lengths
+            )
+            if names and opened.sender <= names[-1]:
+                raise SecAggError("the key list names a site twice, or out of order")
+            names.append(opened.sender)
+            keys.append(Advertised.read(opened.payload, terms.rounds))
+        check_size(len(names), terms.least_sites, "a key list")
+        threshold = Threshold.malicious(len(names), terms.colluders)
+        return cls(tuple(names), tuple(keys), threshold, sha256(payload).digest())
+
+    @staticmethod
+    def pack(messages: dict[str, bytes]) -> bytes:
+        """Return the payload that lists signed advertisements."""
+        return pack_bundle([messages[name] for name in sorted(messages)])
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """The sites whose masks and shares exist.
+
+    Attributes:
+        listed: the key list it comes from.
+        seats: of the sites in it.
+        agreed: digest of the set-up: of the key list and these seats.
+        least: fewest sites whose sum may be opened.
+    """
+
+    listed: KeyList
+    seats: tuple[int, ...]
+    agreed: bytes
+    least: int
+
+    @classmethod
+    def of(cls, setting: Setting, listed: KeyList, seats: tuple[int, ...]) -> "Cohort":
+        """Check who dealt shares.
+
+        Raises:
+            SecAggError: if they are too few for a sum, or for opening one.
+        """
+        least = max(setting.terms.least_sites, listed.threshold.shares)
+        check_size(len(seats), least, "a cohort")
+        parts = (setting.context().digest, listed.digest, pack_seats(seats))
+        agreed = sha256(b"lexfed secagg set-up\x00" + b"".join(parts)).digest()
+        return cls(listed, seats, agreed, least)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the sites."""
+        return frozenset(self.listed.names[seat] for seat in self.seats)
+
+    def survivors_lengths(self) -> range:
+        """Return how long a list of survivors may be."""
+        most = len(self.agreed) + SEAT * len(self.seats)
+        return range(len(self.agreed), most + 1)
+
+    def pack_survivors(self, seats: tuple[int, ...]) -> bytes:
+        """Return the payload that says who answered."""
+        return self.agreed + pack_seats(seats)
+
+    def read_survivors(self, payload: memoryview) -> tuple[int, ...]:
+        """Check a list of sites that answered.
+
+        Who is in the cohort and not in this list has dropped out. There is no second
+        list, so no site can be said to have done both.
+
+        Raises:
+            SecAggError: if it is of another set-up, names others, or has too few.
+        """
+        size = len(self.agreed)
+        if payload[:size] != self.agreed:
+            raise SecAggError("a list of survivors belongs to another set-up")
+        found = read_seats(payload[size:], len(self.listed.names))
+        if not set(found) <= set(self.seats):
+            raise SecAggError("a list of survivors names a site outside of the cohort")
+        check_size(len(found), self.least, "a list of survivors")
+        return found
+
+
+def check_size(found: int, least: int, what: str) -> None:
+    """Refuse too few sites."""
+    if found < least:
+        raise SecAggError(
+            f"{what} of {found} sites is too small: at least {least} are needed",
+            "wait for more sites, or agree on other terms",
+        )
+
+
+def check_change(
+    cohort: frozenset[str], earlier: tuple[frozenset[str], ...], least_change: int
+) -> None:
+    """Refuse a cohort so close to an earlier one that sums could be subtracted.
+
+    Raises:
+        SecAggError: if it differs from an earlier one by 1 to `least_change` - 1 sites.
+    """
+    for other in earlier:
+        if 0 < len(cohort ^ other) < least_change:
+            raise SecAggError(
+                "the cohort differs from an earlier one by too few sites: the "
+                "difference of two sums would nearly be one site's update",
+                f"keep the cohort, or change it by {least_change} sites or more",
+            )

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The secrets of a site for an epoch, and how others hold shares of them.
+
+A site draws two independent secrets for every round of an epoch: the seed of its own
+mask, and the seed of the X25519 key from which its masks with other sites come. Each
+has its own polynomial. What others hold of one round says nothing about another.
+
+A dealer is held to what it dealt. It publishes a mark of each own seed and the public
+key of each key seed, so a secret that was opened can be checked. It signs, for every
+holder, a hash over commitments to all shares in the holder's part, so that a share
+that was given out can be checked. If all shares are the committed ones and the secret
+still is not, the dealer dealt badly; if a share is not, its holder lied. Commitments
+are hashes of at least 255 uniform bits and hide them as long as SHA-256 is one-way.
+"""
+
+from hashlib import sha256
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from lexfed.errors import SecAggError
+from lexfed.randomness import RandomSource
+from lexfed.secagg.agree import agree, private_key
+from lexfed.secagg.field import PRIME, Elements
+from lexfed.secagg.identities import Identity, Roster
+from lexfed.secagg.payloads import Advertised, Part
+from lexfed.secagg.shamir import LIMBS, random_secret, secret_bytes, share
+from lexfed.secagg.thresholds import Threshold
+
+OWN = 0
+"""Shares of the seed of a site's own mask, which opens a site that answered."""
+PAIR = 1
+"""Shares of the seed of its mask key, which opens a site that dropped out."""
+
+
+def row(round_number: int, which: int) -> int:
+    """Return where a secret of a round stands among all secrets of an epoch."""
+    return 2 * (round_number - 1) + which
+
+
+def mark(setup: bytes, name: str, round_number: int, seed: bytes) -> bytes:
+    """Return what a site publishes of the seed of its own mask."""
+    text = f"lexfed secagg mark {round_number} {name} ".encode()
+    return sha256(text + setup + seed).digest()
+
+
+def mask_key(
+    setup: bytes, name: str, round_number: int, seed: bytes
+) -> X25519PrivateKey:
+    """Return the key from which a site's masks with others in a round come."""
+    return private_key(seed, setup, f"mask key of {name} in round {round_number}")
+
+
+class Secrets:
+    """Everything secret that a site draws for an epoch.
+
+    Guarantees:
+        Secrets of a round that was used are overwritten.
+    """
+
+    def __init__(
+        self, setup: bytes, name: str, rounds: int, source: RandomSource
+    ) -> None:
+        self._setup = setup
+        self._name = name
+        self._rounds = range(1, rounds + 1)
+        self._source = source
+        self._drawn = random_secret(source, 2 * rounds)
+        self.channel = X25519PrivateKey.generate()
+
+    def seed(self, round_number: int) -> bytes:
+        """Return the seed of the site's own mask."""
+        return secret_bytes(self._drawn[row(round_number, OWN)])
+
+    def mask_key(self, round_number: int) -> X25519PrivateKey:
+        """Return the key of its masks with others."""
+        seed = secret_bytes(self._drawn[row(round_number, PAIR)])
+        return mask_key(self._setup, self._name, round_number, seed)
+
+    def public(self) -> Advertised:
+        """Return what everybody may know of them."""
+        keys = [self.mask_key(at).public_key() for at in self._rounds]
+        return Advertised(
+            self.channel.public_key().public_bytes_raw(),
+            tuple(key.public_bytes_raw() for key in keys),
+            tuple(
+                mark(self._setup, self._name, at, self.seed(at)) for at in self._rounds
+            ),
+        )
+
+    def shares(self, threshold: Threshold) -> Elements:
+        """Return shares of all secrets, one row for each seat."""
+        return share(self._drawn, threshold.shares, threshold.sites, self._source)
+
+    def erase(self, round_number: int) -> None:
+        """Overwrite the secrets of a round and of all before it."""
+        self._drawn[: row(round_number, PAIR) + 1] = 0
+
+
+def commitments(
+    setup: bytes, dealer: str, holder: str, shares: Elements
+) -> tuple[bytes, ...]:
+    """Return commitments to all shares that a dealer gives a holder, by `row`."""
+    common = sha256(f"lexfed secagg share {dealer} {holder} ".encode() + setup)
+    found = []
+    for at, held in enumerate(shares.astype("<u2")):
+        each = common.copy()
+        each.update(at.to_bytes(4, "big") + held.tobytes())
+        found.append(each.digest())
+    return tuple(found)
+
+
+def root(committed: tuple[bytes, ...]) -> bytes:
+    """Return the one hash that stands for all commitments of a part."""
+    return sha256(b"lexfed secagg part " + b"".join(committed)).digest()
+
+
+def part_bytes(setup: bytes, dealer: str, holder: str, part: Part) -> bytes:
+    """Return what the dealer of a part signs."""
+    text = f"lexfed secagg part {dealer} {holder} ".encode()
+    return text + setup + part.root + sha256(part.sealed).digest()
+
+
+def seal_part(
+    setup: bytes,
+    identity: Identity,
+    holder: str,
+    channel: X25519PrivateKey,
+    peer: bytes,
+    shares: Elements,
+) -> Part:
+    """Encrypt, commit to and sign the shares of one holder."""
+    dealer = identity.name
+    cipher = AESGCM(_channel_key(setup, channel, peer, dealer, holder))
+    # A key has one direction in one set-up, and a site deals once: one nonce will do.
+    sealed = cipher.encrypt(bytes(12), secret_bytes(shares), None)
+    committed = root(commitments(setup, dealer, holder, shares))
+    unsigned = Part(committed, b"", sealed)
+    signature = identity.sign(part_bytes(setup, dealer, holder, unsigned))
+    return Part(committed, signature, sealed)
+
+
+def open_part(
+    setup: bytes,
+    roster: Roster,
+    names: tuple[str, str],
+    channel: X25519PrivateKey,
+    peer: bytes,
+    part: Part,
+) -> tuple[Elements, tuple[bytes, ...]]:
+    """Check and decrypt what a dealer sent.
+
+    Args:
+        setup: digest of the set-up's context.
+        roster: the enrolled sites.
+        names: the dealer and the holder.
+        channel: the holder's channel key.
+        peer: the dealer's public channel key.
+        part: what came.
+
+    Returns:
+        The shares, and the commitments to them.
+
+    Raises:
+        SecAggError: if it is not what the dealer signed, or not what it committed to.
+    """
+    dealer, holder = names
+    roster.verify(dealer, part_bytes(setup, dealer, holder, part), part.signature)
+    cipher = AESGCM(_channel_key(setup, channel, peer, dealer, holder))
+    try:
+        opened = cipher.decrypt(bytes(12), part.sealed, None)
+    except InvalidTag as error:
+        raise SecAggError(f"shares of `{dealer}` cannot be decrypted") from error
+    shares = np.frombuffer(opened, dtype="<u2").astype(np.uint16).reshape(-1, LIMBS)
+    committed = commitments(setup, dealer, holder, shares)
+    if root(committed) != part.root or np.any(shares >= PRIME):
+        raise SecAggError(f"shares of `{dealer}` are not those it committed to")
+    return shares, committed
+
+
+def _channel_key(
+    setup: bytes, channel: X25519PrivateKey, peer: bytes, dealer: str, holder: str
+) -> bytes:
+    purpose = f"shares from {dealer} to {holder}"
+    return agree(channel, peer, setup, purpose, (dealer, holder), 32)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What messages say, as bytes of lengths that are known beforehand.
+
+A *seat* is a site's place in the key list, from 0; its point for shares is one more.
+A list of seats is strictly increasing, so no site can be in it twice.
+
+    ADVERTISE   channel key 32 | per round: mask key 32 | per round: seed mark 32
+    KEYS        count 2 | per site: length 4, its ADVERTISE message
+    DEAL        per other seat: part
+    DELIVERY    per other seat that dealt: seat 2, part
+    part        root 32 | signature 64 | encrypted shares 64 N + 16
+    READY       digest of the set-up 32 | seats of dealers whose part is bad
+    MASKED      digest of the set-up 32 | the vector
+    SURVIVORS   digest of the set-up 32 | seats
+    CONSENT     SHA-256 of the SURVIVORS payload
+    CONSENTS    per signer: seat 2, signature of its CONSENT 64
+    UNMASK      per seat of the cohort: share 32
+    INQUIRY     seats of dealers
+    EVIDENCE    per dealer: commitments to its 2 N shares, 32 each
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.messages import DIGEST, SIGNATURE, Reader
+from lexfed.secagg.shamir import SECRET_BYTES
+
+SEAT = 2
+TAG = 16
+"""Length of what authenticates encrypted shares."""
+MOST_SEATS = 2**12
+MOST_BYTES = 2**30
+"""No list of messages is longer than that."""
+
+
+@dataclass(frozen=True)
+class Advertised:
+    """The public half of a site's secrets of an epoch.
+
+    Attributes:
+        channel: X25519 key under which shares come to it.
+        masks: X25519 key of each round, for masks between pairs.
+        marks: hash of the seed of each round's own mask.
+    """
+
+    channel: bytes
+    masks: tuple[bytes, ...]
+    marks: tuple[bytes, ...]
+
+    @staticmethod
+    def length(rounds: int) -> int:
+        """Return how many bytes it takes."""
+        return DIGEST * (1 + 2 * rounds)
+
+    def packed(self) -> bytes:
+        """Return the payload."""
+        return b"".join((self.channel, *self.masks, *self.marks))
+
+    @classmethod
+    def read(cls, payload: memoryview, rounds: int) -> "Advertised":
+        """Read a payload whose length is right."""
+        reader = Reader(payload, "keys of a site")
+        channel = reader.digest()
+        masks = tuple(reader.digest() for _ in range(rounds))
+        return cls(channel, masks, tuple(reader.digest() for _ in range(rounds)))
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one site deals to another.
+
+    Attributes:
+        root: commits the dealer to all shares in it.
+        signature: of the dealer, over both sites, the root and the sealed bytes.
+        sealed: the shares, encrypted to the holder.
+    """
+
+    root: bytes
+    signature: bytes
+    sealed: bytes
+
+    @staticmethod
+    def length(rounds: int) -> int:
+        """Return how many bytes it takes."""
+        return DIGEST + SIGNATURE + 2 * SECRET_BYTES * rounds + TAG
+
+    def packed(self) -> bytes:
+        """Return its bytes."""
+        return self.root + self.signature + self.sealed
+
+    @classmethod
+    def read(cls, reader: Reader, rounds: int) -> "Part":
+        """Take one from a message."""
+        root = reader.digest()
+        signature = bytes(reader.take(SIGNATURE))
+        rest = cls.length(rounds) - DIGEST - SIGNATURE
+        return cls(root, signature, bytes(reader.take(rest)))
+
+
+def pack_seats(seats: Sequence[int]) -> bytes:
+    """Return seats as bytes."""
+    return b"".join(seat.to_bytes(SEAT, "big") for seat in seats)
+
+
+def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
+    """Read a list of seats.
+
+    Guarantees:
+        Strictly increasing and below `seats`: nobody is in it twice, or a stranger.
+    """
+    if len(data) % SEAT:
+        raise SecAggError("a list of sites ends too early")
+    reader = Reader(data, "list of sites")
+    found = tuple(reader.number(SEAT) for _ in range(len(data) // SEAT))
+    if any(a >= b for a, b in pairwise(found)):
+        raise SecAggError("a list of sites names one twice, or is not in order")
+    if found and found[-1] >= seats:
+        raise SecAggError("a list of sites names one that is not in the key list")
+    return found
+
+
+def pack_bundle(messages: Sequence[bytes]) -> bytes:
+    """Return messages as one payload."""
+    parts = [len(messages).to_bytes(SEAT, "big")]
+    for message in messages:
+        parts += (len(message).to_bytes(4, "big"), message)
+    return b"".join(parts)
+
+
+def read_bundle(payload: memoryview) -> tuple[bytes, ...]:
+    """Read messages from one payload."""
+    reader = Reader(payload, "list of messages")
+    count = reader.number(SEAT)
+    found = tuple(bytes(reader.take(reader.number(4))) for _ in range(count))
+    reader.end()
+    return found
+
+
+def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return parts, each with its dealer's seat, as one payload."""
+    return b"".join(pack_seats((seat,)) + part for seat, part in parts)
+
+
+def read_delivery(payload: memoryview, rounds: int, seats: int) -> dict[int, Part]:
+    """Read parts by the seats of their dealers."""
+    size = SEAT + Part.length(rounds)
+    if len(payload) % size:
+        raise SecAggError("a delivery of shares ends too early")
+    reader = Reader(payload, "delivery of shares")
+    found: dict[int, Part] = {}
+    for _ in range(len(payload) // size):
+        seat = reader.number(SEAT)
+        if seat >= seats or (found and seat <= max(found)):
+            raise SecAggError("a delivery of shares names sites twice or out of order")
+        found[seat] = Part.read(reader, rounds)
+    return found
+
+
+def pack_consents(consents: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return signatures, each with its signer's seat, as one payload."""
+    return b"".join(pack_seats((seat,)) + signature for seat, signature in consents)
+
+
+def read_consents(payload: memoryview, seats: int) -> dict[int, bytes]:
+    """Read signatures by the seats of their signers."""
+    size = SEAT + SIGNATURE
+    if len(payload) % size:
+        raise SecAggError("a list of consents ends too early")
+    rows = [payload[at : at + size] for at in range(0, len(payload), size)]
+    signers = read_seats(b"".join(row[:SEAT] for row in rows), seats)
+    return {seat: bytes(row[SEAT:]) for seat, row in zip(signers, rows, strict=True)}

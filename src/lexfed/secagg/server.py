@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's side of rounds, as a machine without network or clock.
+
+    begin(r, model)
+    masked(m)*      close_masked() -> SURVIVORS for the survivors
+    consented(m)*   close_consents() -> CONSENTS for those who signed
+    unmasked(m)*    reconstruct() -> nothing, or INQUIRY for those who answered
+    proven(m)*      judge(), after an inquiry
+    total(bound) -> the sum
+
+The server keeps one sum, not the vectors, so its memory grows with the model only.
+"""
+
+from hashlib import sha256
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.cohort import check_size
+from lexfed.secagg.collecting import Collector, Phase
+from lexfed.secagg.identities import Identity
+from lexfed.secagg.messages import DIGEST, Kind
+from lexfed.secagg.payloads import pack_consents, pack_seats
+from lexfed.secagg.ring import Integers
+from lexfed.secagg.server_setup import Established
+from lexfed.secagg.shamir import SECRET_BYTES
+from lexfed.secagg.unmasking import Opening
+
+
+class ServerSession(Collector):
+    """The server in the rounds of an epoch.
+
+    Guarantees:
+        The sum is exactly that of the sites in the signed list of survivors.
+        No message is taken twice, late, or from another round, model or policy.
+        Who is blamed signed what shows it.
+    """
+
+    def __init__(self, identity: Identity, established: Established) -> None:
+        super().__init__(identity, established.setting, Phase.IDLE)
+        self._cohort = established.cohort
+        self._roots = established.roots
+        self._names = established.cohort.listed.names
+
+    def _seats(self) -> tuple[int, ...]:
+        """Return the seats of those who answered, in order."""
+        return tuple(at for at, name in enumerate(self._names) if name in self._came)
+
+    def begin(self, round_number: int, model: bytes) -> None:
+        """Begin a round; one that was not finished is given up."""
+        if not self._round.round < round_number <= self._setting.terms.rounds:
+            raise SecAggError(f"round {round_number} is over, or not in this epoch")
+        self._round = self._setting.context(round_number, model)
+        self._sum = self._setting.terms.ring.zeros(self._setting.terms.length)
+        self._next(Phase.MASKED)
+
+    def masked(self, message: bytes) -> None:
+        """Take a masked vector and add it to the sum."""
+        terms = self._setting.terms
+        lengths = (DIGEST + terms.length * terms.ring.bits // 8,)
+        among = self._cohort.names
+        opened = self._take(Phase.MASKED, Kind.MASKED, message, lengths, among)
+        if opened.payload[:DIGEST] != self._cohort.agreed:
+            raise SecAggError(f"`{opened.sender}` saw another set-up")
+        values = terms.ring.unpack(opened.payload[DIGEST:], terms.length)
+        terms.ring.add(self._sum, values)
+        self._came.add(opened.sender)
+
+    def close_masked(self) -> bytes:
+        """Return the list of survivors; for each of them to sign."""
+        self._expect(Phase.MASKED)
+        payload = self._cohort.pack_survivors(self._seats())
+        self._survivors = self._cohort.read_survivors(memoryview(payload))
+        self._list = sha256(payload).digest()
+        self._consents: dict[str, bytes] = {}
+        self._next(Phase.CONSENT)
+        return self._seal(Kind.SURVIVORS, payload)
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """The sites whose vectors are in the sum."""
+        return tuple(self._names[seat] for seat in self._survivors)
+
+    @property
+    def signed_list(self) -> bytes:
+        """SHA-256 of the list of survivors that they signed."""
+        return self._list
+
+    def consented(self, message: bytes) -> None:
+        """Take a survivor's signature of the list."""
+        self._expect(Phase.CONSENT)
+        among = self.survivors
+        opened = self._take(Phase.CONSENT, Kind.CONSENT, message, (DIGEST,), among)
+        if opened.payload != self._list:
+            raise SecAggError(
+                f"`{opened.sender}` signed another list", blamed=[opened.sender]
+            )
+        self._came.add(opened.sender)
+        self._consents[opened.sender] = opened.signature
+
+    def close_consents(self) -> bytes:
+        """Return all signatures; for those who signed."""
+        self._expect(Phase.CONSENT)
+        check_size(len(self._came), self._opens, "a signed list")
+        rows = [(seat, self._consents[self._names[seat]]) for seat in self._seats()]
+        self._opening = Opening(
+            self._setting.context(), self._cohort, self._survivors, self._roots
+        )
+        self._next(Phase.UNMASK)
+        return self._seal(Kind.CONSENTS, pack_consents(rows))
+
+    @property
+    def _opens(self) -> int:
+        return self._cohort.listed.threshold.shares
+
+    def unmasked(self, message: bytes) -> None:
+        """Take a survivor's shares of the round.
+
+        Raises:
+            SecAggError: also if they are no shares at all; then it is blamed.
+        """
+        lengths = (SECRET_BYTES * len(self._cohort.seats),)
+        self._expect(Phase.UNMASK)
+        among = self.survivors
+        opened = self._take(Phase.UNMASK, Kind.UNMASK, message, lengths, among)
+        self._came.add(opened.sender)
+        self._opening.add(self._names.index(opened.sender), opened.payload)
+
+    def reconstruct(self) -> bytes | None:
+        """Open the secrets of the round from the shares.
+
+        Returns:
+            Nothing if all are right; else an inquiry, for all who gave out shares.
+
+        Raises:
+            SecAggError: if fewer than t sites gave out shares.
+        """
+        self._expect(Phase.UNMASK)
+        wrong = self._opening.reconstruct(self._round.round)
+        self._answered = tuple(self._names[at] for at in self._opening.answered)
+        if not wrong:
+            self._next(Phase.OPENED)
+            return None
+        self._next(Phase.EVIDENCE)
+        return self._seal(Kind.INQUIRY, pack_seats(wrong))
+
+    def proven(self, message: bytes) -> None:
+        """Take the commitments that a site was dealt."""
+        self._expect(Phase.EVIDENCE)
+        lengths = (self._opening.evidence_length(self._setting.terms.rounds),)
+        among = self._answered
+        opened = self._take(Phase.EVIDENCE, Kind.EVIDENCE, message, lengths, among)
+        self._came.add(opened.sender)
+        self._opening.prove(self._names.index(opened.sender), opened.payload)
+
+    def judge(self) -> tuple[str, ...]:
+        """Say who gave out wrong shares, and open the secrets without them.
+
+        Returns:
+            Who is blamed although the sum can be opened.
+
+        Raises:
+            SecAggError: if it cannot: a dealer dealt badly, or too few are left.
+        """
+        self._expect(Phase.EVIDENCE)
+        blamed = self._opening.judge(self._round.round)
+        self._next(Phase.OPENED)
+        return tuple(self._names[seat] for seat in blamed)
+
+    def total(self, bound: int) -> Integers:
+        """Take the masks off and return the sum of the survivors.
+
+        Args:
+            bound: no value of an honest sum is larger.
+
+        Raises:
+            SecAggError: if a value is: the sum may have wrapped around.
+        """
+        self._expect(Phase.OPENED)
+        self._next(Phase.IDLE)
+        self._opening.take_off(self._sum, self._round)
+        ring = self._setting.terms.ring
+        return ring.decode(ring.reduce(self._sum), bound)

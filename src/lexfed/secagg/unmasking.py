@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening a round: secrets from shares, who is to blame if not, and masks off the sum.
+
+Of a site that answered its own mask is opened; of one that dropped out the key of its
+masks with others. Never both: a site that gave out both kinds would not be honest, and
+fewer than t honest ones exist for the other kind (`thresholds.py`).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.agree import Context
+from lexfed.secagg.cohort import Cohort, check_size
+from lexfed.secagg.dealing import OWN, PAIR, commitments, mark, mask_key, root, row
+from lexfed.secagg.field import PRIME, Elements
+from lexfed.secagg.masking import add_own, add_pairs, binding
+from lexfed.secagg.messages import DIGEST
+from lexfed.secagg.ring import Words
+from lexfed.secagg.shamir import LIMBS, reconstruct, secret_bytes
+
+
+class Opening:
+    """The shares of one round, and what they open."""
+
+    def __init__(
+        self,
+        setup: Context,
+        cohort: Cohort,
+        survivors: tuple[int, ...],
+        roots: Mapping[tuple[int, int], bytes],
+    ) -> None:
+        self._setup = setup.digest
+        self._cohort = cohort
+        self._survivors = frozenset(survivors)
+        self._roots = roots
+        self._shares: dict[int, Elements] = {}
+        self._proofs: dict[int, dict[int, tuple[bytes, ...]]] = {}
+        self._seeds: dict[int, bytes] = {}
+        self._wrong: tuple[int, ...] = ()
+
+    @property
+    def answered(self) -> tuple[int, ...]:
+        """The seats of sites whose shares are there, in order."""
+        return tuple(sorted(self._shares))
+
+    def _which(self, seat: int) -> int:
+        return OWN if seat in self._survivors else PAIR
+
+    def add(self, seat: int, payload: memoryview) -> None:
+        """Take one site's shares of all dealers.
+
+        Raises:
+            SecAggError: if they are not numbers of the field; the site is blamed.
+        """
+        values = np.frombuffer(payload, dtype="<u2").astype(np.uint16)
+        if np.any(values >= PRIME):
+            name = self._cohort.listed.names[seat]
+            raise SecAggError(f"`{name}` gave out what is no share", blamed=[name])
+        self._shares[seat] = values.reshape(-1, LIMBS)
+
+    def reconstruct(self, round_number: int) -> tuple[int, ...]:
+        """Open all secrets; return the seats of dealers whose secret came out wrong."""
+        listed = self._cohort.listed
+        opens = listed.threshold.shares
+        check_size(len(self._shares), opens, "a set of shares")
+        used = self.answered[:opens]
+        held = np.stack([self._shares[seat] for seat in used])
+        found = reconstruct([seat + 1 for seat in used], held)
+        self._seeds = {
+            seat: secret_bytes(secret)
+            for seat, secret in zip(self._cohort.seats, found, strict=True)
+        }
+        self._wrong = tuple(
+            seat
+            for seat, seed in self._seeds.items()
+            if not self._is_right(seat, round_number, seed)
+        )
+        return self._wrong
+
+    def _is_right(self, seat: int, round_number: int, seed: bytes) -> bool:
+        """Whether a secret is the one that its site published the hash or key of."""
+        name, keys = self._cohort.listed.names[seat], self._cohort.listed.keys[seat]
+        if self._which(seat) == OWN:
+            published = keys.marks[round_number - 1]
+            return mark(self._setup, name, round_number, seed) == published
+        key = mask_key(self._setup, name, round_number, seed).public_key()
+        return key.public_bytes_raw() == keys.masks[round_number - 1]
+
+    def evidence_length(self, rounds: int) -> int:
+        """Return how long a site's evidence on the disputed dealers is."""
+        return len(self._wrong) * 2 * rounds * DIGEST
+
+    def prove(self, seat: int, payload: memoryview) -> None:
+        """Take the commitments that disputed dealers made to one site's shares."""
+        data = bytes(payload)
+        size = len(data) // len(self._wrong)
+        self._proofs[seat] = {
+            dealer: tuple(
+                data[start : start + DIGEST]
+                for start in range(at * size, (at + 1) * size, DIGEST)
+            )
+            for at, dealer in enumerate(self._wrong)
+        }
+
+    def judge(self, round_number: int) -> tuple[int, ...]:
+        """Leave out wrong shares and open the secrets again.
+
+        Returns:
+            The seats of sites that gave out wrong shares.
+
+        Raises:
+            SecAggError: if the rest does not suffice, or all shares of a dealer are
+                the committed ones and its secret is still wrong: it dealt badly.
+        """
+        names = self._cohort.listed.names
+        silent = [seat for seat in self._shares if seat not in self._proofs]
+        liars = tuple(seat for seat in self._proofs if self._lied(seat, round_number))
+        for seat in (*silent, *liars):
+            del self._shares[seat]
+        if len(self._shares) < self._cohort.listed.threshold.shares:
+            raise SecAggError(
+                "too few right shares are left to open the sum",
+                "run the round again without those who are blamed",
+                blamed=[names[seat] for seat in liars],
+            )
+        wrong = self.reconstruct(round_number)
+        if wrong:
+            raise SecAggError(
+                "shares are those that were dealt, and still open no secret",
+                "set up again without those who are blamed",
+                blamed=[names[seat] for seat in (*liars, *wrong)],
+            )
+        return liars
+
+    def _lied(self, seat: int, round_number: int) -> bool:
+        """Whether a site gave out a share that its dealer did not commit to."""
+        names = self._cohort.listed.names
+        for dealer, committed in self._proofs[seat].items():
+            if dealer == seat:
+                continue  # its own share: nobody else committed to it
+            at = row(round_number, self._which(dealer))
+            share = self._shares[seat][self._cohort.seats.index(dealer)]
+            shares = np.zeros((at + 1, LIMBS), dtype=np.uint16)
+            shares[at] = share
+            found = commitments(self._setup, names[dealer], names[seat], shares)[at]
+            if root(committed) != self._roots[dealer, seat] or committed[at] != found:
+                return True
+        return False
+
+    def take_off(self, total: Words, context: Context) -> None:
+        """Take the masks off a sum: own masks of survivors, and those with dropouts."""
+        listed, number = self._cohort.listed, context.round
+        bound = binding(context, self._cohort.agreed)
+        peers = [
+            (listed.names[seat], listed.keys[seat].masks[number - 1])
+            for seat in sorted(self._survivors)
+        ]
+        for seat, seed in self._seeds.items():
+            if seat in self._survivors:
+                add_own(total, bound, seed, -1)
+            else:
+                # Survivors added the opposite sign of what this site would have added.
+                key = mask_key(self._setup, listed.names[seat], number, seed)
+                add_pairs(total, bound, listed.names[seat], key, peers, 1)

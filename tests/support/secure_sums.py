@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole epochs of secure aggregation in one process, with sites lost on the way."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.identities import Identity, Roster
+from lexfed.secagg.ring import Integers, Ring
+from lexfed.secagg.server import ServerSession
+from lexfed.secagg.server_setup import ServerSetup
+from lexfed.secagg.setting import Setting, Terms
+from lexfed.secagg.site import SiteSession
+
+SESSION = sha256(b"session").digest()
+POLICY = sha256(b"policy").digest()
+MODEL = sha256(b"model").digest()
+SERVER = Identity.generate("server")
+_IDENTITIES: dict[str, Identity] = {}
+
+
+def identity(name: str) -> Identity:
+    """The identity of a name, always the same in one process."""
+    return _IDENTITIES.setdefault(name, Identity.generate(name))
+
+
+def names(count: int) -> tuple[str, ...]:
+    return tuple(f"site{at:03d}" for at in range(count))
+
+
+def setting(
+    count: int,
+    *,
+    rounds: int = 2,
+    colluders: int = 0,
+    least: int = 2,
+    bits: int = 32,
+    length: int = 5,
+    policy: bytes = POLICY,
+    epoch: int = 1,
+    least_change: int = 2,
+) -> Setting:
+    """What a cohort of that many sites agrees on."""
+    return Setting(
+        SESSION,
+        epoch,
+        policy,
+        Roster({name: identity(name).public for name in names(count)}),
+        Roster({"server": SERVER.public}),
+        Terms(rounds, colluders, least, Ring(bits), length, least_change),
+    )
+
+
+def vector(name: str, round_number: int, length: int) -> Integers:
+    """A site's vector: small signed integers that only it has."""
+    seed = int.from_bytes(sha256(f"{name} {round_number}".encode()).digest()[:8], "big")
+    return np.random.default_rng(seed).integers(-1000, 1001, length)
+
+
+Tamper = Callable[[str, bytes], bytes]
+
+
+def _as_is(_: str, message: bytes) -> bytes:
+    return message
+
+
+@dataclass
+class Epoch:
+    """Sites, a server and what was sent.
+
+    Attributes:
+        agreed: the setting.
+        sites: by name.
+        sent: every message of a site, by its stage and name.
+        asked: every message of the server, by its stage.
+    """
+
+    agreed: Setting
+    sites: dict[str, SiteSession] = field(default_factory=dict)
+    sent: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    asked: dict[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.sites:
+            self.sites = {
+                name: SiteSession(identity(name), self.agreed)
+                for name in self.agreed.sites.names
+            }
+
+    def _send(
+        self, stage: str, name: str, message: bytes, take: Callable[[bytes], None]
+    ) -> None:
+        self.sent[stage, name] = message
+        take(message)
+
+    def set_up(
+        self,
+        never: Iterable[str] = (),
+        silent: Iterable[str] = (),
+        tamper: Tamper = _as_is,
+    ) -> ServerSession:
+        """Set up; `never` do not advertise, `silent` advertise and do not deal."""
+        server = ServerSetup(SERVER, self.agreed)
+        here = [name for name in self.sites if name not in set(never)]
+        for name in here:
+            message = self.sites[name].advertise()
+            self._send("advertise", name, message, server.advertised)
+        self.asked["keys"] = keys = server.close_keys()
+        here = [name for name in here if name not in set(silent)]
+        for name in here:
+            message = tamper(name, self.sites[name].deal(keys))
+            self._send("deal", name, message, server.dealt)
+        deliveries = server.close_deals()
+        for name in here:
+            self.asked[f"delivery {name}"] = deliveries[name]
+            message = self.sites[name].accept(deliveries[name])
+            self._send("ready", name, message, server.ready)
+        return ServerSession(SERVER, server.established())
+
+    def vector(self, name: str, round_number: int) -> Integers:
+        return vector(name, round_number, self.agreed.terms.length)
+
+    def masked(
+        self, server: ServerSession, here: Iterable[str], round_number: int = 1
+    ) -> None:
+        """Begin a round and let sites send their vectors."""
+        server.begin(round_number, MODEL)
+        for name in here:
+            values = self.vector(name, round_number)
+            message = self.sites[name].mask(round_number, MODEL, values)
+            self._send("masked", name, message, server.masked)
+
+    def consented(self, server: ServerSession, here: Iterable[str]) -> None:
+        """Close the stage of vectors and let sites sign the list."""
+        self.asked["survivors"] = survivors = server.close_masked()
+        for name in here:
+            message = self.sites[name].consent(survivors)
+            self._send("consent", name, message, server.consented)
+
+    def unmasked(
+        self, server: ServerSession, here: Iterable[str], tamper: Tamper = _as_is
+    ) -> bytes | None:
+        """Close the stage of signatures, let sites give out shares, and open them."""
+        self.asked["consents"] = consents = server.close_consents()
+        for name in here:
+            message = tamper(name, self.sites[name].unmask(consents))
+            self._send("unmask", name, message, server.unmasked)
+        return server.reconstruct()
+
+    def round(
+        self,
+        server: ServerSession,
+        alive: Iterable[str],
+        round_number: int = 1,
+        *,
+        unsigned: Iterable[str] = (),
+        closed: Iterable[str] = (),
+    ) -> Integers:
+        """Run a round: `alive` send vectors, `unsigned` and `closed` stop after it.
+
+        Args:
+            server: the server.
+            alive: who sends a vector.
+            round_number: which round.
+            unsigned: who is lost before it signs the list.
+            closed: who is lost before it gives out shares.
+        """
+        alive = list(alive)
+        signers = [name for name in alive if name not in set(unsigned)]
+        self.masked(server, alive, round_number)
+        self.consented(server, signers)
+        openers = [name for name in signers if name not in set(closed)]
+        assert self.unmasked(server, openers) is None
+        return server.total(self.agreed.terms.ring.largest)
+
+    def true_sum(self, alive: Iterable[str], round_number: int = 1) -> Integers:
+        vectors = [self.vector(name, round_number) for name in alive]
+        total: Integers = np.sum(np.stack(vectors), axis=0, dtype=np.int64)
+        return total
+
+
+def refused(call: Callable[[], object]) -> SecAggError:
+    """Return the refusal of a call that must not succeed."""
+    try:
+        call()
+    except SecAggError as error:
+        return error
+    raise AssertionError("not refused")
