@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Noise in shares: enough of it although sites drop out and some collude.
+
+Every site adds its share before anybody adds up, so the sum is noised before anyone
+can look. What protects a unit is the noise that the adversary does not know: the
+shares of sites that are honest *and* whose answers are in the sum,
+
+    H = sites - dropouts - colluders.
+
+Each share has 1/H of the variance that the plan wants, so whatever set of at least H
+honest sites is in the sum, its noise is at least the charged one; the rest is more
+noise, which is post-processing. With everybody present the standard deviation is
+sqrt(sites/H) times the charged one: the price of tolerance, `Cohort.inflation`. Below
+`sites - dropouts` answers a round must be given up, and it is the sites that must see
+to it: a server that lies would open a sum of fewer.
+
+A colluder is whoever tells the adversary its share or leaves it out: a site that looks
+at the released model knows its own share. With `colluders = 0` the claim is one against
+the server and the public, not against any site.
+
+**Masks.** Against a server that lies about who is present, unmasking takes t answers
+with 2 t > sites + colluders [BIK+17]; so at most sites - t may drop out. Three sites
+survive one dropout only with no colluder.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed import checks
+from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.poisson import LARGEST_MEAN
+from lexfed.privacy.ring_encoding import Encoding, ring_bits
+from lexfed.privacy.skellam import skellam
+from lexfed.randomness import RandomSource
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Who adds up, and what is assumed about them.
+
+    Attributes:
+        sites: how many take part in a round.
+        colluders: how many of them may work with the adversary.
+        dropouts: how many may be missing from a sum before it is given up.
+
+    Guarantees:
+        At least one honest site is in every sum (`honest` >= 1).
+        Unmasking has enough answers after `dropouts` (`threshold`).
+
+    Raises:
+        ConfigError: if there is no such protocol, with words why.
+    """
+
+    sites: int
+    colluders: int = 0
+    dropouts: int = 0
+
+    def __post_init__(self) -> None:
+        checks.in_range(2, 2**20, sites=self.sites)
+        checks.in_range(0, self.sites, colluders=self.colluders, dropouts=self.dropouts)
+        if self.honest < 1:
+            raise _impossible(
+                f"of {self.sites} sites, {_many(self.dropouts, 'dropout')} and "
+                f"{_many(self.colluders, 'colluder')} leave no honest one in the sum: "
+                "nobody's noise would be secret"
+            )
+        left = self.sites - self.threshold
+        if self.dropouts > left:
+            why = (
+                ": three sites survive one dropout only with no colluder"
+                if self.sites == 3
+                else ""
+            )
+            raise _impossible(
+                f"{self.sites} sites with {_many(self.colluders, 'colluder')} survive "
+                f"{_many(left, 'dropout')}, not {self.dropouts}, because unmasking "
+                f"takes {self.threshold} answers{why}"
+            )
+
+    @property
+    def honest(self) -> int:
+        """Least number of honest sites in a sum."""
+        return self.sites - self.dropouts - self.colluders
+
+    @property
+    def least(self) -> int:
+        """Answers below which a round is given up."""
+        return self.sites - self.dropouts
+
+    @property
+    def threshold(self) -> int:
+        """Smallest t with 2 t > sites + colluders."""
+        return (self.sites + self.colluders) // 2 + 1
+
+    @property
+    def inflation(self) -> float:
+        """Deviation of the noise with everybody present, over the charged one."""
+        return math.sqrt(self.sites / self.honest)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return (
+            f"{self.sites} sites, of which {self.colluders} may collude and "
+            f"{self.dropouts} drop out: noise sized for {self.honest} honest, "
+            f"{self.inflation:.3f} x the charged deviation when all are present"
+        )
+
+
+@dataclass(frozen=True)
+class SharedGroup:
+    """One block of coordinates with its own clip, scale and shares of noise.
+
+    Attributes:
+        name: what the block is, for people.
+        encoding: its integers.
+        half: half of the variance of one site's share, an integer in grid units.
+    """
+
+    name: str
+    encoding: Encoding
+    half: int
+
+    def __post_init__(self) -> None:
+        checks.in_range(1, LARGEST_MEAN, half=self.half)
+
+    @classmethod
+    def for_sigma(
+        cls, name: str, encoding: Encoding, sigma: float, cohort: Cohort
+    ) -> "SharedGroup":
+        """Return the group whose honest noise has at least the deviation `sigma`.
+
+        Guarantees:
+            `variance(cohort)` is at least (sigma scale)^2; with one less in `half` it
+            would not be.
+        """
+        checks.finite_positive(sigma=sigma)
+        # Fractions: rounding must not leave the variance below the wanted one.
+        variance = (Fraction(sigma) * Fraction(encoding.scale)) ** 2
+        return cls(name, encoding, math.ceil(variance / (2 * cohort.honest)))
+
+    def variance(self, cohort: Cohort) -> int:
+        """Return the charged variance: of the honest shares alone, in grid units."""
+        return 2 * self.half * cohort.honest
+
+    def deviation(self, cohort: Cohort) -> float:
+        """Return the charged standard deviation, in units of the data."""
+        return math.sqrt(self.variance(cohort)) / self.encoding.scale
+
+    def share(self, source: RandomSource) -> NDArray[np.int64]:
+        """Draw one site's noise."""
+        return skellam(source, self.half, self.encoding.dimension)
+
+
+@dataclass(frozen=True)
+class SharedRelease:
+    """One sum that leaves the federation with noise in shares.
+
+    Attributes:
+        name: which sum it is; the same in every round of a tower.
+        groups: what leaves together, computed from one batch.
+        cohort: who adds noise.
+        sampling_rate: probability that a unit's Poisson coin lets it in; 1 = all.
+        reads: the most sensitive tier it may depend on; None = the label only.
+    """
+
+    name: str
+    groups: tuple[SharedGroup, ...]
+    cohort: Cohort
+    sampling_rate: float
+    reads: Tier | None
+
+    def __post_init__(self) -> None:
+        if not self.groups:
+            raise ValueError(f"release `{self.name}`: expected at least one group")
+        checks.in_range(0.0, 1.0, sampling_rate=self.sampling_rate)
+
+    @property
+    def samples(self) -> int:
+        """How many noise values all sites together draw for it."""
+        return self.cohort.sites * sum(g.encoding.dimension for g in self.groups)
+
+    def ring_bits(self, units: int) -> int:
+        """Return the ring that holds the sums of every group.
+
+        Raises:
+            ConfigError: if none does.
+        """
+        return ring_bits(
+            max(g.encoding.bound(units, self._loudest(g)) for g in self.groups)
+        )
+
+    @property
+    def wrap_probability(self) -> float:
+        """Bound on the probability that a round fails because noise wraps around."""
+        each = (g.encoding.wrap_probability(self._loudest(g)) for g in self.groups)
+        return min(1.0, math.fsum(each))
+
+    def _loudest(self, group: SharedGroup) -> float:
+        """Return the deviation with everybody present, in grid units."""
+        return math.sqrt(2 * group.half * self.cohort.sites)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _impossible(what: str) -> ConfigError:
+    hint = "expect fewer colluders or dropouts, or let more sites take part"
+    return ConfigError([Problem("secure aggregation", what, hint)])

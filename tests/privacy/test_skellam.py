@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Skellam noise: its law, its sums over sites, and its price against exact numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from lexfed.privacy import noise, skellam
+from lexfed.privacy.rdp import ORDERS
+from lexfed.privacy.skellam import curve, delta_sampler, l1_bound
+from lexfed.randomness import SecureSource, SeededSource
+from support import skellam_exact
+
+REJECT = 1e-9
+"""Error probability of every statistical test here, for any seed."""
+
+
+def chi_square(values: np.ndarray, variance: int) -> float:
+    """P-value of the values against the Skellam law in up to 40 cells."""
+    root = math.sqrt(variance)
+    reach = int(10 * root) + 40
+    law = np.exp(skellam_exact.log_probabilities(variance, reach))
+    cells = np.bincount(np.clip(values, -reach, reach) + reach, minlength=len(law))
+    width = max(1, int(root / 5))
+    starts = np.arange(0, len(law), width)
+    expected = np.add.reduceat(law, starts) * len(values)
+    observed = np.add.reduceat(cells, starts)
+    keep = expected > 5
+    model = np.append(expected[keep], expected[~keep].sum())
+    seen = np.append(observed[keep], observed[~keep].sum())
+    return float(stats.chisquare(seen, model * seen.sum() / model.sum()).pvalue)
+
+
+@pytest.mark.parametrize("half", [1, 12, 2000, 2**16])
+def test_values_have_the_skellam_law(half: int) -> None:
+    values = skellam.skellam(SeededSource(1), half, 400_000)
+    assert values.dtype == np.int64
+    assert chi_square(values, 2 * half) > REJECT
+    # Negative control: three per cent more deviation is noticed.
+    more = skellam.skellam(SeededSource(1), max(half + 1, half * 106 // 100), 400_000)
+    assert chi_square(more, 2 * half) < REJECT
+
+
+@pytest.mark.parametrize("half", [2**30, 2**60])
+def test_moments_at_large_variances(half: int) -> None:
+    count = 400_000
+    values = skellam.skellam(SeededSource(2), half, count) / math.sqrt(2 * half)
+    # Standard errors 1/sqrt(n), sqrt(2/n), sqrt(96/n); 6.11 of them are 1e-9.
+    assert abs(values.mean()) < 6.11 / math.sqrt(count)
+    assert abs(values.var() - 1) < 6.11 * math.sqrt(2 / count)
+    assert abs((values**4).mean() - 3) < 6.11 * math.sqrt(96 / count)
+    assert stats.kstest(values, "norm").pvalue > REJECT
+    assert abs((values * 0.97).var() - 1) > 6.11 * math.sqrt(2 / count)
+
+
+@pytest.mark.parametrize(("half", "sites"), [(1, 5), (30, 8), (2**16, 3)])
+def test_shares_add_up_to_a_skellam_variable(half: int, sites: int) -> None:
+    source = SeededSource(3)
+    total = sum(skellam.skellam(source, half, 200_000) for _ in range(sites))
+    assert chi_square(np.asarray(total), 2 * half * sites) > REJECT
+    # Negative control: a site that leaves out its share is noticed.
+    source = SeededSource(3)
+    less = sum(skellam.skellam(source, half, 200_000) for _ in range(sites - 1))
+    assert chi_square(np.asarray(less), 2 * half * sites) < REJECT
+
+
+def test_closure_exactly() -> None:
+    # The convolution of two laws is the law of the summed variance, to the last digits.
+    one, other, both = (
+        np.exp(skellam_exact.log_probabilities(variance, 150))
+        for variance in (6, 10, 16)
+    )
+    assert np.allclose(np.convolve(one, other)[150:-150], both, rtol=0, atol=1e-15)
+
+
+def test_values_within_a_call_are_independent() -> None:
+    for half in (500, 2**20):
+        values = skellam.skellam(SeededSource(4), half, 200_000) / math.sqrt(2 * half)
+        for lag in (1, 100_000):
+            product = values[:-lag] * values[lag:]
+            error = 6.11 / math.sqrt(len(product))  # 1e-9 for products of unit variance
+            assert abs(product.mean()) < error
+
+
+def test_seeds_repeat_and_secure_draws_do_not() -> None:
+    seeded = [skellam.skellam(SeededSource(7), 10**6, 101) for _ in range(2)]
+    assert np.array_equal(seeded[0], seeded[1])
+    secure = [skellam.skellam(SecureSource(), 10**6, 101) for _ in range(2)]
+    assert not np.array_equal(secure[0], secure[1])
+    assert len(skellam.skellam(SeededSource(1), 1, 0)) == 0
+    for half, count in [(0, 1), (2**61, 1), (1, -1)]:
+        with pytest.raises(ValueError, match="expected"):
+            skellam.skellam(SeededSource(1), half, count)
+
+
+def test_the_charge_for_the_sampler() -> None:
+    assert skellam.TOTAL_VARIATION == 2.0**-88
+    assert delta_sampler(0, 1.0) == 0.0
+    assert delta_sampler(10**6, 2.0) == pytest.approx(
+        10**6 * (1 + math.exp(2.0)) * 2.0**-88
+    )
+    assert delta_sampler(10**6, 2.0) > noise.delta_sampler(10**6, 2.0)
+
+
+EXACT = [
+    (variance, shift, order)
+    for variance in (0.5, 2.0, 9.0, 100.0, 2500.0)
+    for shift in (1, 2, 7)
+    for order in (2, 3, 5, 16, 64)
+]
+
+
+@pytest.mark.parametrize(("variance", "shift", "order"), EXACT)
+def test_the_bound_is_never_below_the_exact_divergence(
+    variance: float, shift: int, order: int
+) -> None:
+    bound = curve(variance, shift, shift, [order])[0]
+    assert bound >= skellam_exact.shifted(variance, shift, order)
+    assert bound >= order * shift**2 / (2 * variance)
+
+
+def test_the_bound_is_tight_on_a_fine_grid() -> None:
+    # So a price that is a per cent too small does not pass the test above.
+    for shift, order in [(1, 2), (7, 3)]:
+        bound = curve(2500.0, shift, shift, [order])[0]
+        assert 0.99 * bound < skellam_exact.shifted(2500.0, shift, order)
+
+
+def test_divergences_of_coordinates_add_up() -> None:
+    # Two coordinates that move by 3 and 4: D2 = 5, D1 = 7.
+    for order in (2, 4, 16):
+        exact = sum(skellam_exact.shifted(40.0, shift, order) for shift in (3, 4))
+        assert exact <= curve(40.0, 5.0, 7.0, [order])[0]
+
+
+def test_the_bound_grows_with_distance_and_falls_with_noise() -> None:
+    base = curve(50.0, 5.0, 20.0)
+    assert base.shape == (len(ORDERS),)
+    for louder in (curve(49.0, 5.0, 20.0), curve(50.0, 5.1, 20.0)):
+        assert (louder > base).all()
+    assert (curve(50.0, 5.0, 21.0) >= base).all()
+    # Both forms of the correction are used: for few and for large orders.
+    correction = base - np.array(ORDERS) * 25.0 / 100.0
+    assert correction[0] < 3 * 20.0 / 100.0
+    assert correction[-1] == pytest.approx(3 * 20.0 / 100.0)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=30).filter(any))
+def test_l1_of_integer_vectors(vector: list[int]) -> None:
+    l2 = math.sqrt(sum(x * x for x in vector))
+    assert sum(map(abs, vector)) <= l1_bound(l2, len(vector))
+
+
+def test_nonsense_is_refused() -> None:
+    for bad in [(0.0, 1.0, 1.0), (1.0, math.inf, 1.0), (1.0, 1.0, math.nan)]:
+        with pytest.raises(ValueError, match="expected"):
+            curve(*bad)
+    for order in (1, 2.5):
+        with pytest.raises(ValueError, match="integers >= 2"):
+            curve(1.0, 1.0, 1.0, [order])  # type: ignore[list-item]
