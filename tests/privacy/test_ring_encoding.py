@@ -74,6 +74,49 @@ def test_the_sum_is_that_of_rounded_rows_and_nearly_the_sum() -> None:
     assert np.linalg.norm(one) < 0.01
 
 
+@settings(derandomize=True, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 300))
+def test_one_unit_more_moves_a_rounded_sum_by_no_more_than_charged(
+    seed: int, dimension: int
+) -> None:
+    encoding = Encoding(1.0, dimension)
+    rng = np.random.default_rng(seed)
+    error = 1e-4
+    rows = rng.standard_normal((6, dimension))
+    longest = encoding.clip_to_in_sums(error) * (1.0 + CLIP_ROUNDING)
+    rows *= longest / np.linalg.norm(rows, axis=1, keepdims=True)
+    # Sums as wrong as stated, in opposite directions along the unit that is added.
+    wrong = rows[0] * error / longest
+    more = encoding.encode_sum(rows.sum(axis=0) + wrong, 6)
+    less = encoding.encode_sum(rows[1:].sum(axis=0) - wrong, 6)
+    assert more.dtype == np.int64
+    moved = more - less
+    assert sum(int(k) ** 2 for k in moved) <= encoding.l2**2
+    assert np.abs(moved).sum() <= encoding.l1
+    assert np.abs(more).max() <= encoding.bound(6, 1.0)
+
+
+def test_rounding_a_sum_is_paid_for() -> None:
+    # Negative control: clipped to the whole clip, the worst unit moves it further.
+    encoding = Encoding(1.0, 400)
+    step = 1.0 / encoding.scale
+    rest = np.full(400, 0.49 * step)
+    unit = np.full(400, (math.floor(encoding.l2 / 20) - 0.9) * step)
+    moved = encoding.encode_sum(rest + unit, 2) - encoding.encode_sum(rest, 2)
+    assert np.linalg.norm(moved) > np.linalg.norm(unit) * encoding.scale
+    assert 0.985 < encoding.clip_to_in_sums(0.0) < encoding.clip_to - 0.004
+    with pytest.raises(ValueError, match="summation_error"):
+        encoding.clip_to_in_sums(0.1)
+
+
+@pytest.mark.parametrize("total", [[2.0, 1.0], [math.nan, 0.0], [1e300, 1e300]])
+def test_sums_that_nobody_clipped_are_refused(total: list[float]) -> None:
+    with pytest.raises(ValueError, match="not finite or longer than 2"):
+        Encoding(1.0, 2).encode_sum(np.array(total), 2)
+    with pytest.raises(ValueError, match="expected a vector of 3"):
+        Encoding(1.0, 3).encode_sum(np.array(total), 2)
+
+
 @pytest.mark.parametrize(
     "row",
     [[1.1, 0.0], [math.nan, 0.0], [math.inf, 0.0], [1e300, 1e300], [0.8, 0.61]],

@@ -40,6 +40,9 @@ series of ln(sinh(b/2)/(b/2)), and b^2 c/32 + c^2 from the square). Terms are at
 *Distance.* If the proposal is within d of its law and accepted with probability Z, the
 accepted value is within 1.5 d/Z of its own: both the accepted mass and its total move
 by at most d. Z >= 0.97, so with the tails it is below `TOTAL_VARIATION` = 2^-89.
+
+The time of a draw depends a little on what is drawn (a proposal is rejected with
+probability about 2/l < 1 %); who can measure it inside a site is not defended against.
 """
 
 import math

@@ -11,8 +11,11 @@ one unit per coordinate, together less than sqrt(d) <= clip scale/`fineness`: at
 Every tower has its own scale: with one for all, rounding would erase the tower with
 the smallest clip. Scales are powers of two, so scaling floats is exact.
 
-It is contributions of units that are rounded here, one by one. A sum that was taken in
-floats, with rounding afterwards, moves by more: that is the grid of `grid`, which pays.
+That is for contributions that are rounded one by one. Where clipped contributions are
+never seen alone, because their sum has a closed form, a site rounds its float sum to
+nearest, and pays as in `grid`: with one unit more the rounded sum moves by at most
+clip_to (1 + 2e-6) + 2 summation_error + sqrt(d)/scale, so `clip_to_in_sums` leaves room
+for the last two: again about 1 % of the clip, and the charged norms are the same.
 
 **Ring.** The sum of `units` contributions and of n shares of standard deviation s is
 below B = units clip scale + 8 sqrt(n) s on every coordinate, unless the noise exceeds 8
@@ -54,6 +57,7 @@ class Encoding:
 
     Guarantees:
         No encoded contribution has an L2 norm above `l2` or an L1 norm above `l1`.
+        Nor has the difference of encoded sums with and without one contribution.
 
     Raises:
         ValueError: if a value is out of range; a fineness below 100 is.
@@ -105,6 +109,37 @@ class Encoding:
             raise ValueError(f"a contribution is not finite or above {self.clip:g}")
         return np.asarray(rows.astype(np.int64).sum(axis=0))
 
+    def clip_to_in_sums(self, summation_error: float) -> float:
+        """Return what contributions are clipped to when their float sum is rounded.
+
+        Args:
+            summation_error: bound on the L2 distance between a site's float sum and
+                the exact sum of its clipped contributions.
+        """
+        checks.in_range(0.0, self.clip / 100.0, summation_error=summation_error)
+        rounding = math.sqrt(self.dimension) / self.scale
+        room = self.clip - rounding - 2.0 * summation_error
+        return room / (1.0 + CLIP_ROUNDING) * (1.0 - _MARGIN)
+
+    def encode_sum(self, total: NDArray[np.float64], units: int) -> NDArray[np.int64]:
+        """Round a site's float sum of contributions clipped to `clip_to_in_sums`.
+
+        Raises:
+            ValueError: if it has another length, is not finite, or is longer than
+                `units` clipped contributions can be.
+        """
+        if total.shape != (self.dimension,):
+            raise ValueError(
+                f"expected a vector of {self.dimension}, got another shape"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = float(np.linalg.norm(total))
+        if not length <= units * self.clip:
+            raise ValueError(
+                f"the sum is not finite or longer than {units * self.clip:g}"
+            )
+        return np.asarray(np.rint(total * self.scale).astype(np.int64))
+
     def decode(self, total: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return a noisy integer sum in units of the data."""
         return total / self.scale
@@ -118,7 +153,7 @@ class Encoding:
         """
         checks.in_range(1, 2**40, units=units)
         checks.finite_positive(deviation=deviation)
-        return units * math.floor(self.l2) + math.ceil(_DEVIATIONS * deviation)
+        return units * math.ceil(self.l2) + math.ceil(_DEVIATIONS * deviation)
 
     def wrap_probability(self, deviation: float) -> float:
         """Return a bound on the probability that noise leaves `bound` in a round."""
