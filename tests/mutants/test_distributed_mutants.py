@@ -76,6 +76,10 @@ def _rounding_to_nearest(patch: Patch) -> None:
     patch.setattr(np, "trunc", np.rint)
 
 
+def _rounding_of_sums_unpaid(patch: Patch) -> None:
+    patch.setattr(Encoding, "clip_to_in_sums", lambda self, _: self.clip_to)
+
+
 def _central_formula(patch: Patch) -> None:
     def broken(_: Any, rate: float, orders: Sequence[int], __: Any) -> Any:
         # Sampled Gaussian of the moved distance under add/remove, as if it were that.
@@ -141,6 +145,10 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], Callable[[], None]]] = {
     "rounding to nearest": (
         _rounding_to_nearest,
         checks.contributions_keep_their_norm,
+    ),
+    "rounding of sums not paid for": (
+        _rounding_of_sums_unpaid,
+        checks.rounded_sums_keep_the_charge,
     ),
     "sampling priced by the central formula": (
         _central_formula,

@@ -62,6 +62,16 @@ def contributions_keep_their_norm() -> None:
         assert (np.abs(encoding.encode(row[None])) <= np.abs(exact)).all()
 
 
+def rounded_sums_keep_the_charge() -> None:
+    """One unit more, wherever the rest of the sum lies between two grid points."""
+    encoding = Encoding(1.0, 400)
+    unit = np.full(400, encoding.clip_to_in_sums(0.0) / 20)
+    for place in np.linspace(-0.5, 0.5, 41):
+        rest = np.full(400, place / encoding.scale)
+        moved = encoding.encode_sum(rest + unit, 2) - encoding.encode_sum(rest, 2)
+        assert np.linalg.norm(moved) <= encoding.l2
+
+
 def sampling_is_priced_for_any_noise() -> None:
     """Above the exact divergence of a sampled replacement."""
     shift = int(Encoding(1.0, 1).l2)
