@@ -121,8 +121,8 @@ class ServerSession(Collector):
         self._expect(Phase.UNMASK)
         among = self.survivors
         opened = self._take(Phase.UNMASK, Kind.UNMASK, message, lengths, among)
-        self._came.add(opened.sender)
         self._opening.add(self._names.index(opened.sender), opened.payload)
+        self._came.add(opened.sender)
 
     def reconstruct(self) -> bytes | None:
         """Open the secrets of the round from the shares.

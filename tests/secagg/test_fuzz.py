@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ten thousand broken messages: nothing crashes, and nothing leaks.
+
+Half of them are real messages with bytes changed, cut, added or mixed. The other half
+have a changed payload and the right signature, as from a server or site that cheats.
+A leak is an answer of a site that shows, together with its other answers, its vector,
+one of its secrets, or both shares of one site in one round.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.dealing import OWN, PAIR, row
+from lexfed.secagg.identities import Identity
+from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.server_setup import ServerSetup
+from lexfed.secagg.shamir import secret_bytes
+from lexfed.secagg.site import SiteSession
+from support.secure_sums import MODEL, SERVER, Epoch, identity, setting
+
+SITES = 4
+ROUNDS = 4
+MARKER = np.array([1234567891, -1234567892, 1111111111, -77777777, 99999999])
+HEAD = 4 + 2 + 32 + 8 + 8 + 32 * 3 + 1
+
+
+def changed(coins: random.Random, data: bytes) -> bytes:
+    """Return other bytes than those given."""
+    result = data
+    while result == data:
+        result = _changed(coins, data)
+    return result
+
+
+def _changed(coins: random.Random, data: bytes) -> bytes:
+    way = coins.randrange(6)
+    at = coins.randrange(len(data) + 1)
+    if way == 0:
+        return data[:at]
+    if way == 1:
+        return data[:at] + coins.randbytes(coins.randrange(1, 40)) + data[at:]
+    if way == 2:
+        return data[:at] + data[at + coins.randrange(1, 40) :]
+    if way == 3:
+        return data[at:] + data[:at]
+    result = bytearray(data)
+    for _ in range(coins.randrange(1, 4)):
+        if result:
+            result[coins.randrange(len(result))] = coins.randrange(256)
+    return bytes(result)
+
+
+def broken(
+    coins: random.Random, message: bytes, signer: Identity, epoch: Epoch, at: int
+) -> bytes:
+    """Break a message, or only its payload under the right signature."""
+    if coins.random() < 0.5:
+        return changed(coins, message)
+    start = HEAD + message[HEAD - 1] + 4
+    context = epoch.agreed.context(at, MODEL) if at else epoch.agreed.context()
+    payload = changed(coins, message[start:-64])
+    return seal(Kind(message[5]), context, signer, payload)
+
+
+class Watched:
+    """A site whose answers are kept, and searched for what must not be in them."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        self.epoch = epoch
+        self.site: SiteSession = epoch.sites["site000"]
+        self.answers: list[bytes] = []
+        self.secrets = self.site._secrets._drawn.copy()
+        self.tried = 0
+
+    def ask(self, answer: Callable[[bytes], bytes], message: bytes) -> bool:
+        """Put a message to the site; return whether it answered."""
+        self.tried += 1
+        try:
+            self.answers.append(answer(message))
+        except SecAggError:
+            return False
+        return True
+
+    def leaks(self) -> Iterator[str]:
+        said = b"".join(self.answers)
+        if any(secret_bytes(secret) in said for secret in self.secrets):
+            yield "a secret"
+        if MARKER.astype("<u4").tobytes() in said:
+            yield "the vector"
+        for shares in self.held.values():
+            for number in range(1, ROUNDS + 1):
+                both = (row(number, OWN), row(number, PAIR))
+                if all(secret_bytes(shares[at]) in said for at in both):
+                    yield f"both shares of round {number}"
+
+    def keep(self) -> None:
+        """Remember the shares that it holds, before it erases any."""
+        self.held = {at: shares.copy() for at, shares in self.site._held.items()}
+
+
+def _fuzz_site(coins: random.Random, each: int) -> int:
+    """Put broken messages to one site in every stage of an epoch."""
+    epoch = Epoch(setting(SITES, rounds=ROUNDS))
+    watched, site = Watched(epoch), epoch.sites["site000"]
+    server = ServerSetup(SERVER, epoch.agreed)
+    for other in epoch.sites.values():
+        server.advertised(other.advertise())
+    keys = server.close_keys()
+    answered = False
+    for _ in range(each):
+        bad = broken(coins, keys, SERVER, epoch, 0)
+        answered = answered or watched.ask(site.deal, bad)
+    assert not answered, "no change of a key list passes: all of it is signed by sites"
+    for other in epoch.sites.values():
+        server.dealt(other.deal(keys))
+    delivery = server.close_deals()["site000"]
+    for _ in range(each):
+        if watched.ask(site.accept, broken(coins, delivery, SERVER, epoch, 0)):
+            watched.held = {}
+            assert not list(watched.leaks())
+            return watched.tried  # it complained, and is out of the epoch
+    return watched.tried
+
+
+def _fuzz_rounds(coins: random.Random, each: int) -> int:
+    epoch = Epoch(setting(SITES, rounds=ROUNDS))
+    watched, site = Watched(epoch), epoch.sites["site000"]
+    server = epoch.set_up()
+    watched.keep()
+    for number in range(1, ROUNDS + 1):
+        server.begin(number, MODEL)
+        for name, other in epoch.sites.items():
+            values = MARKER if name == "site000" else epoch.vector(name, number)
+            message = other.mask(number, MODEL, values)
+            if other is site:
+                watched.answers.append(message)
+            server.masked(message)
+        survivors = server.close_masked()
+        took = False
+        for _ in range(each):
+            bad = broken(coins, survivors, SERVER, epoch, number)
+            took = took or watched.ask(site.consent, bad)
+        for name, other in epoch.sites.items():
+            if not (took and name == "site000"):
+                message = other.consent(survivors)
+                server.consented(message)
+        consents = server.close_consents()
+        for _ in range(each):
+            watched.ask(site.unmask, broken(coins, consents, SERVER, epoch, number))
+        watched.ask(site.unmask, consents)
+        inquiry = seal(
+            Kind.INQUIRY, epoch.agreed.context(number, MODEL), SERVER, b"\0\0\0\1"
+        )
+        for _ in range(each // 4):
+            watched.ask(site.prove, broken(coins, inquiry, SERVER, epoch, number))
+    assert list(watched.leaks()) == []
+    assert any(answer[5] == Kind.UNMASK for answer in watched.answers)
+    return watched.tried
+
+
+def _fuzz_server(coins: random.Random, each: int) -> int:
+    """Put broken messages of one site to the server in every stage."""
+    good = Epoch(setting(SITES, rounds=ROUNDS))
+    tried = 0
+
+    def put(take: Callable[[bytes], None], message: bytes, number: int = 0) -> None:
+        nonlocal tried
+        for _ in range(each):
+            tried += 1
+            bad = broken(coins, message, identity("site000"), good, number)
+            try:
+                take(bad)
+            except SecAggError:
+                continue
+            return  # taken: it has answered
+        take(message)
+
+    server = ServerSetup(SERVER, good.agreed)
+    for name, site in good.sites.items():
+        message = site.advertise()
+        if name == "site000":
+            for _ in range(each):
+                tried += 1
+                cut = changed(coins, message)
+                try:
+                    server.advertised(cut)
+                except SecAggError:
+                    continue
+                raise AssertionError("a changed message was taken")
+        server.advertised(message)
+    keys = server.close_keys()
+    deals = {name: site.deal(keys) for name, site in good.sites.items()}
+    put(server.dealt, deals.pop("site000"))
+    for message in deals.values():
+        server.dealt(message)
+    server.close_deals()
+    epoch = good = Epoch(setting(SITES, rounds=ROUNDS))
+    rounds = epoch.set_up()
+    rounds.begin(1, MODEL)
+    vectors = {
+        name: site.mask(1, MODEL, epoch.vector(name, 1))
+        for name, site in epoch.sites.items()
+    }
+    put(rounds.masked, vectors.pop("site000"), 1)
+    for message in vectors.values():
+        rounds.masked(message)
+    survivors = rounds.close_masked()
+    signed = {name: site.consent(survivors) for name, site in epoch.sites.items()}
+    put(rounds.consented, signed.pop("site000"), 1)
+    for message in signed.values():
+        rounds.consented(message)
+    consents = rounds.close_consents()
+    shares = {name: site.unmask(consents) for name, site in epoch.sites.items()}
+    put(rounds.unmasked, shares.pop("site000"), 1)
+    for message in shares.values():
+        rounds.unmasked(message)
+    inquiry = rounds.reconstruct()
+    if inquiry is not None:
+        proofs = {name: site.prove(inquiry) for name, site in epoch.sites.items()}
+        put(rounds.proven, proofs.pop("site000"), 1)
+        for message in proofs.values():
+            rounds.proven(message)
+        try:
+            blamed = rounds.judge()
+        except SecAggError as error:
+            blamed = error.blamed  # it changed its share of itself
+        assert blamed == ("site000",)
+    return tried
+
+
+def test_ten_thousand_broken_messages() -> None:
+    coins = random.Random(20170281)
+    tried = 0
+    while tried < 10_000:
+        tried += _fuzz_site(coins, 60)
+        tried += _fuzz_rounds(coins, 60)
+        tried += _fuzz_server(coins, 20)
+
+
+def test_the_watch_notices_a_site_that_gives_out_both_shares() -> None:
+    epoch = Epoch(setting(SITES, rounds=ROUNDS))
+    watched = Watched(epoch)
+    epoch.set_up()
+    watched.keep()
+    assert not list(watched.leaks())
+    watched.answers.append(secret_bytes(watched.held[1][:2]))
+    assert list(watched.leaks()) == ["both shares of round 1"]
+    watched.answers.append(MARKER.astype("<u4").tobytes())
+    watched.answers.append(secret_bytes(watched.secrets[3]))
+    assert len(list(watched.leaks())) == 3

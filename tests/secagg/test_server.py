@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server takes one message from each site it asked, in its time."""
+
+from functools import partial
+
+import pytest
+
+from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.payloads import Part, pack_seats
+from lexfed.secagg.server_setup import ServerSetup
+from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+
+
+def test_nobody_answers_twice_and_nobody_answers_unasked() -> None:
+    epoch = Epoch(setting(4))
+    server = epoch.set_up(silent=["site003"])
+    epoch.masked(server, names(3))
+    again = epoch.sent["masked", "site001"]
+    assert "answered already" in refused(lambda: server.masked(again)).message
+    agreed = epoch.sent["ready", "site000"][-96:-64]
+    context = epoch.agreed.context(1, MODEL)
+    stranger = seal(Kind.MASKED, context, identity("site003"), agreed + bytes(20))
+    assert "is not asked" in refused(lambda: server.masked(stranger)).message
+    other = seal(Kind.MASKED, context, identity("site002"), bytes(32 + 20))
+    server.begin(2, MODEL)
+    assert "of round 1" in refused(lambda: server.masked(other)).message
+    context = epoch.agreed.context(2, MODEL)
+    other = seal(Kind.MASKED, context, identity("site002"), bytes(32 + 20))
+    assert "another set-up" in refused(lambda: server.masked(other)).message
+
+
+@pytest.mark.parametrize("round_number", [0, 1, 3])
+def test_the_server_cannot_begin_a_round_again(round_number: int) -> None:
+    epoch = Epoch(setting(3))
+    server = epoch.set_up()
+    server.begin(1, MODEL)
+    assert "is over" in refused(partial(server.begin, round_number, MODEL)).message
+
+
+def test_a_round_has_a_signed_list_and_names() -> None:
+    epoch = Epoch(setting(3))
+    server = epoch.set_up()
+    epoch.round(server, names(3)[1:])
+    assert server.survivors == ("site001", "site002")
+    assert epoch.sent["consent", "site001"][-96:-64] == server.signed_list
+
+
+def test_a_sum_is_taken_once() -> None:
+    epoch = Epoch(setting(3))
+    server = epoch.set_up()
+    epoch.round(server, names(3))
+    assert "waits for the next" in refused(lambda: server.total(1)).message
+
+
+def test_a_word_on_another_set_up_is_refused() -> None:
+    epoch = Epoch(setting(3))
+    server = ServerSetup(SERVER, epoch.agreed)
+    for site in epoch.sites.values():
+        server.advertised(site.advertise())
+    keys = server.close_keys()
+    for site in epoch.sites.values():
+        server.dealt(site.deal(keys))
+    server.close_deals()
+    message = seal(Kind.READY, epoch.agreed.context(), identity("site001"), bytes(32))
+    assert "another set-up" in refused(lambda: server.ready(message)).message
+
+
+def test_a_site_takes_no_shares_of_its_own() -> None:
+    epoch = Epoch(setting(3))
+    server = ServerSetup(SERVER, epoch.agreed)
+    for each in epoch.sites.values():
+        server.advertised(each.advertise())
+    keys = server.close_keys()
+    site = epoch.sites["site000"]
+    site.deal(keys)
+    part = bytes(Part.length(2))
+    rows = b"".join(pack_seats((seat,)) + part for seat in range(3))
+    said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
+    assert "of its own" in refused(lambda: site.accept(said)).message
+
+
+def test_commitments_are_given_for_sites_of_the_cohort_only() -> None:
+    epoch = Epoch(setting(4))
+    server = epoch.set_up(silent=["site003"])
+    epoch.round(server, names(3))
+    said = seal(
+        Kind.INQUIRY, epoch.agreed.context(1, MODEL), SERVER, pack_seats((0, 3))
+    )
+    site = epoch.sites["site000"]
+    assert "outside of the cohort" in refused(lambda: site.prove(said)).message
