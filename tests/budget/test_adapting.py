@@ -21,7 +21,7 @@ from lexfed.budget.adapting import (
     Steering,
 )
 from lexfed.budget.signals import Signal
-from lexfed.privacy.filters import Guarantee
+from lexfed.privacy.guarantee import Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 
 RULES = tuple(

@@ -57,7 +57,7 @@ from lexfed.privacy.claim import build_claim, dump_claim
 from lexfed.privacy.claim_parts import Profile, scaled
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.events import Group, Release
-from lexfed.privacy.filters import Guarantee
+from lexfed.privacy.guarantee import Guarantee
 from lexfed.privacy.running import RunningTotal
 from lexfed.tiers import Tier
 
