@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast masks and shares of secure aggregation are made; one line of JSON.
+"""How fast masks, shares and rounds of secure aggregation are; one line of JSON.
 
-    python -m benchmarks.secagg [--repeats 30]
+    python -m benchmarks.secagg [--repeats 30] [--rounds 3]
 
 `prg` is mask bytes added to a sum, in GB/s, by vector length and by the way they are
 computed, a new key each time; `limit` is the faster way on the longest vector, which
@@ -10,6 +10,8 @@ no protocol with such masks can exceed on this core. `shamir` is milliseconds fo
 open a hundred from a set of sites that was not met before, and to open them from one
 that was; the table of powers is there before. Every figure is the median of the
 repeats, with the best beside it. Ways are interleaved, so a busy moment meets both.
+`rounds` are whole rounds of the protocol, see `benchmarks/secure_rounds.py`; `--rounds`
+says how many of each size, 0 leaves them out.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.secure_rounds import TARGETS, rounds
 from lexfed.randomness import SecureSource
 from lexfed.secagg import prg, shamir
 
@@ -90,6 +93,7 @@ def main() -> None:
     """Measure, and print one line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     speeds = {str(length): masks(length, asked.repeats) for length in LENGTHS}
     longest = speeds[str(LENGTHS[-1])]
@@ -106,6 +110,10 @@ def main() -> None:
             "shares": SHARES,
             "target_share_one": TARGET_MS,
             **shares(asked.repeats),
+        },
+        "rounds": {
+            str(length): rounds(length, asked.rounds)
+            for length in (TARGETS if asked.rounds else ())
         },
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),

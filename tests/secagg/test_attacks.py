@@ -18,10 +18,8 @@ from lexfed.secagg.server import ServerSession
 from lexfed.secagg.site import SiteSession
 from support.secure_sums import (
     MODEL,
-    POLICY,
     SERVER,
     Epoch,
-    identity,
     names,
     refused,
     setting,
@@ -48,12 +46,6 @@ class Running:
 
     def survivors(self, *seats: int) -> bytes:
         return self.says(Kind.SURVIVORS, self.agreed + pack_seats(seats))
-
-
-def _keys(epoch: Epoch, messages: list[bytes]) -> bytes:
-    body = b"".join(len(each).to_bytes(4, "big") + each for each in messages)
-    payload = len(messages).to_bytes(2, "big") + body
-    return seal(Kind.KEYS, epoch.agreed.context(), SERVER, payload)
 
 
 @pytest.fixture
@@ -180,51 +172,6 @@ def test_vectors_of_another_length_or_size_are_refused(running: Running) -> None
     assert running.site.mask(1, MODEL, values)
 
 
-def test_substituted_keys_are_refused() -> None:
-    """The server puts a key of its own in the place of a site's."""
-    epoch = Epoch(setting(3))
-    adverts = [site.advertise() for site in epoch.sites.values()]
-    payload = bytearray(adverts[1][-64 - 32 * 5 : -64])
-    payload[:32] = OTHER
-    forged = seal(
-        Kind.ADVERTISE, epoch.agreed.context(), identity("stranger"), bytes(payload)
-    )
-    renamed = forged.replace(b"\x08stranger", b"\x07site001")
-    site = epoch.sites["site000"]
-    for bad, why in ((forged, "not enrolled"), (renamed, "not signed")):
-        said = _keys(epoch, [adverts[0], bad, adverts[2]])
-        assert why in refused(partial(site.deal, said)).message
-
-
-def test_key_lists_that_leave_out_repeat_or_change_keys_are_refused() -> None:
-    epoch = Epoch(setting(3))
-    a, b, c = (site.advertise() for site in epoch.sites.values())
-    site = epoch.sites["site000"]
-    old = SiteSession(identity("site000"), epoch.agreed).advertise()
-    for messages, why in (
-        ([b, c], "does not have `site000`"),
-        ([a, b, b], "twice"),
-        ([b, a, c], "out of order"),
-        ([a], "too small"),
-        ([old, b, c], "other keys"),
-    ):
-        said = _keys(epoch, messages)
-        assert why in refused(partial(site.deal, said)).message
-    assert site.deal(_keys(epoch, [a, b, c]))
-
-
-def test_another_policy_or_terms_are_another_language() -> None:
-    epoch, other = Epoch(setting(3)), Epoch(setting(3, policy=OTHER))
-    stricter = Epoch(setting(3, colluders=1, least=3))
-    adverts = [site.advertise() for site in epoch.sites.values()]
-    for foreign in (other, stricter):
-        message = foreign.sites["site001"].advertise()
-        said = _keys(epoch, [adverts[0], message, adverts[2]])
-        site = epoch.sites["site000"]
-        assert "of policy" in refused(partial(site.deal, said)).message
-    assert POLICY != OTHER
-
-
 def test_another_model_is_refused_by_the_server_and_by_sites(running: Running) -> None:
     running.server.begin(1, MODEL)
     values = running.epoch.vector("site000", 1)
@@ -252,36 +199,6 @@ def test_another_model_gives_garbage_even_if_the_server_adds_it_up(
         add_own(total, bound, seed, -1)
     # The chance that a uniform value is 0 is 2^-32.
     assert np.count_nonzero(total) == (0 if model == MODEL else 64)
-
-
-def test_a_cohort_below_the_minimum_is_refused() -> None:
-    epoch = Epoch(setting(5, least=4))
-    assert "too small" in refused(lambda: epoch.set_up(never=names(5)[:2])).message
-    epoch = Epoch(setting(5, least=5))
-    server = epoch.set_up()
-    epoch.masked(server, names(4))
-    assert "too small" in refused(server.close_masked).message
-
-
-def test_cohorts_that_differ_by_one_are_refused() -> None:
-    """Differencing: the sums of two epochs must not differ by one site."""
-    first = Epoch(setting(5))
-    first.set_up()
-    seen = first.sites["site000"].cohort
-    assert seen == frozenset(names(5))
-
-    def second(least_change: int, never: tuple[str, ...]) -> None:
-        agreed = setting(5, epoch=2, least_change=least_change)
-        sites = {
-            name: SiteSession(identity(name), agreed, earlier=[seen])
-            for name in names(5)
-        }
-        Epoch(agreed, sites).set_up(never=never)
-
-    assert "too few sites" in refused(lambda: second(2, ("site004",))).message
-    second(2, ())
-    second(2, ("site003", "site004"))
-    second(1, ("site004",))
 
 
 def test_a_late_vector_is_refused(consented: Running) -> None:

@@ -180,7 +180,7 @@ def test_shares_that_cannot_be_used_are_blamed_on_the_two(fault: str) -> None:
         if name != "site001":
             return message
         site = epoch.sites[name]
-        setup = epoch.agreed.context().digest
+        setup = site._listed.digest
         peer = epoch.sites["site000"]._keys.channel
         channel = site._secrets.channel
         values = np.full((4, 16), PRIME if fault == "no field element" else 1, "u2")

@@ -32,7 +32,8 @@ class KeyList:
         names: of the sites, by seat.
         keys: what each advertised.
         threshold: how many shares open a secret among them.
-        digest: SHA-256 of all signed advertisements.
+        digest: SHA-256 of the context and all signed advertisements; shares are bound
+            to it, so they are of no use to a site that was shown another list.
     """
 
     names: tuple[str, ...]
@@ -62,7 +63,9 @@ class KeyList:
             keys.append(Advertised.read(opened.payload, terms.rounds))
         check_size(len(names), terms.least_sites, "a key list")
         threshold = Threshold.malicious(len(names), terms.colluders)
-        return cls(tuple(names), tuple(keys), threshold, sha256(payload).digest())
+        bound = b"lexfed secagg key list\x00" + setting.context().digest
+        digest = sha256(bound + sha256(payload).digest()).digest()
+        return cls(tuple(names), tuple(keys), threshold, digest)
 
     @staticmethod
     def pack(messages: dict[str, bytes]) -> bytes:
@@ -95,8 +98,8 @@ class Cohort:
         """
         least = max(setting.terms.least_sites, listed.threshold.shares)
         check_size(len(seats), least, "a cohort")
-        parts = (setting.context().digest, listed.digest, pack_seats(seats))
-        agreed = sha256(b"lexfed secagg set-up\x00" + b"".join(parts)).digest()
+        bound = b"lexfed secagg set-up\x00" + listed.digest
+        agreed = sha256(bound + pack_seats(seats)).digest()
         return cls(listed, seats, agreed, least)
 
     @property

@@ -100,10 +100,10 @@ class Secrets:
 
 
 def commitments(
-    setup: bytes, dealer: str, holder: str, shares: Elements
+    listed: bytes, dealer: str, holder: str, shares: Elements
 ) -> tuple[bytes, ...]:
     """Return commitments to all shares that a dealer gives a holder, by `row`."""
-    common = sha256(f"lexfed secagg share {dealer} {holder} ".encode() + setup)
+    common = sha256(f"lexfed secagg share {dealer} {holder} ".encode() + listed)
     found = []
     for at, held in enumerate(shares.astype("<u2")):
         each = common.copy()
@@ -117,14 +117,14 @@ def root(committed: tuple[bytes, ...]) -> bytes:
     return sha256(b"lexfed secagg part " + b"".join(committed)).digest()
 
 
-def part_bytes(setup: bytes, dealer: str, holder: str, part: Part) -> bytes:
+def part_bytes(listed: bytes, dealer: str, holder: str, part: Part) -> bytes:
     """Return what the dealer of a part signs."""
     text = f"lexfed secagg part {dealer} {holder} ".encode()
-    return text + setup + part.root + sha256(part.sealed).digest()
+    return text + listed + part.root + sha256(part.sealed).digest()
 
 
 def seal_part(
-    setup: bytes,
+    listed: bytes,
     identity: Identity,
     holder: str,
     channel: X25519PrivateKey,
@@ -133,17 +133,17 @@ def seal_part(
 ) -> Part:
     """Encrypt, commit to and sign the shares of one holder."""
     dealer = identity.name
-    cipher = AESGCM(_channel_key(setup, channel, peer, dealer, holder))
+    cipher = AESGCM(_channel_key(listed, channel, peer, dealer, holder))
     # A key has one direction in one set-up, and a site deals once: one nonce will do.
     sealed = cipher.encrypt(bytes(12), secret_bytes(shares), None)
-    committed = root(commitments(setup, dealer, holder, shares))
+    committed = root(commitments(listed, dealer, holder, shares))
     unsigned = Part(committed, b"", sealed)
-    signature = identity.sign(part_bytes(setup, dealer, holder, unsigned))
+    signature = identity.sign(part_bytes(listed, dealer, holder, unsigned))
     return Part(committed, signature, sealed)
 
 
 def open_part(
-    setup: bytes,
+    listed: bytes,
     roster: Roster,
     names: tuple[str, str],
     channel: X25519PrivateKey,
@@ -153,7 +153,7 @@ def open_part(
     """Check and decrypt what a dealer sent.
 
     Args:
-        setup: digest of the set-up's context.
+        listed: digest of the key list.
         roster: the enrolled sites.
         names: the dealer and the holder.
         channel: the holder's channel key.
@@ -167,21 +167,21 @@ def open_part(
         SecAggError: if it is not what the dealer signed, or not what it committed to.
     """
     dealer, holder = names
-    roster.verify(dealer, part_bytes(setup, dealer, holder, part), part.signature)
-    cipher = AESGCM(_channel_key(setup, channel, peer, dealer, holder))
+    roster.verify(dealer, part_bytes(listed, dealer, holder, part), part.signature)
+    cipher = AESGCM(_channel_key(listed, channel, peer, dealer, holder))
     try:
         opened = cipher.decrypt(bytes(12), part.sealed, None)
     except InvalidTag as error:
         raise SecAggError(f"shares of `{dealer}` cannot be decrypted") from error
     shares = np.frombuffer(opened, dtype="<u2").astype(np.uint16).reshape(-1, LIMBS)
-    committed = commitments(setup, dealer, holder, shares)
+    committed = commitments(listed, dealer, holder, shares)
     if root(committed) != part.root or np.any(shares >= PRIME):
         raise SecAggError(f"shares of `{dealer}` are not those it committed to")
     return shares, committed
 
 
 def _channel_key(
-    setup: bytes, channel: X25519PrivateKey, peer: bytes, dealer: str, holder: str
+    listed: bytes, channel: X25519PrivateKey, peer: bytes, dealer: str, holder: str
 ) -> bytes:
     purpose = f"shares from {dealer} to {holder}"
-    return agree(channel, peer, setup, purpose, (dealer, holder), 32)
+    return agree(channel, peer, listed, purpose, (dealer, holder), 32)

@@ -139,7 +139,7 @@ class ServerSetup(Collector):
         if part is None:
             return SecAggError(f"`{holder}` complains about nobody", blamed=[holder])
         try:
-            signed = part_bytes(self._setup, names[dealer], holder, part)
+            signed = part_bytes(self._listed.digest, names[dealer], holder, part)
             self._setting.sites.verify(names[dealer], signed, part.signature)
         except SecAggError:
             blamed = [names[dealer]]

@@ -96,9 +96,11 @@ class SiteSession:
         self._setting = setting
         self._earlier = tuple(earlier)
         self._round = setting.context()
-        self._setup = self._round.digest
         self._secrets = Secrets(
-            self._setup, identity.name, setting.terms.rounds, source or SecureSource()
+            self._round.digest,
+            identity.name,
+            setting.terms.rounds,
+            source or SecureSource(),
         )
         self._stage = Stage.NEW
 
@@ -154,7 +156,7 @@ class SiteSession:
         channel = self._secrets.channel
         parts = [
             seal_part(
-                self._setup, self._identity, name, channel, keys.channel, held
+                listed.digest, self._identity, name, channel, keys.channel, held
             ).packed()
             for name, keys, held in zip(listed.names, listed.keys, shares, strict=True)
             if name != self.name
@@ -183,7 +185,7 @@ class SiteSession:
         cohort = Cohort.of(self._setting, listed, seats)
         check_change(cohort.names, self._earlier, terms.least_change)
         held: dict[int, Elements] = {self._seat: self._own_shares}
-        own = commitments(self._setup, self.name, self.name, self._own_shares)
+        own = commitments(listed.digest, self.name, self.name, self._own_shares)
         committed = {self._seat: own}
         channel = self._secrets.channel
         bad = []
@@ -192,7 +194,7 @@ class SiteSession:
             peer = listed.keys[seat].channel
             try:
                 held[seat], committed[seat] = open_part(
-                    self._setup, self._setting.sites, pair, channel, peer, part
+                    listed.digest, self._setting.sites, pair, channel, peer, part
                 )
             except SecAggError:
                 bad.append(seat)

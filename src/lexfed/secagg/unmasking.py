@@ -136,7 +136,7 @@ class Opening:
 
     def _lied(self, seat: int, round_number: int) -> bool:
         """Whether a site gave out a share that its dealer did not commit to."""
-        names = self._cohort.listed.names
+        names, listed = self._cohort.listed.names, self._cohort.listed.digest
         for dealer, committed in self._proofs[seat].items():
             if dealer == seat:
                 continue  # its own share: nobody else committed to it
@@ -144,7 +144,7 @@ class Opening:
             share = self._shares[seat][self._cohort.seats.index(dealer)]
             shares = np.zeros((at + 1, LIMBS), dtype=np.uint16)
             shares[at] = share
-            found = commitments(self._setup, names[dealer], names[seat], shares)[at]
+            found = commitments(listed, names[dealer], names[seat], shares)[at]
             if root(committed) != self._roots[dealer, seat] or committed[at] != found:
                 return True
         return False
