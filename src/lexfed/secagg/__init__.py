@@ -10,5 +10,13 @@
     identities  who takes part
     agree       keys that two sites share, bound to model and policy
 
+    setting     what all agree on beforehand
+    messages    the signed envelope; payloads: what is in it
+    dealing     a site's secrets of an epoch, and shares of them
+    cohort      who is in an epoch
+    masking     masks of a round
+    site        a site's machine
+    server_setup, server, unmasking  the server's, for set-up, rounds and opening
+
 Nothing here opens a connection or knows what the vectors mean.
 """
