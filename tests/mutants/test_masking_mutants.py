@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to get the protocol of secure aggregation wrong, each noticed by a check."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lexfed.secagg import cohort, dealing, site
+from lexfed.secagg.agree import Context
+from lexfed.secagg.dealing import OWN, PAIR, Secrets
+from lexfed.secagg.identities import Roster
+from lexfed.secagg.masking import add_own, add_pairs, binding
+from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.payloads import Part, pack_consents, pack_seats
+from lexfed.secagg.ring import Ring, Words
+from lexfed.secagg.server_setup import ServerSetup
+from lexfed.secagg.site import SiteSession
+from lexfed.secagg.unmasking import Opening
+from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+
+Patch = pytest.MonkeyPatch
+
+
+def _agreed(epoch: Epoch) -> bytes:
+    return epoch.sent["ready", "site000"][-96:-64]
+
+
+def _says(epoch: Epoch, kind: Kind, payload: bytes) -> bytes:
+    return seal(kind, epoch.agreed.context(1, MODEL), SERVER, payload)
+
+
+def _list(epoch: Epoch, *seats: int) -> bytes:
+    return _says(epoch, Kind.SURVIVORS, _agreed(epoch) + pack_seats(seats))
+
+
+def _masked() -> Epoch:
+    epoch = Epoch(setting(5))
+    epoch.masked(epoch.set_up(), epoch.sites)
+    return epoch
+
+
+def one_list_is_signed() -> None:
+    epoch = _masked()
+    victim = epoch.sites["site000"]
+    victim.consent(_list(epoch, 0, 1, 2, 3, 4))
+    refused(lambda: victim.consent(_list(epoch, 0, 1, 2, 3)))
+
+
+def small_lists_are_refused() -> None:
+    epoch = _masked()
+    refused(lambda: epoch.sites["site000"].consent(_list(epoch, 0, 1)))
+
+
+def forged_consents_open_nothing() -> None:
+    epoch = _masked()
+    epoch.sites["site000"].consent(_list(epoch, 0, 1, 2))
+    forged = pack_consents([(at, bytes(64)) for at in range(3)])
+    said = _says(epoch, Kind.CONSENTS, forged)
+    refused(lambda: epoch.sites["site000"].unmask(said))
+
+
+def a_late_vector_stays_masked() -> None:
+    """Its mask key was opened, as of a site that dropped out."""
+    epoch = Epoch(setting(3))
+    epoch.set_up()
+    late = epoch.sites["site000"]
+    key = late._secrets.mask_key(1)
+    message = late.mask(1, MODEL, np.zeros(5, dtype=np.int64))
+    total = np.frombuffer(message[-64 - 20 : -64], "<u4").astype(np.uint32)
+    bound = binding(epoch.agreed.context(1, MODEL), _agreed(epoch))
+    peers = [
+        (name, epoch.sites[name]._keys.masks[0]) for name in ("site001", "site002")
+    ]
+    add_pairs(total, bound, "site000", key, peers, -1)
+    assert total.any()
+
+
+def _left_of_two(model: bytes, delivered: int) -> Words:
+    """Add up two sites without vectors, own masks and those with the third taken off.
+
+    Args:
+        model: what the first site is shown.
+        delivered: from how many others it is told that shares came.
+    """
+    epoch = Epoch(setting(3))
+    server = ServerSetup(SERVER, epoch.agreed)
+    for each in epoch.sites.values():
+        server.advertised(each.advertise())
+    keys = server.close_keys()
+    for each in epoch.sites.values():
+        server.dealt(each.deal(keys))
+    row_size = 2 + Part.length(2)
+    total = Ring(32).zeros(5)
+    for name, delivery in server.close_deals().items():
+        each, first = epoch.sites[name], name == "site000"
+        rows = delivery[-64 - 2 * row_size : -64][
+            : row_size * (delivered if first else 2)
+        ]
+        said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
+        agreed = each.accept(said)[-96:-64]
+        seen = epoch.agreed.context(1, model if first else MODEL)
+        bound = vars(site)["binding"](seen, agreed)
+        seed, key = each._secrets.seed(1), each._secrets.mask_key(1)
+        if name == "site002":
+            peers = [
+                (other, epoch.sites[other]._keys.masks[0])
+                for other in names(2)
+                if delivered == 2 or other == "site001"
+            ]
+            add_pairs(total, bound, name, key, peers, 1)
+        else:
+            zeros = np.zeros(5, dtype=np.int64)
+            message = each.mask(1, seen.model, zeros)
+            total += np.frombuffer(message[-64 - 20 : -64], "<u4")
+            add_own(total, bound, seed, -1)
+    return total
+
+
+def the_same_view_cancels_and_others_do_not() -> None:
+    assert not _left_of_two(MODEL, 2).any()
+    assert _left_of_two(bytes(32), 2).any()
+    assert _left_of_two(MODEL, 1).any()
+
+
+def secrets_are_forgotten() -> None:
+    victim = _masked().sites["site000"]
+    assert not victim._secrets._drawn[:2].any()
+
+
+def every_round_has_its_own_secrets() -> None:
+    epoch = Epoch(setting(3))
+    keys = epoch.sites["site000"]._secrets
+    assert keys.seed(1) != keys.seed(2)
+    assert keys.public().masks[0] != keys.public().masks[1]
+    rows = {dealing.row(at, which) for at in (1, 2) for which in (OWN, PAIR)}
+    assert len(rows) == 4
+
+
+def neighbouring_cohorts_are_refused() -> None:
+    agreed = setting(5, epoch=2)
+    earlier = [frozenset(names(5))]
+    sites = {name: SiteSession(identity(name), agreed, earlier) for name in names(5)}
+    refused(lambda: Epoch(agreed, sites).set_up(never=["site004"]))
+
+
+def wrong_secrets_are_noticed() -> None:
+    epoch = Epoch(setting(5))
+    server = epoch.set_up()
+    epoch.masked(server, epoch.sites)
+    epoch.consented(server, epoch.sites)
+
+    def bend(name: str, message: bytes) -> bytes:
+        if name != "site000":
+            return message
+        payload = bytearray(message[-64 - 160 : -64])
+        payload[32] ^= 1
+        context = epoch.agreed.context(1, MODEL)
+        return seal(Kind.UNMASK, context, identity(name), bytes(payload))
+
+    assert epoch.unmasked(server, epoch.sites, bend) is not None
+
+
+def _nothing(*_: Any) -> None:
+    """Do nothing, whatever is asked."""
+
+
+def _own_mask_left_out(patch: Patch) -> None:
+    patch.setattr(site, "add_own", _nothing)
+
+
+def _binding_without_the_model(patch: Patch) -> None:
+    def broken(context: Context, agreed: bytes) -> bytes:
+        return binding(replace(context, model=bytes(32)), agreed)
+
+    patch.setattr(site, "binding", broken)
+
+
+def _binding_without_the_cohort(patch: Patch) -> None:
+    def broken(context: Context, _: bytes) -> bytes:
+        return binding(context, bytes(32))
+
+    patch.setattr(site, "binding", broken)
+
+
+def _one_row_for_all_rounds(_: int, which: int) -> int:
+    return which
+
+
+def _always_right(*_: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One way to get it wrong: what breaks the real code, and what notices."""
+
+    name: str
+    break_it: Callable[[Patch], None]
+    check: Callable[[], None]
+
+
+MUTANTS = (
+    Mutant(
+        "a site answers as often as it is asked",
+        lambda patch: patch.setattr(SiteSession, "_expect", _nothing),
+        one_list_is_signed,
+    ),
+    Mutant(
+        "sums may have any number of sites",
+        lambda patch: patch.setattr(cohort, "check_size", _nothing),
+        small_lists_are_refused,
+    ),
+    Mutant(
+        "signatures are not looked at",
+        lambda patch: patch.setattr(Roster, "verify", _nothing),
+        forged_consents_open_nothing,
+    ),
+    Mutant("no own mask", _own_mask_left_out, a_late_vector_stays_masked),
+    Mutant(
+        "masks do not depend on the model",
+        _binding_without_the_model,
+        the_same_view_cancels_and_others_do_not,
+    ),
+    Mutant(
+        "masks do not depend on the cohort",
+        _binding_without_the_cohort,
+        the_same_view_cancels_and_others_do_not,
+    ),
+    Mutant(
+        "secrets of rounds that are over are kept",
+        lambda patch: patch.setattr(Secrets, "erase", _nothing),
+        secrets_are_forgotten,
+    ),
+    Mutant(
+        "one secret for all rounds",
+        lambda patch: patch.setattr(dealing, "row", _one_row_for_all_rounds),
+        every_round_has_its_own_secrets,
+    ),
+    Mutant(
+        "cohorts may differ by one",
+        lambda patch: patch.setattr(site, "check_change", _nothing),
+        neighbouring_cohorts_are_refused,
+    ),
+    Mutant(
+        "opened secrets are not checked",
+        lambda patch: patch.setattr(Opening, "_is_right", _always_right),
+        wrong_secrets_are_noticed,
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_real_code_passes(mutant: Mutant) -> None:
+    mutant.check()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_mutant_is_noticed(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.break_it(monkeypatch)
+    with pytest.raises(AssertionError):
+        mutant.check()
