@@ -37,14 +37,6 @@ def test_the_server_cannot_begin_a_round_again(round_number: int) -> None:
     assert "is over" in refused(partial(server.begin, round_number, MODEL)).message
 
 
-def test_a_round_has_a_signed_list_and_names() -> None:
-    epoch = Epoch(setting(3))
-    server = epoch.set_up()
-    epoch.round(server, names(3)[1:])
-    assert server.survivors == ("site001", "site002")
-    assert epoch.sent["consent", "site001"][-96:-64] == server.signed_list
-
-
 def test_a_sum_is_taken_once() -> None:
     epoch = Epoch(setting(3))
     server = epoch.set_up()

@@ -17,6 +17,7 @@
     masking     masks of a round
     site        a site's machine
     server_setup, server, unmasking  the server's, for set-up, rounds and opening
+    record      what shows which sum was opened
 
 Nothing here opens a connection or knows what the vectors mean.
 """

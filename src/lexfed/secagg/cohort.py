@@ -80,7 +80,7 @@ class Cohort:
     Attributes:
         listed: the key list it comes from.
         seats: of the sites in it.
-        agreed: digest of the set-up: of the key list and these seats.
+        agreed: digest of the set-up: of key list, names and these seats.
         least: fewest sites whose sum may be opened.
     """
 
@@ -98,8 +98,7 @@ class Cohort:
         """
         least = max(setting.terms.least_sites, listed.threshold.shares)
         check_size(len(seats), least, "a cohort")
-        bound = b"lexfed secagg set-up\x00" + listed.digest
-        agreed = sha256(bound + pack_seats(seats)).digest()
+        agreed = agreed_digest(listed.digest, listed.names, seats)
         return cls(listed, seats, agreed, least)
 
     @property
@@ -133,6 +132,19 @@ class Cohort:
             raise SecAggError("a list of survivors names a site outside of the cohort")
         check_size(len(found), self.least, "a list of survivors")
         return found
+
+
+def agreed_digest(
+    key_list: bytes, names: tuple[str, ...], seats: tuple[int, ...]
+) -> bytes:
+    """Return the digest of a set-up, which all sites of a round must share.
+
+    The key list says the names already; they are repeated so that a record of a round
+    can be checked without all keys.
+    """
+    listed = sha256("\n".join(names).encode()).digest()
+    bound = b"lexfed secagg set-up\x00" + key_list + listed
+    return sha256(bound + pack_seats(seats)).digest()
 
 
 def check_size(found: int, least: int, what: str) -> None:

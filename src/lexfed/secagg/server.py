@@ -6,7 +6,7 @@
     consented(m)*   close_consents() -> CONSENTS for those who signed
     unmasked(m)*    reconstruct() -> nothing, or INQUIRY for those who answered
     proven(m)*      judge(), after an inquiry
-    total(bound) -> the sum
+    total(bound) -> the sum; record() -> evidence for a log
 
 The server keeps one sum, not the vectors, so its memory grows with the model only.
 """
@@ -19,6 +19,7 @@ from lexfed.secagg.collecting import Collector, Phase
 from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import DIGEST, Kind
 from lexfed.secagg.payloads import pack_consents, pack_seats
+from lexfed.secagg.record import RoundRecord
 from lexfed.secagg.ring import Integers
 from lexfed.secagg.server_setup import Established
 from lexfed.secagg.shamir import SECRET_BYTES
@@ -79,11 +80,6 @@ class ServerSession(Collector):
         """The sites whose vectors are in the sum."""
         return tuple(self._names[seat] for seat in self._survivors)
 
-    @property
-    def signed_list(self) -> bytes:
-        """SHA-256 of the list of survivors that they signed."""
-        return self._list
-
     def consented(self, message: bytes) -> None:
         """Take a survivor's signature of the list."""
         self._expect(Phase.CONSENT)
@@ -110,6 +106,14 @@ class ServerSession(Collector):
     @property
     def _opens(self) -> int:
         return self._cohort.listed.threshold.shares
+
+    def record(self) -> RoundRecord:
+        """Return what shows to others which sum was opened, once it can be."""
+        self._expect(Phase.OPENED, Phase.IDLE)
+        number, model = self._round.round, self._round.model
+        return RoundRecord.of(
+            number, model, self._cohort, self._survivors, self._consents
+        )
 
     def unmasked(self, message: bytes) -> None:
         """Take a survivor's shares of the round.
