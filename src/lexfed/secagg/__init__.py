@@ -19,5 +19,8 @@
     server_setup, server, unmasking  the server's, for set-up, rounds and opening
     record      what shows which sum was opened
 
+    sharing     vectors shared among several aggregators; mersenne: GF(2^61 - 1)
+    operators, aggregator  a site's machine and an aggregator's for that
+
 Nothing here opens a connection or knows what the vectors mean.
 """

@@ -42,7 +42,7 @@ _LONGEST_PAYLOAD = 2**32 - 1
 
 
 class Kind(IntEnum):
-    """What a message is; odd numbers come from sites, even ones from the server."""
+    """What a message is; odd numbers come from sites, even ones from servers."""
 
     ADVERTISE = 1
     KEYS = 2
@@ -56,6 +56,11 @@ class Kind(IntEnum):
     INQUIRY = 10
     UNMASK = 11
     EVIDENCE = 13
+    OPERATOR_KEY = 20
+    DEALT = 21
+    HELD = 22
+    LISTED = 24
+    PARTIAL_SUM = 26
 
 
 def _packed(context: Context) -> bytes:
