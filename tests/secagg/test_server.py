@@ -68,7 +68,7 @@ def test_a_site_takes_no_shares_of_its_own() -> None:
     part = bytes(Part.length(2))
     rows = b"".join(pack_seats((seat,)) + part for seat in range(3))
     said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
-    assert "of its own" in refused(lambda: site.accept(said)).message
+    assert "not for it" in refused(lambda: site.accept(said)).message
 
 
 def test_commitments_are_given_for_sites_of_the_cohort_only() -> None:

@@ -8,9 +8,11 @@ nobody joins, and masks are always made with the whole cohort.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.graph import density, neighbours
 from lexfed.secagg.messages import Kind, open_sealed
 from lexfed.secagg.payloads import (
     SEAT,
@@ -23,6 +25,8 @@ from lexfed.secagg.payloads import (
 from lexfed.secagg.setting import Setting
 from lexfed.secagg.thresholds import Threshold
 
+_density = lru_cache(density)
+
 
 @dataclass(frozen=True)
 class KeyList:
@@ -31,14 +35,19 @@ class KeyList:
     Attributes:
         names: of the sites, by seat.
         keys: what each advertised.
-        threshold: how many shares open a secret among them.
+        circles: by seat, the seats of a site's neighbours and its own: who holds shares
+            of its secrets and masks with it.
+        threshold: how many shares of a circle open a secret.
+        quorum: how many must sign a list of survivors; 2 quorum > sites + colluders.
         digest: SHA-256 of the context and all signed advertisements; shares are bound
             to it, so they are of no use to a site that was shown another list.
     """
 
     names: tuple[str, ...]
     keys: tuple[Advertised, ...]
+    circles: tuple[tuple[int, ...], ...]
     threshold: Threshold
+    quorum: int
     digest: bytes
 
     @classmethod
@@ -62,10 +71,17 @@ class KeyList:
             names.append(opened.sender)
             keys.append(Advertised.read(opened.payload, terms.rounds))
         check_size(len(names), terms.least_sites, "a key list")
-        threshold = Threshold.malicious(len(names), terms.colluders)
+        sites = len(names)
+        quorum = Threshold.malicious(sites, terms.colluders).shares
+        missing = sites - max(terms.least_sites, quorum)
+        found = _density(sites, terms.colluders, missing)
         bound = b"lexfed secagg key list\x00" + setting.context().digest
         digest = sha256(bound + sha256(payload).digest()).digest()
-        return cls(tuple(names), tuple(keys), threshold, digest)
+        # The list is signed by its sites: nobody chooses who is whose neighbour.
+        near = neighbours(sites, digest, found.degree)
+        circles = tuple(tuple(sorted((*each, at))) for at, each in enumerate(near))
+        threshold = found.threshold
+        return cls(tuple(names), tuple(keys), circles, threshold, quorum, digest)
 
     @staticmethod
     def pack(messages: dict[str, bytes]) -> bytes:
@@ -94,10 +110,14 @@ class Cohort:
         """Check who dealt shares.
 
         Raises:
-            SecAggError: if they are too few for a sum, or for opening one.
+            SecAggError: if they are too few for a sum, or for opening one. On a sparse
+                graph that is if anybody is missing: what a server may leave out of a
+                circle is then counted in rounds only.
         """
-        least = max(setting.terms.least_sites, listed.threshold.shares)
-        check_size(len(seats), least, "a cohort")
+        least = max(setting.terms.least_sites, listed.quorum)
+        sites = len(listed.names)
+        sparse = len(listed.circles[0]) < sites
+        check_size(len(seats), sites if sparse else least, "a cohort")
         agreed = agreed_digest(listed.digest, listed.names, seats)
         return cls(listed, seats, agreed, least)
 
@@ -105,6 +125,20 @@ class Cohort:
     def names(self) -> frozenset[str]:
         """The names of the sites."""
         return frozenset(self.listed.names[seat] for seat in self.seats)
+
+    def circle(self, seat: int) -> tuple[int, ...]:
+        """Return a site's circle, as far as it is in the cohort."""
+        inside = set(self.seats)
+        return tuple(one for one in self.listed.circles[seat] if one in inside)
+
+    def mask_keys(self, seat: int, round_number: int) -> dict[int, tuple[str, bytes]]:
+        """Return names and mask keys of those with whom a site masks, by seat."""
+        names, keys = self.listed.names, self.listed.keys
+        return {
+            other: (names[other], keys[other].masks[round_number - 1])
+            for other in self.circle(seat)
+            if other != seat
+        }
 
     def survivors_lengths(self) -> range:
         """Return how long a list of survivors may be."""

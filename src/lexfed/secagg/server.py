@@ -105,7 +105,7 @@ class ServerSession(Collector):
 
     @property
     def _opens(self) -> int:
-        return self._cohort.listed.threshold.shares
+        return self._cohort.listed.quorum
 
     def record(self) -> RoundRecord:
         """Return what shows to others which sum was opened, once it can be."""
@@ -121,8 +121,8 @@ class ServerSession(Collector):
         Raises:
             SecAggError: also if they are no shares at all; then it is blamed.
         """
-        lengths = (SECRET_BYTES * len(self._cohort.seats),)
         self._expect(Phase.UNMASK)
+        lengths = (SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0])),)
         among = self.survivors
         opened = self._take(Phase.UNMASK, Kind.UNMASK, message, lengths, among)
         self._opening.add(self._names.index(opened.sender), opened.payload)
@@ -149,11 +149,11 @@ class ServerSession(Collector):
     def proven(self, message: bytes) -> None:
         """Take the commitments that a site was dealt."""
         self._expect(Phase.EVIDENCE)
-        lengths = (self._opening.evidence_length(self._setting.terms.rounds),)
+        lengths = self._opening.evidence_lengths(self._setting.terms.rounds)
         among = self._answered
         opened = self._take(Phase.EVIDENCE, Kind.EVIDENCE, message, lengths, among)
-        self._came.add(opened.sender)
         self._opening.prove(self._names.index(opened.sender), opened.payload)
+        self._came.add(opened.sender)
 
     def judge(self) -> tuple[str, ...]:
         """Say who gave out wrong shares, and open the secrets without them.

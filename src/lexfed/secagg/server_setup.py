@@ -85,7 +85,8 @@ class ServerSetup(Collector):
         """Take a site's shares for all others; they are encrypted to those."""
         self._expect(Phase.DEAL)
         names = self._listed.names
-        lengths = ((len(names) - 1) * Part.length(self._setting.terms.rounds),)
+        others = len(self._listed.circles[0]) - 1
+        lengths = (others * Part.length(self._setting.terms.rounds),)
         opened = self._take(Phase.DEAL, Kind.DEAL, message, lengths, names)
         self._came.add(opened.sender)
         self._deals[opened.sender] = bytes(opened.payload)
@@ -99,13 +100,13 @@ class ServerSetup(Collector):
         self._parts: dict[tuple[int, int], Part] = {}
         for dealer in self._cohort.seats:
             reader = Reader(self._deals.pop(names[dealer]), "shares")
-            for holder in range(len(names)):
+            for holder in self._listed.circles[dealer]:
                 if holder != dealer:
                     self._parts[dealer, holder] = Part.read(reader, rounds)
         self._next(Phase.READY)
         found = {}
         for holder in self._cohort.seats:
-            others = [seat for seat in self._cohort.seats if seat != holder]
+            others = [seat for seat in self._cohort.circle(holder) if seat != holder]
             rows = [(seat, self._parts[seat, holder].packed()) for seat in others]
             found[names[holder]] = self._seal(Kind.DELIVERY, pack_delivery(rows))
         return found

@@ -92,8 +92,7 @@ class SiteSession:
         """
         if setting.sites.public(identity.name) != identity.public:
             raise SecAggError(f"`{identity.name}` is enrolled with another key")
-        self._identity = identity
-        self._setting = setting
+        self._identity, self._setting = identity, setting
         self._earlier = tuple(earlier)
         self._round = setting.context()
         self._secrets = Secrets(
@@ -152,17 +151,21 @@ class SiteSession:
         seat = listed.names.index(self.name)
         if listed.keys[seat] != self._keys:
             raise SecAggError(f"the key list has other keys for `{self.name}`")
-        shares = self._secrets.shares(listed.threshold)
-        channel = self._secrets.channel
+        near, shares = listed.circles[seat], self._secrets.shares(listed.threshold)
         parts = [
             seal_part(
-                listed.digest, self._identity, name, channel, keys.channel, held
+                listed.digest,
+                self._identity,
+                listed.names[other],
+                self._secrets.channel,
+                listed.keys[other].channel,
+                held,
             ).packed()
-            for name, keys, held in zip(listed.names, listed.keys, shares, strict=True)
-            if name != self.name
+            for other, held in zip(near, shares, strict=True)
+            if other != seat
         ]
         self._listed, self._seat = listed, seat
-        self._own_shares = shares[seat].copy()  # forget the others'
+        self._own_shares = shares[near.index(seat)].copy()  # forget the others'
         self._stage = Stage.DEALT
         return self._seal(Kind.DEAL, b"".join(parts))
 
@@ -179,15 +182,16 @@ class SiteSession:
         terms, listed = self._setting.terms, self._listed
         payload = self._open(Kind.DELIVERY, message, range(MOST_BYTES))
         parts = read_delivery(payload, terms.rounds, len(listed.names))
-        if self._seat in parts:
-            raise SecAggError(f"`{self.name}` is delivered shares of its own")
-        seats = tuple(sorted((*parts, self._seat)))
+        others = set(listed.circles[self._seat]) - {self._seat}
+        if not set(parts) <= others:
+            raise SecAggError(f"`{self.name}` is delivered shares that are not for it")
+        missing = others - set(parts)
+        seats = tuple(at for at in range(len(listed.names)) if at not in missing)
         cohort = Cohort.of(self._setting, listed, seats)
         check_change(cohort.names, self._earlier, terms.least_change)
         held: dict[int, Elements] = {self._seat: self._own_shares}
         own = commitments(listed.digest, self.name, self.name, self._own_shares)
-        committed = {self._seat: own}
-        channel = self._secrets.channel
+        committed, channel = {self._seat: own}, self._secrets.channel
         bad = []
         for seat, part in parts.items():
             pair = (listed.names[seat], self.name)
@@ -225,12 +229,7 @@ class SiteSession:
         total = terms.ring.encode(values)
         context = self._setting.context(round_number, model)
         bound = binding(context, self._cohort.agreed)
-        listed = self._listed
-        peers = (
-            (listed.names[seat], listed.keys[seat].masks[round_number - 1])
-            for seat in self._cohort.seats
-            if seat != self._seat
-        )
+        peers = self._cohort.mask_keys(self._seat, round_number).values()
         key = self._secrets.mask_key(round_number)
         add_own(total, bound, self._secrets.seed(round_number), 1)
         add_pairs(total, bound, self.name, key, peers, 1)
@@ -264,7 +263,7 @@ class SiteSession:
                 signed, in this round, for this model.
         """
         self._expect(Stage.CONSENTED)
-        names, opens = self._listed.names, self._listed.threshold.shares
+        names, opens = self._listed.names, self._listed.quorum
         most = (SEAT + 64) * len(names)
         payload = self._open(Kind.CONSENTS, message, range(most + 1))
         consents = read_consents(payload, len(names))
@@ -276,7 +275,7 @@ class SiteSession:
             signed = signed_bytes(Kind.CONSENT, self._round, names[seat], self._list)
             self._setting.sites.verify(names[seat], signed, signature)
         given = []
-        for seat in self._cohort.seats:
+        for seat in self._cohort.circle(self._seat):
             which = OWN if seat in self._survivors else PAIR
             given.append(secret_bytes(self._held[seat][row(self._round.round, which)]))
         for shares in self._held.values():
@@ -295,5 +294,6 @@ class SiteSession:
         asked = read_seats(payload, seats)
         if not set(asked) <= set(self._cohort.seats):
             raise SecAggError("an inquiry names a site outside of the cohort")
-        said = b"".join(b"".join(self._committed[seat]) for seat in asked)
+        mine = (seat for seat in asked if seat in self._committed)
+        said = b"".join(b"".join(self._committed[seat]) for seat in mine)
         return self._seal(Kind.EVIDENCE, said)

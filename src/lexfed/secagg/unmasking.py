@@ -36,6 +36,10 @@ class Opening:
         self._survivors = frozenset(survivors)
         self._roots = roots
         self._shares: dict[int, Elements] = {}
+        self._places = {
+            seat: {dealer: at for at, dealer in enumerate(cohort.circle(seat))}
+            for seat in survivors
+        }
         self._proofs: dict[int, dict[int, tuple[bytes, ...]]] = {}
         self._seeds: dict[int, bytes] = {}
         self._wrong: tuple[int, ...] = ()
@@ -62,22 +66,42 @@ class Opening:
 
     def reconstruct(self, round_number: int) -> tuple[int, ...]:
         """Open all secrets; return the seats of dealers whose secret came out wrong."""
-        listed = self._cohort.listed
-        opens = listed.threshold.shares
-        check_size(len(self._shares), opens, "a set of shares")
-        used = self.answered[:opens]
-        held = np.stack([self._shares[seat] for seat in used])
-        found = reconstruct([seat + 1 for seat in used], held)
-        self._seeds = {
-            seat: secret_bytes(secret)
-            for seat, secret in zip(self._cohort.seats, found, strict=True)
-        }
+        self._seeds = {}
+        for used, dealers in self._by_holders().items():
+            held = np.stack(
+                [
+                    np.stack([self._share(seat, dealer) for dealer in dealers])
+                    for seat, _ in used
+                ]
+            )
+            found = reconstruct([point for _, point in used], held)
+            for dealer, secret in zip(dealers, found, strict=True):
+                self._seeds[dealer] = secret_bytes(secret)
         self._wrong = tuple(
             seat
             for seat, seed in self._seeds.items()
             if not self._is_right(seat, round_number, seed)
         )
         return self._wrong
+
+    def _by_holders(self) -> dict[tuple[tuple[int, int], ...], list[int]]:
+        """Return dealers by the seats and points of the holders that open them.
+
+        Secrets with the same holders are opened together; on a complete graph all are.
+        """
+        listed = self._cohort.listed
+        opens = listed.threshold.shares
+        groups: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        for dealer in self._cohort.seats:
+            points = enumerate(listed.circles[dealer], start=1)
+            there = [(seat, point) for point, seat in points if seat in self._shares]
+            check_size(len(there), opens, "a set of shares")
+            groups.setdefault(tuple(there[:opens]), []).append(dealer)
+        return groups
+
+    def _share(self, seat: int, dealer: int) -> Elements:
+        found: Elements = self._shares[seat][self._places[seat][dealer]]
+        return found
 
     def _is_right(self, seat: int, round_number: int, seed: bytes) -> bool:
         """Whether a secret is the one that its site published the hash or key of."""
@@ -88,20 +112,26 @@ class Opening:
         key = mask_key(self._setup, name, round_number, seed).public_key()
         return key.public_bytes_raw() == keys.masks[round_number - 1]
 
-    def evidence_length(self, rounds: int) -> int:
-        """Return how long a site's evidence on the disputed dealers is."""
-        return len(self._wrong) * 2 * rounds * DIGEST
+    def evidence_lengths(self, rounds: int) -> range:
+        """Return how long a site's evidence on disputed dealers may be."""
+        each = 2 * rounds * DIGEST
+        return range(0, len(self._wrong) * each + 1, each)
 
     def prove(self, seat: int, payload: memoryview) -> None:
         """Take the commitments that disputed dealers made to one site's shares."""
         data = bytes(payload)
-        size = len(data) // len(self._wrong)
+        asked = [dealer for dealer in self._wrong if dealer in self._places[seat]]
+        size = len(data) // max(len(asked), 1)
+        if size != (
+            2 * len(self._cohort.listed.keys[seat].masks) * DIGEST if asked else 0
+        ):
+            raise SecAggError("evidence is on other sites than those asked about")
         self._proofs[seat] = {
             dealer: tuple(
                 data[start : start + DIGEST]
                 for start in range(at * size, (at + 1) * size, DIGEST)
             )
-            for at, dealer in enumerate(self._wrong)
+            for at, dealer in enumerate(asked)
         }
 
     def judge(self, round_number: int) -> tuple[int, ...]:
@@ -119,13 +149,14 @@ class Opening:
         liars = tuple(seat for seat in self._proofs if self._lied(seat, round_number))
         for seat in (*silent, *liars):
             del self._shares[seat]
-        if len(self._shares) < self._cohort.listed.threshold.shares:
+        try:
+            wrong = self.reconstruct(round_number)
+        except SecAggError as error:
             raise SecAggError(
                 "too few right shares are left to open the sum",
                 "run the round again without those who are blamed",
                 blamed=[names[seat] for seat in liars],
-            )
-        wrong = self.reconstruct(round_number)
+            ) from error
         if wrong:
             raise SecAggError(
                 "shares are those that were dealt, and still open no secret",
@@ -141,9 +172,8 @@ class Opening:
             if dealer == seat:
                 continue  # its own share: nobody else committed to it
             at = row(round_number, self._which(dealer))
-            share = self._shares[seat][self._cohort.seats.index(dealer)]
             shares = np.zeros((at + 1, LIMBS), dtype=np.uint16)
-            shares[at] = share
+            shares[at] = self._share(seat, dealer)
             found = commitments(listed, names[dealer], names[seat], shares)[at]
             if root(committed) != self._roots[dealer, seat] or committed[at] != found:
                 return True
@@ -153,14 +183,12 @@ class Opening:
         """Take the masks off a sum: own masks of survivors, and those with dropouts."""
         listed, number = self._cohort.listed, context.round
         bound = binding(context, self._cohort.agreed)
-        peers = [
-            (listed.names[seat], listed.keys[seat].masks[number - 1])
-            for seat in sorted(self._survivors)
-        ]
         for seat, seed in self._seeds.items():
             if seat in self._survivors:
                 add_own(total, bound, seed, -1)
             else:
                 # Survivors added the opposite sign of what this site would have added.
                 key = mask_key(self._setup, listed.names[seat], number, seed)
+                joined = self._cohort.mask_keys(seat, number)
+                peers = [joined[other] for other in joined.keys() & self._survivors]
                 add_pairs(total, bound, listed.names[seat], key, peers, 1)
