@@ -310,6 +310,7 @@ def test_terms_that_protect_nobody_are_refused() -> None:
         (lambda: Polynomial(5, 1, 5), "needed"),
         (lambda: Polynomial(5, 6, 5), "needed"),
         (lambda: Polynomial(5, 3, 0), "length"),
+        (lambda: Polynomial(5, 3, 2**27 + 1), "length"),
         (lambda: OperatorTerms(scheme, 1, 9), "least_sites"),
         (lambda: OperatorTerms(scheme, 2, 2**60), "bound"),
         (lambda: OperatorTerms(scheme, 2, 9, 3), "liars"),

@@ -36,7 +36,8 @@ from lexfed.secagg.prg import KEY_BYTES, add_mask
 from lexfed.secagg.ring import Integers, Ring
 
 SEED = 32
-_MOST_VALUES = 2**28
+_MOST_VALUES = 2**27
+"""A share of 8-byte elements stays below the 2^31 - 1 bytes that AES-GCM takes."""
 _ELEMENT = 8
 
 Bytes = bytes | memoryview
