@@ -4,7 +4,7 @@
 The key list names the sites that advertised keys, in the order of the roster; it fixes
 seats, points and the threshold. The cohort are those of them that also dealt shares.
 It stays the same for all rounds of the epoch. Sites may miss rounds and come back, but
-nobody joins, and masks are always made with the whole cohort.
+nobody joins, and masks are made with everybody in the circle, whoever answers.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ A list of seats is strictly increasing, so no site can be in it twice.
 
     ADVERTISE   channel key 32 | per round: mask key 32 | per round: seed mark 32
     KEYS        count 2 | per site: length 4, its ADVERTISE message
-    DEAL        per other seat: part
+    DEAL        per other seat of the dealer's circle: part
     DELIVERY    per other seat that dealt: seat 2, part
     part        root 32 | signature 64 | encrypted shares 64 N + 16
     READY       digest of the set-up 32 | seats of dealers whose part is bad
@@ -14,9 +14,9 @@ A list of seats is strictly increasing, so no site can be in it twice.
     SURVIVORS   digest of the set-up 32 | seats
     CONSENT     SHA-256 of the SURVIVORS payload
     CONSENTS    per signer: seat 2, signature of its CONSENT 64
-    UNMASK      per seat of the cohort: share 32
+    UNMASK      per seat of its circle in the cohort: share 32
     INQUIRY     seats of dealers
-    EVIDENCE    per dealer: commitments to its 2 N shares, 32 each
+    EVIDENCE    per dealer of its circle: commitments to its 2 N shares, 32 each
 """
 
 from collections.abc import Sequence
