@@ -59,6 +59,17 @@ def test_key_lists_that_leave_out_repeat_or_change_keys_are_refused() -> None:
     assert site.deal(_keys(epoch, [a, b, c]))
 
 
+def test_lists_that_are_longer_than_any_honest_one_are_refused() -> None:
+    epoch = Epoch(setting(3))
+    adverts = [site.advertise() for site in epoch.sites.values()]
+    context, site = epoch.agreed.context(), epoch.sites["site000"]
+    long = seal(Kind.KEYS, context, SERVER, bytes(2000))
+    assert "is not expected" in refused(lambda: site.deal(long)).message
+    site.deal(_keys(epoch, adverts))
+    long = seal(Kind.DELIVERY, context, SERVER, bytes(2000))
+    assert "is not expected" in refused(lambda: site.accept(long)).message
+
+
 def test_another_policy_or_terms_are_another_language() -> None:
     epoch, other = Epoch(setting(3)), Epoch(setting(3, policy=OTHER))
     stricter = Epoch(setting(3, colluders=1, least=3))

@@ -30,9 +30,8 @@ from lexfed.secagg.shamir import SECRET_BYTES
 SEAT = 2
 TAG = 16
 """Length of what authenticates encrypted shares."""
-MOST_SEATS = 2**12
-MOST_BYTES = 2**30
-"""No list of messages is longer than that."""
+_ENVELOPE = 256
+"""No envelope is longer than that around its payload (`messages.py`)."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +120,11 @@ def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
     return found
 
 
+def key_list_lengths(sites: int, rounds: int) -> range:
+    """Return how long a key list of up to that many sites may be."""
+    return range(SEAT + sites * (4 + _ENVELOPE + Advertised.length(rounds)) + 1)
+
+
 def pack_bundle(messages: Sequence[bytes]) -> bytes:
     """Return messages as one payload."""
     parts = [len(messages).to_bytes(SEAT, "big")]
@@ -141,6 +145,11 @@ def read_bundle(payload: memoryview) -> tuple[bytes, ...]:
 def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
     """Return parts, each with its dealer's seat, as one payload."""
     return b"".join(pack_seats((seat,)) + part for seat, part in parts)
+
+
+def delivery_lengths(seats: int, rounds: int) -> range:
+    """Return how long a delivery from up to that many dealers may be."""
+    return range(seats * (SEAT + Part.length(rounds)) + 1)
 
 
 def read_delivery(payload: memoryview, rounds: int, seats: int) -> dict[int, Part]:

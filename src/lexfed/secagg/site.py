@@ -8,12 +8,10 @@ Set-up, once for N rounds:        then in every round:
     accept(DELIVERY) -> READY         unmask(CONSENTS) -> UNMASK
                                       prove(INQUIRY) -> EVIDENCE, if shares are disputed
 
-Bytes come in, bytes go out. A message that is refused changes nothing, so a broken
-line or a stranger cannot use up an answer. A message that is answered is answered
-once: the state has moved on, and rounds only go up. Nothing is ever stored, so a site
-that starts again has no secrets of the old epoch and waits for the next one.
-
-Why this is safe against a server that lies is said in `docs/secure-aggregation.md`.
+A message that is refused changes nothing, so a broken line or a stranger cannot use
+up an answer. One that is answered is answered once, and rounds only go up. Nothing is
+stored: a site that starts again has no secrets of the old epoch and waits for the
+next. Why this is safe from a server that lies: `docs/secure-aggregation.md`.
 """
 
 from collections.abc import Sequence
@@ -38,8 +36,9 @@ from lexfed.secagg.identities import Identity
 from lexfed.secagg.masking import add_own, add_pairs, binding
 from lexfed.secagg.messages import Kind, open_sealed, seal, signed_bytes
 from lexfed.secagg.payloads import (
-    MOST_BYTES,
     SEAT,
+    delivery_lengths,
+    key_list_lengths,
     pack_seats,
     read_consents,
     read_delivery,
@@ -144,7 +143,8 @@ class SiteSession:
                 was changed, or there are too few.
         """
         self._expect(Stage.ADVERTISED)
-        payload = self._open(Kind.KEYS, message, range(MOST_BYTES))
+        enrolled, rounds = len(self._setting.sites), self._setting.terms.rounds
+        payload = self._open(Kind.KEYS, message, key_list_lengths(enrolled, rounds))
         listed = KeyList.read(self._setting, payload)
         if self.name not in listed.names:
             raise SecAggError(f"the key list does not have `{self.name}` in it")
@@ -172,21 +172,22 @@ class SiteSession:
     def accept(self, message: bytes) -> bytes:
         """Check and keep the shares that others dealt; return whose are bad.
 
-        A site that finds bad shares says so and takes no part in rounds: the epoch
-        has to be set up again without whoever is at fault.
+        A site that finds bad ones takes no part in rounds: set up again without them.
 
         Raises:
             SecAggError: if the cohort is too small, or too close to an earlier one.
         """
         self._expect(Stage.DEALT)
         terms, listed = self._setting.terms, self._listed
-        payload = self._open(Kind.DELIVERY, message, range(MOST_BYTES))
-        parts = read_delivery(payload, terms.rounds, len(listed.names))
+        sites = len(listed.names)
+        lengths = delivery_lengths(sites, terms.rounds)
+        payload = self._open(Kind.DELIVERY, message, lengths)
+        parts = read_delivery(payload, terms.rounds, sites)
         others = set(listed.circles[self._seat]) - {self._seat}
         if not set(parts) <= others:
             raise SecAggError(f"`{self.name}` is delivered shares that are not for it")
         missing = others - set(parts)
-        seats = tuple(at for at in range(len(listed.names)) if at not in missing)
+        seats = tuple(at for at in range(sites) if at not in missing)
         cohort = Cohort.of(self._setting, listed, seats)
         check_change(cohort.names, self._earlier, terms.least_change)
         held: dict[int, Elements] = {self._seat: self._own_shares}
@@ -226,9 +227,8 @@ class SiteSession:
             )
         if values.shape != (terms.length,):
             raise SecAggError(f"expected a vector of {terms.length} values")
-        total = terms.ring.encode(values)
         context = self._setting.context(round_number, model)
-        bound = binding(context, self._cohort.agreed)
+        total, bound = terms.ring.encode(values), binding(context, self._cohort.agreed)
         peers = self._cohort.mask_keys(self._seat, round_number).values()
         key = self._secrets.mask_key(round_number)
         add_own(total, bound, self._secrets.seed(round_number), 1)
