@@ -121,6 +121,7 @@ def test_full_batches_cost_exactly_the_budget(
     assert relative == pytest.approx([value / noise[-1] for value in noise])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_sampled_rounds_cost_the_budget_under_another_accountant(
@@ -135,6 +136,7 @@ def test_sampled_rounds_cost_the_budget_under_another_accountant(
     assert 0.98 * 1.5 <= spent <= 1.5 * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_many_levels_of_noise_cost_little_more_than_they_must() -> None:
     steps = calibrated(NoiseSchedule("cosine"), 150, 2.0, 1e-5, rate=0.05)
     assert len({step.noise_multiplier for step in steps}) == 150
