@@ -18,6 +18,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
@@ -96,14 +97,20 @@ def read_policy(name: str, keys: Sequence[str] = (), base: Path = _HERE) -> Poli
     if name in BUILT_IN:
         if keys:
             raise ConfigError([_UNSIGNED_BUILT_IN])
-        place = files("lexfed.budget") / "policies" / f"{name}.toml"
-        return PolicyFile(parse_policy(place.read_bytes(), name), place.read_bytes())
+        return _built_in(name)
     path = base / name
     content = policy_bytes(path, name)
     envelope = None
     if keys:
         envelope = check_signature(path, content, [base / key for key in keys], name)
     return PolicyFile(parse_policy(content, name), content, envelope)
+
+
+@cache
+def _built_in(name: str) -> PolicyFile:
+    """Return a policy that comes with the package; it is read once."""
+    content = (files("lexfed.budget") / "policies" / f"{name}.toml").read_bytes()
+    return PolicyFile(parse_policy(content, name), content)
 
 
 _UNSIGNED_BUILT_IN = Problem(
