@@ -24,6 +24,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -119,8 +120,7 @@ def load_catalogue(name: str | Path) -> Catalogue:
         ConfigError: with every problem of the file.
     """
     if isinstance(name, str) and name in BUILT_IN:
-        content = files("lexfed.law").joinpath(f"catalogues/{name}.toml").read_bytes()
-        return parse_catalogue(content, f"{name}.toml")
+        return _built_in(name)
     path = Path(name)
     try:
         with path.open("rb") as file:
@@ -129,6 +129,13 @@ def load_catalogue(name: str | Path) -> Catalogue:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError([Problem(str(path), f"cannot be read: {reason}")]) from error
     return parse_catalogue(content, str(path))
+
+
+@cache
+def _built_in(name: str) -> Catalogue:
+    """Return a catalogue that comes with the package; it is read once."""
+    content = files("lexfed.law").joinpath(f"catalogues/{name}.toml").read_bytes()
+    return parse_catalogue(content, f"{name}.toml")
 
 
 def parse_catalogue(content: bytes, where: str) -> Catalogue:
