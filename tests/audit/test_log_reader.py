@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from lexfed.audit import reader
 from lexfed.audit.checkpoint import Checkpoint, sign
 from lexfed.audit.folder import Folder
-from lexfed.audit.layout import Layout, list_log, outgrown, partial_tiles
+from lexfed.audit.layout import outgrown, partial_tiles
 from lexfed.audit.note import VerifierKey
 from lexfed.audit.reader import LogView, read_log
 from lexfed.audit.stage import Stage
@@ -234,21 +234,41 @@ def test_reads_again_when_a_writer_came_in_between(
     with Store.open(log, SIGNER) as store:
         attempts = []
 
-        def counting(folder: Folder) -> Layout:
-            attempts.append(store.size)
-            return list_log(folder)
+        read, entries_of = reader._read, reader._entries
 
-        entries_of = reader._entries
+        def counting(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
+            attempts.append(store.size)
+            return read(folder, log_keys)
 
         def late(folder: Folder, size: int) -> Iterator[bytes]:
             if len(attempts) == 1:
                 grow(store, 256)
             return entries_of(folder, size)
 
-        monkeypatch.setattr(reader, "list_log", counting)
+        monkeypatch.setattr(reader, "_read", counting)
         monkeypatch.setattr(reader, "_entries", late)
         assert read_log(log, KEYS).size == 256
         assert attempts == [3, 256]
+
+
+def test_reads_again_when_only_partial_tiles_went(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The writer has published already, and tidies up while we read.
+    partial = log / "tile" / "0" / "000.p" / "3"
+    content = partial.read_bytes()
+    with Store.open(log, SIGNER) as store:
+        grow(store, 256)
+    partial.parent.mkdir(exist_ok=True)
+    partial.write_bytes(content)
+    entries_of = reader._entries
+
+    def tidying(folder: Folder, size: int) -> Iterator[bytes]:
+        partial.unlink(missing_ok=True)
+        return entries_of(folder, size)
+
+    monkeypatch.setattr(reader, "_entries", tidying)
+    assert read_log(log, KEYS).size == 256
 
 
 def test_gives_up_on_a_log_that_never_rests(

@@ -85,14 +85,19 @@ def read_log(folder: Path, log_keys: Sequence[VerifierKey]) -> LogView:
 def read_held(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
     """Read a log in a folder that is open already; see `read_log`."""
     for _ in range(_ATTEMPTS - 1):
-        before = folder.read(CHECKPOINT, MAX_NOTE)
+        before = _outline(folder)
         try:
             return _read(folder, log_keys)
         except AuditError:
-            # Unless a writer published, and removed partial tiles, while we read.
-            if folder.read(CHECKPOINT, MAX_NOTE) == before:
+            # Unless a writer published, or removed partial tiles, while we read.
+            if _outline(folder) == before:
                 raise
     return _read(folder, log_keys)
+
+
+def _outline(folder: Folder) -> tuple[bytes | None, frozenset[str]]:
+    """Return what changes when a writer is at work: the checkpoint and the tiles."""
+    return folder.read(CHECKPOINT, MAX_NOTE), frozenset(list_log(folder).tiles)
 
 
 def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
