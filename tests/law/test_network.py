@@ -20,8 +20,6 @@ from lexfed.law.tagger.column import CATEGORIES, CATEGORIES_OF, TIERS, Column
 from lexfed.law.tagger.features import features
 from lexfed.law.tagger.network import (
     INDEX,
-    Network,
-    category_odds,
     category_probabilities,
     load,
     read_network,
@@ -164,11 +162,6 @@ class TestAnswers:
     def test_no_columns_no_rows(self) -> None:
         assert category_probabilities([]).shape == (0, len(CATEGORIES))
 
-    def test_nothing_learned_means_no_odds(self) -> None:
-        empty = _silenced(load())
-        found = category_odds(read_tables(self.COLUMNS), empty)
-        assert all(abs(odds) < 1e-4 for row in found for odds in row.values())
-
     @pytest.mark.parametrize(
         ("table", "name", "description", "tier"),
         [
@@ -258,11 +251,3 @@ def _sign(folder: Path, name: str) -> None:
     digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     found["outputs"][name] = digest
     (folder / INDEX).write_text(json.dumps(found))
-
-
-def _silenced(network: Network) -> Network:
-    last = nets.Layer(np.zeros_like(network.layers[-1].weights), np.log(network.prior))
-    return Network(
-        network.embedding, network.layout, (*network.layers[:-1], last), 1.0,
-        network.prior, network.digest,
-    )  # fmt: skip

@@ -57,7 +57,6 @@ class Network:
         layout: what its inputs stand for.
         layers: its layers, the first first.
         temperature: what its outputs are divided by, so that they are calibrated.
-        prior: how common each category was in its training.
         digest: SHA-256 of `network.json`, which names all other files.
     """
 
@@ -65,7 +64,6 @@ class Network:
     layout: Layout
     layers: tuple[Layer, ...]
     temperature: float
-    prior: Matrix
     digest: str
 
     def log_probabilities(self, rows: Matrix) -> Matrix:
@@ -99,20 +97,6 @@ def category_probabilities(
     return np.exp(asked.log_probabilities(rows))
 
 
-def category_odds(
-    tables: Sequence[ReadTable], network: Network | None = None
-) -> list[dict[str, float]]:
-    """Return what the network adds to the prior, in log-odds, for each column.
-
-    A network that has learned nothing of a column returns zeros: it repeats how
-    common the categories were in its training.
-    """
-    asked = load() if network is None else network
-    rows = features(tables, asked.embedding, asked.layout)
-    gained = asked.log_probabilities(rows) - np.log(asked.prior)
-    return [dict(zip(CATEGORIES, row, strict=True)) for row in gained.tolist()]
-
-
 @cache
 def load() -> Network:
     """Return the network that comes with the package; it is read once."""
@@ -137,7 +121,6 @@ def read_network(folder: Path) -> Network:
             ),
             tuple(_layer(folder, number) for number in range(1, LAYERS + 1)),
             float(index["temperature"]),
-            np.array(index["prior"], np.float32),
             digest,
         )
     except (OSError, ValueError, EOFError, KeyError, TypeError) as error:
