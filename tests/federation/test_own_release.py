@@ -23,7 +23,7 @@ from lexfed.privacy.attributes import (
 )
 from lexfed.privacy.ledger import Ledger, Limits
 from lexfed.tiers import Tier
-from support import checks
+from support import checks, site_checks
 from support.worlds import BUDGET, play, seeded, world
 
 STRICTER = (
@@ -116,24 +116,7 @@ def test_saving_rounds_ask_fewer_units() -> None:
 
 
 def test_a_site_of_lower_rate_sends_fewer_units() -> None:
-    of = world(
-        sizes=(900, 900, 900),
-        profiles=STRICTER,
-        rounds=2,
-        sampling_rate=0.5,
-        accountant="rdp",
-        realise="sampling",
-        mechanism="uniform",
-    )
-    log: list[Any] = []
-    with checks.watched_coins(log):
-        play(of, "simulation")
-    stage = of.programme.stages[-1]
-    for coins in log[-2:]:
-        for site, factor in enumerate(stage.rates):
-            rate = 0.5 * factor
-            mean = coins[900 * site : 900 * (site + 1)].mean()
-            assert abs(mean - rate) <= 6.5 * (rate * (1 - rate) / 900) ** 0.5 + 1e-9
+    site_checks.sites_flip_coins_of_their_own_rate()
 
 
 def test_a_site_refuses_what_its_own_budget_does_not_pay_for() -> None:

@@ -7,7 +7,6 @@ twice a ledger must decide outside of the transaction that writes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,7 @@ from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import meter
 from lexfed.privacy.events import Release
 from support import ledger_checks
-
-Patch = pytest.MonkeyPatch
+from support.mutant import Mutant, Patch
 
 
 def _looks_first_and_locks_later(patch: Patch) -> None:
@@ -77,15 +75,6 @@ def _sampling_rewarded(patch: Patch) -> None:
     real = prices._square
     patch.setattr(prices, "_costs", prices._costs.__wrapped__)  # without its memory
     patch.setattr(prices, "_square", lambda r, n: real(r, n) * round(r.sampling_rate))
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One way to get it wrong: what breaks the real code, and what notices."""
-
-    name: str
-    apply: Callable[[Patch], None]
-    check: Callable[[], None]
 
 
 MUTANTS = (

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways to get the protocol of secure aggregation wrong, each noticed by a check."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from lexfed.secagg.ring import Ring, Words
 from lexfed.secagg.server_setup import ServerSetup
 from lexfed.secagg.site import SiteSession
 from lexfed.secagg.unmasking import Opening
+from support.mutant import Mutant, Patch
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
-
-Patch = pytest.MonkeyPatch
 
 
 def _agreed(epoch: Epoch) -> bytes:
@@ -193,15 +191,6 @@ def _always_right(*_: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One way to get it wrong: what breaks the real code, and what notices."""
-
-    name: str
-    break_it: Callable[[Patch], None]
-    check: Callable[[], None]
-
-
 MUTANTS = (
     Mutant(
         "a site answers as often as it is asked",
@@ -259,6 +248,6 @@ def test_the_real_code_passes(mutant: Mutant) -> None:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_mutant_is_noticed(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.break_it(monkeypatch)
+    mutant.apply(monkeypatch)
     with pytest.raises(AssertionError):
         mutant.check()

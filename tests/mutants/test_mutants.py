@@ -8,7 +8,7 @@ mutants. To add one, add a row.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,8 @@ from support import (
     policy_checks,
     site_checks,
 )
+from support.mutant import Mutant, Patch
 from support.worlds import World, play, seeded, world
-
-Patch = pytest.MonkeyPatch
 
 # Checks that need more than `support.checks`; worlds are built inside, so that a
 # mutant of planning is the one that plans.
@@ -736,23 +735,6 @@ def _unprotected_sum_hashed(patch: Patch) -> None:
             real(self, query, released, state, present)
 
     patch.setattr(Logbook, "round", broken)
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One way to get it wrong.
-
-    Attributes:
-        name: what is wrong.
-        apply: breaks the real code.
-        check: notices.
-        raises: how it notices; the real code sometimes refuses by itself.
-    """
-
-    name: str
-    apply: Callable[[Patch], None]
-    check: Callable[[], None]
-    raises: tuple[type[BaseException], ...] = (AssertionError,)
 
 
 FAILED = (AssertionError, pytest.fail.Exception)

@@ -2,7 +2,7 @@
 """Ways to get the parts of secure aggregation wrong, each noticed by a check."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from lexfed.secagg import prg, shamir
 from lexfed.secagg.agree import Context
 from lexfed.secagg.thresholds import Threshold
 from support import secagg_checks
-
-Patch = pytest.MonkeyPatch
+from support.mutant import Mutant, Patch
 
 
 def _points_from_zero(patch: Patch) -> None:
@@ -53,15 +52,6 @@ def _one_share_too_few(patch: Patch) -> None:
         return replace(found, shares=found.shares - 1)
 
     patch.setattr(Threshold, "malicious", broken)
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One way to get it wrong: what breaks the real code, and what notices."""
-
-    name: str
-    apply: Callable[[Patch], None]
-    check: Callable[[], None]
 
 
 MUTANTS = (
