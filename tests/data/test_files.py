@@ -157,6 +157,15 @@ def test_a_column_missing_or_of_another_type_at_one_site(
     ]
 
 
+def test_a_misspelt_header_is_named(
+    tmp_path: Path, rows: list[str], schema: Schema
+) -> None:
+    rows[0] = rows[0].replace("dose", "dosis")
+    (found,) = problems_of(write(tmp_path, rows), schema)
+    assert (found.kind, found.column) == ("column-missing", "dose")
+    assert found.hint == "the file has `dosis`; is that the one you mean?"
+
+
 def test_every_problem_of_every_file_is_listed_at_once(
     tmp_path: Path, rows: list[str], schema: Schema
 ) -> None:

@@ -230,6 +230,7 @@ def plan_table(priced: Priced) -> str:
                 f"{count:>8}"
             )
     rounds, budget = priced.programme.rounds, priced.budget.epsilon
-    lines += ["", f"  {rounds} rounds fit: the record reaches ε {up(claim.epsilon)} of "
+    fit = "1 round fits" if rounds == 1 else f"{rounds} rounds fit"
+    lines += ["", f"  {fit}: the record reaches ε {up(claim.epsilon)} of "
               f"{budget:g}; nothing was spent"]  # fmt: skip
     return "\n".join(lines)

@@ -9,6 +9,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Collection
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -83,9 +84,10 @@ def check_header(
     if wanted is None:
         return names
     lone = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
-    hint = "separate columns with commas" if lone else ""
+    others = [name for name in names if name not in wanted]
     for name in wanted:
         if name not in names:
+            hint = "separate columns with commas" if lone else _close(name, others)
             problems.add(
                 "column-missing",
                 "is not in this file",
@@ -94,6 +96,12 @@ def check_header(
                 hint=hint,
             )
     return [name for name in names if name in wanted]
+
+
+def _close(name: str, others: Collection[str]) -> str:
+    """Return a hint with the undeclared column that a declared one may stand for."""
+    near = get_close_matches(name, others, 1)
+    return f"the file has `{near[0]}`; is that the one you mean?" if near else ""
 
 
 def _read_csv(
