@@ -312,7 +312,7 @@ SHAPED = {
     "Party": "party", "PublicKey": "public_key", "Previous": "previous",
     "Event": "event", "GroupEvent": "group", "Participation": "participation",
     "Aggregation": "aggregation", "RuleResult": "result", "SpecialBasis": "special",
-    "Transforms": "transforms", "Pseudonymisation": "pseudonyms",
+    "Transforms": "transforms", "Pseudonymisation": "pseudonyms", "Cohort": "cohort",
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from lexfed.audit.entries.later import (
 )
 from lexfed.audit.entries.opening import (
     BudgetPlan,
+    Cohort,
     FeatureTags,
     Genesis,
     Party,
@@ -61,6 +62,7 @@ __all__ = [
     "BudgetPlan",
     "Certificate",
     "Change",
+    "Cohort",
     "Completed",
     "Correction",
     "Deletion",

@@ -10,9 +10,16 @@ same double back, so writing it down changes nothing; whoever computed the numbe
 already rounded it against us (epsilon and delta up).
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 in hexadecimal."""
@@ -64,6 +71,22 @@ class Part(BaseModel):
     """A closed, immutable piece of an entry: an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Grown(Part):
+    """A piece with fields that came later.
+
+    Guarantees:
+        Where they say nothing they are left out, so the bytes are those of before.
+    """
+
+    later: ClassVar[frozenset[str]]
+
+    @model_serializer(mode="wrap")
+    def _without_silence(self, handler: SerializerFunctionWrapHandler) -> Any:
+        found = handler(self)
+        silent = {name for name in self.later if found[name] is None}
+        return {name: value for name, value in found.items() if name not in silent}
 
 
 class Entry(Part):

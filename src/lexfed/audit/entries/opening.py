@@ -11,6 +11,7 @@ from lexfed.audit.entries.base import (
     Decimal,
     Digest,
     Entry,
+    Grown,
     Origin,
     Part,
     TierName,
@@ -84,7 +85,30 @@ class Genesis(Entry):
         return (("config.toml", self.config), ("catalogue", self.catalogue))
 
 
-class Policy(Entry):
+class Cohort(Part):
+    """What is assumed about the sites where nobody else is trusted.
+
+    Attributes:
+        sites: how many take part.
+        colluders: how many of them may work with the coordinator.
+        dropouts: how many may be missing from a sum before it is given up.
+    """
+
+    sites: Count
+    colluders: Count
+    dropouts: Count
+
+    @property
+    def honest(self) -> int:
+        """Fewest sites in a sum whose noise nobody else knows."""
+        return self.sites - self.colluders - self.dropouts
+
+    def threshold(self, listed: int) -> int:
+        """Smallest t with 2 t > n + c, of n sites that set up keys [BIK+17]."""
+        return (listed + self.colluders) // 2 + 1
+
+
+class Policy(Entry, Grown):
     """What was decided about protection before the first round.
 
     Attributes:
@@ -109,9 +133,11 @@ class Policy(Entry):
         sites_per_person: sites one person may be at.
         policy: blob, the budget policy in force; None where budgets are stated in
             the configuration alone.
+        cohort: what `distributed` trust assumes of the sites; None for other trust.
     """
 
     kind: ClassVar[str] = "policy"
+    later = frozenset({"cohort"})
 
     config: Digest
     programme: Digest
@@ -123,7 +149,7 @@ class Policy(Entry):
     caps: Mapping[TierName, Decimal]
     accountant: Literal["pld", "rdp", "gdp"]
     trust: Literal["central", "local", "distributed"]
-    noise: Literal["rounded-gaussian", "none"]
+    noise: Literal["rounded-gaussian", "skellam-shares", "none"]
     randomness: Literal["operating-system", "seeded"]
     sampling: Literal["none", "poisson"]
     secret_sampling: bool
@@ -132,6 +158,7 @@ class Policy(Entry):
     records_per_person: Count
     sites_per_person: Count
     policy: Digest | None
+    cohort: Cohort | None = None
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration."""

@@ -2,7 +2,7 @@
 """Entries of training: rounds, and whatever kept a round from happening."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,11 +12,11 @@ from lexfed.audit.entries.base import (
     Decimal,
     Digest,
     Entry,
+    Grown,
     Part,
     TierName,
 )
-from lexfed.privacy.events import VERSION, Group, Release
-from lexfed.tiers import Tier
+from lexfed.privacy.events import VERSION, Release
 
 
 class GroupEvent(Part):
@@ -27,14 +27,26 @@ class GroupEvent(Part):
     sigma: Decimal
 
 
-class Event(Part):
-    """The mechanism event a round is charged for, with exact decimal strings."""
+class Event(Grown):
+    """The mechanism event a round is charged for, with exact decimal strings.
+
+    Attributes:
+        name: which sum it is.
+        groups: what left together.
+        sampling_rate: probability that a unit is in it.
+        reads: the most sensitive tier it may depend on.
+        samples: how many noise values were drawn for it.
+        noise: `skellam` where sites added shares of noise; None for a Gaussian.
+    """
+
+    later = frozenset({"noise"})
 
     name: str = Field(max_length=128)
     groups: tuple[GroupEvent, ...] = Field(min_length=1)
     sampling_rate: Decimal
     reads: TierName | None
     samples: Count
+    noise: Literal["skellam"] | None = None
 
     @classmethod
     def of(cls, release: Release) -> "Event":
@@ -54,6 +66,7 @@ class Event(Part):
             sampling_rate=repr(float(release.sampling_rate)),
             reads=plain["reads"],
             samples=release.samples,
+            noise=plain.get("noise"),
         )
 
     def release(self) -> Release:
@@ -62,15 +75,24 @@ class Event(Part):
         Raises:
             ValueError: if a number is out of range.
         """
-        return Release(
-            name=self.name,
-            groups=tuple(
-                Group(group.name, float(group.clip), float(group.sigma))
+        plain: dict[str, Any] = {
+            "version": VERSION,
+            "name": self.name,
+            "groups": [
+                {
+                    "name": group.name,
+                    "clip": float(group.clip),
+                    "sigma": float(group.sigma),
+                }
                 for group in self.groups
-            ),
-            sampling_rate=float(self.sampling_rate),
-            reads=None if self.reads is None else Tier.parse(self.reads),
-            samples=self.samples,
+            ],
+            "sampling_rate": float(self.sampling_rate),
+            "reads": self.reads,
+            "samples": self.samples,
+        }
+        # A Gaussian is not named: old events and new ones read alike.
+        return Release.from_json(
+            plain if self.noise is None else {**plain, "noise": self.noise}
         )
 
 
@@ -95,12 +117,28 @@ class Participation(Part):
     digest: Digest | None
 
 
-class Aggregation(Part):
-    """Evidence of secure aggregation; `protocol` is `none` where there was none."""
+class Aggregation(Grown):
+    """Evidence of secure aggregation; `protocol` is `none` where there was none.
+
+    Attributes:
+        protocol: `masking` is that of `lexfed.secagg`.
+        threshold: how many sites must have signed the list of survivors.
+        survivors: how many sites are in the sum.
+        cohort: how many sites had set up keys; the threshold is counted from them.
+        epoch: which set-up.
+        list: SHA-256 that the sites signed: of set-up and survivors.
+        evidence: blob, the record of the round with the signatures.
+    """
+
+    later = frozenset({"cohort", "epoch", "list", "evidence"})
 
     protocol: Code
     threshold: Count | None
     survivors: Count | None
+    cohort: Count | None = None
+    epoch: Count | None = None
+    list: Digest | None = None
+    evidence: Digest | None = None
 
 
 class Round(Entry):

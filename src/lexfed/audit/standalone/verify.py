@@ -546,9 +546,12 @@ SHAPES = {
     "budgets": " ".join(f"{tier}?:decimal" for tier in ("record", *TIERS)),
     "columns": " ".join(f"{tier}?:count" for tier in TIERS),
     "group": "name:name clip:decimal sigma:decimal",
-    "event": "name:name groups:group* sampling_rate:decimal reads:tier? samples:count",
+    "event": "name:name groups:group* sampling_rate:decimal reads:tier? samples:count "
+    "noise?:skellam?",
     "participation": "sites:count? receipts:open|sealed|none digest:digest?",
-    "aggregation": "protocol:code threshold:count? survivors:count?",
+    "aggregation": "protocol:code threshold:count? survivors:count? cohort?:count? "
+    "epoch?:count? list?:digest? evidence?:digest?",
+    "cohort": "sites:count colluders:count dropouts:count",
     "result": "rule:code outcome:EVIDENCED|PARTIAL|DOCUMENT_PRESENT|NOT_EVIDENCED"
     "|NOT_MACHINE_CHECKABLE|NOT_APPLICABLE evidence:count*",
 }
@@ -558,10 +561,10 @@ KINDS = {
     "policy": "config:digest programme:digest mechanism:cascade|grouped|uniform|none "
     "unit:record|client neighbours:add-remove|replace-one epsilon:decimal? "
     "delta:decimal? caps:by_tier accountant:pld|rdp|gdp "
-    "trust:central|local|distributed noise:rounded-gaussian|none "
+    "trust:central|local|distributed noise:rounded-gaussian|skellam-shares|none "
     "randomness:operating-system|seeded sampling:none|poisson secret_sampling:flag "
     "aggregation:code transport:code records_per_person:count sites_per_person:count "
-    "policy:digest?",
+    "policy:digest? cohort?:cohort?",
     "feature-tags": "tags:digest encoding:digest inputs:digest columns:columns "
     "jurisdictions:code* obligations:code*",
     "budget-plan": "plan:digest releases:digest? rounds:count epsilon:decimal? "
