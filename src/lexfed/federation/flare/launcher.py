@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a site starts the process of a job, such that its end is that site's alone.
+
+FLARE ends a job for everybody when one site reports that its process failed, however
+many sites remain. Whether enough remain is for the protocol to say: so whatever ends a
+site's process, FLARE only learns that it ended. What really happened is in the log of
+that site.
+
+A kit names `TOLERANT_LAUNCHER` in its `local/resources.json`, in place of FLARE's own
+`ClientProcessJobLauncher`; no job can change that.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.fl_constant import FLContextKey, FLMetaKey, JobConstants
+from nvflare.apis.job_launcher_spec import JobHandleSpec, JobReturnCode
+from nvflare.app_common.job_launcher.client_process_launcher import (
+    ClientProcessJobLauncher,
+)
+
+TOLERANT_LAUNCHER = "lexfed.federation.flare.launcher.TolerantLauncher"
+"""The path of the class, for a site's `local/resources.json`."""
+
+
+class TolerantHandle(JobHandleSpec):  # type: ignore[misc]  # FLARE has no types
+    """A process of a job whose failure is not reported as one.
+
+    Guarantees: no end of the process, not by a signal, a crash or an exit code of
+    FLARE's own, makes the coordinator end the job of the others.
+    """
+
+    def __init__(self, inner: JobHandleSpec, verdict: Path) -> None:
+        """Watch a process.
+
+        Args:
+            inner: FLARE's handle of it.
+            verdict: the file in which the process itself may write an exit code,
+                which FLARE prefers to what a handle says.
+        """
+        self._inner = inner
+        self._verdict = verdict
+
+    def terminate(self) -> None:
+        """End the process."""
+        self._inner.terminate()
+
+    def poll(self) -> int:
+        """Return success, or that nothing is known."""
+        ended_well = self._inner.poll() == JobReturnCode.SUCCESS
+        return int(JobReturnCode.SUCCESS if ended_well else JobReturnCode.UNKNOWN)
+
+    def wait(self) -> None:
+        """Wait for the end, and drop the exit code that the process wrote."""
+        self._inner.wait()
+        self._verdict.unlink(missing_ok=True)
+
+
+class TolerantLauncher(ClientProcessJobLauncher):  # type: ignore[misc]
+    """Starts the processes of jobs at a site."""
+
+    def launch_job(self, job_meta: dict[str, Any], fl_ctx: Any) -> TolerantHandle:
+        """Start the process of one job."""
+        workspace = fl_ctx.get_prop(FLContextKey.WORKSPACE_OBJECT)
+        folder = Path(workspace.get_run_dir(job_meta[JobConstants.JOB_ID]))
+        inner = super().launch_job(job_meta, fl_ctx)
+        return TolerantHandle(inner, folder / FLMetaKey.PROCESS_RC_FILE)
