@@ -167,7 +167,13 @@ def test_rounds_only_go_up(running: Running, round_number: int) -> None:
 
 def test_vectors_of_another_length_or_size_are_refused(running: Running) -> None:
     values = running.epoch.vector("site000", 1)
-    for bad, why in ((values[:-1], "5 values"), (values + 2**31, "does not fit")):
+    longer = np.append(values, 0)
+    for bad, why in (
+        (longer, "1 to 5 values"),
+        (values[:0], "1 to 5 values"),
+        (values[:, None], "1 to 5 values"),
+        (values + 2**31, "does not fit"),
+    ):
         assert why in refused(partial(running.site.mask, 1, MODEL, bad)).message
     assert running.site.mask(1, MODEL, values)
 

@@ -37,6 +37,20 @@ def test_the_server_cannot_begin_a_round_again(round_number: int) -> None:
     assert "is over" in refused(partial(server.begin, round_number, MODEL)).message
 
 
+def test_vectors_are_as_long_as_the_round_says() -> None:
+    epoch = Epoch(setting(3))
+    server = epoch.set_up()
+    for length in (0, 6):
+        beyond = partial(server.begin, 1, MODEL, length)
+        assert "1 to 5 values" in refused(beyond).message
+    server.begin(1, MODEL, 3)
+    for name, length in zip(names(3), (2, 4, 5), strict=True):
+        values = epoch.vector(name, 1)[:length]
+        message = epoch.sites[name].mask(1, MODEL, values)
+        said = refused(partial(server.masked, message)).message
+        assert "bytes is not expected" in said
+
+
 def test_a_sum_is_taken_once() -> None:
     epoch = Epoch(setting(3))
     server = epoch.set_up()

@@ -17,9 +17,10 @@ STAGES = ("vector", "signature", "shares", "never lost")
 def run_patterns(count: int, patterns: list[tuple[str, ...]]) -> int:
     """Run one round for each pattern in one epoch; return how many were refused.
 
-    Sites that are lost in one round are back in the next.
+    Sites that are lost in one round are back in the next. Vectors have other lengths.
     """
     epoch = Epoch(setting(count, rounds=len(patterns)))
+    epoch.lengths = {number: 1 + number % 5 for number in range(len(patterns) + 1)}
     server = epoch.set_up()
     opens = Threshold.malicious(count, 0).shares
     lost = 0

@@ -76,12 +76,14 @@ class Epoch:
         sites: by name.
         sent: every message of a site, by its stage and name.
         asked: every message of the server, by its stage.
+        lengths: of the vectors, by round; the longest that is agreed on by default.
     """
 
     agreed: Setting
     sites: dict[str, SiteSession] = field(default_factory=dict)
     sent: dict[tuple[str, str], bytes] = field(default_factory=dict)
     asked: dict[str, bytes] = field(default_factory=dict)
+    lengths: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.sites:
@@ -121,13 +123,14 @@ class Epoch:
         return ServerSession(SERVER, server.established())
 
     def vector(self, name: str, round_number: int) -> Integers:
-        return vector(name, round_number, self.agreed.terms.length)
+        length = self.lengths.get(round_number, self.agreed.terms.length)
+        return vector(name, round_number, length)
 
     def masked(
         self, server: ServerSession, here: Iterable[str], round_number: int = 1
     ) -> None:
         """Begin a round and let sites send their vectors."""
-        server.begin(round_number, MODEL)
+        server.begin(round_number, MODEL, self.lengths.get(round_number))
         for name in here:
             values = self.vector(name, round_number)
             message = self.sites[name].mask(round_number, MODEL, values)

@@ -17,7 +17,7 @@
     masking     masks of a round
     site        a site's machine
     server_setup, server, unmasking  the server's, for set-up, rounds and opening
-    record      what shows which sum was opened
+    record      what shows which sum was opened; record_json: as bytes
 
     sharing     vectors shared among several aggregators; mersenne: GF(2^61 - 1)
     operators, aggregator  a site's machine and an aggregator's for that

@@ -2,9 +2,11 @@
 """What shows afterwards that a sum was opened for one list of sites, and for which.
 
 The signatures under which sites gave out their shares are receipts: t of them on one
-list cannot exist for a second list of the round (2t > n + c). Whoever has the setting
-can check them, without any secret. They cover the names of all sites, so nobody can
-make a cohort look smaller than it was, and with it the number of signatures it needs.
+list cannot exist for a second list of the round (2t > n + c). Whoever has the record
+and the sites' public keys can check them, without any secret. They cover the names of
+all sites, so nobody can make a cohort look smaller than it was, and with it the number
+of signatures it needs; and the terms, so nobody can say that fewer may have colluded.
+`record_json.py` writes a record as bytes and reads it.
 """
 
 from collections.abc import Mapping
@@ -12,10 +14,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.agree import Context
 from lexfed.secagg.cohort import Cohort, agreed_digest, check_size
 from lexfed.secagg.messages import Kind, signed_bytes
 from lexfed.secagg.payloads import pack_seats, read_seats
-from lexfed.secagg.setting import Setting
+from lexfed.secagg.record_json import Written
+from lexfed.secagg.setting import Setting, Terms, terms_digest
 from lexfed.secagg.thresholds import Threshold
 
 
@@ -24,6 +28,12 @@ class RoundRecord:
     """Evidence of one round.
 
     Attributes:
+        session: of the setting.
+        epoch: number of the set-up.
+        policy: SHA-256 of the policy.
+        server: digest of the server's roster.
+        roster: digest of the enrolled sites.
+        terms: what the sums are bound to.
         round: its number in the epoch.
         model: SHA-256 of its model.
         key_list: digest of the key list.
@@ -33,6 +43,12 @@ class RoundRecord:
         consents: signatures of the list of survivors, by name.
     """
 
+    session: bytes
+    epoch: int
+    policy: bytes
+    server: bytes
+    roster: bytes
+    terms: Terms
     round: int
     model: bytes
     key_list: bytes
@@ -44,22 +60,51 @@ class RoundRecord:
     @classmethod
     def of(
         cls,
-        round_number: int,
-        model: bytes,
+        setting: Setting,
+        context: Context,
         cohort: Cohort,
         survivors: tuple[int, ...],
         consents: Mapping[str, bytes],
     ) -> "RoundRecord":
         """Return the evidence of a round."""
-        listed = cohort.listed
         return cls(
-            round_number,
-            model,
-            listed.digest,
-            listed.names,
-            cohort.seats,
-            survivors,
-            dict(consents),
+            session=setting.session,
+            epoch=setting.epoch,
+            policy=setting.policy,
+            server=setting.server.digest,
+            roster=setting.sites.digest,
+            terms=setting.terms,
+            round=context.round,
+            model=context.model,
+            key_list=cohort.listed.digest,
+            names=cohort.listed.names,
+            cohort=cohort.seats,
+            survivors=survivors,
+            consents=dict(consents),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return the record as canonical JSON."""
+        return Written.of(vars(self)).to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "RoundRecord":
+        """Read a record; `check` says whether what it shows is true.
+
+        Guarantees:
+            Only the bytes that `to_bytes` writes are read: one record, one hash.
+
+        Raises:
+            SecAggError: if they are not the canonical JSON of a record.
+        """
+        return cls(**Written.read(data).values())
+
+    @property
+    def context(self) -> Context:
+        """What the messages of the round belonged to."""
+        agreed = terms_digest(self.policy, self.server, self.terms)
+        return Context(
+            self.session, self.epoch, self.round, self.model, agreed, self.roster
         )
 
     @property
@@ -68,24 +113,32 @@ class RoundRecord:
         agreed = agreed_digest(self.key_list, self.names, self.cohort)
         return sha256(agreed + pack_seats(self.survivors)).digest()
 
+    def signed_by(self, name: str) -> bytes:
+        """Return the bytes under a site's signature of the list."""
+        return signed_bytes(Kind.CONSENT, self.context, name, self.signed_list)
+
+    @property
+    def quorum(self) -> int:
+        """How many had to sign the list; 2 quorum > sites + colluders."""
+        return Threshold.malicious(len(self.names), self.terms.colluders).shares
+
     def check(self, setting: Setting) -> None:
         """Check that sites agreed to open this sum, and no other of the round.
 
         Raises:
-            SecAggError: unless t survivors signed the list, for this round and model,
-                and the list is as large as the terms ask for.
+            SecAggError: unless the record is of this setting, t survivors signed the
+                list, for this round and model, and it is as large as the terms ask for.
         """
-        terms = setting.terms
-        check_size(len(self.names), terms.least_sites, "a key list")
-        opens = Threshold.malicious(len(self.names), terms.colluders).shares
-        check_size(len(self.survivors), max(terms.least_sites, opens), "a sum")
-        check_size(len(self.consents), opens, "a set of signatures")
+        if self.context != setting.context(self.round, self.model):
+            raise SecAggError("a record is of another session, policy, roster or terms")
+        least = self.terms.least_sites
+        check_size(len(self.names), least, "a key list")
+        check_size(len(self.survivors), max(least, self.quorum), "a sum")
+        check_size(len(self.consents), self.quorum, "a set of signatures")
         survivors = read_seats(pack_seats(self.survivors), len(self.names))
         inside = {self.names[seat] for seat in survivors}
         known = set(self.consents) <= inside and set(survivors) <= set(self.cohort)
         if not known:
             raise SecAggError("a record names sites that are not in its sum or cohort")
-        context = setting.context(self.round, self.model)
         for name, signature in self.consents.items():
-            signed = signed_bytes(Kind.CONSENT, context, name, self.signed_list)
-            setting.sites.verify(name, signed, signature)
+            setting.sites.verify(name, self.signed_by(name), signature)

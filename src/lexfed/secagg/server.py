@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server's side of rounds, as a machine without network or clock.
 
-    begin(r, model)
+    begin(r, model, length)
     masked(m)*      close_masked() -> SURVIVORS for the survivors
     consented(m)*   close_consents() -> CONSENTS for those who signed
     unmasked(m)*    reconstruct() -> nothing, or INQUIRY for those who answered
@@ -45,23 +45,33 @@ class ServerSession(Collector):
         """Return the seats of those who answered, in order."""
         return tuple(at for at, name in enumerate(self._names) if name in self._came)
 
-    def begin(self, round_number: int, model: bytes) -> None:
-        """Begin a round; one that was not finished is given up."""
-        if not self._round.round < round_number <= self._setting.terms.rounds:
+    def begin(self, round_number: int, model: bytes, length: int | None = None) -> None:
+        """Begin a round; one that was not finished is given up.
+
+        Args:
+            round_number: from 1; above every earlier one.
+            model: SHA-256 of the round's model.
+            length: values in the vectors of this round; as many as the terms allow
+                unless it is given.
+        """
+        terms = self._setting.terms
+        if not self._round.round < round_number <= terms.rounds:
             raise SecAggError(f"round {round_number} is over, or not in this epoch")
+        length = terms.length if length is None else length
+        terms.check_length(length)
         self._round = self._setting.context(round_number, model)
-        self._sum = self._setting.terms.ring.zeros(self._setting.terms.length)
+        self._sum = terms.ring.zeros(length)
         self._next(Phase.MASKED)
 
     def masked(self, message: bytes) -> None:
         """Take a masked vector and add it to the sum."""
         terms = self._setting.terms
-        lengths = (DIGEST + terms.length * terms.ring.bits // 8,)
+        lengths = (DIGEST + len(self._sum) * terms.ring.bits // 8,)
         among = self._cohort.names
         opened = self._take(Phase.MASKED, Kind.MASKED, message, lengths, among)
         if opened.payload[:DIGEST] != self._cohort.agreed:
             raise SecAggError(f"`{opened.sender}` saw another set-up")
-        values = terms.ring.unpack(opened.payload[DIGEST:], terms.length)
+        values = terms.ring.unpack(opened.payload[DIGEST:], len(self._sum))
         terms.ring.add(self._sum, values)
         self._came.add(opened.sender)
 
@@ -110,9 +120,8 @@ class ServerSession(Collector):
     def record(self) -> RoundRecord:
         """Return what shows to others which sum was opened, once it can be."""
         self._expect(Phase.OPENED, Phase.IDLE)
-        number, model = self._round.round, self._round.model
         return RoundRecord.of(
-            number, model, self._cohort, self._survivors, self._consents
+            self._setting, self._round, self._cohort, self._survivors, self._consents
         )
 
     def unmasked(self, message: bytes) -> None:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from lexfed.checks import in_range
+from lexfed.errors import SecAggError
 from lexfed.secagg.agree import Context
 from lexfed.secagg.identities import Roster
 from lexfed.secagg.messages import NO_MODEL
 from lexfed.secagg.ring import Ring
 
 _MOST_ROUNDS = 4096
+_MOST_EPOCHS = 2**53 - 1
+"""Records are JSON, in which larger numbers mean different things to readers."""
 _MOST_VALUES = 2**29
 """A vector of 32-bit values fits a message up to here."""
 
@@ -30,7 +33,7 @@ class Terms:
         colluders: how many sites may work together with the server.
         least_sites: fewest sites whose sum may be opened.
         ring: modulus of the sums.
-        length: values in a vector.
+        length: most values in a vector; each round says how many it has.
         least_change: fewest sites by which two different cohorts must differ; 2 keeps
             the difference of two sums from being one site, 1 allows that.
     """
@@ -49,6 +52,11 @@ class Terms:
         in_range(self.colluders + 2, 2**16, least_sites=self.least_sites)
         in_range(1, _MOST_VALUES, length=self.length)
         in_range(1, 2**16, least_change=self.least_change)
+
+    def check_length(self, length: int) -> None:
+        """Refuse vectors that are empty, or longer than agreed on."""
+        if not 1 <= length <= self.length:
+            raise SecAggError(f"expected a vector of 1 to {self.length} values")
 
     def packed(self) -> bytes:
         """Return the bytes that are hashed."""
@@ -83,10 +91,24 @@ class Setting:
     server: Roster
     terms: Terms
 
+    def __post_init__(self) -> None:
+        in_range(0, _MOST_EPOCHS, epoch=self.epoch)
+
     def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
         """Return what a round belongs to; the set-up by default."""
-        parts = (self.policy, self.server.digest, self.terms.packed())
-        agreed = sha256(b"lexfed secagg terms\x00" + b"".join(parts)).digest()
+        agreed = terms_digest(self.policy, self.server.digest, self.terms)
         return Context(
             self.session, self.epoch, round_number, model, agreed, self.sites.digest
         )
+
+
+def terms_digest(policy: bytes, server: bytes, terms: Terms) -> bytes:
+    """Return what a context names as its policy: the policy and what comes with it.
+
+    Args:
+        policy: SHA-256 of the policy itself.
+        server: digest of the server's roster.
+        terms: what the sums are bound to.
+    """
+    parts = (policy, server, terms.packed())
+    return sha256(b"lexfed secagg terms\x00" + b"".join(parts)).digest()

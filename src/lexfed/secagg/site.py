@@ -213,7 +213,7 @@ class SiteSession:
         Args:
             round_number: from 1; above every earlier one.
             model: SHA-256 of the model that the site itself was given.
-            values: the vector, noise included.
+            values: the vector, noise included; of a length that the terms allow.
 
         Raises:
             SecAggError: if the round is over, or the vector does not fit the ring.
@@ -225,8 +225,7 @@ class SiteSession:
                 f"round {round_number} is not one that comes after "
                 f"{self._round.round} in an epoch of {terms.rounds} rounds"
             )
-        if values.shape != (terms.length,):
-            raise SecAggError(f"expected a vector of {terms.length} values")
+        terms.check_length(values.size if values.ndim == 1 else 0)
         context = self._setting.context(round_number, model)
         total, bound = terms.ring.encode(values), binding(context, self._cohort.agreed)
         peers = self._cohort.mask_keys(self._seat, round_number).values()
