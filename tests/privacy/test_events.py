@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from lexfed.canonical import digest
 from lexfed.privacy.events import Group, Release
 from lexfed.tiers import Tier
 
@@ -34,6 +35,22 @@ def test_a_release_survives_json_exactly(release: Release) -> None:
     assert Release.from_json(json.loads(json.dumps(release.to_json()))) == release
 
 
+def test_noise_is_stored_only_where_it_is_not_gaussian() -> None:
+    group = Group("all", 1.0, 2.0)
+    plain = Release("tower", (group,), 1.0, Tier.SPECIAL, 10)
+    shares = Release("tower", (group,), 1.0, Tier.SPECIAL, 10, "skellam")
+    assert set(plain.to_json()) == set(one())
+    assert shares.to_json() == {**plain.to_json(), "noise": "skellam"}
+    assert Release.from_json(json.loads(json.dumps(shares.to_json()))) == shares
+    assert shares != plain
+    assert shares.noise_multiplier == plain.noise_multiplier
+    assert Release("nobody", (group,), 0.0, None, 0, "skellam").sampling_rate == 0.0
+    # A hash from before there was any other noise.
+    assert digest(plain.to_json()) == (
+        "5cb8584c1a6be8da1fb33029bfcc0ef7cef0e7bc8b8852e41e234b6c843d7f04"
+    )
+
+
 def test_integers_are_numbers_too() -> None:
     group = {"name": "all", "clip": 1, "sigma": 2}
     assert Release.from_json(one(groups=[group])) == Release.from_json(one())
@@ -54,6 +71,9 @@ def test_integers_are_numbers_too() -> None:
         ({"sampling_rate": "1"}, "`sampling_rate` to be float"),
         ({"sampling_rate": 1.5}, "`sampling_rate`"),
         ({"reads": "secret"}, "expected one of"),
+        ({"noise": "gaussian"}, "expected `noise` to be `skellam`"),
+        ({"noise": None}, "expected `noise` to be `skellam`"),
+        ({"noise": "skellam"}, "no price under sampling"),
         ({"groups": [{"name": "a", "clip": 0.0, "sigma": 1.0}]}, "`clip` > 0"),
     ],
 )

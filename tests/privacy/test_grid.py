@@ -56,6 +56,18 @@ def test_clipping_to_the_charged_clip_itself_would_not_fit() -> None:
     assert float(np.linalg.norm(apart)) * grid.step > grid.clip_to
 
 
+@pytest.mark.parametrize("fineness", [100.0, 128.0, 4000.0])
+@pytest.mark.parametrize("dimension", [1, 7, 4096])
+def test_a_grid_is_as_fine_as_asked(fineness: float, dimension: int) -> None:
+    grid = Grid(1.0, 30.0, dimension, 10, fineness=fineness)
+    rounding = math.sqrt(dimension) * grid.step
+    assert rounding <= 1.0 / fineness < 2.0 * rounding
+    assert grid.clip_to >= 1.0 - 1.0 / fineness - 3e-6
+    assert Grid(1.0, 30.0, dimension, 10).step == 2.0 ** math.floor(
+        math.log2(2.5e-4 / math.sqrt(dimension))
+    )
+
+
 def test_the_summation_error_is_charged_twice() -> None:
     plain, with_error = (Grid(1.0, 1.0, 10, 10, error) for error in (0.0, 1e-3))
     assert plain.clip_to - with_error.clip_to == pytest.approx(2e-3, rel=1e-3)
@@ -153,6 +165,7 @@ def test_sums_that_cannot_be_are_refused(total: np.ndarray) -> None:
         ((1.0, 1.0, 0, 1), "dimension"),
         ((1.0, 1.0, 1, 0), "units"),
         ((1.0, 1.0, 1, 1, 0.5), "summation_error"),
+        ((1.0, 1.0, 1, 1, 0.0, 99.0), "fineness"),
         ((1.0, 1e9, 10**6, 1), "sigma"),
         ((1.0, 1e5, 10**6, 2**40), "units"),
     ],

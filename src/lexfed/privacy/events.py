@@ -15,6 +15,12 @@ by rotation invariance the dominating pair is that of the one-dimensional Gaussi
 sensitivity R.  It needs one batch for all groups, and sums that are divided by public
 constants only.
 
+**Noise in shares** (`noise = "skellam"`). The sites add the noise, and only its sum is
+Skellam with at least the variance of `distributed.half_variance`. By Theorem D there it
+has at every integer order at most the Rényi divergence of N(0, sigma_g^2 I), so the
+release is charged as the Gaussian one, in Rényi accounting only. Nothing of the kind
+is known for sampled sums, nor for exact Gaussian accounting.
+
 `reads` is the whole of tier accounting (see `attributes`): the most sensitive tier
 whose column values the release may depend on, or None for the label only.
 
@@ -28,7 +34,7 @@ True
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from lexfed import checks
 from lexfed.tiers import Tier
@@ -39,9 +45,14 @@ VERSION = 1
 CLIP_BIT = "clip bit"
 """Name of the group that may stand beside a tower's own: which units the clip cut."""
 
+Noise = Literal["gaussian", "skellam"]
+"""Law of the noise on the sum: rounded Gaussian, or Skellam in shares of the sites."""
+
 _T = TypeVar("_T")
 _GROUP_FIELDS = {"name", "clip", "sigma"}
-_RELEASE_FIELDS = {"version", "name", "groups", "sampling_rate", "reads", "samples"}
+_RELEASE_FIELDS = {
+    *("version", "name", "groups", "sampling_rate", "reads", "samples", "noise"),
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,9 @@ class Release:
         groups: what leaves together, computed from one batch.
         sampling_rate: probability that a unit's Poisson coin lets it in; 1 = all.
         reads: the most sensitive tier it may depend on; None = the label only.
-        samples: how many noise values are drawn for it.
+        samples: how many noise values are drawn for it; of shares four times as many,
+            since a share is within 2^-88 of its law, and a Gaussian value 2^-90.
+        noise: the law of the noise; `skellam` is never sampled.
     """
 
     name: str
@@ -79,12 +92,18 @@ class Release:
     sampling_rate: float
     reads: Tier | None
     samples: int
+    noise: Noise = "gaussian"
 
     def __post_init__(self) -> None:
         if not self.groups:
             raise ValueError(f"release `{self.name}`: expected at least one group")
         checks.in_range(0.0, 1.0, sampling_rate=self.sampling_rate)
         checks.in_range(0, 2**62, samples=self.samples)
+        if self.noise == "skellam" and self.sampling_rate not in (0.0, 1.0):
+            raise ValueError(
+                f"release `{self.name}`: noise in shares has no price under sampling, "
+                f"expected `sampling_rate` = 1, got: {self.sampling_rate}"
+            )
 
     @property
     def noise_multiplier(self) -> float:
@@ -93,7 +112,12 @@ class Release:
         return 1.0 / math.hypot(*(group.clip / group.sigma for group in self.groups))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form; floats as JSON numbers, which keep every bit."""
+        """Return the stored form; floats as JSON numbers, which keep every bit.
+
+        Gaussian noise is not named: rows and hashes from before there was any other
+        stay what they are.
+        """
+        named = {} if self.noise == "gaussian" else {"noise": self.noise}
         return {
             "version": VERSION,
             "name": self.name,
@@ -104,6 +128,7 @@ class Release:
             "sampling_rate": self.sampling_rate,
             "reads": None if self.reads is None else self.reads.label,
             "samples": self.samples,
+            **named,
         }
 
     @classmethod
@@ -116,7 +141,10 @@ class Release:
         """
         if row.get("version") != VERSION:
             raise ValueError(f"expected version {VERSION}, got: {row.get('version')!r}")
-        _same_fields("release", _RELEASE_FIELDS, row)
+        # One stored form for each release: what is Gaussian does not say so.
+        if row.get("noise", "skellam") != "skellam":
+            raise ValueError("expected `noise` to be `skellam`, or not to be there")
+        _same_fields("release", _RELEASE_FIELDS, {"noise": "gaussian", **row})
         groups = _typed("groups", row["groups"], list)
         reads = row["reads"]
         return cls(
@@ -125,6 +153,7 @@ class Release:
             sampling_rate=_number("sampling_rate", row["sampling_rate"]),
             reads=None if reads is None else Tier.parse(_typed("reads", reads, str)),
             samples=_typed("samples", row["samples"], int),
+            noise="skellam" if "noise" in row else "gaussian",
         )
 
 

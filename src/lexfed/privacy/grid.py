@@ -33,7 +33,9 @@ from lexfed.randomness import RandomSource
 CLIP_ROUNDING = 2e-6
 """By how much a norm clipped in single precision may exceed the clip, relatively."""
 
-_GRID_SHARE = 2.5e-4  # of the clip that rounding may cost
+LEAST_FINENESS = 100.0
+"""Coarser grids would take more than a hundredth of the clip."""
+
 _RELEASE_BITS = 14
 
 
@@ -48,11 +50,14 @@ class Grid:
         units: public bound on how many units enter one sum, over all sites.
         summation_error: bound on the L2 distance between a site's float sum and the
             exact sum of its clipped contributions.
+        fineness: least clip/(sqrt(dimension) step). Masked sums must fit a ring of 32
+            bits, so their grids are coarser.
 
     Guarantees:
         Integer sums of neighbouring inputs differ by at most `clip`, once descaled.
         Integer sums of `units` contributions and as many noises never overflow.
-        Rounding takes at most 0.03 % of the clip, beside the summation error.
+        Rounding takes at most 1/`fineness` of the clip, beside the summation error
+        and 2e-6 for the clip itself.
 
     Raises:
         ValueError: if no grid is fine and short enough, or a value is out of range.
@@ -63,11 +68,13 @@ class Grid:
     dimension: int
     units: int
     summation_error: float = 0.0
+    fineness: float = 4000.0
 
     def __post_init__(self) -> None:
         checks.finite_positive(clip=self.clip, sigma=self.sigma)
         checks.in_range(1, 2**40, dimension=self.dimension, units=self.units)
         checks.in_range(0.0, self.clip / 100.0, summation_error=self.summation_error)
+        checks.in_range(LEAST_FINENESS, 2.0**20, fineness=self.fineness)
         if self.scale > LARGEST_SCALE:
             raise ValueError(
                 f"expected `sigma` below about {LARGEST_SCALE * self.step:.3g} for "
@@ -80,8 +87,8 @@ class Grid:
 
     @property
     def step(self) -> float:
-        """The fine grid: a power of two with sqrt(dimension) step <= 2.5e-4 clip."""
-        return _power_below(_GRID_SHARE * self.clip / math.sqrt(self.dimension))
+        """The fine grid: a power of two, sqrt(dimension) step <= clip/fineness."""
+        return _power_below(1.0 / self.fineness * self.clip / math.sqrt(self.dimension))
 
     @property
     def release_step(self) -> float:
