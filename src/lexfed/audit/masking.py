@@ -131,7 +131,8 @@ class MaskingRecord(Part):
             raise AuditError(f"record: `{where}`: {first['msg'].lower()}") from error
         if canonical_bytes(found.model_dump(mode="json")) != data:
             raise AuditError("record: not canonical JSON")
-        if not all(map(_rising, (found.names, found.cohort, found.survivors))):
+        named = list(found.names) == sorted(set(found.names))
+        if not named or not all(map(_rising, (found.cohort, found.survivors))):
             raise AuditError("record: names or seats are not in order")
         inside = set(found.survivors) <= set(found.cohort) <= set(found.seats)
         if not inside or not set(found.consents) <= found.surviving:
@@ -235,9 +236,9 @@ def aggregation_of(record: bytes) -> Aggregation:
     )
 
 
-def _rising(values: Sequence[str] | Sequence[int]) -> bool:
-    """Say whether values are sorted, and none is there twice."""
-    return list(values) == sorted(set(values))
+def _rising(seats: Sequence[int]) -> bool:
+    """Say whether seats are sorted, and none is there twice."""
+    return list(seats) == sorted(set(seats))
 
 
 def _packed(seats: Iterable[int]) -> bytes:
