@@ -53,7 +53,7 @@ from lexfed.privacy.noise import rounded_gaussian
 from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.steps import Step
 from lexfed.randomness import SeededSource, bernoulli
-from lexfed.run import logbook, population, receipt_check, training
+from lexfed.run import logbook, public_size, receipt_check, training
 from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced
@@ -312,8 +312,9 @@ def the_divisor_is_public() -> None:
             "budget": run.config.budget.model_copy(update={"neighbours": "add-remove"})
         }
     )
+    sizes = run.population.sizes or ()
     with pytest.raises(ConfigError, match="number of persons"):
-        population._public_units(hidden, run.population.sites, None)
+        public_size.public_units(hidden, len(sizes), sum(sizes))
 
 
 # Mutants
@@ -680,9 +681,7 @@ def _seeded_without_stamp(patch: Patch) -> None:
 
 
 def _private_divisor(patch: Patch) -> None:
-    patch.setattr(
-        population, "_public_units", lambda _, data, __: sum(len(s.train) for s in data)
-    )
+    patch.setattr(public_size, "public_units", lambda _, __, counted: counted)
 
 
 def _entry_after_release(patch: Patch) -> None:

@@ -21,7 +21,8 @@ def public_facts(
 ) -> Facts:
     """Return what planning may know of the population."""
     schema = population.encoding.schema
-    sizes = [len(site.train) for site in population.sites]
+    # Where sizes are private nothing below looks at them: they count the sites.
+    sizes = population.sizes or (1,) * len(population.names)
     weights = _site_weights(config, sizes)
     if config.budget.unit == "client":
         divisor = sum(weights)
@@ -35,7 +36,7 @@ def public_facts(
         outputs=len(schema.classes) if schema.task == "multiclass" else 1,
         units=population.units,
         divisor=divisor,
-        sites=tuple(site.name for site in population.sites),
+        sites=population.names,
         site_weights=tuple(weights),
         places=population.records_per_person,
         classes=population.classes,

@@ -203,8 +203,7 @@ def price(
     if population.importance.paid:
         paid = population.importance.paid
         budget = left_of(budget, paid, config.privacy.accountant)
-    names = [site.name for site in population.sites]
-    budget, profiles = site_budgets(config, names, budget, part)
+    budget, profiles = site_budgets(config, population.names, budget, part)
     facts = public_facts(config, population, profiles)
     choices = choices_of(config, terms, population.importance.values)
     programme = planning.plan(facts, budget, choices)

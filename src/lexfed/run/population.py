@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from lexfed.budget.classes import RecordClass, record_class
@@ -21,10 +22,25 @@ from lexfed.data.sources import read_files, read_frames
 from lexfed.data.split import split_by_person
 from lexfed.data.table import Ints, Table
 from lexfed.data.units import UnitBlock, group_units
-from lexfed.errors import ConfigError, Problem
 from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.importance import Importance, importance_of
+from lexfed.run.public_size import check_delta, public_units
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Sites whose data are not in this process, as far as they are known here.
+
+    Attributes:
+        names: of the sites, in the order of the programme.
+        sizes: training units of each; None where that is private.
+        keys: public key of each, which checks its receipts.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...] | None
+    keys: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,7 @@ class Population:
     Attributes:
         tagged: schema with the tag of every column.
         encoding: which slots belong to which column and tier.
-        sites: each site's units.
+        sites: each site's units; empty where they are elsewhere.
         units: public number of training units.
         records_per_person: rows that one person may have.
         clamped: values outside their declared range, by column.
@@ -44,6 +60,7 @@ class Population:
         classes: records with a stricter budget, by public rule. Who belongs to one is
             known to the units alone; it is counted nowhere.
         importance: how useful columns are expected to be, and which are left out.
+        elsewhere: sites of a deployment, of which no row is here.
     """
 
     tagged: TaggedSchema
@@ -57,10 +74,27 @@ class Population:
     ignored: tuple[str, ...] = ()
     classes: tuple[RecordClass, ...] = ()
     importance: Importance = field(default_factory=Importance)
+    elsewhere: Elsewhere | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sites, in the order of the programme."""
+        if self.elsewhere is not None:
+            return self.elsewhere.names
+        return tuple(site.name for site in self.sites)
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """Training units of each site, where the sites may tell."""
+        if self.elsewhere is not None:
+            return self.elsewhere.sizes
+        return tuple(len(site.train) for site in self.sites)
 
     @cached_property
     def test_rows(self) -> tuple[Tensor, Tensor]:
-        """Slots and targets of all test rows; padding left out."""
+        """Slots and targets of all test rows that are here; padding left out."""
+        if not self.sites:
+            return torch.zeros(0, self.encoding.width), torch.zeros(0)
         cohort = Cohort.of([site.test for site in self.sites])
         present = cohort.weights > 0
         return cohort.inputs[present], cohort.targets[present]
@@ -118,8 +152,8 @@ def load_population(config: Config, base: Path) -> Population:
     check_sites_per_person(table, codes, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, config.run.seed)
     inputs, targets = encode(encoding, table), encode_target(table)
-    classes = _classes(config, encoding)
-    members = _members(classes, table)
+    classes = classes_of(config, encoding)
+    members = members_of(classes, table)
 
     def block(rows: Ints) -> UnitBlock:
         own = None if members is None else members[rows]
@@ -132,12 +166,14 @@ def load_population(config: Config, base: Path) -> Population:
             train.names, train.rows, partition.rows, strict=True
         )
     )
-    _check_delta(config, sites, source.declared_units)
+    counted = sum(len(site.train) for site in sites)
+    persons = counted + sum(len(site.test) for site in sites)
+    check_delta(config, len(sites), persons, source.declared_units)
     return Population(
         tagged=source.tagged,
         encoding=encoding,
         sites=sites,
-        units=_public_units(config, sites, source.declared_units),
+        units=public_units(config, len(sites), counted, source.declared_units),
         records_per_person=cap,
         clamped=table.clamped,
         undeclared=table.undeclared,
@@ -148,66 +184,19 @@ def load_population(config: Config, base: Path) -> Population:
     )
 
 
-def _classes(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
+def classes_of(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
+    """Return the records with a stricter budget, by public rule."""
     return tuple(
         record_class(one.name, parse(one.where), one.epsilon, encoding)
         for one in config.budget.classes
     )
 
 
-def _members(classes: Sequence[RecordClass], table: Table) -> Bools | None:
+def members_of(classes: Sequence[RecordClass], table: Table) -> Bools | None:
     """Return which rows belong to which class, [rows, classes]."""
     if not classes:
         return None
     return np.stack([holds(one.condition, table) for one in classes], axis=1)
-
-
-def _public_units(
-    config: Config, sites: tuple[SiteData, ...], declared: int | None
-) -> int:
-    """Return the public divisor.
-
-    Under replace-one the number of persons is the same for neighbours, so the true
-    one may be used. Under add/remove it is private: only a declared one may.
-    """
-    if config.budget.unit == "client":
-        return len(sites)
-    if config.budget.neighbours == "replace-one" and config.data.units is None:
-        return sum(len(site.train) for site in sites)
-    units = config.data.units or declared
-    if units is None:
-        raise ConfigError(
-            [
-                Problem(
-                    "`data.units`",
-                    'missing: with `neighbours = "add-remove"` the number of persons '
-                    "is itself private",
-                    'declare a public `units = ...`, or use "replace-one"',
-                )
-            ]
-        )
-    return max(1, round(units * (1.0 - config.data.test_size)))
-
-
-def _check_delta(
-    config: Config, sites: tuple[SiteData, ...], declared: int | None
-) -> None:
-    """Refuse a delta of 1/n or more where n is public but not in the configuration.
-
-    Where the configuration declares n, `lexfed.config` has compared them already.
-    """
-    if config.privacy.mechanism == "none":
-        return
-    if config.budget.unit == "client":
-        units, whom = len(sites), "site"
-    elif config.budget.neighbours == "replace-one" or declared is not None:
-        units, whom = sum(len(site.train) + len(site.test) for site in sites), "person"
-    else:
-        return
-    if config.budget.delta * units >= 1.0:
-        what = f"expected below 1/{units}, one over the number of {whom}s"
-        hint = f"at 1/{units} one whole {whom} could be published"
-        raise ConfigError([Problem("`budget.delta`", what, hint)])
 
 
 def _read(config: Config, base: Path) -> _Source:
@@ -215,21 +204,21 @@ def _read(config: Config, base: Path) -> _Source:
     if data.source is not None and is_builtin(data.source):
         made = builtin(data.source, **data.generator.model_dump(exclude_none=True))
         tagged = tagged_schema_of(config, made, base)
-        importance, columns = _used(config, tagged, base)
+        importance, columns = used_columns(config, tagged, base)
         table = read_frames(
             [made.frame], tagged.schema, strict=data.strict, columns=columns
         )
         cap = records_per_person_of(config, made)
         return _Source(table, tagged, cap, table.person_count(), importance)
     tagged = tagged_schema_of(config, base=base)
-    importance, columns = _used(config, tagged, base)
+    importance, columns = used_columns(config, tagged, base)
     files = data.sites.files if data.sites else None
     paths = [base / file for file in files or (data.source or "",)]
     table = read_files(paths, tagged.schema, strict=data.strict, columns=columns)
     return _Source(table, tagged, records_per_person_of(config), None, importance)
 
 
-def _used(
+def used_columns(
     config: Config, tagged: TaggedSchema, base: Path
 ) -> tuple[Importance, list[str] | None]:
     """Return the importances, and the features to read; None for all of them.
