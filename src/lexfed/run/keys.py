@@ -7,12 +7,15 @@
     keys/sites/3.pem        signs receipts of the third site (engine `inprocess`)
     keys/pins/              the last checkpoint of every log these keys have written
 
+The keys of sites in a deployment are not here: each keeps its own, and what is known of
+them are the public halves in the roster.
+
 Private keys have mode 0600; whoever can read one can sign in its name.
 """
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lexfed.audit.access import Role, key_files
@@ -28,12 +31,22 @@ class RunKeys:
         folder: where the keys are.
         log: of the coordinator and of the log.
         sites: of every site that is in this process, by its name; empty where sites
-            are simulated as one.
+            are simulated as one, or elsewhere.
+        elsewhere: public keys of sites that are not in this process, by their names.
     """
 
     folder: Path
     log: LogKeys
     sites: Mapping[str, Signer]
+    elsewhere: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def public(self) -> dict[str, bytes]:
+        """Public key of every site that signs receipts, by its name."""
+        return {
+            **{name: signer.public for name, signer in self.sites.items()},
+            **self.elsewhere,
+        }
 
 
 def run_keys(

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lexfed import __version__
 from lexfed.audit.base64_text import encode_base64
@@ -25,7 +25,7 @@ from lexfed.audit.entries import (
     PublicKey,
     decimal,
 )
-from lexfed.audit.keys import Signer
+from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import Keyed
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
@@ -95,14 +95,14 @@ def opening_entries(opening: Opening, blobs: Blobs) -> list[Keyed]:
 
 def key_ids(opening: Opening) -> dict[str, str | None]:
     """Return the key id of every site by its name; None where sites have no keys."""
-    sites = opening.keys.sites
+    keys = opening.keys.public
     names = opening.priced.programme.sites
-    return {name: sites[name].fingerprint if sites else None for name in names}
+    return {name: fingerprint(keys[name]) if keys else None for name in names}
 
 
-def public_key(signer: Signer) -> PublicKey:
+def public_key(public: bytes) -> PublicKey:
     """Return a key as entries hold it."""
-    return PublicKey(keyid=signer.fingerprint, public=encode_base64(signer.public))
+    return PublicKey(keyid=fingerprint(public), public=encode_base64(public))
 
 
 def _genesis(opening: Opening, blobs: Blobs) -> Genesis:
@@ -112,7 +112,7 @@ def _genesis(opening: Opening, blobs: Blobs) -> Genesis:
         software=SOFTWARE,
         catalogue=blobs.put(catalogue_bytes()),
         config=_blob(blobs, opening.folder / "config.toml"),
-        coordinator=public_key(keys.log.coordinator),
+        coordinator=public_key(keys.log.coordinator.public),
         log=keys.log.log.verifier.vkey,
         parties=_parties(opening),
         witnesses=None if policy is None else blobs.put(policy),
@@ -123,9 +123,9 @@ def _genesis(opening: Opening, blobs: Blobs) -> Genesis:
 
 def _parties(opening: Opening) -> tuple[Party, ...]:
     """Return the sites without their names, in an order that tells nothing."""
-    audit, sites = opening.priced.config.audit, opening.keys.sites
+    audit, keys = opening.priced.config.audit, opening.keys.public
     parties = [
-        party_of(audit, opening.base, name, public_key(sites[name]) if sites else None)
+        party_of(audit, opening.base, name, public_key(keys[name]) if keys else None)
         for name in opening.priced.programme.sites
     ]
     return tuple(sorted(parties, key=Party.model_dump_json))
@@ -151,11 +151,15 @@ def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:
         sampling="poisson" if sampled else "none",
         secret_sampling=secret_sampling(priced),
         aggregation="none",
-        transport="in-process",
+        transport=_transport(priced),
         records_per_person=priced.population.records_per_person,
         sites_per_person=budget.sites_per_person,
         policy=blobs.put(priced.policy.logged),
     )
+
+
+def _transport(priced: Priced) -> Literal["in-process", "flare"]:
+    return "in-process" if priced.population.elsewhere is None else "flare"
 
 
 def secret_sampling(priced: Priced) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from lexfed.audit.access import open_for_appending
 from lexfed.audit.entries import Change, Genesis, Round, RoundAborted
 from lexfed.audit.evidence import read_evidence
+from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import AuditLog
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
@@ -36,7 +37,7 @@ def check_statements(priced: Priced, base: Path) -> None:
         RunFolderError, AuditError: if the witness policy cannot be used.
     """
     config = priced.config
-    single = config.federation.engine == "inprocess"
+    single = config.federation.engine != "simulation"
     stand_in = "0" * 64 if single else None
     sites = dict.fromkeys(priced.programme.sites, stand_in)
     governance_entries(config.audit, base, sites)
@@ -68,9 +69,12 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
             f"`{folder}` lost the entries of this run",
             "restore the folder from a copy; a run cannot be continued with a gap",
         )
-    single = config.federation.engine == "inprocess"
+    elsewhere = priced.population.elsewhere
+    single = config.federation.engine == "inprocess" and elsewhere is None
     names = priced.programme.sites if single else ()
     keys = run_keys(base / config.audit.keys, origin, names, make=size == 0)
+    if elsewhere is not None:
+        keys = replace(keys, elsewhere=elsewhere.keys)
     witnessing = witnessing_of(config.audit, base)
     if size > 0:
         floor = witnessing.seen(origin, *read_evidence(path).custody.log_keys)
@@ -112,12 +116,17 @@ def _check_sites(log: AuditLog, keys: RunKeys) -> None:
     """Refuse sites whose receipts nobody could tell from a stranger's."""
     [genesis] = log.entries(Genesis)
     listed = {party.key.keyid for party in genesis.parties if party.key is not None}
-    for name, signer in keys.sites.items():
-        if signer.fingerprint not in listed:
+    for name, public in keys.public.items():
+        if fingerprint(public) not in listed:
+            where = "in the roster"
+            hint = "a run goes on with the keys it began with: restore the roster"
+            if name in keys.sites:
+                where = f"in `{keys.folder / 'sites'}`"
+                hint = "restore the folder with the keys (`audit.keys`) from a copy"
             raise RunFolderError(
-                f"the key of site `{name}` in `{keys.folder / 'sites'}` is not the "
-                "one this run was begun with",
-                "restore the folder with the keys (`audit.keys`) from a copy",
+                f"the key of site `{name}` {where} is not the one this run was begun "
+                "with",
+                hint,
             )
 
 
@@ -146,7 +155,7 @@ def _note_other_software(log: AuditLog) -> None:
 
 
 def _write_parties(path: Path, keys: RunKeys) -> None:
-    parties = {name: signer.fingerprint for name, signer in keys.sites.items()}
+    parties = {name: fingerprint(public) for name, public in keys.public.items()}
     write_atomically(path / PARTIES, json.dumps(parties, indent=2).encode() + b"\n")
 
 

@@ -131,11 +131,10 @@ def _train(
 def _participation(
     priced: Priced, run: OpenRun, asked: Round, answers: Sequence[Reply | Refusal]
 ) -> Participation:
-    sites = run.logbook.keys.sites
     return participation(
         asked,
         answers,
-        {name: signer.public for name, signer in sites.items()},
+        run.logbook.keys.public,
         run.logbook.log.blobs,
         run.path / SEALED if secret_sampling(priced) else None,
     )
