@@ -16,9 +16,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     StringConstraints,
-    model_serializer,
 )
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -73,20 +71,17 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Grown(Part):
-    """A piece with fields that came later.
+def later() -> Any:
+    """Return the field of something that entries did not hold from the beginning.
 
     Guarantees:
-        Where they say nothing they are left out, so the bytes are those of before.
+        Where it is None it is left out, so that the bytes are those of before.
     """
+    return Field(default=None, exclude_if=_is_none)
 
-    later: ClassVar[frozenset[str]]
 
-    @model_serializer(mode="wrap")
-    def _without_silence(self, handler: SerializerFunctionWrapHandler) -> Any:
-        found = handler(self)
-        silent = {name for name in self.later if found[name] is None}
-        return {name: value for name, value in found.items() if name not in silent}
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class Entry(Part):

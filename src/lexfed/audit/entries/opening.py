@@ -11,10 +11,10 @@ from lexfed.audit.entries.base import (
     Decimal,
     Digest,
     Entry,
-    Grown,
     Origin,
     Part,
     TierName,
+    later,
 )
 
 
@@ -108,7 +108,7 @@ class Cohort(Part):
         return (listed + self.colluders) // 2 + 1
 
 
-class Policy(Entry, Grown):
+class Policy(Entry):
     """What was decided about protection before the first round.
 
     Attributes:
@@ -137,7 +137,6 @@ class Policy(Entry, Grown):
     """
 
     kind: ClassVar[str] = "policy"
-    later = frozenset({"cohort"})
 
     config: Digest
     programme: Digest
@@ -158,7 +157,7 @@ class Policy(Entry, Grown):
     records_per_person: Count
     sites_per_person: Count
     policy: Digest | None
-    cohort: Cohort | None = None
+    cohort: Cohort | None = later()
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration."""

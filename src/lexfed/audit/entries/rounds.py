@@ -12,9 +12,9 @@ from lexfed.audit.entries.base import (
     Decimal,
     Digest,
     Entry,
-    Grown,
     Part,
     TierName,
+    later,
 )
 from lexfed.privacy.events import VERSION, Release
 
@@ -27,7 +27,7 @@ class GroupEvent(Part):
     sigma: Decimal
 
 
-class Event(Grown):
+class Event(Part):
     """The mechanism event a round is charged for, with exact decimal strings.
 
     Attributes:
@@ -39,14 +39,12 @@ class Event(Grown):
         noise: `skellam` where sites added shares of noise; None for a Gaussian.
     """
 
-    later = frozenset({"noise"})
-
     name: str = Field(max_length=128)
     groups: tuple[GroupEvent, ...] = Field(min_length=1)
     sampling_rate: Decimal
     reads: TierName | None
     samples: Count
-    noise: Literal["skellam"] | None = None
+    noise: Literal["skellam"] | None = later()
 
     @classmethod
     def of(cls, release: Release) -> "Event":
@@ -117,7 +115,7 @@ class Participation(Part):
     digest: Digest | None
 
 
-class Aggregation(Grown):
+class Aggregation(Part):
     """Evidence of secure aggregation; `protocol` is `none` where there was none.
 
     Attributes:
@@ -130,15 +128,13 @@ class Aggregation(Grown):
         evidence: blob, the record of the round with the signatures.
     """
 
-    later = frozenset({"cohort", "epoch", "list", "evidence"})
-
     protocol: Code
     threshold: Count | None
     survivors: Count | None
-    cohort: Count | None = None
-    epoch: Count | None = None
-    list: Digest | None = None
-    evidence: Digest | None = None
+    cohort: Count | None = later()
+    epoch: Count | None = later()
+    list: Digest | None = later()
+    evidence: Digest | None = later()
 
 
 class Round(Entry):

@@ -56,7 +56,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context
 from functools import cache
 from itertools import accumulate, combinations
@@ -496,6 +496,8 @@ WORDS = {
     "key": "[a-z0-9][A-Za-z0-9._/-]{0,127}",
     "moment": "[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z",
     "date": "[0-9]{4}-[01][0-9]-[0-3][0-9]",
+    "site": "[A-Za-z0-9][A-Za-z0-9_]{0,31}",
+    "consent": "[A-Za-z0-9+/]{86}==",
     "base64": "[A-Za-z0-9+/]{1,4096}={0,2}",
     "tier": "|".join(TIERS),
 }
@@ -510,10 +512,16 @@ SHAPES = {
     "receipt": "log:origin run:run programme:digest round:count query:digest? "
     "clips:decimal* charged:count",
     "sealed": "receipts:text salt:text",
+    "record": "format:lexfed-secagg-round-v1 session:digest epoch:count policy:digest "
+    "server:digest roster:digest terms:terms round:count model:digest key_list:digest "
+    "names:site* cohort:count* survivors:count* consents:object",
+    "terms": "rounds:count colluders:count least_sites:count bits:count length:count "
+    "least_change:count",
     "claim": "version:count stamp:text? unit:record|client records_per_person:count "
     "sites_per_person:count neighbours:add-remove|replace-one epsilon:number "
     "delta:number delta_sampler:number accountant:accountant mechanism:mechanism "
-    "sampling:sampling rounds:count trust:central|local|distributed released:text "
+    "sampling:sampling rounds:count trust:central|local|distributed "
+    "cohort?:assumed? released:text "
     "tiers:tier_claims label:label not_covered:text* releases:planned* "
     "profiles:profile% classes:class%",
     "own": "sites:count releases:planned*",
@@ -523,7 +531,8 @@ SHAPES = {
     "class": "scale:number epsilon:number delta:number "
     "neighbours:add-remove|replace-one",
     "accountant": "name:pld|rdp|gdp version:text filter:F0|F1|F2",
-    "mechanism": "name:uniform|grouped|cascade noise:rounded-gaussian grid:grid*",
+    "mechanism": "name:uniform|grouped|cascade "
+    "noise:rounded-gaussian|skellam-shares grid:grid*",
     "grid": "group:text dimension:count step:number release_step:number clip_to:number",
     "sampling": "scheme:none|poisson rates:number* secrecy:text",
     "tier_claims": " ".join(f"{tier}?:tier_claim" for tier in TIERS),
@@ -532,7 +541,7 @@ SHAPES = {
     "label": "epsilon:number delta:number neighbours:replace-one",
     "planned": "release:release count:count",
     "release": "version:count name:text groups:spread* sampling_rate:number "
-    "reads:tier? samples:count",
+    "reads:tier? samples:count noise?:gaussian|skellam",
     "spread": "name:text clip:number sigma:number",
     "public_key": "keyid:digest public:base64",
     "party": "key:public_key? role:site|aggregator "
@@ -552,6 +561,8 @@ SHAPES = {
     "aggregation": "protocol:code threshold:count? survivors:count? cohort?:count? "
     "epoch?:count? list?:digest? evidence?:digest?",
     "cohort": "sites:count colluders:count dropouts:count",
+    "assumed": "sites:count colluders:count dropouts:count honest:count "
+    "threshold:count",
     "result": "rule:code outcome:EVIDENCED|PARTIAL|DOCUMENT_PRESENT|NOT_EVIDENCED"
     "|NOT_MACHINE_CHECKABLE|NOT_APPLICABLE evidence:count*",
 }
@@ -817,6 +828,7 @@ class Release:
     rate: float
     reads: int  # rank of the most sensitive tier it may depend on; -1 for none
     samples: int
+    noise: str  # `gaussian`, or `skellam`: shares that sites added
 
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> Release:
@@ -828,13 +840,16 @@ class Release:
         sound = groups and all(positive) and 0 <= rate <= 1
         require(sound, f"`{row['name']}` has numbers out of range")
         reads = -1 if row["reads"] is None else TIERS.index(row["reads"])
-        return cls(row["name"], groups, rate, reads, row["samples"])
+        noise = row.get("noise") or "gaussian"
+        exact = noise == "gaussian" or rate in (0.0, 1.0)
+        require(exact, f"`{row['name']}`: noise in shares has no price if sampled")
+        return cls(row["name"], groups, rate, reads, row["samples"], noise)
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Everything but the noise."""
+        """Everything but how much noise it has."""
         clips = tuple((name, clip) for name, clip, _ in self.groups)
-        return (self.name, clips, self.rate, self.reads, self.samples)
+        return (self.name, clips, self.rate, self.reads, self.samples, self.noise)
 
     def inside(self, other: Release, same_clips: bool = True) -> bool:
         """Say whether it costs no more than another one, whoever pays."""
@@ -847,19 +862,19 @@ class Release:
             )
         ]
         less = self.rate <= other.rate and self.reads <= other.reads
-        few = self.samples <= other.samples
+        few = self.samples <= other.samples and self.noise == other.noise
         return self.name == other.name and all(groups) and less and few
 
     def with_clips(self, scale: float) -> Release:
         """Return it with every clip times a scale."""
         groups = tuple((name, scale * clip, sigma) for name, clip, sigma in self.groups)
-        return Release(self.name, groups, self.rate, self.reads, self.samples)
+        return replace(self, groups=groups)
 
     def with_noise(self, noises: Iterable[float]) -> Release:
         """Return it with other noise on its groups."""
         pairs = zip(self.groups, noises, strict=True)
         groups = tuple((name, clip, sigma) for (name, clip, _), sigma in pairs)
-        return Release(self.name, groups, self.rate, self.reads, self.samples)
+        return replace(self, groups=groups)
 
 
 @dataclass
@@ -870,6 +885,8 @@ class Sum:
     out. Replacing a record moves a sum twice as far, a person at m sites m times. An
     attribute of tier t is touched only by releases that read t or a higher tier.
     Where rounds are sampled, and priced by `rdp`, Renyi divergences add up instead.
+    Noise in shares has at every integer order at most the divergence of the Gaussian it
+    is charged as, and is priced so only [docs/guarantees.md, Theorem D].
     """
 
     delta: float
@@ -879,6 +896,7 @@ class Sum:
     squares: dict[str, float] = field(default_factory=dict)  # of the record, by tier
     sampled: bool = False
     coins: bool = False  # some take part and some do not: mu is not enough
+    shares: bool = False  # noise in shares: nor is it here
     samples: int = 0
     steps: dict[Release, int] = field(default_factory=dict)
 
@@ -895,6 +913,9 @@ class Sum:
             self.squares[scope] = self.squares.get(scope, 0.0) + square
         self.sampled = self.sampled or release.rate < 1.0
         self.coins = self.coins or 0.0 < release.rate < 1.0
+        self.shares = self.shares or release.noise == "skellam"
+        proven = not self.shares or self.accountant == "rdp"
+        require(proven, "noise in shares is priced by Renyi divergences only")
         self.samples += count * release.samples
         self.steps[release] = self.steps.get(release, 0) + count
 
@@ -922,6 +943,11 @@ class Sum:
         return min(found, key=lambda row: row[0])
 
     @property
+    def divergent(self) -> bool:
+        """Whether divergences are added up, not squares."""
+        return self.coins or self.shares
+
+    @property
     def priced(self) -> bool:
         """Whether this file can compute epsilon: few kinds of rounds, if sampled."""
         return not self.coins or (self.accountant == "rdp" and len(self.steps) <= 64)
@@ -934,7 +960,7 @@ class Sum:
 
     def epsilon(self, scope: str) -> float:
         """Return epsilon at delta."""
-        if self.coins:
+        if self.divergent:
             return self.renyi(scope)[0]
         return epsilon_of(self.mu(scope), self.delta)
 
@@ -947,7 +973,7 @@ class Sum:
         if not self.priced or mu == 0.0 or self.delta >= 1.0:
             return
         require(mu < math.inf > stated, f"{what} is infinite", index)
-        if self.coins:
+        if self.divergent:
             below = stated * (1 + 1e-9) < self.epsilon(scope)
         else:
             below = log_delta(mu, stated * (1 + 1e-9)) > math.log(self.delta)
@@ -963,7 +989,7 @@ class Sum:
     @property
     def by(self) -> str:
         """Who computes epsilon."""
-        return "RDP" if self.coins else "GDP"
+        return "RDP" if self.divergent else "GDP"
 
 
 def up(epsilon: float) -> str:
@@ -1574,7 +1600,7 @@ def check_round(
 ) -> dict[str, float]:
     """Check the numbers that a round states, and return them."""
     body, index, prices = entry.body, entry.index, plan.prices
-    by = "rdp" if total.sampled else "gdp"
+    by = "rdp" if total.sampled or total.shares else "gdp"
     require(body["accountant"] == by, f"`accountant`: its events need {by}", index)
     require(body["delta"] == plan.policy["delta"], "`delta` is not the policy's", index)
     require(body["budgets"] == plan.budgets, "`budgets` are not the policy's", index)
@@ -1632,6 +1658,7 @@ def claim(evidence: Evidence) -> str:
         ),
         "mechanism": (found["mechanism"]["name"], policy["mechanism"]),
         "noise": (found["mechanism"]["noise"], policy["noise"]),
+        "cohort": (found.get("cohort"), assumed(policy.get("cohort"))),
         "sampling": (found["sampling"]["scheme"], policy["sampling"]),
     }
     also = "unit neighbours trust records_per_person sites_per_person"
@@ -1645,6 +1672,15 @@ def claim(evidence: Evidence) -> str:
     if found["stamp"] is not None:
         raise NotShown(f"NOT PRIVATE, the noise was seeded: {text}")
     return text
+
+
+def assumed(cohort: Mapping[str, int] | None) -> dict[str, int] | None:
+    """Return what a claim says of a cohort: its numbers, and what follows from them."""
+    if cohort is None:
+        return None
+    sites, colluders = cohort["sites"], cohort["colluders"]
+    honest = sites - colluders - cohort["dropouts"]
+    return {**cohort, "honest": honest, "threshold": (sites + colluders) // 2 + 1}
 
 
 def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
@@ -1723,6 +1759,8 @@ def blobs(evidence: Evidence) -> str:
             cited[entry.body[part]] = entry.index
         if entry.kind == "round" and entry.body["participation"]["receipts"] == "open":
             cited[entry.body["participation"]["digest"]] = entry.index
+        if entry.kind == "round":
+            cited[entry.body["aggregation"].get("evidence")] = entry.index
     cited.pop(None, None)
     erased = {entry.body["digest"] for entry in evidence.of("deletion")}
     found = [re.fullmatch("blobs/sha256/(.{64})", name) for name in evidence.files]
@@ -1891,18 +1929,205 @@ def check_receipts(
 
 
 def secure_aggregation(evidence: Evidence) -> str:
-    """Rounds used the protocol that was decided on, and enough sites survived it."""
-    decided = [entry.body["aggregation"] for entry in evidence.of("policy")] or ["none"]
+    """Rounds used the protocol that was decided on, and enough sites agreed to it."""
+    policies, used = evidence.of("policy"), "none"
+    for policy in policies[-1:]:
+        used = policy.body["aggregation"]
     for entry in evidence.of("round"):
-        used, index = entry.body["aggregation"], entry.index
-        require(used["protocol"] in decided, "another protocol than decided", index)
-        if used["protocol"] != "none":
-            numbers = (used["threshold"], used["survivors"])
-            stated = None not in numbers and numbers[0] <= numbers[1]
-            require(stated, "no threshold, or fewer survivors than it", index)
-    if decided == ["none"]:
+        stated, index = entry.body["aggregation"], entry.index
+        same = stated["protocol"] == used or not policies
+        require(same, "another protocol than decided", index)
+        if stated["protocol"] != "none":
+            numbers = (stated["threshold"], stated["survivors"])
+            met = None not in numbers and numbers[0] <= numbers[1]
+            require(met, "no threshold, or fewer survivors than it", index)
+    cohort = shared_trust(evidence, policies[-1]) if policies else None
+    if used == "none":
         raise NotShown("none: the coordinator sees every site's sum")
-    return f"`{decided[0]}`, threshold met in every round"
+    if cohort is None:
+        return f"`{used}`, threshold met in every round"
+    masked = Masked(evidence, policies[-1].body, cohort)
+    for entry in evidence.of("round"):
+        masked.check(entry)
+    least, honest = masked.least, masked.least - cohort["colluders"]
+    sums = f"{masked.sums} sums of at least {least} of {cohort['sites']} sites"
+    signed = f"{masked.signatures} signatures"
+    return f"`{used}`: {sums}, {signed}; {honest} honest sites in each are assumed"
+
+
+def shared_trust(evidence: Evidence, entry: Entry) -> Mapping[str, int] | None:
+    """Return what is assumed of sites that share the noise; None if they do not.
+
+    Trust, noise, masks and cohort are decided together; then Renyi accounting and
+    everybody in every round are needed, and sums that some honest sites are in.
+    """
+    policy, index = entry.body, entry.index
+    shared, cohort = policy["trust"] == "distributed", policy.get("cohort")
+    noise = policy["noise"] == "skellam-shares"
+    decided = (noise, policy["aggregation"] == "masking", cohort is not None)
+    together = decided == (shared, shared, shared)
+    require(together, "trust, noise, aggregation and cohort do not fit", index)
+    law, plan = "skellam" if shared else "gaussian", read_plan(evidence)
+    if plan is not None:
+        rows = [*plan.releases, *(r for _, own in plan.profiles.values() for r in own)]
+        require({r.noise for r, _ in rows} <= {law}, "plans other noise", plan.index)
+    for charged in charges(evidence):
+        event = charged.body["event"]
+        same = event is None or (event.get("noise") or "gaussian") == law
+        require(same, "is charged for other noise", charged.index)
+    if cohort is None:
+        return None
+    exact = (policy["accountant"], policy["sampling"]) == ("rdp", "none")
+    needed = exact and not policy["secret_sampling"]
+    require(needed, "noise in shares: only by `rdp`, without sampling", index)
+    sites = [key for role, key in party_keys(evidence) if role == "site"]
+    count, colluders = cohort["sites"], cohort["colluders"]
+    least = count - cohort["dropouts"]
+    possible = least > colluders and least >= (count + colluders) // 2 + 1
+    require(possible and count == len(sites), "no such cohort can be", index)
+    return {name: int(number) for name, number in cohort.items()}
+
+
+class Masked:
+    """Records of masked sums, each signed by enough of the sites of entry 0.
+
+    What a site signs fixes session, terms, round, model, set-up and list. Of n sites
+    with c colluders t sign, 2 t > n + c, so no second list of the round can have t
+    signatures [Bonawitz et al. 2017].
+    """
+
+    def __init__(
+        self, evidence: Evidence, policy: Mapping[str, Any], cohort: Mapping[str, int]
+    ) -> None:
+        self.evidence, self.policy, self.cohort = evidence, policy, cohort
+        self.least = cohort["sites"] - cohort["dropouts"]
+        sites = [key for role, key in party_keys(evidence) if role == "site"]
+        self.keys = {sha256(key).hex(): key for key in sites}
+        self.names: dict[str, str] = {}  # key ids, by the name in records
+        self.setups: dict[int, Any] = {}  # by epoch
+        self.last, self.sums, self.signatures = (0, 0), 0, 0
+
+    def check(self, entry: Entry) -> None:
+        """Check the record that a round cites."""
+        stated, index = entry.body["aggregation"], entry.index
+        digest = stated.get("evidence")
+        require(digest is not None, "has no record of its masked sum", index)
+        blob = self.evidence.blob(digest, index)
+        record = parse_record(blob, index)
+        names, colluders = record["names"], record["terms"]["colluders"]
+        wanted = {
+            "protocol": "masking",
+            "threshold": (len(names) + colluders) // 2 + 1,
+            "survivors": len(record["survivors"]),
+            "cohort": len(names),
+            "epoch": record["epoch"],
+            "list": survivor_list(record).hex(),
+            "evidence": digest,
+        }
+        require(stated == wanted, "does not say what its record shows", index)
+        self.agreed(record, index)
+        signers = self.signers(record, wanted["threshold"], index)
+        self.asked(entry, record, signers)
+        self.sums, self.signatures = self.sums + 1, self.signatures + len(signers)
+
+    def agreed(self, record: Mapping[str, Any], index: int) -> None:
+        """Refuse a record of another run, of weaker terms, or out of its order."""
+        terms, here = record["terms"], (record["epoch"], record["round"])
+        origin, programme = self.evidence.checkpoint.origin, self.policy["programme"]
+        session = f"lexfed secagg session\n{origin}\n{programme}".encode()
+        setup = (record["key_list"], record["cohort"])
+        checked = {
+            "session": record["session"] == sha256(session).hex(),
+            "policy": record["policy"] == programme,
+            "colluders": terms["colluders"] == self.cohort["colluders"],
+            "least_sites": terms["least_sites"] >= self.least,
+            "names": len(record["names"]) <= self.cohort["sites"],
+            "survivors": len(record["survivors"]) >= terms["least_sites"],
+            "round": 1 <= record["round"] <= terms["rounds"] and here > self.last,
+            "key_list": self.setups.setdefault(record["epoch"], setup) == setup,
+        }
+        for name, fine in checked.items():
+            require(fine, f"record: `{name}` is not what this run allows here", index)
+        self.last = here
+
+    def signers(self, record: Mapping[str, Any], least: int, index: int) -> set[str]:
+        """Return whose keys signed the list."""
+        consents = record["consents"]
+        few = f"{len(consents)} sites signed the list, {least} had to"
+        require(len(consents) >= least, few, index)
+        for name, text in consents.items():
+            value, message = unbase64(text, "record"), consent(record, name)
+            # A name stands for one key; which one, its first signature shows.
+            free = self.keys.keys() - set(self.names.values())
+            tried = [self.names[name]] if name in self.names else free
+            found = [key for key in tried if signs(self.keys[key], value, message)]
+            require(found, f"record: `{name}`: no signature of a site", index)
+            self.names[name] = found[0]
+        if len(self.names) == len(self.keys):
+            rows = {name: self.keys[key].hex() for name, key in self.names.items()}
+            roster = sha256(canonical({"lexfed-secagg-roster-v1": rows})).hex()
+            same = record["roster"] == roster
+            require(same, "record: `roster` is not the sites of entry 0", index)
+        return {self.names[name] for name in consents}
+
+    def asked(self, entry: Entry, record: Mapping[str, Any], signers: set[str]) -> None:
+        """Compare with the receipts, which say what the sites were asked."""
+        stated, index = entry.body["participation"], entry.index
+        there = stated["receipts"] == "open" and stated["digest"] is not None
+        require(there, "has no open receipts, which masked sums need", index)
+        blob = self.evidence.blob(stated["digest"], index)
+        found = parse_receipts(blob, self.keys, index)
+        enough = len(found) >= len(record["survivors"]) and signers <= found.keys()
+        require(enough, "a site in the sum signed no receipt", index)
+        same = {receipt["query"] for receipt in found.values()} == {record["model"]}
+        require(same, "sites were asked something else than their sum is for", index)
+
+
+def parse_record(blob: bytes, index: int) -> Mapping[str, Any]:
+    """Return the record of a masked sum; nothing that it says is checked yet."""
+    record: Mapping[str, Any] = parse_json(blob, "record")
+    sound = fits(record, "record") and canonical(record) == blob
+    require(sound, "record: malformed, or not canonical", index)
+    lists = [record[part] for part in ("names", "cohort", "survivors")]
+    rising = all(rows == sorted(set(rows)) for rows in lists)
+    names, cohort, survivors = lists
+    inside = set(survivors) <= set(cohort) <= set(range(len(names)))
+    require(rising and inside, "record: sites are twice, or unknown", index)
+    consents, summed = record["consents"], {names[seat] for seat in survivors}
+    signed = all(fits(each, "consent") for each in consents.values())
+    require(signed and consents.keys() <= summed, "record: odd signatures", index)
+    require(record["terms"]["bits"] in (16, 24, 32), "record: no such ring", index)
+    return record
+
+
+def survivor_list(record: Mapping[str, Any]) -> bytes:
+    """Return the hash of set-up and survivors."""
+    cohort, survivors = (
+        b"".join(seat.to_bytes(2, "big") for seat in record[part])
+        for part in ("cohort", "survivors")
+    )
+    names = sha256("\n".join(record["names"]).encode())
+    setup = b"lexfed secagg set-up\0" + bytes.fromhex(record["key_list"]) + names
+    return sha256(sha256(setup + cohort) + survivors)
+
+
+def consent(record: Mapping[str, Any], name: str) -> bytes:
+    """Return what a site signs: a domain, a head, and the hash of the list's hash."""
+    order = ("rounds", "colluders", "least_sites", "bits", "length", "least_change")
+    packed = [record["terms"][part].to_bytes(4, "big") for part in order]
+    policy = bytes.fromhex(record["policy"] + record["server"])
+    terms = sha256(b"lexfed secagg terms\0" + policy + b"".join(packed))
+    parts = [
+        b"lexfed secagg message\0LXSA\x01\x09",  # version 1, kind 9
+        bytes.fromhex(record["session"]),
+        *(record[part].to_bytes(8, "big") for part in ("epoch", "round")),
+        bytes.fromhex(record["model"]),
+        terms,
+        bytes.fromhex(record["roster"]),
+        bytes([len(name)]) + name.encode(),
+        (32).to_bytes(4, "big") + sha256(survivor_list(record)),
+    ]
+    return b"".join(parts)
 
 
 def files(evidence: Evidence) -> str:

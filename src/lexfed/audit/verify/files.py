@@ -60,8 +60,10 @@ def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
         elif isinstance(entry, BudgetPlan):
             named = {"plan": entry.plan, "releases": entry.releases}
             named["profiles"] = entry.profiles
-        elif isinstance(entry, Round) and entry.participation.receipts == "open":
-            named = {"participation.digest": entry.participation.digest}
+        elif isinstance(entry, Round):
+            named = {"aggregation.evidence": entry.aggregation.evidence}
+            if entry.participation.receipts == "open":
+                named["participation.digest"] = entry.participation.digest
         elif isinstance(entry, Completed):
             named = {"claim": entry.claim}
         for what, digest in named.items():

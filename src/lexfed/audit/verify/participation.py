@@ -40,7 +40,7 @@ def participants(evidence: Evidence) -> str | Remark:
     rounds = evidence.of(Round)
     if policy is None or not rounds:
         return Remark("no round, nobody took part")
-    seen = _Seen(_site_keys(evidence))
+    seen = _Seen(site_keys(evidence))
     for found in rounds:
         _secrecy(found.entry, policy, found.index)
         _one_round(evidence, policy, found.entry, found.index, seen)
@@ -54,7 +54,8 @@ def participants(evidence: Evidence) -> str | Remark:
     return Remark(text) if seen.closed else text
 
 
-def _site_keys(evidence: Evidence) -> dict[str, bytes]:
+def site_keys(evidence: Evidence) -> dict[str, bytes]:
+    """Return the keys of the sites by their ids, as entry 0 lists them."""
     keys = [
         raw_key(party.key, f"entry 0, `parties.{number}`")
         for number, party in enumerate(evidence.genesis.parties)
@@ -86,7 +87,7 @@ def _one_round(
     if blob is None:
         seen.closed += 1
         return
-    signed = _receipts(blob, seen.keys, index)
+    signed = receipts_in(blob, seen.keys, index)
     if stated.sites is not None and stated.sites != len(signed):
         raise Unsound(
             f"states {stated.sites} sites, {len(signed)} of them signed receipts",
@@ -120,7 +121,12 @@ def _list_of(
         raise Unsound(error.message, index) from error
 
 
-def _receipts(blob: bytes, keys: dict[str, bytes], index: int) -> dict[str, Receipt]:
+def receipts_in(blob: bytes, keys: dict[str, bytes], index: int) -> dict[str, Receipt]:
+    """Return the receipts of a list by the key that signed each.
+
+    Raises:
+        Unsound: if one is not a receipt, or not signed by a site.
+    """
     try:
         return dict(receipts.check(each, keys) for each in receipts.decode(blob))
     except AuditError as error:
@@ -150,27 +156,3 @@ def _receipt(
             f"{entry.round} up to here",
             index,
         )
-
-
-def aggregation(evidence: Evidence) -> str | Remark:
-    """Rounds used the protocol that was decided on, and enough sites survived it."""
-    policy = evidence.last(Policy)
-    for found in evidence.of(Round):
-        used = found.entry.aggregation
-        if policy is not None and used.protocol != policy.aggregation:
-            raise Unsound(
-                f"used `{used.protocol}`, decided was `{policy.aggregation}`",
-                found.index,
-            )
-        if used.protocol == "none":
-            continue
-        if used.threshold is None or used.survivors is None:
-            raise Unsound("states no threshold or no survivors", found.index)
-        if used.survivors < used.threshold:
-            raise Unsound(
-                f"{used.survivors} survivors, below the threshold {used.threshold}",
-                found.index,
-            )
-    if policy is None or policy.aggregation == "none":
-        return Remark("none: the coordinator sees every site's sum")
-    return f"`{policy.aggregation}`, threshold met in every round"

@@ -13,6 +13,7 @@ from lexfed.audit.evidence import Evidence, read_evidence
 from lexfed.audit.rules import Checks
 from lexfed.audit.trust import parse_policy
 from lexfed.audit.verify import (
+    aggregation,
     certificates,
     claimed,
     entries,
@@ -110,7 +111,7 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("budgets spent", spending.spent),
     ("claim", claimed.claim),
     ("participants", participation.participants),
-    ("secure aggregation", participation.aggregation),
+    ("secure aggregation", aggregation.aggregation),
     ("files", files.run_files),
     ("report", files.reports),
 )
