@@ -19,6 +19,10 @@ from nvflare.app_common.job_launcher.client_process_launcher import (
     ClientProcessJobLauncher,
 )
 
+from lexfed.federation.flare.process import through_here
+
+from lexfed.federation.flare.process import through_here
+
 TOLERANT_LAUNCHER = "lexfed.federation.flare.launcher.TolerantLauncher"
 """The path of the class, for a site's `local/resources.json`."""
 
@@ -59,9 +63,17 @@ class TolerantHandle(JobHandleSpec):  # type: ignore[misc]  # FLARE has no types
 class TolerantLauncher(ClientProcessJobLauncher):  # type: ignore[misc]
     """Starts the processes of jobs at a site."""
 
+    def get_command(self, job_meta: dict[str, Any], fl_ctx: Any) -> str:
+        """Return the command line of the process, which puts our TLS rules in force."""
+        return through_here(super().get_command(job_meta, fl_ctx))
+
     def launch_job(self, job_meta: dict[str, Any], fl_ctx: Any) -> TolerantHandle:
         """Start the process of one job."""
         workspace = fl_ctx.get_prop(FLContextKey.WORKSPACE_OBJECT)
         folder = Path(workspace.get_run_dir(job_meta[JobConstants.JOB_ID]))
         inner = super().launch_job(job_meta, fl_ctx)
         return TolerantHandle(inner, folder / FLMetaKey.PROCESS_RC_FILE)
+
+    def get_command(self, job_meta: dict[str, Any], fl_ctx: Any) -> str:
+        """Return the command line of the process, with our rules for TLS in force."""
+        return through_here(super().get_command(job_meta, fl_ctx))

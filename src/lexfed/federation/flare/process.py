@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m lexfed.federation.flare.process KIND ...`: FLARE's programs, hardened.
+
+FLARE starts a process for its server or client, and that one starts a process for each
+job. Every one of them begins here: the rules for TLS are put in force before FLARE
+opens a socket, and files are closed to other users. Then FLARE's own program runs.
+
+No variable of the environment changes FLARE's settings: those that it listens to are
+dropped before the first process starts, and the others inherit what is left.
+"""
+
+import contextlib
+import os
+import runpy
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import NoReturn
+
+from lexfed.federation.flare.kit import Kit
+
+PROGRAMS: Mapping[str, str] = {
+    "coordinator": "nvflare.private.fed.app.server.server_train",
+    "coordinator-job": "nvflare.private.fed.app.server.runner_process",
+    "site": "nvflare.private.fed.app.client.client_train",
+    "site-job": "nvflare.private.fed.app.client.worker_process",
+}
+"""FLARE's program for each kind of process."""
+
+_HERE = "lexfed.federation.flare.process"
+_FLARE_VARIABLES = ("NVFL", "FL_LOG_LEVEL")
+
+
+def through_here(command: str) -> str:
+    """Return the command line of a job's process, with its program started here.
+
+    Raises:
+        ValueError: if the command starts none of FLARE's programs.
+    """
+    for kind, program in PROGRAMS.items():
+        if f"-m {program} " in command:
+            return command.replace(f"-m {program} ", f"-m {_HERE} {kind} ", 1)
+    raise ValueError("the command of a job does not start a program of FLARE")
+
+
+def command_of(kit: Kit) -> list[str]:
+    """Return the command line of the process that takes part for a kit."""
+    name, more = ("fed_server.json", []) if kit.role == "coordinator" else (
+        "fed_client.json",
+        [f"uid={kit.name}"],
+    )  # fmt: skip
+    return [
+        *(sys.executable, "-m", _HERE, kit.role),
+        *("-m", str(kit.flare_folder), "-s", name),
+        *("--set", "secure_train=true", *more, "org=lexfed", "config_folder=config"),
+    ]
+
+
+def environment_of(kit: Kit, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of that process.
+
+    Guarantees:
+        Nothing in it changes a setting of FLARE.
+    """
+    kept = {
+        name: value
+        for name, value in inherited.items()
+        if not name.upper().startswith(_FLARE_VARIABLES)
+    }
+    return {**kept, **kit.environment(), "PYTHONSAFEPATH": "1"}
+
+
+def start(kit: Kit) -> NoReturn:
+    """Become the process that takes part for a kit; what it prints stays in the kit."""
+    os.umask(0o077)
+    console = os.open(
+        kit.flare_folder / "console.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for stream in (1, 2):
+        os.dup2(console, stream)
+    command = command_of(kit)
+    os.execve(command[0], command, environment_of(kit, os.environ))  # noqa: S606
+
+
+def main() -> None:
+    """Put the rules in force, then run FLARE's program."""
+    from lexfed.federation.flare.tls13 import enforce
+
+    os.umask(0o077)
+    program = PROGRAMS[sys.argv.pop(1)]
+    enforce(Kit.of_process())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    runpy.run_module(program, run_name="__main__", alter_sys=True)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    """End at once, with the processes of jobs: what matters is on disk already."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
+    os._exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()
