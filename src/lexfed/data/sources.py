@@ -26,6 +26,7 @@ def read_files(
     strict: bool = False,
     target: bool = True,
     columns: Collection[str] | None = None,
+    whole: bool = True,
 ) -> Table:
     """Read CSV (also .csv.gz) and Parquet files under one schema.
 
@@ -35,6 +36,8 @@ def read_files(
         strict: refuse values outside their declaration instead of bending them.
         target: read the target too; False to predict.
         columns: the features to read, all by default. Other columns are not read.
+        whole: whether these are all rows there are; one site of several may have
+            rows of one class only.
 
     Raises:
         DataError: with every problem of every file.
@@ -48,7 +51,10 @@ def read_files(
     wanted = _wanted(schema, target=target, columns=columns)
     found = [read_file(path, wanted, problems) for path in paths]
     frames = [frame for frame in found if frame is not None]
-    return _table(frames, schema, wanted, problems, strict=strict, target=target)
+    table = _table(frames, schema, wanted, problems, strict=strict)
+    if target and whole:
+        _check_classes(table)
+    return table
 
 
 def read_inputs(
@@ -82,7 +88,10 @@ def read_frames(
                 problems.add(
                     "column-missing", "is not there", file=frame.name, column=name
                 )
-    return _table(frames, schema, wanted, problems, strict=strict, target=target)
+    table = _table(frames, schema, wanted, problems, strict=strict)
+    if target:
+        _check_classes(table)
+    return table
 
 
 def _wanted(
@@ -104,7 +113,6 @@ def _table(
     problems: Problems,
     *,
     strict: bool,
-    target: bool,
 ) -> Table:
     for frame in frames:
         if not len(frame):
@@ -150,7 +158,7 @@ def _table(
         if sites is None
         else np.unique(np.array(sites, dtype=str), return_inverse=True)
     )
-    table = Table(
+    return Table(
         schema=schema,
         columns=columns,
         persons=person_codes,
@@ -164,9 +172,6 @@ def _table(
         undeclared=undeclared,
         ignored=tuple(sorted({n for frame in frames for n in frame.ignored})),
     )
-    if target:
-        _check_classes(table)
-    return table
 
 
 def _keys(

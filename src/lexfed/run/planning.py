@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +27,7 @@ from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
 from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import Population
-from lexfed.run.site_budgets import site_budgets
+from lexfed.run.site_budgets import OwnLimits, site_budgets
 from lexfed.tiers import Tier
 
 _HERE = Path()
@@ -177,7 +178,11 @@ def not_covered(config: Config) -> tuple[str, ...]:
 
 
 def price(
-    config: Config, population: Population, base: Path = _HERE, part: float = 1.0
+    config: Config,
+    population: Population,
+    base: Path = _HERE,
+    part: float = 1.0,
+    limits: Sequence[OwnLimits] = (),
 ) -> Priced:
     """Return the priced programme of a configuration.
 
@@ -187,6 +192,7 @@ def price(
         base: folder that the path of a budget policy is relative to.
         part: which part of epsilon and of every cap the run has; the rest is for
             other runs.
+        limits: what single sites allow at most, beside the configuration.
 
     Raises:
         ConfigError: if the choices contradict each other or the budget policy.
@@ -203,7 +209,7 @@ def price(
     if population.importance.paid:
         paid = population.importance.paid
         budget = left_of(budget, paid, config.privacy.accountant)
-    budget, profiles = site_budgets(config, population.names, budget, part)
+    budget, profiles = site_budgets(config, population.names, budget, part, limits)
     facts = public_facts(config, population, profiles)
     choices = choices_of(config, terms, population.importance.values)
     programme = planning.plan(facts, budget, choices)

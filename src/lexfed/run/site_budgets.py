@@ -6,7 +6,7 @@ Names of sites come from the data, so only here can be said which site a budget 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lexfed.budget.clients import best_budgets
 from lexfed.budget.plan import Budget
@@ -15,7 +15,7 @@ from lexfed.config.model import Config
 from lexfed.config.site_tables import ClientsTable
 from lexfed.config.wording import closest
 from lexfed.errors import ConfigError, Problem
-from lexfed.tiers import MODEL_TIERS
+from lexfed.tiers import MODEL_TIERS, Tier
 
 _HALF = 0.5
 """A site that saves does so in this part of the rounds, if nothing else is said."""
@@ -24,8 +24,40 @@ _FINEST = 1e-9
 """Epsilons of sites are multiples of this, so that equal sites have equal ones."""
 
 
+@dataclass(frozen=True)
+class OwnLimits:
+    """What a site spends at most on a run, whatever the configuration says.
+
+    Attributes:
+        epsilon: of the record; None for no limit of its own.
+        caps: of tiers.
+    """
+
+    epsilon: float | None
+    caps: Mapping[Tier, float]
+
+
+def within(budget: Budget, limits: Sequence[OwnLimits]) -> Budget:
+    """Return a budget that exceeds no site's own limits: the strictest of all.
+
+    A sum over sites is released to all of them, so the strictest site decides for
+    the others too; who wants to differ has a profile in the configuration.
+    """
+    caps = dict(budget.caps)
+    epsilon = budget.epsilon
+    for own in limits:
+        epsilon = min(epsilon, math.inf if own.epsilon is None else own.epsilon)
+        for tier, cap in own.caps.items():
+            caps[tier] = min(cap, caps.get(tier, math.inf))
+    return replace(budget, epsilon=epsilon, caps=caps)
+
+
 def site_budgets(
-    config: Config, sites: Sequence[str], budget: Budget, part: float = 1.0
+    config: Config,
+    sites: Sequence[str],
+    budget: Budget,
+    part: float = 1.0,
+    limits: Sequence[OwnLimits] = (),
 ) -> tuple[Budget, tuple[Profile, ...]]:
     """Return the loosest budget of any site, and the profiles of those that differ.
 
@@ -34,6 +66,7 @@ def site_budgets(
         sites: names of all sites.
         budget: of sites without a profile.
         part: which part of every site's budget this run has.
+        limits: that no site's budget may exceed.
 
     Raises:
         ConfigError: for a site that there is not, or a total that cannot be met.
@@ -43,6 +76,10 @@ def site_budgets(
     if config.budget.clients is not None:
         allotted = _allotted(config.budget.clients, sites)
         profiles = _by_client(allotted, budget, profiles, part)
+    budget = within(budget, limits)
+    profiles = tuple(
+        replace(profile, budget=within(profile.budget, limits)) for profile in profiles
+    )
     named = {site for profile in profiles for site in profile.sites}
     budgets = [profile.budget for profile in profiles]
     if not named.issuperset(sites):

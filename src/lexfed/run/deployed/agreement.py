@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a configuration and everybody's statements to a priced programme.
+
+The coordinator computes it to offer it, and every site computes it to compare: nobody
+has to believe anybody's arithmetic. No row is looked at.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lexfed.config.declare import records_per_person_of, tagged_schema_of
+from lexfed.data.encode import build_encoding
+from lexfed.run.deployed.bundle import Bundle
+from lexfed.run.deployed.messages import Statement
+from lexfed.run.deployed.statement import limits_of, merged
+from lexfed.run.planning import Priced, price
+from lexfed.run.population import Elsewhere, Population, classes_of, used_columns
+from lexfed.run.public_size import check_delta, public_units
+
+
+def agreed(bundle: Bundle, base: Path, statements: Sequence[Statement]) -> Priced:
+    """Return the programme that follows from a configuration and all statements.
+
+    Args:
+        bundle: the configuration.
+        base: folder of the files it names.
+        statements: of all sites, checked, in the order of the programme.
+
+    Guarantees:
+        Every column has the most sensitive tier that anybody states.
+        No budget exceeds what any site allows.
+
+    Raises:
+        ConfigError: if the configuration contradicts itself or its budget policy.
+        AuditError: if a statement does not fit the configuration.
+    """
+    population = population_of(bundle, base, statements)
+    limits = [limits_of(said) for said in statements]
+    return price(bundle.config, population, base, limits=limits)
+
+
+def population_of(
+    bundle: Bundle, base: Path, statements: Sequence[Statement]
+) -> Population:
+    """Return what is known about sites whose data are elsewhere."""
+    config = bundle.config
+    tagged = merged(tagged_schema_of(config, base=base), statements)
+    importance, _ = used_columns(config, tagged, base)
+    encoding = build_encoding(
+        tagged.schema, tagged.tiers(), exclude=importance.left_out
+    )
+    counts = [said.units for said in statements if said.units is not None]
+    train = tuple(count.train for count in counts)
+    persons = sum(train) + sum(count.test for count in counts)
+    check_delta(config, len(statements), persons)
+    return Population(
+        tagged=tagged,
+        encoding=encoding,
+        sites=(),
+        units=public_units(config, len(statements), sum(train) if counts else None),
+        records_per_person=records_per_person_of(config),
+        clamped={},
+        undeclared={},
+        dropped=0,
+        classes=classes_of(config, encoding),
+        importance=importance,
+        elsewhere=Elsewhere(
+            names=bundle.sites,
+            sizes=train if counts else None,
+            keys={said.name: bytes.fromhex(said.key) for said in statements},
+        ),
+    )

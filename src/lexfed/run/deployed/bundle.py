@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration with the files it names, as one thing to consent to.
+
+A budget policy or a catalogue of law decides as much as the configuration that names
+it. So both travel together, and their digest is over both.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from lexfed.canonical import digest
+from lexfed.config import Config, loads
+from lexfed.config.policy_file import BUILT_IN
+from lexfed.config.policy_signature import SUFFIX
+from lexfed.durable import write_atomically
+from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.federation.flare.kit import COORDINATOR, NAME
+
+CONFIG = "lexfed.toml"
+MOST_BYTES = 1 << 20
+"""Of each file: policies and catalogues are pages, not books."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a run is decided by.
+
+    Attributes:
+        text: of the configuration.
+        files: content of the files it names, by the names it uses.
+    """
+
+    text: str
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def read(cls, path: Path, base: Path | None = None) -> "Bundle":
+        """Read a configuration and the files it names.
+
+        Args:
+            path: of the configuration.
+            base: folder that its paths are relative to; by default its own.
+
+        Raises:
+            ConfigError: if it cannot be read, or not be run in a deployment.
+        """
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            problem = Problem(str(path), "cannot be read as UTF-8 text")
+            raise ConfigError([problem]) from error
+        config = loads(text, str(path))
+        require_deployable(config)
+        found = {}
+        for name in named_files(config):
+            try:
+                found[name] = _content((base or path.parent) / name)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                problem = Problem(f"`{name}`", f"cannot be read: {reason}")
+                raise ConfigError([problem]) from error
+        return cls(text, found)
+
+    @cached_property
+    def config(self) -> Config:
+        """What the text says.
+
+        Raises:
+            ConfigError: with every problem, also of running it in a deployment, and
+                of files that it does not name.
+        """
+        config = loads(self.text)
+        require_deployable(config)
+        if set(self.files) != set(named_files(config)):
+            raise ConfigError([Problem(CONFIG, "came with other files than it names")])
+        return config
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The sites, in the order of the programme."""
+        return site_names(self.config)
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of what the text says and of every file."""
+        hashes = {n: hashlib.sha256(c).hexdigest() for n, c in self.files.items()}
+        return digest({"config": self.config.digest, "files": hashes})
+
+    def write(self, folder: Path) -> None:
+        """Put the files where the configuration expects them.
+
+        Raises:
+            RunFolderError: if that cannot be written.
+        """
+        for name, content in self.files.items():
+            path = folder / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RunFolderError(
+                    f"cannot write `{path.parent}`: {error.strerror or error}"
+                ) from error
+            write_atomically(path, content)
+
+
+def _content(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(f"more than {MOST_BYTES} bytes")
+    return content
+
+
+def named_files(config: Config) -> tuple[str, ...]:
+    """Return the files that decide a run beside its configuration."""
+    budget = config.budget
+    names = list(config.law.catalogues)
+    if budget.policy not in BUILT_IN:
+        names.append(budget.policy)
+        if budget.policy_keys:
+            names += [budget.policy + SUFFIX, *budget.policy_keys]
+    return tuple(dict.fromkeys(names))
+
+
+def site_names(config: Config) -> tuple[str, ...]:
+    """Return the names of the sites: those of their files, without the endings."""
+    files = (config.data.sites.files if config.data.sites else None) or ()
+    return tuple(PurePosixPath(file).name.split(".", 1)[0] for file in files)
+
+
+def require_deployable(config: Config) -> None:
+    """Refuse what cannot be run by a coordinator without data.
+
+    Raises:
+        ConfigError: with every problem.
+    """
+    problems = [*_of_sites(config), *_of_data(config), *_of_paths(config)]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _of_sites(config: Config) -> Iterator[Problem]:
+    names = site_names(config)
+    if not names:
+        yield Problem(
+            "`data.sites`",
+            "a deployment needs one file for every site",
+            'write `sites = { files = ["north.csv", "south.csv"] }`: what comes before '
+            "the ending is the site's name in the roster",
+        )
+    for name in names:
+        if not re.fullmatch(NAME, name) or name == COORDINATOR:
+            yield Problem(
+                "`data.sites.files`",
+                f"`{name}` is not the name of a site",
+                "files are called like sites in the roster: letters, digits, `_`",
+            )
+        elif names.count(name) > 1:
+            yield Problem("`data.sites.files`", f"names site `{name}` twice")
+
+
+def _of_data(config: Config) -> Iterator[Problem]:
+    if config.evaluation.metrics != "paid" and config.data.test_size > 0:
+        yield Problem(
+            "`evaluation.metrics`",
+            f"`{config.evaluation.metrics}` needs test rows where the model is, and a "
+            "coordinator has none",
+            'set `metrics = "paid"`, or `test_size = 0.0` under `[data]`',
+        )
+    for key in ("importance_from", "groups_from"):
+        if getattr(config.budget, key) is not None:
+            yield Problem(
+                f"`budget.{key}`",
+                "reads a table or a run folder that the sites do not have",
+                "state importances or groups in the configuration",
+            )
+
+
+def _of_paths(config: Config) -> Iterator[Problem]:
+    for name in named_files(config):
+        parts = PurePosixPath(name).parts
+        if PurePosixPath(name).is_absolute() or ".." in parts or "\\" in name:
+            yield Problem(
+                f"`{name}`",
+                "is not in the folder of the configuration",
+                "files that travel to the sites lie beside the configuration",
+            )

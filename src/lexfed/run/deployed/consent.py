@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which configurations the people of a site agreed to, each for one run.
+
+    KIT/state/consents.json   {"consents": {digest of the terms: run, or null}}
+
+A coordinator could otherwise ask for anything, and run the same configuration a hundred
+times: every run spends its budget again. So a consent names the digest of configuration
+and files, and the first run that comes with them takes it.
+"""
+
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from lexfed.audit import strict_json
+from lexfed.audit.entries.base import Digest, Part
+from lexfed.config.declare import tagged_schema_of
+from lexfed.config.model import Config
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
+from lexfed.federation.flare.kit import Kit
+from lexfed.run.deployed.bundle import Bundle
+from lexfed.run.deployed.own_rules import OwnRules
+from lexfed.run.deployed.site_lock import SiteLock
+from lexfed.tiers import MODEL_TIERS, Tier
+
+_FILE = "consents.json"
+_LOCK = "consents.lock"
+
+
+class _File(Part):
+    consents: dict[Digest, Digest | None]
+
+
+def consent(kit: Kit, config_path: Path) -> str:
+    """Agree to one run of a configuration; return the digest that was agreed to.
+
+    Agreeing again allows another run, which costs as much again.
+
+    Raises:
+        ConfigError: if the configuration cannot be run here.
+        RunFolderError: if the consent cannot be written, or the site is at work.
+    """
+    bundle = _checked(kit, config_path)
+    with SiteLock(kit, _LOCK):
+        _write(kit, {**_read(kit), bundle.digest: None})
+    return bundle.digest
+
+
+def cost_in_words(kit: Kit, config_path: Path) -> tuple[str, ...]:
+    """Return what a configuration would cost a site, for who decides.
+
+    Raises:
+        ConfigError: if the configuration cannot be run here.
+    """
+    bundle = _checked(kit, config_path)
+    config, rules = bundle.config, OwnRules.read(kit)
+    tagged = tagged_schema_of(config, base=config_path.parent)
+    own = {name: tag.tier for name, tag in tagged.tags.items()}
+    tiers = {n: max(tier, rules.tiers.get(n, tier)) for n, tier in own.items()}
+    lines = [
+        f"run `{config.run.name}` with {len(bundle.sites)} sites: "
+        + ", ".join(bundle.sites),
+        f"digest {bundle.digest}",
+        *_spends(config, rules),
+        _leaves(config),
+    ]
+    lines += [
+        f"{tier.label}: {', '.join(names)}"
+        for tier in reversed(Tier)
+        if (names := [name for name, its in tiers.items() if its == tier])
+    ]
+    return (*lines, "the consent is for one run; another run asks again")
+
+
+def agreed_to(kit: Kit, terms: str, run: str) -> bool:
+    """Say whether people agreed to these terms, and no other run came with them.
+
+    Raises:
+        RunFolderError: if the consents cannot be read.
+    """
+    known = _read(kit)
+    return terms in known and known[terms] in (None, run)
+
+
+def take(kit: Kit, terms: str, run: str) -> None:
+    """Let a run have the consent; on return it is on disk.
+
+    Raises:
+        RunFolderError: if that cannot be written.
+    """
+    with SiteLock(kit, _LOCK):
+        known = _read(kit)
+        if known.get(terms) != run:
+            _write(kit, {**known, terms: run})
+
+
+def _checked(kit: Kit, path: Path) -> Bundle:
+    bundle = Bundle.read(path)
+    if kit.name not in bundle.sites:
+        raise ConfigError(
+            [
+                Problem(
+                    "`data.sites.files`",
+                    f"site `{kit.name}` is not among the sites of this run",
+                    "nothing to consent to: nobody can ask it for anything",
+                )
+            ]
+        )
+    return bundle
+
+
+def _spends(config: Config, rules: OwnRules) -> list[str]:
+    budget, limits = config.budget, rules.limits
+    if config.privacy.mechanism == "none":
+        return ["NOT PRIVATE: no noise is added, so what it tells has no bound"]
+    lines = []
+    if config.run.test:
+        lines.append(
+            "NOT PRIVATE: noise is seeded, so whoever knows the seed removes it"
+        )
+    whom = "person" if budget.unit == "record" else "site"
+    least = min(budget.epsilon, limits.epsilon or budget.epsilon)
+    lines.append(
+        f"at most epsilon {least:g} at delta {budget.delta:g} about the whole record "
+        f"of one {whom} ({budget.neighbours})"
+    )
+    for tier in MODEL_TIERS:
+        stated = [getattr(budget.caps, tier.label), limits.caps.get(tier)]
+        caps = [cap for cap in stated if cap is not None]
+        if caps:
+            lines.append(f"at most epsilon {min(caps):g} about {tier.label} columns")
+    return lines
+
+
+def _leaves(config: Config) -> str:
+    return {
+        "central": "the coordinator sees this site's sums without noise, and adds it",
+        "local": "this site adds all the noise before its sums leave",
+        "distributed": "sums leave masked, with this site's share of the noise; nobody "
+        "sees them alone",
+    }[config.privacy.trust]
+
+
+def _read(kit: Kit) -> dict[str, str | None]:
+    path = kit.state / _FILE
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunFolderError(f"cannot read `{path}`") from error
+    try:
+        strict_json.loads(content)
+        return dict(_File.model_validate_json(content).consents)
+    except (AuditError, ValidationError) as error:
+        raise RunFolderError(
+            f"`{path}` is damaged", "consent again: `lexfed site consent`"
+        ) from error
+
+
+def _write(kit: Kit, consents: dict[str, str | None]) -> None:
+    try:
+        kit.state.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"cannot write `{kit.state}`") from error
+    text = json.dumps({"consents": consents}, indent=2, sort_keys=True) + "\n"
+    write_atomically(kit.state / _FILE, text.encode())

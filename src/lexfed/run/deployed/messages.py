@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What coordinator and sites sign before the first round.
+
+    coordinator   join    configuration, the files it names, a fresh number of the run
+    site          statement
+    coordinator   offer   the programme, and everybody's statements
+    site          consent to that programme
+    coordinator   begin   the log that receipts are bound to
+    site          begun
+
+Each is one line that says what it is, then a DSSE envelope whose payload type says it
+again, under the signature: no message can be taken for one of another kind. A site that
+does not go along answers with a refusal: a code word and nothing else.
+"""
+
+import json
+from typing import Annotated, Literal, TypeVar, get_args
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from lexfed.audit.base64_text import decode_base64, encode_base64
+from lexfed.audit.dsse import Envelope
+from lexfed.audit.entries.base import Count, Decimal, Digest, Origin, Part, TierName
+from lexfed.audit.keys import Signer, fingerprint
+from lexfed.canonical import canonical_bytes
+from lexfed.errors import AuditError
+
+Kind = Literal["join", "statement", "offer", "consent", "begin", "begun"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")]
+Text = Annotated[str, Field(max_length=1 << 20)]
+
+Why = Literal[
+    "message",
+    "coordinator",
+    "consent",
+    "configuration",
+    "data",
+    "statements",
+    "programme",
+    "budget",
+    "state",
+    "busy",
+    "order",
+    "defect",
+]
+WORDS: dict[Why, str] = {
+    "message": "it does not understand the message",
+    "coordinator": "the message is not signed by the coordinator in its roster",
+    "consent": "its people did not consent to this configuration, or another run has "
+    "used up the consent: `lexfed site consent` at the site",
+    "configuration": "the configuration cannot be run there",
+    "data": "its data do not fit the declared columns; its own log says where",
+    "statements": "the statements are not those of the roster for this run",
+    "programme": "the programme is not the one it computes, or agreed to before",
+    "budget": "its own budget does not pay for it",
+    "state": "its state cannot be read or written",
+    "busy": "another process of the site is at work",
+    "order": "the message comes at another time than agreed",
+    "defect": "something is wrong in its software; its own log says what",
+}
+_REFUSAL = b"lexfed/refusal/1\n"
+
+
+class Join(Part):
+    """The coordinator's question who takes part, and under which configuration."""
+
+    run: Digest
+    text: Text
+    files: dict[str, str]
+
+    @classmethod
+    def of(cls, run: str, text: str, files: dict[str, bytes]) -> "Join":
+        """Return the question about a configuration and its files."""
+        return cls(
+            run=run,
+            text=text,
+            files={name: encode_base64(content) for name, content in files.items()},
+        )
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the files.
+
+        Raises:
+            AuditError: if one is not in base64.
+        """
+        return {n: decode_base64(text, "join: file") for n, text in self.files.items()}
+
+
+class Units(Part):
+    """How many persons a site has, where everybody may know."""
+
+    train: Count
+    test: Count
+
+
+class Statement(Part):
+    """What a site says about itself; nothing in it depends on a value of a row.
+
+    Attributes:
+        run: which run it is for.
+        name: of the site.
+        terms: digest of configuration and files, as the site read them.
+        declared: digest of the declared columns, which its data fit.
+        tiers: tier of every column, and of what columns are made from, as the site
+            sees it: never below the configuration's.
+        units: numbers of persons; None unless they are the same for neighbours.
+        key: public key of its receipts, in hexadecimal.
+        software: what it runs.
+        epsilon: the most it spends on this run; None for what the configuration says.
+        caps: the same for tiers.
+    """
+
+    run: Digest
+    name: Name
+    terms: Digest
+    declared: Digest
+    tiers: dict[str, TierName]
+    units: Units | None
+    key: Digest
+    software: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.+-]{1,64}$")]
+    epsilon: Decimal | None
+    caps: dict[TierName, Decimal]
+
+
+class Offer(Part):
+    """A programme, with the statements it follows from."""
+
+    run: Digest
+    programme: Annotated[str, Field(max_length=1 << 23)]
+    statements: tuple[str, ...]
+
+
+class Consent(Part):
+    """A site's word that it takes part in exactly this programme."""
+
+    run: Digest
+    name: Name
+    terms: Digest
+    programme: Digest
+
+
+class Begin(Part):
+    """The log that receipts of this run are bound to; the answer says the same."""
+
+    run: Digest
+    programme: Digest
+    log: Origin
+
+
+_Message = TypeVar("_Message", bound=Part)
+
+
+def seal(kind: Kind, message: Part, signer: Signer) -> bytes:
+    """Return a message as bytes, signed."""
+    payload = canonical_bytes(message.model_dump(mode="json"))
+    envelope = Envelope.sign(payload, signer, payload_type=_payload_type(kind))
+    return _line(kind) + envelope.to_bytes()
+
+
+def unseal(
+    kind: Kind, content: bytes, expected: type[_Message], public: bytes
+) -> _Message:
+    """Return the message that one key has signed.
+
+    Guarantees:
+        This key has signed this message as one of this kind.
+        There is no other byte form of it.
+
+    Raises:
+        AuditError: if not.
+    """
+    if not content.startswith(_line(kind)):
+        raise AuditError(f"not a message of kind `{kind}`")
+    envelope = Envelope.parse(content[len(_line(kind)) :])
+    if envelope.payload_type != _payload_type(kind) or len(envelope.signatures) != 1:
+        raise AuditError(f"{kind}: another payload type, or several signatures")
+    keyid = fingerprint(public)
+    envelope.verify({keyid: public}, {keyid})
+    try:
+        message = expected.model_validate_json(envelope.payload)
+    except ValidationError as error:
+        raise AuditError(f"{kind}: not the fields of such a message") from error
+    if canonical_bytes(message.model_dump(mode="json")) != envelope.payload:
+        raise AuditError(f"{kind}: the payload is not canonical JSON")
+    return message
+
+
+def kind_of(content: bytes) -> Kind | None:
+    """Return what a message says it is; None for the messages of rounds."""
+    return next((kind for kind in KINDS if content.startswith(_line(kind))), None)
+
+
+def refusal(why: Why) -> bytes:
+    """Return the answer of a site that does not go along."""
+    return _REFUSAL + json.dumps({"why": why}).encode()
+
+
+def refused(content: bytes) -> Why | None:
+    """Return why a site does not go along; None if the answer is no refusal."""
+    if not content.startswith(_REFUSAL):
+        return None
+    return next((why for why in WORDS if content == refusal(why)), "message")
+
+
+def _line(kind: Kind) -> bytes:
+    return f"lexfed/{kind}/1\n".encode()
+
+
+def _payload_type(kind: Kind) -> str:
+    return f"application/vnd.lexfed.{kind}+json"
