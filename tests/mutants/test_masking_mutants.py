@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.secagg import cohort, dealing, site
+from lexfed.secagg import cohort, dealing, site, site_setup
 from lexfed.secagg.agree import Context
 from lexfed.secagg.dealing import OWN, PAIR, Secrets
 from lexfed.secagg.identities import Roster
@@ -230,7 +230,7 @@ MUTANTS = (
     ),
     Mutant(
         "cohorts may differ by one",
-        lambda patch: patch.setattr(site, "check_change", _nothing),
+        lambda patch: patch.setattr(site_setup, "check_change", _nothing),
         neighbouring_cohorts_are_refused,
     ),
     Mutant(

@@ -120,7 +120,8 @@ class Epoch:
             self.asked[f"delivery {name}"] = deliveries[name]
             message = self.sites[name].accept(deliveries[name])
             self._send("ready", name, message, server.ready)
-        return ServerSession(SERVER, server.established())
+        self.established = server.established()
+        return ServerSession(SERVER, self.established)
 
     def vector(self, name: str, round_number: int) -> Integers:
         length = self.lengths.get(round_number, self.agreed.terms.length)
@@ -135,6 +136,8 @@ class Epoch:
             values = self.vector(name, round_number)
             message = self.sites[name].mask(round_number, MODEL, values)
             self._send("masked", name, message, server.masked)
+            for at in range(server.pieces):
+                server.piece(self.sites[name].piece(at))
 
     def consented(self, server: ServerSession, here: Iterable[str]) -> None:
         """Close the stage of vectors and let sites sign the list."""

@@ -15,7 +15,8 @@
     dealing     a site's secrets of an epoch, and shares of them
     cohort      who is in an epoch
     masking     masks of a round
-    site        a site's machine
+    pieces      long vectors, piece by piece
+    site_setup, site  a site's machine, for set-up and rounds
     server_setup, server, unmasking  the server's, for set-up, rounds and opening
     record      what shows which sum was opened; record_json: as bytes
 

@@ -56,11 +56,17 @@ class Kind(IntEnum):
     INQUIRY = 10
     UNMASK = 11
     EVIDENCE = 13
+    HEADER = 15
     OPERATOR_KEY = 20
     DEALT = 21
     HELD = 22
     LISTED = 24
     PARTIAL_SUM = 26
+    HE_JOIN = 31
+    HE_KEY = 32
+    HE_RECEIPT = 33
+    HE_SUM = 34
+    HE_OPENED = 36
 
 
 def _packed(context: Context) -> bytes:

@@ -11,6 +11,7 @@ A list of seats is strictly increasing, so no site can be in it twice.
     part        root 32 | signature 64 | encrypted shares 64 N + 16
     READY       digest of the set-up 32 | seats of dealers whose part is bad
     MASKED      digest of the set-up 32 | the vector
+    HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32 (`pieces.py`)
     SURVIVORS   digest of the set-up 32 | seats
     CONSENT     SHA-256 of the SURVIVORS payload
     CONSENTS    per signer: seat 2, signature of its CONSENT 64

@@ -2,16 +2,19 @@
 """The server's side of rounds, as a machine without network or clock.
 
     begin(r, model, length)
-    masked(m)*      close_masked() -> SURVIVORS for the survivors
+    masked(m)*      piece(m)*, for long vectors
+                    close_masked() -> SURVIVORS for the survivors
     consented(m)*   close_consents() -> CONSENTS for those who signed
     unmasked(m)*    reconstruct() -> nothing, or INQUIRY for those who answered
     proven(m)*      judge(), after an inquiry
     total(bound) -> the sum; record() -> evidence for a log
 
 The server keeps one sum, not the vectors, so its memory grows with the model only.
+Long vectors come in pieces; `pieces.py` has the order of calls.
 """
 
 from hashlib import sha256
+from pathlib import Path
 
 from lexfed.errors import SecAggError
 from lexfed.secagg.cohort import check_size
@@ -19,6 +22,7 @@ from lexfed.secagg.collecting import Collector, Phase
 from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import DIGEST, Kind
 from lexfed.secagg.payloads import pack_consents, pack_seats
+from lexfed.secagg.pieces import Incoming, count_of, read_piece
 from lexfed.secagg.record import RoundRecord
 from lexfed.secagg.ring import Integers
 from lexfed.secagg.server_setup import Established
@@ -35,8 +39,19 @@ class ServerSession(Collector):
         Who is blamed signed what shows it.
     """
 
-    def __init__(self, identity: Identity, established: Established) -> None:
+    def __init__(
+        self, identity: Identity, established: Established, spool: Path | None = None
+    ) -> None:
+        """Go on from a set-up.
+
+        Args:
+            identity: of the server.
+            established: the set-up.
+            spool: folder for what has come of long vectors, at most all of them; the
+                system's for files that do not last unless it is given.
+        """
         super().__init__(identity, established.setting, Phase.IDLE)
+        self._spool = spool
         self._cohort = established.cohort
         self._roots = established.roots
         self._names = established.cohort.listed.names
@@ -61,19 +76,57 @@ class ServerSession(Collector):
         terms.check_length(length)
         self._round = self._setting.context(round_number, model)
         self._sum = terms.ring.zeros(length)
+        self._arriving: dict[int, Incoming] = {}
         self._next(Phase.MASKED)
 
+    @property
+    def pieces(self) -> int:
+        """In how many pieces vectors of the round come; 0 if they come whole."""
+        return count_of(len(self._sum))
+
     def masked(self, message: bytes) -> None:
-        """Take a masked vector and add it to the sum."""
-        terms = self._setting.terms
-        lengths = (DIGEST + len(self._sum) * terms.ring.bits // 8,)
+        """Take a masked vector and add it to the sum; of a long one take the header."""
+        ring, length = self._setting.terms.ring, len(self._sum)
+        kind, size = Kind.MASKED, DIGEST + length * ring.bits // 8
+        if self.pieces:
+            kind, size = Kind.HEADER, Incoming.header_bytes(length)
         among = self._cohort.names
-        opened = self._take(Phase.MASKED, Kind.MASKED, message, lengths, among)
+        opened = self._take(Phase.MASKED, kind, message, (size,), among)
         if opened.payload[:DIGEST] != self._cohort.agreed:
             raise SecAggError(f"`{opened.sender}` saw another set-up")
-        values = terms.ring.unpack(opened.payload[DIGEST:], len(self._sum))
-        terms.ring.add(self._sum, values)
-        self._came.add(opened.sender)
+        rest, seat = opened.payload[DIGEST:], self._names.index(opened.sender)
+        if not self.pieces:
+            ring.add(self._sum, ring.unpack(rest, length))
+            self._came.add(opened.sender)
+        elif seat in self._arriving:
+            raise SecAggError(f"the vector of `{opened.sender}` is on its way already")
+        else:
+            self._arriving[seat] = Incoming.read(rest, ring, length, self._spool)
+
+    def piece(self, message: bytes) -> None:
+        """Take a piece of a long vector; with its last one the vector is in the sum.
+
+        Raises:
+            SecAggError: if it is late, there already, or not what its site announced;
+                it can be sent again. Also if there is no room for it.
+        """
+        self._expect(Phase.MASKED)
+        seat, number, data = read_piece(message)
+        if seat not in self._arriving:
+            raise SecAggError("a piece is of no vector that is on its way")
+        incoming = self._arriving[seat]
+        incoming.take(number, data)
+        if not incoming.missing:
+            self._phase = Phase.IDLE  # half a vector in the sum must not be opened
+            incoming.add_to(self._sum)
+            self._phase = Phase.MASKED
+            self._came.add(self._names[seat])
+            del self._arriving[seat]
+
+    def missing(self, name: str) -> tuple[int, ...]:
+        """Return which pieces of a site's vector, whose header came, have not come."""
+        incoming = self._arriving.get(self._names.index(name))
+        return incoming.missing if incoming else ()
 
     def close_masked(self) -> bytes:
         """Return the list of survivors; for each of them to sign."""
@@ -82,6 +135,7 @@ class ServerSession(Collector):
         self._survivors = self._cohort.read_survivors(memoryview(payload))
         self._list = sha256(payload).digest()
         self._consents: dict[str, bytes] = {}
+        self._arriving = {}
         self._next(Phase.CONSENT)
         return self._seal(Kind.SURVIVORS, payload)
 

@@ -3,66 +3,34 @@
 
 Set-up, once for N rounds:        then in every round:
 
-    advertise() -> ADVERTISE          mask(r, model, x) -> MASKED
-    deal(KEYS) -> DEAL                consent(SURVIVORS) -> CONSENT
-    accept(DELIVERY) -> READY         unmask(CONSENTS) -> UNMASK
+    advertise() -> ADVERTISE          mask(r, model, x) -> MASKED, or HEADER
+    deal(KEYS) -> DEAL                piece(k) -> PIECE, after HEADER, for each k
+    accept(DELIVERY) -> READY         consent(SURVIVORS) -> CONSENT
+                                      unmask(CONSENTS) -> UNMASK
                                       prove(INQUIRY) -> EVIDENCE, if shares are disputed
 
 A message that is refused changes nothing, so a broken line or a stranger cannot use
-up an answer. One that is answered is answered once, and rounds only go up. Nothing is
-stored: a site that starts again has no secrets of the old epoch and waits for the
-next. Why this is safe from a server that lies: `docs/secure-aggregation.md`.
+up an answer. One that is answered is answered once, and rounds only go up; a piece is
+the same whenever it is asked for. Nothing is stored: a site that starts again has no
+secrets of the old epoch and waits for the next. Why this is safe from a server that
+lies: `docs/secure-aggregation.md`.
 """
 
-from collections.abc import Sequence
-from enum import Enum
 from hashlib import sha256
 
 from lexfed.errors import SecAggError
-from lexfed.randomness import RandomSource, SecureSource
 from lexfed.secagg.agree import Context
-from lexfed.secagg.cohort import Cohort, KeyList, check_change
-from lexfed.secagg.dealing import (
-    OWN,
-    PAIR,
-    Secrets,
-    commitments,
-    open_part,
-    row,
-    seal_part,
-)
-from lexfed.secagg.field import Elements
-from lexfed.secagg.identities import Identity
+from lexfed.secagg.dealing import OWN, PAIR, row
 from lexfed.secagg.masking import add_own, add_pairs, binding
-from lexfed.secagg.messages import Kind, open_sealed, seal, signed_bytes
-from lexfed.secagg.payloads import (
-    SEAT,
-    delivery_lengths,
-    key_list_lengths,
-    pack_seats,
-    read_consents,
-    read_delivery,
-    read_seats,
-)
+from lexfed.secagg.messages import Kind, signed_bytes
+from lexfed.secagg.payloads import SEAT, read_consents, read_seats
+from lexfed.secagg.pieces import Outgoing, count_of
 from lexfed.secagg.ring import Integers
-from lexfed.secagg.setting import Setting
 from lexfed.secagg.shamir import secret_bytes
+from lexfed.secagg.site_setup import SiteSetup, Stage
 
 
-class Stage(Enum):
-    """What a site has answered last."""
-
-    NEW = "has not advertised keys"
-    ADVERTISED = "has advertised keys"
-    DEALT = "has dealt shares"
-    COMPLAINED = "has complained about shares"
-    READY = "is ready for a round"
-    MASKED = "has sent its masked vector"
-    CONSENTED = "has signed the list of survivors"
-    OPENED = "has given out its shares of the round"
-
-
-class SiteSession:
+class SiteSession(SiteSetup):
     """One site in one epoch.
 
     Guarantees:
@@ -72,143 +40,11 @@ class SiteSession:
         Shares are given out only for a list of survivors that has this site in it, is
         large enough, and that t of them have signed.
         Secrets and shares of a round are erased when it is over.
+        Pieces are of the one masked vector, and are given out until a list is signed.
     """
 
-    def __init__(
-        self,
-        identity: Identity,
-        setting: Setting,
-        earlier: Sequence[frozenset[str]] = (),
-        source: RandomSource | None = None,
-    ) -> None:
-        """Draw the secrets of an epoch.
-
-        Args:
-            identity: of the site.
-            setting: what all agreed on.
-            earlier: cohorts of earlier epochs on the same data.
-            source: of random bits; the operating system's unless a test says so.
-        """
-        if setting.sites.public(identity.name) != identity.public:
-            raise SecAggError(f"`{identity.name}` is enrolled with another key")
-        self._identity, self._setting = identity, setting
-        self._earlier = tuple(earlier)
-        self._round = setting.context()
-        self._secrets = Secrets(
-            self._round.digest,
-            identity.name,
-            setting.terms.rounds,
-            source or SecureSource(),
-        )
-        self._stage = Stage.NEW
-
-    @property
-    def name(self) -> str:
-        """The site's name."""
-        return self._identity.name
-
-    @property
-    def cohort(self) -> frozenset[str]:
-        """Who is in the epoch; to be kept for later epochs."""
-        return self._cohort.names
-
-    def _expect(self, *stages: Stage) -> None:
-        if self._stage not in stages:
-            raise SecAggError(
-                f"`{self.name}` {self._stage.value}; this is not its turn",
-                "every message is answered once, and in order",
-            )
-
-    def _seal(self, kind: Kind, payload: bytes) -> bytes:
-        return seal(kind, self._round, self._identity, payload)
-
-    def _open(
-        self, kind: Kind, message: bytes, lengths: range | Sequence[int]
-    ) -> memoryview:
-        server = self._setting.server
-        return open_sealed(message, kind, self._round, server, lengths).payload
-
-    def advertise(self) -> bytes:
-        """Return the public keys of the epoch, signed."""
-        self._expect(Stage.NEW)
-        self._keys = self._secrets.public()
-        self._stage = Stage.ADVERTISED
-        return self._seal(Kind.ADVERTISE, self._keys.packed())
-
-    def deal(self, message: bytes) -> bytes:
-        """Check everybody's keys and return shares, encrypted to each of the others.
-
-        Raises:
-            SecAggError: if a key is not signed by its site, one's own is not there or
-                was changed, or there are too few.
-        """
-        self._expect(Stage.ADVERTISED)
-        enrolled, rounds = len(self._setting.sites), self._setting.terms.rounds
-        payload = self._open(Kind.KEYS, message, key_list_lengths(enrolled, rounds))
-        listed = KeyList.read(self._setting, payload)
-        if self.name not in listed.names:
-            raise SecAggError(f"the key list does not have `{self.name}` in it")
-        seat = listed.names.index(self.name)
-        if listed.keys[seat] != self._keys:
-            raise SecAggError(f"the key list has other keys for `{self.name}`")
-        near, shares = listed.circles[seat], self._secrets.shares(listed.threshold)
-        parts = [
-            seal_part(
-                listed.digest,
-                self._identity,
-                listed.names[other],
-                self._secrets.channel,
-                listed.keys[other].channel,
-                held,
-            ).packed()
-            for other, held in zip(near, shares, strict=True)
-            if other != seat
-        ]
-        self._listed, self._seat = listed, seat
-        self._own_shares = shares[near.index(seat)].copy()  # forget the others'
-        self._stage = Stage.DEALT
-        return self._seal(Kind.DEAL, b"".join(parts))
-
-    def accept(self, message: bytes) -> bytes:
-        """Check and keep the shares that others dealt; return whose are bad.
-
-        A site that finds bad ones takes no part in rounds: set up again without them.
-
-        Raises:
-            SecAggError: if the cohort is too small, or too close to an earlier one.
-        """
-        self._expect(Stage.DEALT)
-        terms, listed = self._setting.terms, self._listed
-        sites = len(listed.names)
-        lengths = delivery_lengths(sites, terms.rounds)
-        payload = self._open(Kind.DELIVERY, message, lengths)
-        parts = read_delivery(payload, terms.rounds, sites)
-        others = set(listed.circles[self._seat]) - {self._seat}
-        if not set(parts) <= others:
-            raise SecAggError(f"`{self.name}` is delivered shares that are not for it")
-        missing = others - set(parts)
-        seats = tuple(at for at in range(sites) if at not in missing)
-        cohort = Cohort.of(self._setting, listed, seats)
-        check_change(cohort.names, self._earlier, terms.least_change)
-        held: dict[int, Elements] = {self._seat: self._own_shares}
-        own = commitments(listed.digest, self.name, self.name, self._own_shares)
-        committed, channel = {self._seat: own}, self._secrets.channel
-        bad = []
-        for seat, part in parts.items():
-            pair = (listed.names[seat], self.name)
-            peer = listed.keys[seat].channel
-            try:
-                held[seat], committed[seat] = open_part(
-                    listed.digest, self._setting.sites, pair, channel, peer, part
-                )
-            except SecAggError:
-                bad.append(seat)
-        self._cohort, self._held, self._committed = cohort, held, committed
-        self._stage = Stage.COMPLAINED if bad else Stage.READY
-        return self._seal(Kind.READY, cohort.agreed + pack_seats(bad))
-
     def mask(self, round_number: int, model: bytes, values: Integers) -> bytes:
-        """Return the site's vector of a round, masked.
+        """Return the site's vector of a round, masked; of a long one the header.
 
         Args:
             round_number: from 1; above every earlier one.
@@ -233,7 +69,16 @@ class SiteSession:
         add_own(total, bound, self._secrets.seed(round_number), 1)
         add_pairs(total, bound, self.name, key, peers, 1)
         self._begin(context)
+        self._outgoing = Outgoing(terms.ring, self._seat, total)
+        if count_of(len(total)):
+            header = self._outgoing.header(self._cohort.agreed)
+            return self._seal(Kind.HEADER, header)
         return self._seal(Kind.MASKED, self._cohort.agreed + terms.ring.pack(total))
+
+    def piece(self, number: int) -> bytes:
+        """Return a piece of the masked vector whose header was sent, from 0."""
+        self._expect(Stage.MASKED)
+        return self._outgoing.piece(number)
 
     def _begin(self, context: Context) -> None:
         """Go to a round, and erase what belongs to those before it."""
@@ -252,6 +97,7 @@ class SiteSession:
             raise SecAggError(f"the list of survivors does not have `{self.name}`")
         self._survivors, self._list = frozenset(survivors), sha256(payload).digest()
         self._stage = Stage.CONSENTED
+        self._outgoing.forget()  # it arrived, or the list would not name this site
         return self._seal(Kind.CONSENT, self._list)
 
     def unmask(self, message: bytes) -> bytes:
