@@ -4,6 +4,7 @@
 import math
 import random
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -345,7 +346,11 @@ class Attacked(Learner):
         self.rounds = 0
 
     def learn(
-        self, progress: Progress, release: Release | None, released: Any
+        self,
+        progress: Progress,
+        release: Release | None,
+        released: Any,
+        missing: Collection[str] = (),
     ) -> Progress:
         number = self._numbers[self.rounds % len(self._numbers)]
         self.rounds += 1

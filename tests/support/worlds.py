@@ -7,7 +7,7 @@ compare two worlds bit by bit.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -277,10 +277,14 @@ class _Watched(Learner):
         self._log = log
 
     def learn(
-        self, progress: Progress, release: Release | None, released: Floats
+        self,
+        progress: Progress,
+        release: Release | None,
+        released: Floats,
+        missing: Collection[str] = (),
     ) -> Progress:
         self._log.append(released.copy())
-        return super().learn(progress, release, released)
+        return super().learn(progress, release, released, missing)
 
 
 def seeded(seed: int) -> Sources:

@@ -15,6 +15,7 @@ from lexfed.federation.programme import Mechanism, Trust, Unit
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.privacy.accountant import Accountant
+from lexfed.privacy.distributed import Cohort
 from lexfed.tiers import Tier
 
 Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]
@@ -51,6 +52,33 @@ class Choices:
     seed: int = 0
     realise: Realisation = "clip"
     adapting: Adapting = field(default_factory=Adapting)
+    colluders: int = 0
+    dropouts: int = 0
+    setup_rounds: int = 32
+
+    def cohort(self, sites: int) -> Cohort | None:
+        """Return who adds shares of noise; None where nobody does.
+
+        Raises:
+            ConfigError: if so few sites cannot withstand what is asked for.
+        """
+        if self.trust != "distributed" or self.mechanism == "none":
+            return None
+        return Cohort(sites, self.colluders, self.dropouts)
+
+    def senders(self, sites: int) -> int:
+        """Return how many noise values are drawn for one coordinate of a release.
+
+        A share's value is four times as far from its law as a Gaussian's (`skellam`).
+        """
+        return {"central": 1, "local": sites, "distributed": 4 * sites}[self.trust]
+
+    def loudness(self, sites: int) -> float:
+        """Return the variance of the noise with all present, over the charged one."""
+        cohort = self.cohort(sites)
+        if cohort is not None:
+            return sites / cohort.honest
+        return float(sites) if self.trust == "local" else 1.0
 
     @property
     def follows_rule(self) -> bool:

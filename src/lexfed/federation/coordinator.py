@@ -7,7 +7,7 @@ to `receive`. Everything the coordinator knows of the data are the released sums
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -188,8 +188,18 @@ class Coordinator:
         """Return the record epsilon of what was charged so far; the ledger value."""
         return 0.0 if self._ledger is None else self._ledger.spent().record
 
-    def receive(self, query: Query, answers: Sequence[Reply | Refusal]) -> Released:
+    def receive(
+        self,
+        query: Query,
+        answers: Sequence[Reply | Refusal],
+        missing: Collection[str] = (),
+    ) -> Released:
         """Sum the answers, add noise, and learn from what is thereby released.
+
+        Args:
+            query: what was asked.
+            answers: what came back.
+            missing: sites that were asked and are not in the answers.
 
         Raises:
             Refused: if a site refused, or an answer is not one to this query: it would
@@ -208,18 +218,25 @@ class Coordinator:
             source = self._sources(f"noise/{query.round}")
             total = sums.add_noise(total, stage, query.release, source)
         released = sums.descale(total, stage)
-        self.progress = self._learner.learn(self.progress, query.release, released)
+        self.progress = self._learner.learn(
+            self.progress, query.release, released, missing
+        )
         return Released(self.progress, total)
 
+    def lost(self, query: Query) -> Progress:
+        """Go on after a round that was charged and came to nothing."""
+        self.progress = self.progress.after_round(query.stage, query.step)
+        return self.progress
+
     def _check(self, query: Query, replies: Sequence[Reply]) -> None:
-        local = self._programme.trust == "local"
+        by_sites = self._programme.trust != "central"
         seen: set[str] = set()
         for reply in replies:
             if reply.site in seen:
                 raise Refused(f"site `{reply.site}` answered twice")
             if reply.round != query.round:
                 raise Refused(f"site `{reply.site}` answered another round")
-            if reply.noised != local:
+            if reply.noised != by_sites:
                 raise Refused(
                     f"site `{reply.site}` and the programme disagree on noise"
                 )

@@ -4,28 +4,61 @@
 `inprocess` runs the very `Site` objects a deployment runs and passes them bytes.
 `simulation` computes all sites of a round in one batched program; under the same
 seeds both release the same numbers within one grid step (tests/federation).
+`OverChannel` asks sites that are elsewhere, of whom some may not answer;
+`masked_sums.MaskedSums` does so where nobody may see a single answer.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
 
+import numpy as np
 import torch
 
+from lexfed.errors import Refused
 from lexfed.federation import sums
+from lexfed.federation.channel import Channel
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
 from lexfed.federation.contribute import contribute
 from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
+from lexfed.federation.noise_shares import noised_by_site
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Site, Sources
+
+CheckReceipt = Callable[[Query, str, bytes], object]
+"""Takes a query, a site and its receipt; raises `Refused` unless it is one for it."""
+
+
+class RoundLost(Exception):
+    """A round that was asked and came to nothing; it stays charged.
+
+    Attributes:
+        message: what happened, for people.
+        cause: whether sites were missing, or refused.
+    """
+
+    def __init__(
+        self, message: str, cause: Literal["site-lost", "site-refused"] = "site-lost"
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.cause = cause
 
 
 class Engine(Protocol):
     """Brings a query to the participating sites and returns what they answer."""
 
+    def prepare(self) -> None:
+        """Do what can be done before a round is charged."""
+        ...
+
     def ask(
         self, query: Query, participants: Sequence[str]
     ) -> Sequence[Reply | Refusal]:
-        """Return the answers; a simulated cohort may answer as one."""
+        """Return the answers; several sites may answer as one.
+
+        Raises:
+            RoundLost: if too few answer.
+        """
         ...
 
 
@@ -34,6 +67,9 @@ class InProcess:
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self._sites = {site.name: site for site in sites}
+
+    def prepare(self) -> None:
+        """Nothing: the sites are here."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
@@ -44,6 +80,96 @@ class InProcess:
             answer_from_bytes(self._sites[name].handle(content))
             for name in participants
         ]
+
+
+class OverChannel:
+    """Sites that are elsewhere, and answer in the clear.
+
+    Guarantees:
+        A reply enters a sum only if it is its site's, for this very question, with a
+        receipt; whoever sends something else counts as missing.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        channel: Channel,
+        dropouts: int,
+        check: CheckReceipt,
+    ) -> None:
+        """Take a channel.
+
+        Args:
+            programme: what is run.
+            channel: to the sites.
+            dropouts: how many may be missing before a round is given up.
+            check: of receipts.
+        """
+        self._programme = programme
+        self._channel = channel
+        self._dropouts = dropouts
+        self._check = check
+
+    def prepare(self) -> None:
+        """Nothing: the channel is there."""
+
+    def ask(
+        self, query: Query, participants: Sequence[str]
+    ) -> Sequence[Reply | Refusal]:
+        """Ask the participating sites, and return the replies of those who answer.
+
+        Raises:
+            RoundLost: if more are missing than may be.
+        """
+        content = query.to_bytes()
+        came = self._channel.exchange(dict.fromkeys(participants, content))
+        answers = {name: _read(came[name]) for name in participants if name in came}
+        replies = [
+            answer
+            for name, answer in answers.items()
+            if isinstance(answer, Reply) and self._is_sound(query, name, answer)
+        ]
+        if len(replies) < len(participants) - self._dropouts:
+            refusals = [a for a in answers.values() if isinstance(a, Refusal)]
+            raise too_few(query, len(replies), len(participants), refusals)
+        return replies
+
+    def _is_sound(self, query: Query, name: str, reply: Reply) -> bool:
+        total, stage = reply.total, self._programme.stages[query.stage]
+        longest = 2**62 // len(self._programme.sites)
+        if (
+            reply.site != name
+            or reply.round != query.round
+            or reply.noised != (self._programme.trust != "central")
+            or total.dtype != np.int64
+            or total.shape != (stage.dimension,)
+            or not bool(np.all((total <= longest) & (total >= -longest)))
+        ):
+            return False
+        try:
+            self._check(query, name, reply.receipt)
+        except Refused:
+            return False
+        return True
+
+
+def _read(content: bytes) -> Reply | Refusal | None:
+    try:
+        return answer_from_bytes(content)
+    except Exception:  # whatever a stranger's bytes may cause
+        return None
+
+
+def too_few(
+    query: Query, came: int, asked: int, refusals: Sequence[Refusal]
+) -> RoundLost:
+    """Return that a round is given up because too few sites answered."""
+    words = f"round {query.round} is lost: {came} of {asked} sites answered"
+    if not refusals:
+        return RoundLost(words)
+    first = refusals[0]
+    said = f"; site `{first.site}` refused: {first.reason}"
+    return RoundLost(words + said, "site-refused")
 
 
 class Simulation:
@@ -57,6 +183,9 @@ class Simulation:
         self._train = Cohort.of([site.train for site in data], dtype, scales)
         self._test = Cohort.of([site.test for site in data], dtype, scales)
         self._sources = sources
+
+    def prepare(self) -> None:
+        """Nothing: there are no sites to wait for."""
 
     def ask(
         self, query: Query, participants: Sequence[str]
@@ -78,9 +207,10 @@ class Simulation:
             cohort = cohort.sites_where(present)
             weights = weights[present]
         total = sums.to_grid(contribute(query, programme, cohort, weights), stage)
-        local = programme.trust == "local"
-        if local:
+        by_sites = programme.trust != "central"
+        if by_sites:
             for name in participants:
                 source = self._sources(f"noise/{name}/{query.round}")
-                total = sums.add_noise(total, stage, query.release, source)
-        return [Reply("all sites", query.round, total, noised=local)]
+                total = noised_by_site(total, programme, stage, query.release, source)
+        everybody = tuple(participants)
+        return [Reply("all sites", query.round, total, by_sites, of=everybody)]

@@ -70,7 +70,7 @@ def plan_importance(facts: Facts, budget: Budget, choices: Choices) -> Programme
 def _wanted(
     facts: Facts, choices: Choices, tower: int, shape: TowerShape
 ) -> list[Wanted]:
-    senders = len(facts.sites) if choices.trust == "local" else 1
+    senders = choices.senders(len(facts.sites))
     rule = RuleFacts(shape, facts.loss)
     left, wanted = 1.0, []
     if tower == 0:

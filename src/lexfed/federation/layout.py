@@ -2,17 +2,20 @@
 """Stages of a programme from priced drafts: the grid and the place of every group."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.differing import Shares, phases_of
+from lexfed.federation.noise_shares import grid_in_ring
 from lexfed.federation.programme import Block, Programme, Stage
 from lexfed.federation.shapes import column_groups
 from lexfed.federation.wanted import Wanted
 from lexfed.models.rounding import summation_error
 from lexfed.models.shape import TowerShape
+from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import Release
 from lexfed.privacy.grid import Grid
 
@@ -37,6 +40,9 @@ def lay_out(
     """Return the programme; without releases (mechanism `none`) nothing is noised."""
     float32 = not choices.follows_rule and facts.places == 1
     private = releases is not None
+    cohort = choices.cohort(len(facts.sites))
+    if releases is not None and cohort is not None:
+        releases = [_in_shares(rounds) for rounds in releases]
     stages = []
     for place, item in enumerate(wanted):
         rounds: tuple[Release | None, ...] = (
@@ -59,7 +65,7 @@ def lay_out(
                 rates=shares[item.draft.tower].rates,
                 divisor=shares[item.draft.tower].divisor,
                 releases=rounds,
-                blocks=_blocks(facts, item, rounds, noise_range[1], float32),
+                blocks=_blocks(facts, item, rounds, noise_range[1], float32, cohort),
                 noise_range=noise_range,
                 extra=extra,
                 phases=phases_of(facts, choices, item, shares[item.draft.tower]),
@@ -84,7 +90,15 @@ def lay_out(
         seed=choices.seed,
         guarantee=choices.adapting.guarantee,
         adapting=choices.adapting,
+        site_units=facts.site_units,
+        cohort=cohort,
+        setup_rounds=choices.setup_rounds,
     )
+
+
+def _in_shares(rounds: tuple[Release, ...]) -> tuple[Release, ...]:
+    """Return releases whose noise the sites add in shares."""
+    return tuple(replace(release, noise="skellam") for release in rounds)
 
 
 def _blocks(
@@ -93,6 +107,7 @@ def _blocks(
     rounds: Sequence[Release | None],
     factor: float,
     float32: bool,
+    cohort: Cohort | None,
 ) -> tuple[Block, ...]:
     """Return the grid of each group, with room for the most noise of any round."""
     private = rounds[0] is not None
@@ -109,6 +124,8 @@ def _blocks(
             units=max(ROOM * facts.units, 1024),
             summation_error=error * clip,
         )
+        if cohort is not None:
+            grid = grid_in_ring(grid, facts.units, cohort)
         blocks.append(Block(start, start + group.dimension, grid))
         start += group.dimension
     return tuple(blocks)

@@ -7,7 +7,7 @@ they never see data, so whatever they do is post-processing and costs nothing.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -109,7 +109,11 @@ class Learner:
         return progress.model, {}
 
     def learn(
-        self, progress: Progress, release: Release | None, released: Floats
+        self,
+        progress: Progress,
+        release: Release | None,
+        released: Floats,
+        missing: Collection[str] = (),
     ) -> Progress:
         """Return the state after a release.
 
@@ -117,9 +121,10 @@ class Learner:
             progress: where the run stood when it was asked for.
             release: what was charged for it.
             released: the numbers.
+            missing: sites that are not in the sum although they were asked.
         """
         stage = self._programme.stages[progress.stage]
-        after = self._learned(stage, progress, release, released)
+        after = self._learned(stage, progress, release, released, missing)
         return after.after_round(progress.stage, progress.step)
 
     def _learned(
@@ -128,10 +133,12 @@ class Learner:
         progress: Progress,
         release: Release | None,
         released: Floats,
+        missing: Collection[str],
     ) -> Progress:
-        divisor = stage.at(progress.step).divisor_of(release)
+        now = self._programme.without(stage.at(progress.step), missing)
+        divisor = now.divisor_of(release)
         mean = released / divisor
-        deviation = self._noise(release) / divisor
+        deviation = self._noise(release, len(missing)) / divisor
         if stage.kind == "labels":
             return self._learn_labels(stage, progress, mean, deviation)
         if stage.kind == "importance":
@@ -143,12 +150,7 @@ class Learner:
         if stage.kind in ("gradient", "update"):
             tower = progress.model.towers[stage.tower]
             tower, memory = self._descending.learn(
-                stage.at(progress.step),
-                tower,
-                progress.memory,
-                progress.step,
-                release,
-                mean,
+                now, tower, progress.memory, progress.step, release, mean
             )
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
@@ -285,12 +287,11 @@ class Learner:
         )
         return math.sqrt(precision / stage.dimension)
 
-    def _noise(self, release: Release | None) -> float:
+    def _noise(self, release: Release | None, missing: int = 0) -> float:
         """Return the standard deviation of the noise on the released sum."""
         if release is None:
             return 0.0
-        parties = len(self._programme.sites) if self._programme.trust == "local" else 1
-        return float(release.groups[0].sigma * parties**0.5)
+        return float(release.groups[0].sigma * self._programme.loudness(missing) ** 0.5)
 
     def _facts(self, stage: Stage) -> RuleFacts:
         return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)

@@ -9,6 +9,7 @@ holds arrays and cannot hold code.
 
 import base64
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -98,6 +99,7 @@ class Reply:
             (`trust = "local"`).
         receipt: what the site signed about this round; empty where no single site
             answers, because all are simulated as one.
+        of: the sites whose sum it is; empty for the one that answers alone.
     """
 
     site: str
@@ -105,6 +107,12 @@ class Reply:
     total: NDArray[np.int64]
     noised: bool
     receipt: bytes = b""
+    of: tuple[str, ...] = ()
+
+    @property
+    def receipts(self) -> Mapping[str, bytes]:
+        """What each site in the sum signed about this round."""
+        return {self.site: self.receipt}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ Nothing in it depends on data, so the guarantee of the whole run is known before
 starts (filter F0: a pre-committed envelope).
 """
 
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -21,6 +23,7 @@ from lexfed.federation.stage import Block, Phase, Stage
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.models.shape import TowerShape
+from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import Release
 from lexfed.privacy.guarantee import Guarantee
 
@@ -36,7 +39,7 @@ __all__ = [
 ]
 
 Mechanism = Literal["cascade", "grouped", "uniform", "none"]
-Trust = Literal["central", "local"]
+Trust = Literal["central", "local", "distributed"]
 Unit = Literal["record", "client"]
 
 
@@ -80,6 +83,11 @@ class Programme:
             or only in their sums (`filter`); the price is that of the plan either way.
         adapting: what follows the released values.
         classes: records whose contributions are scaled down, by public rule.
+        site_units: public guess of the number of units at each site; empty if all
+            have the same.
+        cohort: who adds shares of noise under `distributed` trust, and what is
+            assumed about them; None for other trust.
+        setup_rounds: how many rounds one set-up of masks serves.
     """
 
     mechanism: Mechanism
@@ -101,6 +109,9 @@ class Programme:
     guarantee: Guarantee = "envelope"
     adapting: Adapting = field(default_factory=Adapting)
     classes: tuple[ClassScale, ...] = ()
+    site_units: tuple[float, ...] = ()
+    cohort: Cohort | None = None
+    setup_rounds: int = 32
 
     @property
     def precision(self) -> torch.dtype:
@@ -121,6 +132,41 @@ class Programme:
     def rounds(self) -> int:
         """Number of rounds of all stages."""
         return sum(len(stage.releases) for stage in self.stages)
+
+    def loudness(self, missing: int = 0) -> float:
+        """Return the variance of the noise on a sum, over the one that is charged.
+
+        With `local` trust every site adds all of it; in shares it is sized for the
+        honest sites alone, and the others add theirs.
+
+        Args:
+            missing: how many sites are not in the sum.
+        """
+        present = len(self.sites) - missing
+        if self.trust == "local":
+            return float(present)
+        return 1.0 if self.cohort is None else present / self.cohort.honest
+
+    def without(self, stage: Stage, missing: Collection[str]) -> Stage:
+        """Return a stage with the divisor of sums in which sites are missing.
+
+        From public numbers alone: units, weights and rates of the sites.
+        """
+        if not missing:
+            return stage
+        units = self.site_units or (1.0,) * len(self.sites)
+        parts = [
+            unit * weight * rate
+            for unit, weight, rate in zip(
+                units, stage.weights, stage.rates, strict=True
+            )
+        ]
+        there = math.fsum(
+            part
+            for part, name in zip(parts, self.sites, strict=True)
+            if name not in missing
+        )
+        return replace(stage, divisor=stage.divisor * there / math.fsum(parts))
 
     def charges(self, *sites: int) -> tuple[tuple[Release, int], ...]:
         """Return what the whole programme releases, in order: the envelope.

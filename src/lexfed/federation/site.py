@@ -6,6 +6,11 @@ query belongs to the programme it agreed to, that the release is one that was ag
 for its place there, and that its own ledger can pay; the charge is durable before the
 answer exists. With its answer it signs a receipt, so that who took part is not the
 coordinator's word only.
+
+**Charges.** Where noise is the coordinator's and everything is in one process, a round
+that was charged before a crash is answered under that charge: nothing of it had left.
+Everywhere else an answer may have arrived, so every answer is charged, always; rounds
+that a site misses leave what was planned for them unspent.
 """
 
 import hashlib
@@ -21,6 +26,7 @@ from lexfed.federation.agreed import admits, most_rounds, planned_before
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
 from lexfed.federation.contribute import contribute
 from lexfed.federation.messages import Query, Refusal, Reply, answer_to_bytes
+from lexfed.federation.noise_shares import noised_by_site
 from lexfed.federation.programme import Programme
 from lexfed.privacy.events import Release
 from lexfed.privacy.site_ledger import SiteLedger
@@ -37,7 +43,8 @@ class Site:
         Nothing is computed for a query it refuses.
         The charge is in its ledger before the answer is.
         An answer holds a sum of clipped contributions on the integer grid, never a
-        row; with `trust = "local"` it is noised before it leaves.
+        row; with `trust = "local"` it is noised before it leaves, and with
+        `"distributed"` it has its share of noise and leaves only masked.
         A receipt says what was asked and what was charged, nothing about data.
     """
 
@@ -48,7 +55,19 @@ class Site:
         ledger: SiteLedger | None,
         sources: Sources,
         signer: Signer | None = None,
+        every_answer: bool | None = None,
     ) -> None:
+        """Open a site.
+
+        Args:
+            programme: what it agreed to.
+            data: its units.
+            ledger: what may leave it; None without privacy.
+            sources: random bits by purpose.
+            signer: of its receipts; None where nobody asks for them.
+            every_answer: whether each answer is charged, also a second one to the same
+                round; by default unless the coordinator is trusted with the noise.
+        """
         self.name = data.name
         self._programme = programme
         self._digest = programme.digest
@@ -59,6 +78,8 @@ class Site:
         self._ledger = ledger
         self._sources = sources
         self._signer = signer
+        central = programme.trust == "central"
+        self._every_answer = not central if every_answer is None else every_answer
         self._answered = 0
         self._place_answered = (-1, -1)
         self._coins_leave_out = programme.unit == "client" and any(
@@ -73,20 +94,27 @@ class Site:
         )
 
     def handle(self, content: bytes) -> bytes:
-        """Answer one query."""
+        """Answer one query in the clear; where sums are masked, with a refusal."""
+        if self._programme.cohort is not None:
+            reason = "its sums leave only masked"
+            return answer_to_bytes(Refusal(self.name, 0, reason))
+        return answer_to_bytes(self.answer(content))
+
+    def answer(self, content: bytes) -> Reply | Refusal:
+        """Return the answer to one query, not yet masked where it must be."""
         try:
             query = Query.from_bytes(content)
         except Exception:  # whatever a stranger's bytes may cause
-            return answer_to_bytes(Refusal(self.name, 0, "the message is not a query"))
+            return Refusal(self.name, 0, "the message is not a query")
         reason = self._objection(query)
         if reason:
-            return answer_to_bytes(Refusal(self.name, query.round, reason))
+            return Refusal(self.name, query.round, reason)
         if self._ledger is not None:
             for release in self._unpaid(query, self._ledger) or ():
                 self._ledger.charge(release)
         self._answered = query.round
         self._place_answered = (query.stage, query.step)
-        return answer_to_bytes(self._reply(query, self._receipt(query, content)))
+        return self._reply(query, self._receipt(query, content))
 
     def _receipt(self, query: Query, content: bytes) -> bytes:
         """Return the site's signed word that it answers this round.
@@ -167,6 +195,8 @@ class Site:
         own = stage.release_for(query.release, self._place)
         if own is None:
             return ()
+        if self._every_answer and not self._coins_leave_out:
+            return (own,)
         events, before = ledger.events(), query.round - 1
         left_out: tuple[Release, ...] = ()
         if self._coins_leave_out:
@@ -188,8 +218,8 @@ class Site:
             cohort = cohort.take(chosen)
         weights = torch.tensor([stage.factors[self._place]], dtype=torch.float64)
         total = sums.to_grid(contribute(query, self._programme, cohort, weights), stage)
-        local = self._programme.trust == "local"
-        if local:
+        by_site = self._programme.trust != "central"
+        if by_site:
             source = self._sources(f"noise/{self.name}/{query.round}")
-            total = sums.add_noise(total, stage, query.release, source)
-        return Reply(self.name, query.round, total, local, receipt)
+            total = noised_by_site(total, self._programme, stage, query.release, source)
+        return Reply(self.name, query.round, total, by_site, receipt)

@@ -96,13 +96,13 @@ class TowerSteering:
     ) -> Seen:
         clips, power = [], 0.0
         divisor = stage.divisor_of(release)
-        parties = len(self._programme.sites) if self._programme.trust == "local" else 1
+        loudness = self._programme.loudness()
         groups = () if release is None else release.groups
         for group, block in zip(groups, stage.blocks, strict=True):
             if group.name != CLIP_BIT:
                 clips.append(group.clip)
                 deviation = group.sigma * state.radius / divisor
-                power += (block.stop - block.start) * parties * deviation**2
+                power += (block.stop - block.start) * loudness * deviation**2
         clip = math.hypot(*clips) * state.radius
         # Twice the declared units: a declaration may be a little off.
         honest = 2.0 * stage.divisor * clip / divisor

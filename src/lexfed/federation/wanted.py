@@ -86,7 +86,7 @@ def wanted_by_tower(
         cells = histogram_cells(facts.loss)
         tier = shapes[tower].tier
         wanted.append(_single("metrics", "metrics", tower, 1.0, cells, tier, metrics))
-    senders = len(facts.sites) if choices.trust == "local" else 1
+    senders = choices.senders(len(facts.sites))
     return [
         replace(
             each,
@@ -214,10 +214,9 @@ def is_worth_training(
 def _mu(facts: Facts, choices: Choices, square: float) -> float:
     """Return a square as replace-one privacy of the noise that reaches the model.
 
-    With local trust every site adds noise of its own.
+    Where sites add noise of their own there is more of it than is charged for.
     """
-    parties = len(facts.sites) if choices.trust == "local" else 1
-    return 2.0 * math.sqrt(square / parties)
+    return 2.0 * math.sqrt(square / choices.loudness(len(facts.sites)))
 
 
 def _descent(

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator's side of masked sums: it learns a round's sum and nothing else.
+
+An epoch is set up before its first round is charged, and again when its rounds are
+used up, when a round came to nothing, or when somebody was found to cheat: who is
+blamed is not asked again. Who is missing from a round may come back in the next one,
+who is missing from a set-up in the next epoch. A round of which too few are left is
+lost, and so is one whose sum left its bound: it may have wrapped around.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from lexfed.errors import Refused, SecAggError
+from lexfed.federation.channel import Channel
+from lexfed.federation.engines import CheckReceipt, RoundLost, too_few
+from lexfed.federation.masked_messages import (
+    Ask,
+    Begin,
+    read_answer,
+    refusal_in,
+    sender_of,
+)
+from lexfed.federation.masked_setting import Settings, seat_name
+from lexfed.federation.messages import Query, Refusal, Reply
+from lexfed.federation.noise_shares import longest_sum, stays_within
+from lexfed.federation.programme import Programme
+from lexfed.federation.sums import Integers
+from lexfed.secagg.identities import Identity
+from lexfed.secagg.record import RoundRecord
+from lexfed.secagg.server import ServerSession
+from lexfed.secagg.server_setup import Established, ServerSetup
+
+Take = Callable[[bytes], None]
+"""Takes one site's message, or raises `SecAggError`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedSum(Reply):
+    """A sum that was opened for several sites together.
+
+    Attributes:
+        signed: the receipt of each site in it.
+        record: what shows to others which sites agreed to open it.
+    """
+
+    signed: Mapping[str, bytes]
+    record: RoundRecord
+
+    @property
+    def receipts(self) -> Mapping[str, bytes]:
+        """What each site in the sum signed about this round."""
+        return self.signed
+
+
+class MaskedSums:
+    """Asks sites for masked answers and opens their sum.
+
+    Guarantees:
+        Only the sum of at least `sites - dropouts` sites is ever opened.
+        A site without a valid receipt is not in a sum.
+        Whoever is blamed is left out of every later set-up.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        channel: Channel,
+        identity: Identity,
+        setting: Settings,
+        sites: Mapping[str, bytes],
+        next_epoch: Callable[[], int],
+        check: CheckReceipt,
+    ) -> None:
+        """Take a channel.
+
+        Args:
+            programme: what is run; with a cohort.
+            channel: to the sites.
+            identity: of the coordinator.
+            setting: what all agreed on, by epoch.
+            sites: public key of every site, by its name.
+            next_epoch: gives a number that no epoch of this run had, durably.
+            check: of receipts.
+        """
+        if programme.cohort is None:
+            raise ValueError("expected a programme with noise in shares")
+        self._programme, self._cohort = programme, programme.cohort
+        self._channel, self._identity = channel, identity
+        self._settings, self._next_epoch, self._check = setting, next_epoch, check
+        self._names = {seat_name(public): name for name, public in sites.items()}
+        self._session: ServerSession | None = None
+        self._rounds = 0
+        self.blamed: set[str] = set()
+
+    # Set-up
+
+    def prepare(self) -> None:
+        """Set up an epoch, unless the one at hand has rounds left.
+
+        Raises:
+            SecAggError: if too few sites take part; nothing was charged then.
+        """
+        if self._session is not None and self._rounds < self._programme.setup_rounds:
+            return
+        while True:
+            known = len(self.blamed)
+            try:
+                established = self._set_up()
+                break
+            except SecAggError as error:
+                self._blame(error)
+                if len(self.blamed) == known:
+                    raise self._no_epoch(error) from error
+        self._session = ServerSession(self._identity, established)
+        self._rounds = 0
+
+    def _set_up(self) -> Established:
+        setting = self._settings(self._next_epoch())
+        setup = ServerSetup(self._identity, setting)
+        here = [name for name in self._programme.sites if name not in self.blamed]
+        begin = Begin(setting.epoch).to_bytes()
+        here = self._collect(dict.fromkeys(here, begin), setup.advertised)
+        here = self._collect(dict.fromkeys(here, setup.close_keys()), setup.dealt)
+        parts = {self._names[seat]: said for seat, said in setup.close_deals().items()}
+        here = self._collect(parts, setup.ready)
+        if len(here) < setting.terms.least_sites:
+            raise SecAggError(f"only {len(here)} sites are ready")
+        return setup.established()
+
+    def _no_epoch(self, error: SecAggError) -> SecAggError:
+        named = sorted(self.blamed)
+        without = f", without {', '.join(named)}, who broke the rules" if named else ""
+        return SecAggError(
+            f"no epoch of masked sums could be set up{without}: {error.message}",
+            "wait until more sites are there, then continue the run",
+        )
+
+    def _blame(self, error: SecAggError) -> None:
+        self.blamed.update(self._names[seat] for seat in error.blamed)
+
+    def _collect(self, messages: Mapping[str, bytes], take: Take) -> list[str]:
+        """Send messages and take what comes back; return whose answers were right.
+
+        Raises:
+            SecAggError: if somebody is blamed for what came.
+        """
+        came = self._channel.exchange(messages)
+        right = []
+        for name in messages:
+            if name not in came:
+                continue
+            try:
+                self._take(name, came[name], take)
+            except SecAggError as error:
+                if error.blamed:
+                    raise
+                continue
+            right.append(name)
+        return right
+
+    def _take(self, name: str, said: bytes, take: Take) -> None:
+        """Take a message from the site that signed it, and from nobody else."""
+        if self._names.get(sender_of(said)) != name:
+            raise SecAggError(f"`{name}` sent what is not its own")
+        take(said)
+
+    # A round
+
+    def ask(
+        self, query: Query, participants: Sequence[str]
+    ) -> Sequence[Reply | Refusal]:
+        """Return the opened sum of the sites that answered, as one reply.
+
+        Raises:
+            RoundLost: if too few answered, cheated, or the sum left its bound.
+        """
+        self.prepare()
+        if self._session is None:  # pragma: no cover - `prepare` sees to it
+            raise RoundLost("no epoch")
+        session, self._session = self._session, None
+        known = len(self.blamed)
+        self._rounds += 1
+        content = query.to_bytes()
+        stage = self._programme.stages[query.stage]
+        session.begin(self._rounds, sha256(content).digest(), stage.dimension)
+        signed = self._gather(session, query, content, participants)
+        try:
+            total = self._open(session, longest_sum(stage, self._cohort))
+        except SecAggError as error:
+            self._blame(error)
+            raise RoundLost(f"round {query.round} is lost: {error.message}") from error
+        if not stays_within(total, stage, self._cohort):
+            raise RoundLost(f"round {query.round} is lost: a sum left its bound")
+        if len(self.blamed) == known:
+            self._session = session
+        present = tuple(self._names[seat] for seat in session.survivors)
+        return [
+            MaskedSum(
+                site="all sites",
+                round=query.round,
+                total=total,
+                noised=True,
+                of=present,
+                signed={name: signed[name] for name in present},
+                record=session.record(),
+            )
+        ]
+
+    def _gather(
+        self,
+        session: ServerSession,
+        query: Query,
+        content: bytes,
+        participants: Sequence[str],
+    ) -> dict[str, bytes]:
+        """Take the masked answers to a query; return the receipts of their sites."""
+        signed: dict[str, bytes] = {}
+        refusals: list[Refusal] = []
+        asked = [name for name in participants if name not in self.blamed]
+        message = Ask(self._rounds, content).to_bytes()
+        came = self._channel.exchange(dict.fromkeys(asked, message))
+        for name in asked:
+            said = came.get(name, b"")
+            refusal = refusal_in(said)
+            if refusal is not None:
+                refusals.append(refusal)
+                continue
+            try:
+                answer = read_answer(said)
+                self._check(query, name, answer.receipt)
+                self._take(name, answer.masked, session.masked)
+            except (SecAggError, Refused):
+                continue
+            signed[name] = answer.receipt
+        if len(signed) < self._cohort.least:
+            raise too_few(query, len(signed), len(participants), refusals)
+        return signed
+
+    def _open(self, session: ServerSession, bound: int) -> Integers:
+        """Agree on the survivors, and take the masks off their sum.
+
+        Raises:
+            SecAggError: if too few are left, somebody cheated, or the sum wrapped.
+        """
+        survivors = session.close_masked()
+        listed = [self._names[seat] for seat in session.survivors]
+        here = self._collect(dict.fromkeys(listed, survivors), session.consented)
+        consents = session.close_consents()
+        here = self._collect(dict.fromkeys(here, consents), session.unmasked)
+        inquiry = session.reconstruct()
+        if inquiry is not None:
+            self._collect(dict.fromkeys(here, inquiry), session.proven)
+            self.blamed.update(self._names[seat] for seat in session.judge())
+        return session.total(bound)
