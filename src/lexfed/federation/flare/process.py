@@ -2,8 +2,9 @@
 """`python -m lexfed.federation.flare.process KIND ...`: FLARE's programs, hardened.
 
 FLARE starts a process for its server or client, and that one starts a process for each
-job. Every one of them begins here: the rules for TLS are put in force before FLARE
-opens a socket, and files are closed to other users. Then FLARE's own program runs.
+job. Every one of them begins here: the kit is checked, the rules for TLS are put in
+force before FLARE opens a socket, and files are closed to other users. Then FLARE's own
+program runs.
 
 No variable of the environment changes FLARE's settings: those that it listens to are
 dropped before the first process starts, and the others inherit what is left.
@@ -86,12 +87,15 @@ def start(kit: Kit) -> NoReturn:
 
 
 def main() -> None:
-    """Put the rules in force, then run FLARE's program."""
+    """Check the kit, put the rules in force, then run FLARE's program."""
+    from lexfed.federation.flare.checks import check_kit
     from lexfed.federation.flare.tls13 import enforce
 
     os.umask(0o077)
     program = PROGRAMS[sys.argv.pop(1)]
-    enforce(Kit.of_process())
+    kit = Kit.of_process()
+    check_kit(kit)  # again for every job: a kit may have changed since the start
+    enforce(kit)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     runpy.run_module(program, run_name="__main__", alter_sys=True)
