@@ -179,7 +179,10 @@ def a_round() -> Values:
         "accountant": "rdp", "budgets": {"record": "2.0"}, "update": ZERO,
         "state": ZERO,
         "participation": Participation(sites=3, receipts="open", digest=ZERO),
-        "aggregation": Aggregation(protocol="masking", threshold=2, survivors=3),
+        "aggregation": Aggregation(
+            protocol="masking", threshold=2, survivors=3, cohort=3, epoch=1,
+            list=ZERO, evidence=ZERO,
+        ),
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from support.rule_cases.words import (
     NOT_GDPR,
     OUT,
     UP,
+    WRONG_SUMS,
 )
 from support.rules_statements import ONE, ZERO, party, policy
 from support.rules_world import (
@@ -110,6 +111,7 @@ CASES: dict[str, list[Case]] = {
         ("central noise", NO, (put("policy", trust="central"),)),
         ("no sampling", NO, (put("policy", sampling="none"),)),
         ("no aggregation", NO, (put("round", aggregation=BARE),)),
+        ("signatures of sums that are wrong", NO, (let(checks=WRONG_SUMS),)),
         ("no receipts", NO, (put("round", participation=NO_RECEIPTS),)),
         ("no witnesses", NO, (put("genesis", witnesses=None),)),
         ("no policy", NO, (let(policy={}),)),

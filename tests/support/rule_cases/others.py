@@ -9,7 +9,9 @@ from support.rule_cases.words import (
     NO_BUDGET,
     NOT_CCPA,
     OUT,
+    UNRECORDED,
     UP,
+    WRONG_SUMS,
 )
 from support.rules_statements import ONE, governance, policy
 from support.rules_world import Case, dated, late, let, put, state, then, without
@@ -18,6 +20,13 @@ NOTHING = let(governance={})
 LOW_RISK = state(high_risk=False)
 LATER = then(Document(what="notice", digest=ONE, issued="2026-01-01"))
 OLD_BIAS = {**governance()["retention"], "bias-data": "2026-11-14"}
+NOBODY = {"sites": 3, "colluders": 2, "dropouts": 1}
+FOUR = {"sites": 5, "colluders": 0, "dropouts": 1}
+SHARED = put(
+    "policy", trust="distributed", accountant="rdp", sampling="none",
+    noise="skellam-shares", cohort={"sites": 3, "colluders": 0, "dropouts": 1},
+)  # fmt: skip
+"""Distributed trust, whole."""
 LOW: Case = ("not high-risk", OUT, (LOW_RISK,))
 
 CASES: dict[str, list[Case]] = {
@@ -145,12 +154,23 @@ CASES: dict[str, list[Case]] = {
     "nist.226.trust": [
         ("no noise", NO, (put("policy", mechanism="none"),)),
         ("central", UP, (put("policy", trust="central"),)),
-        ("distributed", UP, (put("policy", trust="distributed"),)),
+        ("distributed", UP, (SHARED,)),
+        ("distributed, sums were seen", NO, (SHARED, put("round", aggregation=BARE))),
+        ("distributed, no record", NO, (SHARED, put("round", aggregation=UNRECORDED))),
+        ("distributed, wrong signatures", NO, (SHARED, let(checks=WRONG_SUMS))),
+        ("distributed, no cohort", NO, (put("policy", trust="distributed"),)),
+        ("distributed, by PLD", NO, (SHARED, put("policy", accountant="pld"))),
+        ("distributed and sampled", NO, (SHARED, put("policy", sampling="poisson"))),
         (
-            "distributed, but sums were seen",
+            "distributed, noise of one",
             NO,
-            (put("policy", trust="distributed"), put("round", aggregation=BARE)),
+            (SHARED, put("policy", noise="rounded-gaussian")),
         ),
+        ("distributed, no masks", NO, (SHARED, put("policy", aggregation="none"))),
+        ("distributed, nobody honest", NO, (SHARED, put("policy", cohort=NOBODY))),
+        ("distributed, too few in a sum", NO, (SHARED, put("policy", cohort=FOUR))),
+        ("shares without saying so", NO, (SHARED, put("policy", trust="central"))),
+        ("shares without a cohort", NO, (put("policy", noise="skellam-shares"),)),
     ],
     "nist.226.base": [("no collection", NO, (without("data-collection"),))],
     "nist.pf": [

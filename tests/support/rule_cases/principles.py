@@ -18,9 +18,12 @@ from support.rule_cases.words import (
     NO,
     NO_QUORUM,
     NOT_GDPR,
+    OTHERWISE,
     OUT,
     UNKNOWN,
+    UNRECORDED,
     UP,
+    WRONG_SUMS,
 )
 from support.rules_statements import (
     ONE,
@@ -171,6 +174,9 @@ CASES: dict[str, list[Case]] = {
     "gdpr.5.1.f": [
         ("no aggregation", NO, (put("round", aggregation=BARE),)),
         ("too few survivors", NO, (put("round", aggregation=FEW),)),
+        ("no record of a masked sum", NO, (put("round", aggregation=UNRECORDED),)),
+        ("another protocol", UP, (put("round", aggregation=OTHERWISE),)),
+        ("signatures that are wrong", NO, (let(checks=WRONG_SUMS),)),
         ("an unknown threshold", NO, (put("round", aggregation=UNKNOWN),)),
         ("no rounds", NO, (let(rounds=[]),)),
         ("no quorum", NO, (let(checks=NO_QUORUM),)),

@@ -10,6 +10,7 @@ an entry is written, so a certificate about them could not be evaluated again.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lexfed.audit.entries import Certificate, Policy
 from lexfed.audit.rules.catalogue import catalogue
@@ -41,7 +42,7 @@ def certify(
         policies = [r.entry for r in records if isinstance(r.entry, Policy)]
         charged = any(policy.mechanism != "none" for policy in policies)
         checks = Checks(log=True, budget=True if charged else None)
-    seen = Checks(checks.log, checks.budget, quorum=None)
+    seen = replace(checks, quorum=None)
     judgements = evaluate(facts_of(records, content, seen))
     total = score(judgements)
     return Certificate(

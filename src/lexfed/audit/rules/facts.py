@@ -52,11 +52,14 @@ class Checks:
         budget: whether the budgets, recomputed from the logged events, are those that
             the entries state and within their limits; None where nothing was charged.
         quorum: whether the witnesses' quorum is met; None if nobody looked.
+        sums: whether rounds hid single sites' sums as they state, by the signatures in
+            their records; None where they state nothing, or if nobody looked.
     """
 
     log: bool
     budget: bool | None
     quorum: bool | None = None
+    sums: bool | None = None
 
 
 class Placed(Protocol):

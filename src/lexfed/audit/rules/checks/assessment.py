@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from lexfed.audit.entries import Round
 from lexfed.audit.rules.answer import Answer, met, missing
 from lexfed.audit.rules.catalogue import Rule
-from lexfed.audit.rules.checks.principles import aggregated
+from lexfed.audit.rules.checks.principles import hidden
 from lexfed.audit.rules.documents import find
 from lexfed.audit.rules.facts import Facts
 from lexfed.audit.rules.state import protection
@@ -86,7 +86,7 @@ TRACES: Mapping[str, Callable[[Facts], bool]] = {
     "budget": _limited,
     "local-noise": _local,
     "secret-sampling": _sampled,
-    "secure-aggregation": lambda facts: all(map(aggregated, facts.of(Round))),
+    "secure-aggregation": hidden,
     "receipts": _receipts,
     "witnesses": _witnessed,
 }

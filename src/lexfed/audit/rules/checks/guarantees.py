@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said about differential privacy: the guarantee, its basis, who is trusted."""
 
-from lexfed.audit.entries import BudgetPlan, Completed, Round
+from lexfed.audit.entries import BudgetPlan, Cohort, Completed, Policy, Round
+from lexfed.audit.masking import PROTOCOL
 from lexfed.audit.rules.answer import Answer, met, missing, written
 from lexfed.audit.rules.catalogue import Rule
-from lexfed.audit.rules.checks.principles import aggregated
+from lexfed.audit.rules.checks.principles import hidden
 from lexfed.audit.rules.documents import find
-from lexfed.audit.rules.facts import Facts
+from lexfed.audit.rules.facts import At, Facts
 from lexfed.audit.rules.state import in_force, protection
 
 
@@ -43,11 +44,33 @@ def trust(facts: Facts, _: Rule) -> Answer:
     policy = protection(facts)
     if isinstance(policy, str):
         return missing(policy, *in_force(facts))
-    rounds = facts.of(Round)
-    if policy.entry.trust == "distributed" and not all(map(aggregated, rounds)):
+    cohort = policy.entry.cohort
+    if policy.entry.trust != "distributed":
+        if cohort is not None or policy.entry.noise == "skellam-shares":
+            why = "sites share the noise, but distributed trust is not stated"
+            return missing(why, policy.index)
+        return met("the trust model is stated", policy.index)
+    if cohort is None or not _shared(policy.entry, cohort):
+        why = "distributed trust is stated without what its guarantee rests on"
+        return missing(why, policy.index)
+    if not hidden(facts) or not all(_enough(at, cohort) for at in facts.of(Round)):
         why = "distributed trust is stated, but sums were not hidden in every round"
         return missing(why, policy.index, *facts.span)
-    return met("the trust model is stated", policy.index)
+    why = "the trust model and what it assumes of the sites are stated"
+    return met(why, policy.index, *facts.span)
+
+
+def _shared(policy: Policy, cohort: Cohort) -> bool:
+    """Say whether noise in shares is priced as proven, and some of it stays secret."""
+    priced = (policy.accountant, policy.sampling) == ("rdp", "none")
+    masked = (policy.noise, policy.aggregation) == ("skellam-shares", PROTOCOL)
+    return priced and masked and cohort.honest >= 1
+
+
+def _enough(at: At[Round], cohort: Cohort) -> bool:
+    """Say whether as many sites are in a sum as its noise was sized for."""
+    survivors = at.entry.aggregation.survivors or 0
+    return survivors >= cohort.sites - cohort.dropouts
 
 
 def parameters(facts: Facts, _: Rule) -> Answer:
@@ -64,9 +87,8 @@ def parameters(facts: Facts, _: Rule) -> Answer:
 
 def combined(facts: Facts, _: Rule) -> Answer:
     """Federated learning is combined with noise and with secure aggregation."""
-    rounds = facts.of(Round)
-    hidden = bool(rounds) and all(map(aggregated, rounds))
-    if hidden and not isinstance(protection(facts), str):
+    masked = bool(facts.of(Round)) and hidden(facts)
+    if masked and not isinstance(protection(facts), str):
         why = "noise and secure aggregation in every round"
         return met(why, *in_force(facts), *facts.span)
     reasons = find(facts, "pets-not-combined")

@@ -2,6 +2,7 @@
 """Principles of processing (GDPR Art. 5): purpose, minimisation, storage, integrity."""
 
 from lexfed.audit.entries import Certificate, Completed, Deletion, Round
+from lexfed.audit.masking import PROTOCOL
 from lexfed.audit.rules.answer import Answer, met, missing
 from lexfed.audit.rules.catalogue import Rule
 from lexfed.audit.rules.documents import find
@@ -85,18 +86,26 @@ def retained(facts: Facts, rule: Rule) -> Answer:
 
 
 def aggregated(at: At[Round]) -> bool:
-    """Say whether a round hid single sites' sums, with enough survivors."""
+    """Say whether a round hid single sites' sums, with enough survivors.
+
+    Masked sums have records; without one nobody could look who agreed to what.
+    """
     how = at.entry.aggregation
     if how.protocol == "none" or how.threshold is None or how.survivors is None:
         return False
-    return how.survivors >= how.threshold
+    recorded = how.protocol != PROTOCOL or how.evidence is not None
+    return recorded and how.survivors >= how.threshold
+
+
+def hidden(facts: Facts) -> bool:
+    """Say whether every round hid single sites' sums, and no verifier disagrees."""
+    return facts.checks.sums is not False and all(map(aggregated, facts.of(Round)))
 
 
 def confidential(facts: Facts, _: Rule) -> Answer:
     """Single sites' sums stay hidden, and witnesses saw the log."""
-    rounds = facts.of(Round)
     problems = []
-    if not rounds or not all(map(aggregated, rounds)):
+    if not facts.of(Round) or not hidden(facts):
         problems.append("not every round was aggregated securely")
     if facts.checks.quorum is not True:
         problems.append(
