@@ -142,11 +142,19 @@ class Consent(Part):
 
 
 class Begin(Part):
-    """The log that receipts of this run are bound to; the answer says the same."""
+    """The log that receipts of this run are bound to; the answer says the same.
+
+    Attributes:
+        run: number of the run.
+        programme: digest of what all agreed to.
+        log: origin of the log.
+        coordinator: public key that signs its entries, in hexadecimal.
+    """
 
     run: Digest
     programme: Digest
     log: Origin
+    coordinator: Digest
 
 
 _Message = TypeVar("_Message", bound=Part)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site keeps of one run, so that a restart changes nothing it agreed to.
+
+    KIT/state/runs/<number of the run>/
+      terms/            the files that the configuration names
+      programme.json    the programme it consented to
+      log               the log that its receipts are bound to
+      epoch             the last set-up of masks it took part in
+      ledger.jsonl      what it was charged for
+
+Another run has another number, another consent and another ledger.
+"""
+
+from pathlib import Path
+
+from lexfed.durable import write_atomically
+from lexfed.errors import RunFolderError, SecAggError
+from lexfed.federation.flare.kit import Kit
+from lexfed.federation.masked_setting import Settings
+from lexfed.secagg.setting import Setting
+
+
+class RunState:
+    """The folder of one run at a site."""
+
+    def __init__(self, kit: Kit, run: str) -> None:
+        """Make the folder, if it is not there.
+
+        Raises:
+            RunFolderError: if it cannot be written.
+        """
+        self.folder = kit.state / "runs" / run
+        self.terms = self.folder / "terms"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise RunFolderError(f"cannot write `{self.folder}`: {reason}") from error
+
+    @property
+    def ledger(self) -> Path:
+        """What the site was charged for in this run."""
+        return self.folder / "ledger.jsonl"
+
+    def keep(self, name: str, content: bytes) -> bool:
+        """Write something once; say whether it is what was written the first time.
+
+        Raises:
+            RunFolderError: if it cannot be read or written.
+        """
+        before = self._read(name)
+        if before is None:
+            write_atomically(self.folder / name, content)
+        return before in (None, content)
+
+    def settings(self, agreed: Settings) -> Settings:
+        """Return the settings of masked sums, of which each epoch is entered once.
+
+        A site that restarts has forgotten the secrets of its epoch. Nobody can have
+        it enter the same epoch with others.
+        """
+        entered: list[int] = []
+
+        def setting(epoch: int) -> Setting:
+            if epoch not in entered:
+                last = int(self._read("epoch") or b"-1")
+                if epoch <= last:
+                    raise SecAggError(f"epoch {epoch} is not after epoch {last}")
+                write_atomically(self.folder / "epoch", str(epoch).encode())
+                entered.append(epoch)
+            return agreed(epoch)
+
+        return setting
+
+    def _read(self, name: str) -> bytes | None:
+        path = self.folder / name
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RunFolderError(f"cannot read `{path}`") from error

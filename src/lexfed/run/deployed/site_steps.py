@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site does before the first round: state, compare, consent, open its ledger.
+
+A step that fails leaves nothing behind that a later one could build on.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from lexfed.audit.entries.base import Part
+from lexfed.audit.keys import Signer, load_key
+from lexfed.config.declare import tagged_schema_of
+from lexfed.errors import AuditError
+from lexfed.federation.channel import Handler
+from lexfed.federation.flare.enrol import read_roster
+from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.masked_setting import seat_identity, settings
+from lexfed.federation.masked_site import MaskedSite
+from lexfed.federation.programme_json import first_difference, from_bytes
+from lexfed.federation.site import Site
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.privacy.site_ledger import FileLedger, SiteLedger
+from lexfed.run.deployed import consent
+from lexfed.run.deployed.agreement import agreed
+from lexfed.run.deployed.bundle import Bundle
+from lexfed.run.deployed.messages import (
+    Begin,
+    Consent,
+    Join,
+    Kind,
+    Offer,
+    Why,
+    seal,
+    unseal,
+)
+from lexfed.run.deployed.own_data import OwnData, read_own, site_data
+from lexfed.run.deployed.own_rules import OwnRules
+from lexfed.run.deployed.run_state import RunState
+from lexfed.run.deployed.site_ledger import LastingSite
+from lexfed.run.deployed.statement import read_statements, state, unpacked
+from lexfed.run.planning import Priced
+from lexfed.run.random_bits import sources_of
+
+
+class Refuse(Exception):
+    """Ends the handling of a message with a code word and a reason for the log."""
+
+    def __init__(self, why: Why, reason: str) -> None:
+        super().__init__(reason)
+        self.why = why
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """What the site said about itself."""
+
+    run: str
+    bundle: Bundle
+    state: RunState
+    sealed: bytes
+
+
+_Message = TypeVar("_Message", bound=Part)
+
+
+class SiteSteps:
+    """Join, plan, begin; each needs the one before.
+
+    Attributes:
+        rounds: what answers rounds once all steps are done.
+    """
+
+    def __init__(self, kit: Kit, data: Path) -> None:
+        """Read the roster and the key of a kit.
+
+        Raises:
+            ConfigError, RunFolderError: if the kit cannot be used.
+        """
+        self._kit = kit
+        self._data = data
+        self._roster = read_roster(kit).keys
+        self._signer = Signer(kit.name, load_key(kit.identity_key))
+        self._joined: _Joined | None = None
+        self._agreed: tuple[Priced, OwnData] | None = None
+        self._open = ExitStack()
+        self.rounds: Handler | None = None
+
+    def close(self) -> None:
+        """Forget the run that was open; everything charged is on disk."""
+        self._open.close()
+        self._joined = self._agreed = self.rounds = None
+
+    def join(self, content: bytes) -> bytes:
+        """State what this site is, for a configuration its people agreed to."""
+        asked = self._signed("join", content, Join)
+        self.close()
+        bundle = Bundle(asked.text, asked.contents())
+        config, name = bundle.config, self._kit.name
+        if not consent.agreed_to(self._kit, bundle.digest, asked.run):
+            raise Refuse("consent", f"nobody consented to {bundle.digest}")
+        if name not in bundle.sites:
+            raise Refuse("configuration", "this site is not in the configuration")
+        kept = RunState(self._kit, asked.run)
+        bundle.write(kept.terms)
+        tagged = tagged_schema_of(config, base=kept.terms)
+        place = bundle.sites.index(name)
+        own = read_own(config, kept.terms, tagged, self._data, place)
+        said = state(
+            bundle,
+            asked.run,
+            name,
+            tagged,
+            OwnRules.read(self._kit),
+            own.units,
+            self._signer.public,
+        )
+        sealed = seal("statement", said, self._signer)
+        self._joined = _Joined(asked.run, bundle, kept, sealed)
+        return sealed
+
+    def plan(self, content: bytes) -> bytes:
+        """Consent to the programme that all statements give, if it can be paid."""
+        offer = self._signed("offer", content, Offer)
+        joined = self._of_run(offer.run)
+        bundle, kept = joined.bundle, joined.state
+        priced = self._computed(joined, offer)
+        sent = from_bytes(offer.programme.encode())
+        where = first_difference(priced.programme, sent)
+        if where:
+            raise Refuse("programme", f"another programme than computed: {where}")
+        priced = replace(priced, programme=sent)
+        priced.site_ledger(self._kit.name)  # raises where the budget does not pay
+        if not kept.keep("programme.json", offer.programme.encode()):
+            raise Refuse("programme", "another programme than agreed to before")
+        place = bundle.sites.index(self._kit.name)
+        tagged = priced.population.tagged
+        own = read_own(bundle.config, kept.terms, tagged, self._data, place)
+        if not consent.agreed_to(self._kit, bundle.digest, joined.run):
+            raise Refuse("consent", "another run took the consent meanwhile")
+        consent.take(self._kit, bundle.digest, joined.run)
+        self._agreed = priced, own
+        answer = Consent(
+            run=joined.run,
+            name=self._kit.name,
+            terms=bundle.digest,
+            programme=sent.digest,
+        )
+        return seal("consent", answer, self._signer)
+
+    def _computed(self, joined: _Joined, offer: Offer) -> Priced:
+        """Return the programme that the statements give, computed here."""
+        bundle = joined.bundle
+        try:
+            sealed = unpacked(offer.statements, bundle.sites)
+            said = read_statements(sealed, bundle, joined.run, self._roster)
+            if sealed[self._kit.name] != joined.sealed:
+                raise AuditError("this site's statement is not what it said")
+            return agreed(bundle, joined.state.terms, said)
+        except AuditError as error:
+            raise Refuse("statements", error.message) from error
+
+    def begin(self, content: bytes) -> bytes:
+        """Open data and ledgers for the rounds of the agreed programme."""
+        begin = self._signed("begin", content, Begin)
+        joined = self._of_run(begin.run)
+        if self._agreed is None or self.rounds is not None:
+            raise Refuse("order", "rounds begin once, after the plan")
+        priced, own = self._agreed
+        if begin.programme != priced.programme.digest:
+            raise Refuse("programme", "another programme than agreed to")
+        if not joined.state.keep("log", begin.log.encode()):
+            raise Refuse("order", "another log than the run began with")
+        data = site_data(self._kit.name, own, priced.population)
+        ledger = self._ledger(priced, joined)
+        sources = sources_of(priced)
+        site = Site(
+            priced.programme, data, ledger, sources, self._signer, every_answer=True
+        )
+        self.rounds = self._masked(priced, joined, begin, site)
+        self._agreed = None
+        return seal("begun", begin, self._signer)
+
+    def _masked(
+        self, priced: Priced, joined: _Joined, begin: Begin, site: Site
+    ) -> Handler:
+        """Return what answers rounds; behind masks where sums leave masked."""
+        programme = priced.programme
+        if programme.cohort is None:
+            return site.handle
+        keys = {name: self._roster[name] for name in programme.sites}
+        leader = bytes.fromhex(begin.coordinator)
+        agreed_on = settings(programme, begin.log, keys, leader)
+        return MaskedSite(
+            site, seat_identity(self._signer), joined.state.settings(agreed_on)
+        ).handle
+
+    def _ledger(self, priced: Priced, joined: _Joined) -> SiteLedger | None:
+        rules, config = priced.site_ledger(self._kit.name), priced.config
+        protects = not config.run.test
+        if rules is None:
+            if protects:
+                with ExitStack() as closing:
+                    lasting = self._lasting()
+                    closing.callback(lasting.close)
+                    lasting.unprotected(joined.run)
+            return None
+        own = FileLedger(joined.state.ledger, rules)
+        self._open.callback(own.close)
+        if not protects:
+            return own
+        lasting = self._lasting()
+        self._open.callback(lasting.close)
+        both = LastingSite(own, lasting, priced, joined.run)
+        both.reserve(priced, self._kit.name)
+        return both
+
+    def _lasting(self) -> LastingLedger:
+        rules = OwnRules.read(self._kit)
+        data_set = rules.data_set or self._data.name
+        return LastingLedger.open(rules.ledger, self._kit.name, data_set)
+
+    def _signed(self, kind: Kind, content: bytes, expected: type[_Message]) -> _Message:
+        try:
+            return unseal(kind, content, expected, self._roster[COORDINATOR])
+        except AuditError as error:
+            raise Refuse("coordinator", error.message) from error
+
+    def _of_run(self, run: str) -> _Joined:
+        if self._joined is None or self._joined.run != run:
+            raise Refuse("order", "there was no join for this run")
+        return self._joined
