@@ -18,11 +18,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_constant import ReservedKey, ReturnCode
 from nvflare.apis.shareable import Shareable
+from nvflare.apis.signal import Signal
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.executor import ASK, CONTENT, PULSE, READY, UNABLE, WORD
+
+_BETWEEN_CALLS = 0.5
+_BETWEEN_LOOKS = 0.2
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,12 @@ class FlareChannel:
         until = time.monotonic() + self._patience.gather
         open_names, ready = set(names), set[str]()
         while open_names and time.monotonic() < until:
-            words = self._signs(open_names)
+            words = self._signs(open_names, self._abort)
             ready |= {name for name, word in words.items() if word == READY}
             open_names -= {name for name, word in words.items() if word}
             self._require_job()
             if open_names:
-                time.sleep(0.1)
+                time.sleep(_BETWEEN_CALLS)
         self._gone |= set(names) - ready
         return tuple(sorted(ready))
 
@@ -95,10 +99,11 @@ class FlareChannel:
         """
         said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         waiting = set(messages) - self._gone
+        # Ends the waiting of all threads: FLARE joins its own before a process ends.
+        over = Signal(parent=self._abort)
         for name in waiting:
-            _in_background(self._ask, name, messages[name], said)
-        stop = threading.Event()
-        _in_background(self._watch, frozenset(waiting), said, stop)
+            _in_background(self._ask, name, messages[name], said, over)
+        _in_background(self._watch, frozenset(waiting), said, over)
         answers: dict[str, bytes] = {}
         owed = dict.fromkeys(waiting, 0)
         until = time.monotonic() + self._patience.answer
@@ -106,7 +111,7 @@ class FlareChannel:
             while waiting and time.monotonic() < until:
                 self._require_job()
                 try:
-                    heard = said.get(timeout=0.2)
+                    heard = said.get(timeout=_BETWEEN_LOOKS)
                 except queue.Empty:
                     continue
                 if heard.name is None:
@@ -118,7 +123,7 @@ class FlareChannel:
                 if heard.answer is not None:
                     answers[heard.name] = heard.answer
         finally:
-            stop.set()
+            over.trigger(True)
         self._gone |= waiting
         return answers
 
@@ -138,33 +143,54 @@ class FlareChannel:
 
     # In threads of their own
 
-    def _ask(self, name: str, message: bytes, said: "queue.SimpleQueue[_Said]") -> None:
+    def _ask(
+        self,
+        name: str,
+        message: bytes,
+        said: "queue.SimpleQueue[_Said]",
+        over: Signal,
+    ) -> None:
         request = Shareable()
         request[CONTENT] = message
-        reply = self._send([name], ASK, request, self._patience.answer).get(name)
-        said.put(_Said(name, _content(reply)))
+        replies = self._send([name], ASK, request, self._patience.answer, over)
+        said.put(_Said(name, _content(replies.get(name))))
 
     def _watch(
         self,
         names: frozenset[str],
         said: "queue.SimpleQueue[_Said]",
-        stop: threading.Event,
+        over: Signal,
     ) -> None:
-        while not stop.wait(self._patience.pulse):
-            alive = {name for name, word in self._signs(names).items() if word}
+        next_time = time.monotonic() + self._patience.pulse
+        while not over.triggered:
+            if time.monotonic() < next_time:
+                time.sleep(_BETWEEN_LOOKS)
+                continue
+            words = self._signs(names, over)
+            alive = {name for name, word in words.items() if word}
             said.put(_Said(None, None, frozenset(alive)))
+            next_time = time.monotonic() + self._patience.pulse
 
-    def _signs(self, names: Collection[str]) -> dict[str, str]:
+    def _signs(self, names: Collection[str], over: Signal) -> dict[str, str]:
         """Return what each site says about itself; empty if it says nothing."""
         if not names:  # FLARE takes an empty list for everybody
             return {}
-        replies = self._send(sorted(names), PULSE, Shareable(), self._patience.pulse)
+        request, patience = Shareable(), self._patience.pulse
+        replies = self._send(sorted(names), PULSE, request, patience, over)
         return {name: _word(replies.get(name)) for name in names}
 
     def _send(
-        self, names: list[str], topic: str, request: Shareable, timeout: float
+        self,
+        names: list[str],
+        topic: str,
+        request: Shareable,
+        timeout: float,
+        over: Signal,
     ) -> Mapping[str, Any]:
         with self._engine.new_context() as context:
+            # A copy of the job's own signal is there, and would not be replaced.
+            context.remove_prop(ReservedKey.RUN_ABORT_SIGNAL, force_removal=True)
+            context.set_prop(ReservedKey.RUN_ABORT_SIGNAL, over, sticky=False)
             replies = self._engine.send_aux_request(
                 targets=names,
                 topic=topic,

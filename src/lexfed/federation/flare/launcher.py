@@ -21,8 +21,6 @@ from nvflare.app_common.job_launcher.client_process_launcher import (
 
 from lexfed.federation.flare.process import through_here
 
-from lexfed.federation.flare.process import through_here
-
 TOLERANT_LAUNCHER = "lexfed.federation.flare.launcher.TolerantLauncher"
 """The path of the class, for a site's `local/resources.json`."""
 
@@ -73,7 +71,3 @@ class TolerantLauncher(ClientProcessJobLauncher):  # type: ignore[misc]
         folder = Path(workspace.get_run_dir(job_meta[JobConstants.JOB_ID]))
         inner = super().launch_job(job_meta, fl_ctx)
         return TolerantHandle(inner, folder / FLMetaKey.PROCESS_RC_FILE)
-
-    def get_command(self, job_meta: dict[str, Any], fl_ctx: Any) -> str:
-        """Return the command line of the process, with our rules for TLS in force."""
-        return through_here(super().get_command(job_meta, fl_ctx))
