@@ -6,7 +6,8 @@ set-up serves 20 rounds. Ten sites miss each round, and every sum is compared wi
 true one. `sparse` is the graph that sites of this number use, `complete` one on which
 all mask with all. Figures are CPU time: of the median site, and of the server for all
 sites. `limit` is what the masks alone take at the speed at which this core made masks
-during the same round.
+during the same round. If Flower is there, one of its rounds is measured after each of
+ours, so that a busy moment meets both; see `benchmarks/flower_masks.py`.
 """
 
 import os
@@ -14,11 +15,12 @@ import statistics
 import time
 from collections.abc import Callable
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.flower_masks import FlowerMasks
 from lexfed.secagg import cohort, prg
 from lexfed.secagg.graph import Density, density
 from lexfed.secagg.identities import Identity, Roster
@@ -30,6 +32,7 @@ from lexfed.secagg.site import SiteSession
 from lexfed.secagg.thresholds import Threshold
 
 SITES, COLLUDERS, DROPPED, ROUNDS = 100, 33, 10, 20
+SHARES = Threshold.malicious(SITES, COLLUDERS).shares
 TARGETS = {
     100_000: {"site_ms": 90, "server_s": 0.3, "upload": 1.03},
     1_000_000: {"site_ms": 200, "server_s": 1.2},
@@ -138,20 +141,41 @@ def speed(length: int) -> float:
     return repeats * total.nbytes / (time.process_time() - start)
 
 
-def rounds(length: int, repeats: int) -> dict[str, object]:
+def rounds(
+    length: int, repeats: int, peer: FlowerMasks | None = None
+) -> dict[str, dict[str, Any]]:
     """Measure epochs with vectors of that many 32-bit values, on both graphs."""
     sparse = density(SITES, COLLUDERS, DROPPED)
     certain = Threshold.malicious(SITES, COLLUDERS, DROPPED)
     complete = Density(SITES, SITES - 1, certain, DROPPED)
-    found: dict[str, object] = {"targets": TARGETS[length]}
+    found: dict[str, dict[str, Any]] = {"targets": TARGETS[length]}
+    beside: list[dict[str, float]] = []
     for name, graph in (("sparse", sparse), ("complete", complete)):
         with patch.object(cohort, "_density", lambda *_, graph=graph: graph):
-            found[name] = measured(length, repeats, graph.degree)
+            found[name] = measured(length, repeats, graph.degree, peer, beside)
+    if beside:
+        found["flower"] = {
+            each: _figures([one[each] for one in beside]) for each in beside[0]
+        }
     return found
 
 
-def measured(length: int, repeats: int, degree: int) -> dict[str, object]:
-    """Measure an epoch on a graph of that degree."""
+def measured(
+    length: int,
+    repeats: int,
+    degree: int,
+    peer: FlowerMasks | None,
+    beside: list[dict[str, float]],
+) -> dict[str, Any]:
+    """Measure an epoch on a graph of that degree.
+
+    Args:
+        length: of the vectors.
+        repeats: how many rounds.
+        degree: neighbours of a site.
+        peer: whose rounds are measured in between, if any.
+        beside: takes what is found on the peer.
+    """
     sites, setting, identity = made(length)
     server, first = set_up(sites, setting, identity)
     found = []
@@ -159,6 +183,8 @@ def measured(length: int, repeats: int, degree: int) -> dict[str, object]:
         before = speed(length)
         watch = one_round(sites, server, number, length)
         found.append((watch, statistics.mean((before, speed(length)))))
+        if peer:
+            beside.append(peer.measure(SITES, SHARES, DROPPED, length))
     site = [1e3 * statistics.median(watch.site.values()) for watch, _ in found]
     whole = [watch.server for watch, _ in found]
     rate = [each for _, each in found]
