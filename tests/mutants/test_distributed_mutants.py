@@ -6,172 +6,188 @@ mutants.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from lexfed.privacy import (
+    attributes,
+    claim,
     distributed,
-    distributed_price,
+    filters,
+    grid,
     poisson,
     skellam,
 )
-from lexfed.privacy.distributed import Cohort, SharedGroup, SharedRelease
+from lexfed.privacy.claim_record import CohortRecord
+from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.events import Release
 from lexfed.privacy.noise import rounded_gaussian
-from lexfed.privacy.rdp import ORDERS, _closed_form
-from lexfed.privacy.ring_encoding import Encoding
+from lexfed.privacy.running import _Sum
 from support import distributed_checks as checks
-
-Patch = pytest.MonkeyPatch
-
-
-def _half_of_the_divergence(patch: Patch) -> None:
-    real = skellam.curve
-    patch.setattr(skellam, "curve", lambda m, b, a, o=ORDERS: real(m, b, a, o) / 2)
+from support.mutant import Mutant, Patch
 
 
-def _two_per_cent_less(patch: Patch) -> None:
-    real = skellam.curve
-    patch.setattr(skellam, "curve", lambda m, b, a, o=ORDERS: 0.98 * real(m, b, a, o))
-
-
-def _gaussian_price(patch: Patch) -> None:
-    def broken(
-        variance: float, l2: float, _: float, orders: Sequence[int] = ORDERS
-    ) -> Any:
-        return np.array(orders, dtype=float) * l2**2 / (2 * variance)
-
-    patch.setattr(skellam, "curve", broken)
-
-
-def _variance_of_every_site(patch: Patch) -> None:
-    patch.setattr(SharedGroup, "variance", lambda self, c: 2 * self.half * c.sites)
-
-
-def _replace_priced_as_add(patch: Patch) -> None:
-    patch.setattr(distributed_price, "sensitivity", lambda _: 1.0)
+def _correction_dropped(patch: Patch) -> None:
+    patch.setattr(distributed, "_CORRECTION", Fraction(0))
 
 
 def _shares_for_everybody(patch: Patch) -> None:
     patch.setattr(Cohort, "honest", property(lambda self: self.sites))
 
 
-def _deviation_for_variance(patch: Patch) -> None:
+def _share_of_the_deviation(patch: Patch) -> None:
+    real = distributed.half_variance
+
+    def broken(sigma: float, step: float, cohort: Cohort) -> int:
+        # 1/H of the deviation: 1/H^2 of the variance.
+        return math.ceil(real(sigma, step, cohort) / cohort.honest)
+
+    for module in (distributed, checks):
+        patch.setattr(module, "half_variance", broken)
+
+
+def _half_of_the_variance(patch: Patch) -> None:
     patch.setattr(
         distributed, "skellam", lambda s, half, n: skellam.skellam(s, half // 2, n)
     )
 
 
-def _proposals_unweighed(patch: Patch) -> None:
-    # As if the rounded Gaussian of deviation sqrt(L) itself were the Poisson law, drawn
-    # five per cent too narrow.
+def _proposals_too_narrow(patch: Patch) -> None:
     patch.setattr(
         poisson, "rounded_gaussian", lambda s, z, n: rounded_gaussian(s, 0.95 * z, n)
     )
-
-
-def _rounding_to_nearest(patch: Patch) -> None:
-    patch.setattr(np, "trunc", np.rint)
-
-
-def _rounding_of_sums_unpaid(patch: Patch) -> None:
-    patch.setattr(Encoding, "clip_to_in_sums", lambda self, _: self.clip_to)
-
-
-def _central_formula(patch: Patch) -> None:
-    def broken(_: Any, rate: float, orders: Sequence[int], __: Any) -> Any:
-        # Sampled Gaussian of the moved distance under add/remove, as if it were that.
-        square = np.array([128.0**2 / 16_000.0])
-        return _closed_form(rate, square, tuple(orders))[0]
-
-    patch.setattr(distributed_price, "sampled", broken)
 
 
 def _no_threshold(patch: Patch) -> None:
     patch.setattr(Cohort, "threshold", property(lambda _: 1))
 
 
-def _one_sampler_charged(patch: Patch) -> None:
-    one = property(lambda self: sum(g.encoding.dimension for g in self.groups))
-    patch.setattr(SharedRelease, "samples", one)
-
-
-def _ring_for_one_unit(patch: Patch) -> None:
-    real = Encoding.bound
+def _ring_without_units(patch: Patch) -> None:
+    real = distributed.sum_bound
     patch.setattr(
-        Encoding, "bound", lambda self, _, deviation: real(self, 1, deviation)
+        checks,
+        "sum_bound",
+        lambda of, half, cohort: real(of, half, cohort) - (of.units - 1) * 128,
     )
 
 
 def _ring_without_noise(patch: Patch) -> None:
-    patch.setattr(Encoding, "bound", lambda self, n, _: math.floor(n * self.l2))
+    patch.setattr(distributed, "_DEVIATIONS", 0.0)
 
 
-MUTANTS: dict[str, tuple[Callable[[Patch], None], Callable[[], None]]] = {
-    "half of the divergence": (
-        _half_of_the_divergence,
-        checks.the_price_covers_the_exact_divergence,
+def _rounding_unpaid(patch: Patch) -> None:
+    whole = property(lambda self: self.clip)
+    patch.setattr(grid.Grid, "clip_to", whole)
+
+
+def _any_accountant(patch: Patch) -> None:
+    patch.setattr(attributes, "require_renyi", lambda *_: None)
+
+
+def _running_total_of_gaussians(patch: Patch) -> None:
+    patch.setattr(_Sum, "renyi", property(lambda self: self.sampled is not None))
+
+
+def _law_not_compared(patch: Patch) -> None:
+    real = filters.dominates
+
+    def broken(planned: Release, release: Release) -> bool:
+        return real(planned, replace(release, noise=planned.noise))
+
+    patch.setattr(checks, "dominates", broken)
+
+
+def _any_trust(patch: Patch) -> None:
+    patch.setattr(claim, "require_trust", lambda *_: None)
+
+
+def _cohort_believed(patch: Patch) -> None:
+    def broken(record: CohortRecord | None) -> Cohort | None:
+        if record is None:
+            return None
+        return Cohort(record.sites, record.colluders, record.dropouts)
+
+    patch.setattr(claim, "stated_cohort", broken)
+
+
+MUTANTS = (
+    Mutant(
+        "the 5/2 of Theorem D dropped",
+        _correction_dropped,
+        checks.the_charged_gaussian_covers_the_published_bound,
     ),
-    "two per cent less than the divergence": (
-        _two_per_cent_less,
-        checks.the_price_covers_the_exact_divergence,
+    Mutant(
+        "shares sized for everybody: the exact divergence is above the charge",
+        _shares_for_everybody,
+        checks.the_charged_gaussian_covers_the_exact_divergence,
     ),
-    "the variance of colluders and dropouts counted": (
-        _variance_of_every_site,
-        checks.the_price_covers_the_exact_divergence,
-    ),
-    "replace-one priced as add/remove": (
-        _replace_priced_as_add,
-        checks.the_price_covers_the_exact_divergence,
-    ),
-    "the price of a Gaussian": (
-        _gaussian_price,
-        checks.the_price_is_that_of_the_theorem,
-    ),
-    "shares sized for everybody": (
+    Mutant(
+        "shares sized for everybody",
         _shares_for_everybody,
         checks.honest_shares_have_the_charged_variance,
     ),
-    "half of the variance drawn": (
-        _deviation_for_variance,
+    Mutant(
+        "a share of the deviation: the exact divergence is above the charge",
+        _share_of_the_deviation,
+        checks.the_charged_gaussian_covers_the_exact_divergence,
+    ),
+    Mutant(
+        "a share of the deviation instead of the variance",
+        _share_of_the_deviation,
         checks.honest_shares_have_the_charged_variance,
     ),
-    "proposals five per cent too narrow": (
-        _proposals_unweighed,
+    Mutant(
+        "half of the variance drawn",
+        _half_of_the_variance,
         checks.honest_shares_have_the_charged_variance,
     ),
-    "rounding to nearest": (
-        _rounding_to_nearest,
-        checks.contributions_keep_their_norm,
+    Mutant(
+        "proposals five per cent too narrow",
+        _proposals_too_narrow,
+        checks.honest_shares_have_the_charged_variance,
     ),
-    "rounding of sums not paid for": (
-        _rounding_of_sums_unpaid,
-        checks.rounded_sums_keep_the_charge,
+    Mutant("no threshold for unmasking", _no_threshold, checks.small_cohorts_say_no),
+    Mutant("a ring for one unit", _ring_without_units, checks.sums_fit_their_ring),
+    Mutant(
+        "a ring without room for noise", _ring_without_noise, checks.sums_fit_their_ring
     ),
-    "sampling priced by the central formula": (
-        _central_formula,
-        checks.sampling_is_priced_for_any_noise,
+    Mutant(
+        "rounding of sums not paid for",
+        _rounding_unpaid,
+        checks.coarse_grids_pay_for_rounding,
     ),
-    "no threshold for unmasking": (_no_threshold, checks.small_cohorts_say_no),
-    "one site's sampler charged": (
-        _one_sampler_charged,
-        checks.every_sites_sampler_is_charged,
+    Mutant(
+        "shares priced by any accountant",
+        _any_accountant,
+        checks.shares_are_priced_by_renyi_only,
     ),
-    "a ring for one unit": (_ring_for_one_unit, checks.sums_fit_their_ring),
-    "a ring without room for noise": (_ring_without_noise, checks.sums_fit_their_ring),
-}
+    Mutant(
+        "shares in running totals as Gaussians",
+        _running_total_of_gaussians,
+        checks.shares_are_priced_by_renyi_only,
+    ),
+    Mutant(
+        "noise of any law within the plan",
+        _law_not_compared,
+        checks.noise_of_another_law_is_outside_the_plan,
+    ),
+    Mutant(
+        "claims of any trust with any noise", _any_trust, checks.claims_fit_their_trust
+    ),
+    Mutant("a cohort believed", _cohort_believed, checks.claims_fit_their_trust),
+)
 
 
-@pytest.mark.parametrize("check", dict.fromkeys(check for _, check in MUTANTS.values()))
+@pytest.mark.parametrize("check", dict.fromkeys(mutant.check for mutant in MUTANTS))
 def test_the_real_code_passes(check: Callable[[], None]) -> None:
     check()
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_is_caught(name: str, monkeypatch: Patch) -> None:
-    apply, check = MUTANTS[name]
-    apply(monkeypatch)
-    with pytest.raises(AssertionError):
-        check()
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.apply(monkeypatch)
+    with pytest.raises(mutant.raises):
+        mutant.check()

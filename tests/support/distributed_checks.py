@@ -2,81 +2,74 @@
 """Promises about noise in shares, as checks that also run on mutants."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from lexfed.errors import ConfigError
-from lexfed.privacy.distributed import Cohort, SharedGroup, SharedRelease
-from lexfed.privacy.distributed_price import curve, record_epsilon, sampler_delta
-from lexfed.privacy.ring_encoding import Encoding
+from lexfed.errors import ClaimError, ConfigError
+from lexfed.privacy.attributes import record_epsilon
+from lexfed.privacy.claim import build_claim, check_claim
+from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.distributed import (
+    Cohort,
+    draw_share,
+    half_variance,
+    ring_bits,
+    sum_bound,
+)
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.filters import dominates
+from lexfed.privacy.grid import Grid
+from lexfed.privacy.rdp import curve
+from lexfed.privacy.running import RunningTotal
+from lexfed.privacy.steps import Step
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier
 from support import skellam_exact
 
 COHORT = Cohort(6, 1, 1)
+STEP = 2.0**-7
 VALUES = 60_000
 ERROR = 6.11 * math.sqrt(2 / VALUES)
 """Standard errors of a variance for an error probability of 1e-9."""
 
+SHARES = Release(
+    "tower", (Group("all", 1.0, 4.0),), 1.0, Tier.SPECIAL, 4 * 6 * 100, "skellam"
+)
+GAUSSIAN = replace(SHARES, noise="gaussian")
 
-def release(half: int = 2000, rate: float = 1.0, dimension: int = 1) -> SharedRelease:
-    group = SharedGroup("one", Encoding(1.0, dimension), half)
-    return SharedRelease("one", (group,), COHORT, rate, Tier.SPECIAL)
+
+def honest_variance(sigma: float) -> int:
+    """Return the variance of the four shares that are left at least."""
+    return 2 * half_variance(sigma, STEP, COHORT) * 4
 
 
-def the_price_covers_the_exact_divergence() -> None:
+def the_charged_gaussian_covers_the_exact_divergence() -> None:
     """Against Skellam variables of the honest shares' variance, moved by a clip."""
-    shift = int(Encoding(1.0, 1).l2)
-    variance = 2.0 * 2000 * 4
-    first = curve([(release(), 1)], "add-remove")
-    second = curve([(release(), 1)], "replace-one")
-    for place, order in [(0, 2), (1, 3)]:
-        assert first[place] >= skellam_exact.shifted(variance, shift, order)
-        assert second[place] >= skellam_exact.shifted(variance, 2 * shift, order)
+    for sigma in (0.5, 4.0):
+        for order in (2, 3):
+            (charged,) = curve([Step(sigma)], "add-remove", (order,))
+            variance = honest_variance(sigma)
+            assert charged >= skellam_exact.shifted(variance, 128, order)
 
 
-def the_price_is_that_of_the_theorem() -> None:
+def the_charged_gaussian_covers_the_published_bound() -> None:
     """With its correction, which exact numbers in one dimension do not ask for."""
-    variance, l2, orders = 16_000.0, 128.0, np.array([2.0, 3.0])
-    fine = ((2 * orders - 1) * l2**2 + 6 * l2) / (4 * variance**2)
-    wanted = orders * l2**2 / (2 * variance) + fine
-    assert (curve([(release(), 1)], "add-remove")[:2] >= wanted).all()
+    # On a coarse grid no rounding up to a whole share hides that it is missing.
+    for sigma in (1.0, 2.0, 4.0):
+        variance = 2 * half_variance(sigma, 1.0, COHORT) * 4
+        (charged,) = curve([Step(sigma)], "add-remove", (2,))
+        assert charged >= skellam_exact.published_bound(variance, 1, 1, 2)
 
 
 def honest_shares_have_the_charged_variance() -> None:
     """The shares of the fewest honest sites that may be left."""
-    group = SharedGroup.for_sigma("many", Encoding(1.0, VALUES), 1.0, COHORT)
+    # So fine that shares are drawn by rejection, not from a table.
+    half = half_variance(1.0, 2.0**-11, COHORT)
     source = SeededSource(1)
-    total = np.sum([group.share(source) for _ in range(4)], axis=0)
-    wanted = group.encoding.scale**2
-    assert total.var() >= wanted * (1 - ERROR)
-
-
-def contributions_keep_their_norm() -> None:
-    """No encoded contribution is longer than what is charged."""
-    encoding = Encoding(1.0, 50)
-    rows = np.random.default_rng(1).standard_normal((20, 50))
-    rows *= encoding.clip_to / np.linalg.norm(rows, axis=1, keepdims=True)
-    for row in rows:
-        exact = row * encoding.scale
-        assert (np.abs(encoding.encode(row[None])) <= np.abs(exact)).all()
-
-
-def rounded_sums_keep_the_charge() -> None:
-    """One unit more, wherever the rest of the sum lies between two grid points."""
-    encoding = Encoding(1.0, 400)
-    unit = np.full(400, encoding.clip_to_in_sums(0.0) / 20)
-    for place in np.linspace(-0.5, 0.5, 41):
-        rest = np.full(400, place / encoding.scale)
-        moved = encoding.encode_sum(rest + unit, 2) - encoding.encode_sum(rest, 2)
-        assert np.linalg.norm(moved) <= encoding.l2
-
-
-def sampling_is_priced_for_any_noise() -> None:
-    """Above the exact divergence of a sampled replacement."""
-    shift = int(Encoding(1.0, 1).l2)
-    exact = skellam_exact.sampled(16_000.0, shift, 8, 0.02, both=True)
-    assert curve([(release(rate=0.02), 1)], "replace-one")[6] >= exact
+    shares = [draw_share(source, [half], [VALUES]) for _ in range(4)]
+    assert np.sum(shares, axis=0).var() >= 2.0**22 * (1 - ERROR)
 
 
 def small_cohorts_say_no() -> None:
@@ -88,16 +81,79 @@ def small_cohorts_say_no() -> None:
     raise AssertionError("accepted")
 
 
-def every_sites_sampler_is_charged() -> None:
-    """Six sites draw six values for every coordinate."""
-    large = sampler_delta([(release(dimension=100), 10)], 1.0)
-    assert large >= 6 * 100 * 10 * (1 + math.e) * 2.0**-88 * (1 - 1e-12)
-    assert record_epsilon([(release(), 1)], 1e-5, "add-remove") > 0
-
-
 def sums_fit_their_ring() -> None:
     """Units that all pull one coordinate the same way, and loud noise."""
-    shared = release(half=10**6)
-    encoding = shared.groups[0].encoding
-    total = 100 * int(encoding.l2) + 6 * math.sqrt(2 * 10**6 * 6)
-    assert 2 ** (shared.ring_bits(100) - 1) > total
+    for grid, half in [
+        (Grid(1.0, 1.0, 1, 10_000, fineness=128.0), 1),
+        (Grid(1.0, 1.0, 1, 1, fineness=128.0), 10**12),
+    ]:
+        total = grid.units * 128 + 6 * math.sqrt(2 * half * 6)
+        assert 2 ** (ring_bits([sum_bound(grid, half, COHORT)]) - 1) > total
+
+
+def coarse_grids_pay_for_rounding() -> None:
+    """One unit more, wherever the rest of the sum lies between two grid points."""
+    grid = Grid(1.0, 1.0, 400, 2, fineness=128.0)
+    unit = np.full(400, grid.clip_to / 20)
+    for place in np.linspace(-0.5, 0.5, 41):
+        rest = np.full(400, place * grid.step)
+        moved = grid.encode(rest + unit) - grid.encode(rest)
+        assert np.linalg.norm(moved) * grid.step <= grid.clip
+
+
+def shares_are_priced_by_renyi_only() -> None:
+    """Neither accountants nor running totals take them for Gaussians."""
+    total = RunningTotal(1e-6, "add-remove").after(SHARES)
+    price = record_epsilon([(SHARES, 1)], 1e-6, "add-remove", "rdp")
+    assert total.record >= price
+    for accountant in ("pld", "gdp"):
+        try:
+            record_epsilon([(SHARES, 1)], 1e-6, "add-remove", accountant)
+        except ClaimError:
+            continue
+        raise AssertionError(f"priced by {accountant}")
+
+
+def noise_of_another_law_is_outside_the_plan() -> None:
+    """A plan of shares does not admit Gaussian noise, nor the other way round."""
+    assert not dominates(SHARES, GAUSSIAN)
+    assert not dominates(GAUSSIAN, SHARES)
+
+
+def claim(release: Release = SHARES, cohort: Cohort | None = COHORT) -> Claim:
+    """Return a claim of one release."""
+    return build_claim(
+        [(release, 1)],
+        delta=1e-6,
+        neighbours="add-remove",
+        accountant="rdp",
+        mechanism="cascade",
+        unit="record",
+        trust="central" if cohort is None else "distributed",
+        rounds=1,
+        columns={},
+        grids={},
+        private=True,
+        cohort=cohort,
+    )
+
+
+def claims_fit_their_trust() -> None:
+    """Lies about noise, cohort or the number of samples are refused."""
+    sound = claim()
+    check_claim(sound)
+    assert sound.cohort is not None
+    honest = sound.cohort.model_copy(update={"honest": 6})
+    lies: list[Callable[[], object]] = [
+        lambda: claim(GAUSSIAN),
+        lambda: claim(SHARES, None),
+        lambda: claim(replace(SHARES, samples=6)),
+        lambda: check_claim(sound.model_copy(update={"cohort": honest})),
+        lambda: check_claim(sound.model_copy(update={"cohort": None})),
+    ]
+    for place, lie in enumerate(lies):
+        try:
+            lie()
+        except ClaimError:
+            continue
+        raise AssertionError(f"lie {place} believed")

@@ -32,30 +32,17 @@ def divergence(first: Floats, second: Floats, order: int) -> float:
     return float(max(there, back)) / (order - 1)
 
 
-def laws(variance: float, shift: int, order: int) -> tuple[Floats, Floats, Floats]:
-    """Return ln of the laws of X - shift, X and X + shift on one wide window."""
+def shifted(variance: float, shift: int, order: int) -> float:
+    """Return the divergence of X and X + shift, for a shift above 0."""
     # The integrand peaks up to about `order` shifts away, in tails that are longer
     # than the normal ones.
     reach = int(40 * variance**0.5 + 60 + 4 * (order + 2) * shift)
     logs = log_probabilities(variance, reach + shift)
     width = 2 * reach + 1
-    return logs[2 * shift :][:width], logs[shift:][:width], logs[:width]
+    return divergence(logs[shift:][:width], logs[:width], order)
 
 
-def shifted(variance: float, shift: int, order: int) -> float:
-    """Return the divergence of X and X + shift."""
-    _, centre, right = laws(variance, shift, order)
-    return divergence(centre, right, order)
-
-
-def sampled(variance: float, shift: int, order: int, rate: float, both: bool) -> float:
-    """Return the divergence when the shift happens with probability `rate`.
-
-    Without `both` against no shift at all (add/remove), else against the opposite
-    shift with the same probability (replace-one).
-    """
-    left, centre, right = laws(variance, shift, order)
-    stay, move = np.log1p(-rate), np.log(rate)
-    one = np.logaddexp(stay + centre, move + right)
-    other = np.logaddexp(stay + centre, move + left) if both else centre
-    return divergence(one, other, order)
+def published_bound(variance: float, l2: float, l1: float, order: int) -> float:
+    """Return the bound of [AKL21, Cor. 3.6] for vectors at these distances."""
+    fine = ((2 * order - 1) * l2**2 + 6 * l1) / (4 * variance**2)
+    return order * l2**2 / (2 * variance) + min(fine, 3 * l1 / (2 * variance))

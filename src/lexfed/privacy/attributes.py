@@ -34,6 +34,11 @@ their coins are independent and no bound of this form holds, so that is refused.
 Mechanisms without towers release sums that read the top tier, so by (2) their claim
 for every tier is the record's under replace-one: no special case.
 
+**Noise in shares.** The theorem uses the noise of a release only through its divergence
+for a given move of the sum. By Theorem D (`distributed`) that of Skellam noise in
+shares is at most the Gaussian's at every integer order, so 1 to 4 hold for it in Rényi
+accounting, and are not proven in any other: `require_renyi`.
+
 A tier's claim says nothing about columns of lower tiers that correlate with it.
 """
 
@@ -73,6 +78,23 @@ def per_person(release: Release, sites_per_person: int) -> Release:
     return replace(release, groups=groups)
 
 
+def require_renyi(releases: Iterable[Counted], accountant: Accountant) -> None:
+    """Refuse noise in shares to all accountants but the one it is proven for.
+
+    Raises:
+        ClaimError: if a release has Skellam noise and the accountant is not `rdp`.
+    """
+    if accountant == "rdp":
+        return
+    for release, _ in releases:
+        if release.noise == "skellam":
+            raise ClaimError(
+                f"release `{release.name}` has noise in shares, and its price is "
+                f"proven in Rényi accounting only, not by `{accountant}`",
+                'use `accountant = "rdp"`',
+            )
+
+
 def steps_of(releases: Iterable[Counted]) -> tuple[Step, ...]:
     """Return what an accountant composes."""
     return tuple(
@@ -100,8 +122,10 @@ def record_epsilon(
     """Return the epsilon of a whole record, by Theorem C.1.
 
     Raises:
-        ClaimError: for a person at several sites under sampling.
+        ClaimError: for a person at several sites under sampling, and for noise in
+            shares by another accountant than `rdp`.
     """
+    require_renyi(releases, accountant)
     paid = [(per_person(release, sites_per_person), n) for release, n in releases]
     return epsilon(steps_of(paid), delta, neighbours, accountant)
 

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted, tier_releases
+from lexfed.privacy.claim_cohort import cohort_record, require_trust, stated_cohort
 from lexfed.privacy.claim_parts import (
     Pricing,
     Profile,
@@ -45,6 +46,7 @@ from lexfed.privacy.claim_record import (
     Unit,
     counted,
 )
+from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import CLIP_BIT
 from lexfed.privacy.filters import filter_name
 from lexfed.privacy.grid import Grid
@@ -81,6 +83,7 @@ def build_claim(
     guarantee: Guarantee = "envelope",
     profiles: Mapping[str, Profile] | None = None,
     classes: Mapping[str, float] | None = None,
+    cohort: Cohort | None = None,
 ) -> Claim:
     """Compute the claim of a run from its releases.
 
@@ -103,6 +106,7 @@ def build_claim(
         guarantee: whether rounds were held to the plan one by one or in their sums.
         profiles: sites with budgets of their own, by the name of the budget.
         classes: what contributions of units of a class are multiplied by, at most 1.
+        cohort: who adds noise, where `trust` is `distributed`.
 
     Guarantees:
         Every number is computed from `releases`, a profile's from its own, and rounded
@@ -114,6 +118,7 @@ def build_claim(
         ClaimError: if the releases do not prove a claim of this form.
     """
     _require_mechanism(mechanism, releases, columns)
+    require_trust(trust, cohort, releases)
     pricing = Pricing(delta, neighbours, accountant, sites_per_person)
     record = pricing.record(releases)
     samples = sum(release.samples * count for release, count in releases)
@@ -138,10 +143,15 @@ def build_claim(
             "delta": delta,
             "delta_sampler": up(delta_sampler(samples, record)),
             "accountant": _accountant(accountant, releases, guarantee),
-            "mechanism": MechanismRecord(name=mechanism, grid=_grids(grids)),
+            "mechanism": MechanismRecord(
+                name=mechanism,
+                noise="rounded-gaussian" if cohort is None else "skellam-shares",
+                grid=_grids(grids),
+            ),
             "sampling": _sampling(releases, unit),
             "rounds": rounds,
             "trust": trust,
+            "cohort": cohort_record(cohort),
             "released": released,
             "tiers": tiers,
             "label": LabelRecord(epsilon=pricing.label(releases), delta=delta),
@@ -201,7 +211,9 @@ def check_claim(claim: Claim) -> None:
         guarantee="envelope" if claim.accountant.filter == "F0" else "filter",
         profiles=stated_profiles(claim),
         classes=stated_classes(claim),
+        cohort=stated_cohort(claim.cohort),
     )
+    same("mechanism.noise", claim.mechanism.noise, proof.mechanism.noise)
     same("accountant.filter", claim.accountant.filter, proof.accountant.filter)
     not_below("epsilon", claim.epsilon, proof.epsilon)
     not_below("delta_sampler", claim.delta_sampler, proof.delta_sampler)

@@ -230,6 +230,7 @@ def side_by_side(
 def _costs_no_more(own: Release, planned: Release) -> bool:
     return (
         own.name == planned.name
+        and own.noise == planned.noise
         and len(own.groups) == len(planned.groups)
         and all(
             mine.name == group.name

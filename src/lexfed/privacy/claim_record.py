@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from lexfed.errors import ClaimError
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted
-from lexfed.privacy.events import Release
+from lexfed.privacy.events import Noise, Release
 from lexfed.privacy.guarantee import FilterName
 from lexfed.privacy.steps import Neighbours
 
@@ -52,10 +53,22 @@ class ReleaseRecord(_Closed):
     sampling_rate: float = Field(ge=0, le=1)
     reads: TierName | None = Field(description="most sensitive tier it may depend on")
     samples: int = Field(ge=0, description="noise values drawn for it")
+    noise: Noise = Field(
+        default="gaussian",
+        exclude_if=lambda noise: noise == "gaussian",
+        description="skellam: the sites added it in shares; left out if gaussian",
+    )
 
     def release(self) -> Release:
-        """Return the event."""
-        return Release.from_json(self.model_dump(mode="json"))
+        """Return the event.
+
+        Raises:
+            ClaimError: if there is no such release.
+        """
+        try:
+            return Release.from_json(self.model_dump(mode="json"))
+        except ValueError as error:
+            raise ClaimError(f"claim: {error}") from error
 
 
 class CountedRecord(_Closed):
@@ -103,7 +116,7 @@ class MechanismRecord(_Closed):
     """What was run."""
 
     name: Mechanism
-    noise: Literal["rounded-gaussian"] = "rounded-gaussian"
+    noise: Literal["rounded-gaussian", "skellam-shares"] = "rounded-gaussian"
     grid: tuple[GridRecord, ...]
 
 
@@ -131,6 +144,16 @@ class LabelRecord(_Closed):
     epsilon: float = Epsilon
     delta: float = Delta
     neighbours: Literal["replace-one"] = "replace-one"
+
+
+class CohortRecord(_Closed):
+    """What distributed trust assumes about the sites, and what follows from it."""
+
+    sites: int = Field(ge=2, description="that take part in a round")
+    colluders: int = Field(ge=0, description="that may work with the adversary")
+    dropouts: int = Field(ge=0, description="that may be missing from a sum")
+    honest: int = Field(ge=1, description="whose noise is charged, at least")
+    threshold: int = Field(ge=1, description="answers that unmasking takes")
 
 
 class ProfileRecord(_Closed):
@@ -172,6 +195,9 @@ class Claim(_Closed):
     sampling: SamplingRecord
     rounds: int = Field(ge=0, description="rounds that were run")
     trust: Trust
+    cohort: CohortRecord | None = Field(
+        default=None, description="who adds noise under distributed trust"
+    )
     released: str
     tiers: dict[TierName, TierRecord]
     label: LabelRecord

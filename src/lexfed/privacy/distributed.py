@@ -58,13 +58,10 @@ from numpy.typing import NDArray
 
 from lexfed import checks
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy import ring_encoding
 from lexfed.privacy.grid import LEAST_FINENESS, Grid
 from lexfed.privacy.poisson import LARGEST_MEAN
-from lexfed.privacy.ring_encoding import Encoding
 from lexfed.privacy.skellam import skellam
 from lexfed.randomness import RandomSource
-from lexfed.tiers import Tier
 
 Integers = NDArray[np.int64]
 
@@ -259,100 +256,6 @@ def _loudest(half: int, cohort: Cohort) -> float:
     """Return the deviation with everybody present, in grid units."""
     checks.in_range(1, LARGEST_MEAN, half=half)
     return math.sqrt(2 * half * cohort.sites)
-
-
-@dataclass(frozen=True)
-class SharedGroup:
-    """One block of coordinates with its own clip, scale and shares of noise.
-
-    Attributes:
-        name: what the block is, for people.
-        encoding: its integers.
-        half: half of the variance of one site's share, an integer in grid units.
-    """
-
-    name: str
-    encoding: Encoding
-    half: int
-
-    def __post_init__(self) -> None:
-        checks.in_range(1, LARGEST_MEAN, half=self.half)
-
-    @classmethod
-    def for_sigma(
-        cls, name: str, encoding: Encoding, sigma: float, cohort: Cohort
-    ) -> "SharedGroup":
-        """Return the group whose honest noise has at least the deviation `sigma`.
-
-        Guarantees:
-            `variance(cohort)` is at least (sigma scale)^2; with one less in `half` it
-            would not be.
-        """
-        checks.finite_positive(sigma=sigma)
-        # Fractions: rounding must not leave the variance below the wanted one.
-        variance = (Fraction(sigma) * Fraction(encoding.scale)) ** 2
-        return cls(name, encoding, math.ceil(variance / (2 * cohort.honest)))
-
-    def variance(self, cohort: Cohort) -> int:
-        """Return the charged variance: of the honest shares alone, in grid units."""
-        return 2 * self.half * cohort.honest
-
-    def deviation(self, cohort: Cohort) -> float:
-        """Return the charged standard deviation, in units of the data."""
-        return math.sqrt(self.variance(cohort)) / self.encoding.scale
-
-    def share(self, source: RandomSource) -> NDArray[np.int64]:
-        """Draw one site's noise."""
-        return skellam(source, self.half, self.encoding.dimension)
-
-
-@dataclass(frozen=True)
-class SharedRelease:
-    """One sum that leaves the federation with noise in shares.
-
-    Attributes:
-        name: which sum it is; the same in every round of a tower.
-        groups: what leaves together, computed from one batch.
-        cohort: who adds noise.
-        sampling_rate: probability that a unit's Poisson coin lets it in; 1 = all.
-        reads: the most sensitive tier it may depend on; None = the label only.
-    """
-
-    name: str
-    groups: tuple[SharedGroup, ...]
-    cohort: Cohort
-    sampling_rate: float
-    reads: Tier | None
-
-    def __post_init__(self) -> None:
-        if not self.groups:
-            raise ValueError(f"release `{self.name}`: expected at least one group")
-        checks.in_range(0.0, 1.0, sampling_rate=self.sampling_rate)
-
-    @property
-    def samples(self) -> int:
-        """How many noise values all sites together draw for it."""
-        return self.cohort.sites * sum(g.encoding.dimension for g in self.groups)
-
-    def ring_bits(self, units: int) -> int:
-        """Return the ring that holds the sums of every group.
-
-        Raises:
-            ConfigError: if none does.
-        """
-        return ring_encoding.ring_bits(
-            max(g.encoding.bound(units, self._loudest(g)) for g in self.groups)
-        )
-
-    @property
-    def wrap_probability(self) -> float:
-        """Bound on the probability that a round fails because noise wraps around."""
-        each = (g.encoding.wrap_probability(self._loudest(g)) for g in self.groups)
-        return min(1.0, math.fsum(each))
-
-    def _loudest(self, group: SharedGroup) -> float:
-        """Return the deviation with everybody present, in grid units."""
-        return math.sqrt(2 * group.half * self.cohort.sites)
 
 
 def _many(count: int, what: str) -> str:

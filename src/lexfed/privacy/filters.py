@@ -55,8 +55,9 @@ class Envelope:
 
     Guarantees:
         A release passes only if it is dominated by a planned one at or after the
-        current position: same name, groups and clips, no less noise on any group, no
-        higher sampling rate, reads no more sensitive a tier, draws no more values.
+        current position: same name, groups and clips, the same law of noise and no less
+        of it on any group, no higher sampling rate, reads no more sensitive a tier,
+        draws no more values.
         No planned release is used twice.
         The time of `after` does not grow with the rounds that were run.
 
@@ -88,7 +89,9 @@ class Envelope:
 
     def epsilon(self, delta: float) -> float:
         """Return the price of the whole plan."""
-        return record_epsilon(self.plan, delta, self.neighbours)
+        shares = any(release.noise == "skellam" for release, _ in self.plan)
+        accountant: Accountant = "rdp" if shares else "pld"
+        return record_epsilon(self.plan, delta, self.neighbours, accountant)
 
 
 def dominates(planned: Release, release: Release) -> bool:
@@ -102,6 +105,7 @@ def dominates(planned: Release, release: Release) -> bool:
     """
     return (
         release.name == planned.name
+        and release.noise == planned.noise
         and clips(release) == clips(planned)
         and all(
             group.sigma >= least.sigma

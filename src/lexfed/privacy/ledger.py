@@ -134,6 +134,7 @@ class Ledger:
 
         Raises:
             Refused: if the plan as a whole exceeds a budget.
+            ClaimError: for noise in shares by another accountant than `rdp`.
         """
         envelope = Envelope(_paid(plan, sites_per_person), limits.neighbours)
         ledger = cls(limits, envelope, accountant, sites_per_person, tuple(plan))
@@ -161,6 +162,7 @@ class Ledger:
         Raises:
             Refused: if the plan as a whole exceeds a budget, or is sampled and priced
                 by another accountant than `rdp`.
+            ClaimError: for noise in shares by another accountant than `rdp`.
         """
         sums = PlanFilter.of(
             _paid(plan, sites_per_person),

@@ -49,15 +49,20 @@ from functools import lru_cache
 from lexfed.errors import Refused
 from lexfed.privacy import gdp, rdp
 from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import Counted, steps_of, tier_releases
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.attributes import (
+    Counted,
+    require_renyi,
+    steps_of,
+    tier_releases,
+)
+from lexfed.privacy.events import Group, Noise, Release
 from lexfed.privacy.filters import clips, filter_name
 from lexfed.privacy.guarantee import MOST_SAMPLES
 from lexfed.privacy.steps import Neighbours, Step, sensitivity
 from lexfed.tiers import Tier
 
-Shape = tuple[str, tuple[tuple[str, float], ...], float, Tier | None, int]
-"""Everything about a release but its noise."""
+Shape = tuple[str, tuple[tuple[str, float], ...], float, Tier | None, int, Noise]
+"""Everything about a release but how much noise it has."""
 
 _LEAST = 1e-6
 """Smallest multiplier that is priced; below, nothing is private in any sense."""
@@ -154,8 +159,10 @@ class PlanFilter:
 
         Raises:
             Refused: for sampled releases under another accountant than `rdp`.
+            ClaimError: for noise in shares under another accountant than `rdp`.
         """
         planned = [(release, count) for release, count in plan if count > 0]
+        require_renyi(planned, accountant)
         if filter_name("filter", accountant) == "F2":
             _require_unsampled(planned, accountant)
         rows: list[tuple[str, Tier | None, Neighbours, float]] = [
@@ -211,13 +218,14 @@ class PlanFilter:
 
 
 def shape(release: Release) -> Shape:
-    """Return everything about a release but its noise."""
+    """Return everything about a release but how much noise it has."""
     return (
         release.name,
         clips(release),
         release.sampling_rate,
         release.reads,
         release.samples,
+        release.noise,
     )
 
 

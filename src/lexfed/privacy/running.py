@@ -3,12 +3,13 @@
 
 The claim of a run is priced once, by its accountant. A log states after each round
 what all rounds so far compose to, and a verifier computes the same again, so this must
-cost microseconds: without sampling by exact Gaussian accounting, else by Rényi
-divergences, which simply add. The second is looser than the claim's accountant and
-never lower; the numbers carry the name of the accountant they come from. Rounds are
-held to a plan by a filter, one by one (F0) or in sums (F1, F2), so whatever ran so
-far is covered by the price of the whole plan: that is a ceiling. It is also the only
-guarantee where noise adapts; the numbers of single rounds are for people to watch.
+cost microseconds: without sampling by exact Gaussian accounting, else, and for noise in
+shares, by Rényi divergences, which simply add. Under sampling the second is looser than
+the claim's accountant and never lower; the numbers carry the name of the accountant
+they come from. Rounds are held to a plan by a filter, one by one (F0) or in sums (F1,
+F2), so whatever ran so far is covered by the price of the whole plan: that is a
+ceiling. It is also the only guarantee where noise adapts; the numbers of single rounds
+are for people to watch.
 """
 
 import math
@@ -35,15 +36,27 @@ _ORDERS = np.array(rdp.ORDERS, dtype=float)
 
 @dataclass(frozen=True)
 class _Sum:
-    """Releases of one scope: unsampled ones by sum of squares, others by divergence."""
+    """Releases of one scope: unsampled ones by sum of squares, others by divergence.
+
+    Attributes:
+        neighbours: relation of the scope.
+        square: sum of squares of the unsampled ones.
+        sampled: divergences of the sampled ones; None where there are none.
+        shares: whether any has noise in shares: then squares are divergences too.
+    """
 
     neighbours: Neighbours
     square: float = 0.0
     sampled: NDArray[np.float64] | None = None
+    shares: bool = False
 
     def after(self, release: Release) -> "_Sum":
         if release.sampling_rate == 1.0:
-            return replace(self, square=self.square + release.noise_multiplier**-2)
+            return replace(
+                self,
+                square=self.square + release.noise_multiplier**-2,
+                shares=self.shares or release.noise == "skellam",
+            )
         more = _divergences(
             _rounded_down(release.noise_multiplier),
             release.sampling_rate,
@@ -55,11 +68,17 @@ class _Sum:
 
     def epsilon(self, delta: float) -> float:
         scale = sensitivity(self.neighbours)
-        if self.sampled is None:
+        if not self.renyi:
             mu = scale * math.sqrt(self.square)
             return up(gdp.epsilon_from(mu, delta)) if mu > 0.0 else 0.0
         exact = _ORDERS * self.square * scale**2 / 2.0
-        return up(rdp.epsilon_from(self.sampled + exact, delta))
+        both = exact if self.sampled is None else self.sampled + exact
+        return up(rdp.epsilon_from(both, delta))
+
+    @property
+    def renyi(self) -> bool:
+        """Whether only Rényi accounting has a price for it."""
+        return self.sampled is not None or self.shares
 
 
 @dataclass(frozen=True)
@@ -74,7 +93,8 @@ class RunningTotal:
             tiers; empty without a plan.
 
     Guarantees:
-        Never below the exact value; exact without sampling, but for rounding up.
+        Never below the exact value; exact for Gaussians without sampling, but for
+        rounding up.
         Never above the price of the plan.
         Never decreases.
         A tier counts the releases that may depend on it, under replace-one.
@@ -121,8 +141,7 @@ class RunningTotal:
     @property
     def accountant(self) -> Literal["gdp", "rdp"]:
         """Who computed the record's number."""
-        sampled = self._record is not None and self._record.sampled is not None
-        return "rdp" if sampled else "gdp"
+        return "rdp" if self._record is not None and self._record.renyi else "gdp"
 
 
 def _rounded_down(multiplier: float) -> float:

@@ -22,7 +22,13 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from lexfed.privacy import rdp
-from lexfed.privacy.attributes import Counted, per_person, steps_of, tier_releases
+from lexfed.privacy.attributes import (
+    Counted,
+    per_person,
+    require_renyi,
+    steps_of,
+    tier_releases,
+)
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.rdp import Floats, delta_from
 from lexfed.privacy.selection import Repetitions, selected
@@ -137,7 +143,12 @@ def dominating_releases(
         One release for each tier that a search reads and one for the label, none of
         them sampled. Their squares add up, from the most sensitive tier down, to what
         each scope pays.
+
+    Raises:
+        ClaimError: for noise in shares: no Gaussian is known to dominate it.
     """
+    for one in settings:
+        require_renyi(one, "gdp")
     paid = [[(per_person(r, sites_per_person), n) for r, n in one] for one in settings]
 
     def square(kept: Sequence[Sequence[Counted]], neighbours: Neighbours) -> float:
