@@ -23,8 +23,14 @@ class EpochController(Controller):  # type: ignore[misc]  # FLARE has no types
         self._patience = patience
 
     @abstractmethod
-    def drive(self, channel: Channel, sites: Sequence[str]) -> None:
-        """Run one epoch with the sites that are ready; it must not raise."""
+    def drive(self, channel: Channel, sites: Sequence[str], job: str) -> None:
+        """Run one epoch; it must not raise.
+
+        Args:
+            channel: to the sites.
+            sites: those that are ready.
+            job: FLARE's name for the job.
+        """
 
     def start_controller(self, fl_ctx: Any) -> None:
         """Do nothing before the job's own thread runs."""
@@ -35,7 +41,7 @@ class EpochController(Controller):  # type: ignore[misc]  # FLARE has no types
         channel = FlareChannel(engine, abort_signal, self._patience)
         ready = channel.gather([client.name for client in engine.get_clients()])
         self.log_info(fl_ctx, f"sites that are ready: {', '.join(ready) or 'none'}")
-        self.drive(channel, ready)
+        self.drive(channel, ready, fl_ctx.get_job_id())
 
     def stop_controller(self, fl_ctx: Any) -> None:
         """Do nothing after it."""

@@ -45,10 +45,20 @@ class SiteExecutor(Executor):  # type: ignore[misc]  # FLARE has no types
     def open_door(self) -> Handler:
         """Open the site: read its table, its keys and its ledger."""
 
+    @abstractmethod
+    def close_door(self) -> None:
+        """Close what was opened."""
+
     def handle_event(self, event_type: str, fl_ctx: Any) -> None:
         """Open the site when the job begins, and only then say that it is there."""
-        if event_type != EventType.START_RUN:
-            return
+        if event_type == EventType.START_RUN:
+            self._begin(fl_ctx)
+        elif event_type == EventType.END_RUN:
+            with self._one_at_a_time:
+                self._door = None
+                self.close_door()
+
+    def _begin(self, fl_ctx: Any) -> None:
         try:
             self._door = self.open_door()
         except Exception as error:
@@ -65,9 +75,9 @@ class SiteExecutor(Executor):  # type: ignore[misc]  # FLARE has no types
     def _asked(self, topic: str, request: Any, fl_ctx: Any) -> Any:  # noqa: ARG002
         try:
             content = request[CONTENT]
-            if self._door is None or not isinstance(content, bytes):
-                return _refusal(UNABLE)
             with self._one_at_a_time:
+                if self._door is None or not isinstance(content, bytes):
+                    return _refusal(UNABLE)
                 answer = self._door(content)
         except Exception as error:
             self.logger.error(f"a message could not be answered: {_words(error)}")
