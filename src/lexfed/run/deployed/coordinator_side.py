@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator of a deployment: joins, plans, and drives the rounds of a run.
+
+It has no data. What it knows of the sites is what they signed, and a round counts only
+with the receipts of keys in the roster. When it is started again it goes on with the
+run folder; sites that were away come back with the statement they began with.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lexfed.audit.keys import Signer, load_key
+from lexfed.errors import AuditError, Refused
+from lexfed.federation.channel import Channel
+from lexfed.federation.flare.enrol import read_roster
+from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.programme_json import to_bytes
+from lexfed.run.deployed.agreement import agreed
+from lexfed.run.deployed.bundle import Bundle
+from lexfed.run.deployed.messages import (
+    WORDS,
+    Begin,
+    Consent,
+    Join,
+    Offer,
+    Statement,
+    refused,
+    seal,
+    unseal,
+)
+from lexfed.run.deployed.session import RunPlace, Session
+from lexfed.run.deployed.statement import packed, read_statements
+from lexfed.run.opening import OpenRun, finished, resume, start
+from lexfed.run.planning import Priced
+from lexfed.run.training import train
+
+
+def drive(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> bool:
+    """Go on with a run for one set-up epoch.
+
+    Args:
+        kit: of the coordinator.
+        run: name of the run, from `session.place_run`.
+        channel: brings messages to the sites.
+        sites: who can be reached.
+
+    Returns:
+        Whether the run is finished.
+
+    Raises:
+        ConfigError: if the configuration cannot be run.
+        Refused: if too few sites take part, naming each and why; nothing was released.
+        RunFolderError: if something cannot be written; the run can be resumed.
+    """
+    place = RunPlace(kit, run)
+    bundle = place.bundle()
+    if place.begun and finished(bundle.config, place.out) is not None:
+        return True
+    table = _Table(kit, channel, sites, bundle, place.session(bundle), place.begun)
+    session = table.join()
+    said = read_statements(session.statements, bundle, session.run, table.roster)
+    priced = place.settled(agreed(bundle, place.base, said))
+    priced.ledger()
+    table.plan(priced)
+    opened = (resume if place.begun else start)(
+        priced, place.out, bundle.text, place.base
+    )
+    try:
+        table.begin(priced, opened)
+    except BaseException:
+        opened.close()
+        raise
+    most = bundle.config.federation.setup_rounds
+    return train(priced, opened, channel=table, most_rounds=most) is not None
+
+
+class _Table:
+    """Who sits at the table, and the channel to them.
+
+    Guarantees:
+        A run begins with all sites of its configuration. Later, whoever is missing or
+        refuses sits out, as long as the cohort allows for it.
+    """
+
+    def __init__(
+        self,
+        kit: Kit,
+        channel: Channel,
+        sites: Sequence[str],
+        bundle: Bundle,
+        session: Session,
+        begun: bool,
+    ) -> None:
+        self.roster = read_roster(kit).keys
+        self._signer = Signer(COORDINATOR, load_key(kit.identity_key))
+        self._channel = channel
+        self._present = [name for name in bundle.sites if name in sites]
+        self._bundle = bundle
+        self._session = session
+        dropouts = bundle.config.federation.dropouts if begun else 0
+        self._least = len(bundle.sites) - dropouts
+
+    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """Bring messages to those at the table; the others do not answer."""
+        here = {n: said for n, said in messages.items() if n in self._present}
+        return self._channel.exchange(here)
+
+    def join(self) -> Session:
+        """Ask who takes part, and keep what they sign."""
+        session, bundle = self._session, self._bundle
+        question = Join.of(session.run, bundle.text, dict(bundle.files))
+        before = session.statements
+
+        def check(name: str, answer: bytes) -> None:
+            unseal("statement", answer, Statement, self.roster[name])
+            if before and answer != before[name]:
+                raise AuditError("says something else about itself than at the start")
+
+        answers = self._ask(seal("join", question, self._signer), check)
+        if not before:
+            read_statements(answers, bundle, session.run, self.roster)
+            self._session = session.with_statements(answers)
+        return self._session
+
+    def plan(self, priced: Priced) -> None:
+        """Offer the programme; who stays at the table has consented to it."""
+        session, bundle = self._session, self._bundle
+        offer = Offer(
+            run=session.run,
+            programme=to_bytes(priced.programme).decode(),
+            statements=packed(session.statements, bundle.sites),
+        )
+
+        def check(name: str, answer: bytes) -> None:
+            wanted = Consent(
+                run=session.run,
+                name=name,
+                terms=bundle.digest,
+                programme=priced.programme.digest,
+            )
+            if unseal("consent", answer, Consent, self.roster[name]) != wanted:
+                raise AuditError("consents to something else")
+
+        self._ask(seal("offer", offer, self._signer), check)
+
+    def begin(self, priced: Priced, opened: OpenRun) -> None:
+        """Say which log receipts are bound to."""
+        begin = Begin(
+            run=self._session.run,
+            programme=priced.programme.digest,
+            log=opened.logbook.log.origin,
+            coordinator=opened.logbook.keys.log.coordinator.public.hex(),
+        )
+
+        def check(name: str, answer: bytes) -> None:
+            if unseal("begun", answer, Begin, self.roster[name]) != begin:
+                raise AuditError("begins something else")
+
+        self._ask(seal("begin", begin, self._signer), check)
+
+    def _ask(
+        self, content: bytes, check: Callable[[str, bytes], None]
+    ) -> dict[str, bytes]:
+        """Ask everybody at the table; keep those whose answer is sound."""
+        answers = self.exchange(dict.fromkeys(self._present, content))
+        good: dict[str, bytes] = {}
+        reasons: dict[str, str] = {}
+        for name in self._bundle.sites:
+            if name not in answers:
+                reasons[name] = "did not answer"
+            elif (why := refused(answers[name])) is not None:
+                reasons[name] = f"refuses: {WORDS[why]}"
+            elif name not in self.roster:
+                reasons[name] = "is not in the roster"
+            else:
+                try:
+                    check(name, answers[name])
+                    good[name] = answers[name]
+                except AuditError as error:
+                    reasons[name] = error.message
+        self._present = list(good)
+        if len(good) < self._least:
+            raise Refused(
+                "; ".join(f"site `{name}` {why}" for name, why in reasons.items()),
+                "nothing was released; see to these sites, then start the run again",
+                scope="site",
+            )
+        return good
