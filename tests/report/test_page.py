@@ -25,6 +25,7 @@ from report.conftest import (
     told_run,
 )
 from support.audit_worlds import FakeRun, fake_run
+from support.masked_runs import masked_run
 
 SALT = "5a" * 32
 VOID = {"meta", "link", "br", "line", "polyline", "rect", "circle"}
@@ -38,6 +39,7 @@ RUNS: dict[str, Callable[[], FakeRun]] = {
     "test": lambda: fake_run(test=True),
     "secret sampling": lambda: fake_run(unit="client", sampling_rate=0.5),
     "no receipts": lambda: fake_run(sites=0),
+    "distributed": masked_run,
 }
 HOSTILE = '</td><script>alert("x")</script><img src=x onerror=alert(1)>\u202e'
 

@@ -43,6 +43,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.entries.recorded import Recorded, seal, unseal
 from lexfed.audit.keys import Signer
+from lexfed.audit.masking import aggregation_of
 from lexfed.audit.merkle import Tree, leaf_hash
 from lexfed.audit.note import parse_note
 from lexfed.audit.rules import catalogue_bytes, certify
@@ -56,10 +57,12 @@ from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim, dump_claim
 from lexfed.privacy.claim_parts import Profile, scaled
 from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.guarantee import Guarantee
 from lexfed.privacy.running import RunningTotal
 from lexfed.tiers import Tier
+from support.masked_rounds import MaskedRounds
 
 RUN = "0123456789abcdef"
 ORIGIN = f"audit.example/fake/{RUN}"
@@ -248,6 +251,7 @@ def fake_run(
     adapted: Sequence[tuple[int, float]] | None = None,
     weights: Mapping[str, float] | None = None,
     classes: Mapping[str, float] | None = None,
+    cohort: Cohort | None = None,
 ) -> FakeRun:
     """Return a sound run: two towers, so many rounds of each.
 
@@ -268,6 +272,8 @@ def fake_run(
         adapted: tower and factor on the planned noise of each round that was run.
         weights: of the sites of each profile; with 0 they sit out the second tower.
         classes: scale of each class of units.
+        cohort: sites that share the noise and mask their sums; in even rounds as many
+            are missing as may be.
     """
     made = _Making(
         FakeRun(),
@@ -286,6 +292,7 @@ def fake_run(
             for name, weight in (weights or {}).items()
         },
         dict(classes or {}),
+        cohort,
     )
     made.opening(witnesses)
     if adapted is None:
@@ -365,9 +372,16 @@ class _Making:
     guarantee: Guarantee
     profiles: dict[str, Profile]
     classes: dict[str, float]
+    cohort: Cohort | None
 
     def __post_init__(self) -> None:
         self.plan = planned(self.rounds, self.rate, self.sites_per_person)
+        self.masked: MaskedRounds | None = None
+        if self.cohort is not None:
+            self.plan = [(replace(r, noise="skellam"), n) for r, n in self.plan]
+            self.masked = MaskedRounds(
+                self.cohort, SITES[: self.sites], COORDINATOR, ORIGIN, PROGRAMME
+            )
         self.private = self.mechanism != "none"
         self.secret = self.unit == "client" and self.rate < 1.0
         self.price = self.claim(sum(self.rounds))
@@ -385,7 +399,8 @@ class _Making:
             accountant=self.accountant,
             mechanism="cascade",
             unit=self.unit,
-            trust="central",
+            trust="central" if self.cohort is None else "distributed",
+            cohort=self.cohort,
             rounds=rounds,
             columns={tier: encoding.columns_of(tier) for tier in encoding.model_tiers},
             grids={},
@@ -446,18 +461,30 @@ class _Making:
                 "delta": decimal(DELTA) if self.private else None,
                 "caps": {"special": BUDGETS["special"]} if self.private else {},
                 "accountant": self.accountant,
-                "trust": "central",
-                "noise": "rounded-gaussian" if self.private else "none",
+                "trust": "central" if self.cohort is None else "distributed",
+                "noise": self.noise(),
                 "randomness": "seeded" if self.test else "operating-system",
                 "sampling": "none" if self.rate == 1.0 else "poisson",
                 "secret_sampling": self.secret,
-                "aggregation": "none",
+                "aggregation": "none" if self.cohort is None else "masking",
                 "transport": "in-process",
                 "records_per_person": 1,
                 "sites_per_person": self.sites_per_person,
                 "policy": None,
+                "cohort": self.assumed(),
             }
         )
+
+    def noise(self) -> str:
+        if self.cohort is not None:
+            return "skellam-shares"
+        return "rounded-gaussian" if self.private else "none"
+
+    def assumed(self) -> dict[str, int] | None:
+        if self.cohort is None:
+            return None
+        parts = ("sites", "colluders", "dropouts")
+        return {part: getattr(self.cohort, part) for part in parts}
 
     def budget_plan(self, plan: str) -> BudgetPlan:
         releases = plan_rows(self.plan)
@@ -506,25 +533,35 @@ class _Making:
                 "update": sha256(f"update {number}".encode()) if self.private else None,
                 "state": sha256(state) if self.private else None,
                 "participation": self.participation(number, event),
-                "aggregation": Aggregation(
-                    protocol="none", threshold=None, survivors=None
-                ),
+                "aggregation": self.aggregation(number),
             }
         )
         self.run.files["state.safetensors"] = state
         self.run.add(entry, f"round/{number}")
 
+    def alive(self, number: int) -> tuple[Signer, ...]:
+        missing = 0 if self.cohort is None or number % 2 else self.cohort.dropouts
+        return SITES[missing : self.sites]
+
+    def aggregation(self, number: int) -> Aggregation:
+        if self.masked is None:
+            return Aggregation(protocol="none", threshold=None, survivors=None)
+        query = sha256(f"query {number}".encode())
+        record = self.masked.record(number, self.alive(number), query)
+        self.run.put(record)
+        return aggregation_of(record)
+
     def participation(self, number: int, event: Event | None) -> Participation:
         signed = [
             receipts.sign(receipt_of(number, event), site)
-            for site in SITES[: self.sites]
+            for site in self.alive(number)
         ]
         if not signed:
             return Participation(sites=self.simulated, receipts="none", digest=None)
         blob = receipts.encode(signed)
         if not self.secret:
             return Participation(
-                sites=self.sites, receipts="open", digest=self.run.put(blob)
+                sites=len(signed), receipts="open", digest=self.run.put(blob)
             )
         commitment, sealed = receipts.seal(blob, SALT)
         self.run.files[f"sealed/round-{number}.json"] = sealed

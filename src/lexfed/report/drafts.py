@@ -92,6 +92,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "sentence": verdict.sentence,
         "guarantee": verdict.guarantee,
         "meaning": verdict.meaning,
+        "trust": verdict.trust,
         "claim_at": dossier.index(Completed) if dossier.claim else None,
         "facts": guarantee.facts(dossier),
         "scopes": guarantee.scopes(dossier),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lexfed.audit.entries import BudgetPlan, Completed, Policy
 from lexfed.privacy.claim_record import Claim, ClassRecord, ProfileRecord
+from lexfed.report import sharing
 from lexfed.report.digits import count, delta, up, up_all, up_digits
 from lexfed.report.dossier import Dossier
 from lexfed.report.policy import policy_line
@@ -12,6 +13,7 @@ from lexfed.report.words import (
     ACCOUNTANTS,
     MECHANISMS,
     NEIGHBOURS,
+    NOISES,
     TIERS,
     TRUST,
     tier_name,
@@ -74,9 +76,10 @@ def facts(dossier: Dossier) -> tuple[Fact, ...]:
         ("Accountant", f"{ACCOUNTANTS[claim.accountant.name]}, "
          f"{claim.accountant.version}; {FILTERS[claim.accountant.filter]}"),
         ("Mechanism", MECHANISMS[claim.mechanism.name]),
-        ("Noise", f"Gaussian, rounded to integers, {_source(policy)}"),
+        ("Noise", f"{NOISES[claim.mechanism.noise]}, {_source(policy)}"),
         ("Sampling", _sampling(claim)),
         ("Trust", f"{claim.trust}: {TRUST[claim.trust]}"),
+        *([] if claim.cohort is None else sharing.rows(claim.cohort)),
         ("Released", claim.released),
         ("Rounds", _rounds(claim.rounds, dossier.planned)),
     ]  # fmt: skip
@@ -124,6 +127,7 @@ def _decided(policy: Policy, at: int | None) -> tuple[Fact, ...]:
         ("Privacy unit", _unit(policy)),
         ("Mechanism", MECHANISMS[policy.mechanism]),
         ("Trust", f"{policy.trust}: {TRUST[policy.trust]}"),
+        *([] if policy.cohort is None else sharing.rows(policy.cohort)),
     ]  # fmt: skip
     if policy.epsilon is not None and policy.delta is not None:
         rows[1:1] = [

@@ -8,8 +8,9 @@ from lexfed.audit.verify import Status
 from lexfed.report.digits import count, delta, up
 from lexfed.report.dossier import Dossier
 from lexfed.report.identity import SPLIT_VIEW
+from lexfed.report.sharing import sentence
 from lexfed.report.spending import why_refused
-from lexfed.report.words import UNITS, guarantee, meaning
+from lexfed.report.words import UNITS, guarantee, meaning, trust
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Headline:
         sound: whether every check passed.
         guarantee: the whole record's guarantee, with all it depends on.
         meaning: what its numbers say, without symbols; empty where there are none.
+        trust: what must be believed about sites that share the noise; empty where
+            they do not, or where nothing is guaranteed.
         caveat: what the verdict leaves open.
     """
 
@@ -28,6 +31,7 @@ class Headline:
     sound: bool
     guarantee: str
     meaning: str
+    trust: str
     caveat: str
 
 
@@ -45,6 +49,7 @@ def headline(dossier: Dossier) -> Headline:
         sound=sound,
         guarantee=_guarantee(dossier),
         meaning=_meaning(dossier),
+        trust=_trust(dossier),
         caveat=_caveat(dossier),
     )
 
@@ -110,8 +115,15 @@ def _guarantee(dossier: Dossier) -> str:
     return (
         f"budget (ε, δ) = ({up(policy.epsilon)}, {delta(policy.delta)}) per "
         f"{UNITS[policy.unit]} under {policy.neighbours} by "
-        f"{policy.accountant.upper()}, trust: {policy.trust}"
+        f"{policy.accountant.upper()}, trust: {trust(policy.trust, policy.cohort)}"
     )
+
+
+def _trust(dossier: Dossier) -> str:
+    policy = dossier.entry(Policy)
+    if dossier.stamp or policy is None or policy.cohort is None:
+        return ""
+    return sentence(policy.cohort)
 
 
 def _caveat(dossier: Dossier) -> str:

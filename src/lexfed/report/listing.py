@@ -13,7 +13,7 @@ _MOST = 6
 """Items of a list that are spelled out."""
 
 _ELSEWHERE = {
-    "round": ("stage", "delta", "accountant", "budgets", "tags", "aggregation"),
+    "round": ("stage", "delta", "accountant", "budgets", "tags"),
     "event": ("groups", "sampling_rate", "reads", "samples"),
 }
 """What other tables of the report show, and every round would repeat."""
@@ -55,6 +55,8 @@ def listing(records: Iterable[Recorded]) -> tuple[Listed, ...]:
 
 
 def _shortened(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    if body.get("protocol") == "none":
+        return {}  # no sum was masked: there is nothing to list
     left_out = _ELSEWHERE.get(name, ())
     return {
         key: _shortened(value, key) if isinstance(value, dict) else value

@@ -22,7 +22,7 @@ from lexfed.errors import AuditError
 from lexfed.report.digits import count, delta, up
 from lexfed.report.dossier import Dossier
 from lexfed.report.escape import csv_cell
-from lexfed.report.words import MECHANISMS, UNITS
+from lexfed.report.words import MECHANISMS, UNITS, trust
 
 CONTROLLER = {
     "controller": ("30(1)(a)", "controller, joint controllers, representative, DPO"),
@@ -162,7 +162,7 @@ def _security(policy: Policy) -> str:
     return (
         f"differential privacy (ε, δ) = ({up(policy.epsilon)}, {delta(policy.delta)}) "
         f"per {UNITS[policy.unit]} under {policy.neighbours} by "
-        f"{policy.accountant.upper()}, trust: {policy.trust}; "
+        f"{policy.accountant.upper()}, trust: {trust(policy.trust, policy.cohort)}; "
         f"{MECHANISMS[policy.mechanism]}; aggregation {policy.aggregation}; "
         f"transport {policy.transport}; signed log"
     )

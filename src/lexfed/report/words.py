@@ -3,6 +3,7 @@
 
 from lexfed.privacy.claim_record import Claim
 from lexfed.report.digits import delta, factor, up
+from lexfed.report.sharing import Assumed, in_short
 
 TIERS = ("special", "personal", "non_personal")
 """Tiers that may enter a model, most sensitive first."""
@@ -19,8 +20,15 @@ TRUST = {
     "guarantee is against everybody else",
     "local": "each site adds the noise before it answers; the guarantee is against "
     "everybody else, the coordinator included",
-    "distributed": "sites share the noise and hide their sums from the coordinator; "
-    "the guarantee is against everybody outside the sites",
+    "distributed": "each site adds a part of the noise and masks its sum; the "
+    "coordinator sees noised sums of many sites and nothing of a single one, if what "
+    "is assumed about the sites is true",
+}
+NOISES = {
+    "rounded-gaussian": "Gaussian, rounded to integers",
+    "skellam-shares": "in parts: each site draws integers of its own (Skellam: the "
+    "difference of two Poisson numbers), charged as the Gaussian that they are no "
+    "worse than",
 }
 MECHANISMS = {
     "cascade": "tier cascade: one part of the model per tier, least sensitive first; "
@@ -64,8 +72,14 @@ def guarantee(claim: Claim) -> str:
         relation += f" (replace-one: {up(claim.label.epsilon)})"
     return (
         f"(ε, δ) = ({up(claim.epsilon)}, {delta(claim.delta)}) per {UNITS[claim.unit]} "
-        f"under {relation} by {claim.accountant.name.upper()}, trust: {claim.trust}"
+        f"under {relation} by {claim.accountant.name.upper()}, "
+        f"trust: {trust(claim.trust, claim.cohort)}"
     )
+
+
+def trust(name: str, cohort: Assumed | None) -> str:
+    """Return who is trusted, with what is assumed where nobody outside the sites is."""
+    return name if cohort is None else f"{name} ({in_short(cohort)})"
 
 
 def meaning(epsilon: float | str, small: float | str, unit: str, relation: str) -> str:

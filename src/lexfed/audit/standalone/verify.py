@@ -828,7 +828,7 @@ class Release:
     rate: float
     reads: int  # rank of the most sensitive tier it may depend on; -1 for none
     samples: int
-    noise: str  # `gaussian`, or `skellam`: shares that sites added
+    noise: str = "gaussian"  # or `skellam`: shares that sites added
 
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> Release:
@@ -914,8 +914,6 @@ class Sum:
         self.sampled = self.sampled or release.rate < 1.0
         self.coins = self.coins or 0.0 < release.rate < 1.0
         self.shares = self.shares or release.noise == "skellam"
-        proven = not self.shares or self.accountant == "rdp"
-        require(proven, "noise in shares is priced by Renyi divergences only")
         self.samples += count * release.samples
         self.steps[release] = self.steps.get(release, 0) + count
 
@@ -1429,6 +1427,8 @@ def budget_plan(evidence: Evidence) -> str:
     stated = "record" in plan.prices and None not in plan.budgets.values()
     require(stated, "states no epsilon although noise is added", plan.index)
     total, index = plan.sum_of(plan.releases), plan.index
+    proven = not total.shares or total.accountant == "rdp"
+    require(proven, "noise in shares is priced by Renyi divergences only", index)
     for scope, value in plan.prices.items():
         total.check(f"`{scope}`", value, scope, index)
         within(f"`{scope}`", value, float(plan.budgets.get(scope, "inf")), index)

@@ -2,7 +2,7 @@
 """Does the claim say what policy, plan and rounds say, and do its releases prove it?"""
 
 from lexfed.audit import strict_json
-from lexfed.audit.entries import Completed
+from lexfed.audit.entries import Cohort, Completed
 from lexfed.audit.evidence import Evidence
 from lexfed.audit.verify.outcome import Remark, Unsound
 from lexfed.audit.verify.plan import NOT_PRIVATE, Planned, read_plan, shown
@@ -66,7 +66,18 @@ def _same(
         "mechanism": (found.mechanism.name, policy.mechanism),
         "noise": (found.mechanism.noise, policy.noise),
         "trust": (found.trust, policy.trust),
+        "cohort": (_cohort(found), policy.cohort),
         "sampling": (found.sampling.scheme, policy.sampling),
         "records_per_person": (found.records_per_person, policy.records_per_person),
         "sites_per_person": (found.sites_per_person, policy.sites_per_person),
     }
+
+
+def _cohort(found: Claim) -> Cohort | None:
+    """Return what the claim assumes; what follows from it is proven with the claim."""
+    if found.cohort is None:
+        return None
+    stated = found.cohort
+    return Cohort(
+        sites=stated.sites, colluders=stated.colluders, dropouts=stated.dropouts
+    )

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fake runs of distributed trust, and how to change their masked sums."""
+
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+
+from lexfed.audit import receipts
+from lexfed.audit.entries import Aggregation, Round
+from lexfed.audit.keys import Signer
+from lexfed.audit.masking import aggregation_of
+from lexfed.audit.verify import verify_run
+from lexfed.privacy.distributed import Cohort
+from support.audit_worlds import SITES, FakeRun, fake_run, receipt_of
+from support.masked_rounds import name_of
+from support.two_verifiers import compared
+
+CLAIM = "secure aggregation"
+ORDERED = sorted(SITES, key=name_of)
+"""The sites by seat."""
+
+
+@cache
+def _sound() -> FakeRun:
+    return fake_run(cohort=Cohort(5, 1, 1), sites=5, accountant="rdp")
+
+
+def masked_run() -> FakeRun:
+    """Return four rounds of five sites, one of them missing in every second round."""
+    return deepcopy(_sound())
+
+
+def round_of(run: FakeRun, number: int) -> Round:
+    """Return a round, counted from 0."""
+    entry = run.of(Round)[number].entry
+    assert isinstance(entry, Round)
+    return entry
+
+
+def how(run: FakeRun, number: int) -> Aggregation:
+    """Return what a round says of its masked sum."""
+    return round_of(run, number).aggregation
+
+
+def record(run: FakeRun, number: int = 0) -> bytes:
+    """Return the record of a round."""
+    return run.blobs[how(run, number).evidence or ""]
+
+
+def use(run: FakeRun, number: int, content: bytes) -> None:
+    """Let a round cite another record, and say what that one shows."""
+    run.put(content)
+    run.edit(Round, number, aggregation=aggregation_of(content))
+
+
+def sign_receipts(run: FakeRun, number: int, sites: list[Signer]) -> None:
+    """Let a round have the receipts of these sites."""
+    entry = round_of(run, number)
+    receipt = receipt_of(number + 1, entry.event)
+    blob = receipts.encode([receipts.sign(receipt, site) for site in sites])
+    stated = entry.participation.model_copy(
+        update={"sites": len(sites), "digest": run.put(blob)}
+    )
+    run.edit(Round, number, participation=stated)
+
+
+def refused(run: FakeRun, folder: Path, words: str, claim: str = CLAIM) -> None:
+    """Require that both verifiers refuse the claim, ours in these words."""
+    rows = compared(run.write(folder))
+    assert rows[claim]["status"] == "FAIL"
+    [ours] = [check for check in verify_run(folder).checks if check.claim == claim]
+    assert words in ours.detail
