@@ -23,5 +23,9 @@
     sharing     vectors shared among several aggregators; mersenne: GF(2^61 - 1)
     operators, aggregator  a site's machine and an aggregator's for that
 
+    he_terms    sums under encryption: who holds the key, which numbers
+    he_coefficients, he_fingerprint, he_bfv  ciphertexts, what shows a sum, TenSEAL
+    he_site, he_server, he_holder, he_opened  the machines, and what comes out
+
 Nothing here opens a connection or knows what the vectors mean.
 """
