@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of the version that knew no masked sums verify as they did, line by line.
+
+`expected/logs-before-masking.zip` holds three runs of `support.audit_worlds`, written
+by that version, and what its two verifiers said of them.
+"""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lexfed.audit.entries.recorded import body_of, unseal
+from lexfed.audit.evidence import read_evidence
+from lexfed.audit.standalone import verify as standalone
+from lexfed.audit.statement import Statement
+from lexfed.audit.verify import verify_run
+
+LOGS = Path(__file__).parent / "expected" / "logs-before-masking.zip"
+RUNS = ["cascade", "none", "sampled"]
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    with zipfile.ZipFile(LOGS) as archive:
+        archive.extractall(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_old_logs_verify_line_by_line_as_before(name: str, old: Path) -> None:
+    folder = old / name / "run"
+    lines = [str(check) for check in verify_run(folder).checks]
+    assert lines == (old / name / "lexfed.txt").read_text().splitlines()
+    verdict = standalone.verify(str(folder), None, None)
+    assert (
+        standalone.in_words(verdict) + "\n" == (old / name / "verify.txt").read_text()
+    )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_old_entries_keep_their_bytes(name: str, old: Path) -> None:
+    for index, data in enumerate(read_evidence(old / name / "run").view.entries):
+        found = unseal(data, index)
+        said = Statement.parse(found.envelope.payload).predicate["entry"]
+        assert body_of(found.entry) == said
