@@ -4,12 +4,14 @@
 A refusal changes nothing: after each the honest message is still answered.
 """
 
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 
 import numpy as np
 import pytest
 
+from lexfed.secagg.identities import Identity
 from lexfed.secagg.masking import add_own, binding
 from lexfed.secagg.messages import Kind, seal
 from lexfed.secagg.payloads import pack_consents, pack_seats
@@ -20,6 +22,7 @@ from support.secure_sums import (
     MODEL,
     SERVER,
     Epoch,
+    identity,
     names,
     refused,
     setting,
@@ -234,3 +237,32 @@ def test_a_site_of_another_version_is_not_understood(masked: Running) -> None:
     assert (
         "of version 2" in refused(lambda: masked.site.consent(bytes(message))).message
     )
+
+
+def test_oversized_messages_are_refused_on_both_sides(running: Running) -> None:
+    """Signed by whom they name, of the right kind and round, and a megabyte long."""
+    epoch, server, site = running.epoch, running.server, running.site
+    context = epoch.agreed.context(1, MODEL)
+
+    def too_long(kind: Kind, sender: Identity, take: Callable[[bytes], object]) -> None:
+        message = seal(kind, context, sender, bytes(2**20))
+        assert "is not expected" in refused(lambda: take(message)).message
+
+    first = identity("site000")
+    server.begin(1, MODEL)
+    too_long(Kind.MASKED, first, server.masked)
+    for name in names(5):
+        values = epoch.vector(name, 1)
+        server.masked(epoch.sites[name].mask(1, MODEL, values))
+    survivors = server.close_masked()
+    too_long(Kind.SURVIVORS, SERVER, site.consent)
+    too_long(Kind.CONSENT, first, server.consented)
+    for each in epoch.sites.values():
+        server.consented(each.consent(survivors))
+    consents = server.close_consents()
+    too_long(Kind.CONSENTS, SERVER, site.unmask)
+    too_long(Kind.UNMASK, first, server.unmasked)
+    for each in epoch.sites.values():
+        server.unmasked(each.unmask(consents))
+    too_long(Kind.INQUIRY, SERVER, site.prove)
+    assert server.reconstruct() is None

@@ -1,68 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten thousand broken messages: nothing crashes, and nothing leaks.
 
-Half of them are real messages with bytes changed, cut, added or mixed. The other half
-have a changed payload and the right signature, as from a server or site that cheats.
-A leak is an answer of a site that shows, together with its other answers, its vector,
-one of its secrets, or both shares of one site in one round.
+Half of them are real messages with bytes changed, cut, added (up to 16 KiB) or mixed.
+The other half have a changed payload and the right signature, as from a server or site
+that cheats. A leak is an answer of a site that shows, together with its other
+answers, its vector, one of its secrets, or both shares of one site in one round.
 """
 
 import random
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import pytest
 
 from lexfed.errors import SecAggError
+from lexfed.secagg import pieces
 from lexfed.secagg.dealing import OWN, PAIR, row
-from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import Kind, seal
 from lexfed.secagg.server_setup import ServerSetup
 from lexfed.secagg.shamir import secret_bytes
 from lexfed.secagg.site import SiteSession
-from support.secure_sums import MODEL, SERVER, Epoch, identity, setting
+from support.broken_messages import broken, changed
+from support.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
 
 SITES = 4
 ROUNDS = 4
 MARKER = np.array([1234567891, -1234567892, 1111111111, -77777777, 99999999])
-HEAD = 4 + 2 + 32 + 8 + 8 + 32 * 3 + 1
-
-
-def changed(coins: random.Random, data: bytes) -> bytes:
-    """Return other bytes than those given."""
-    result = data
-    while result == data:
-        result = _changed(coins, data)
-    return result
-
-
-def _changed(coins: random.Random, data: bytes) -> bytes:
-    way = coins.randrange(6)
-    at = coins.randrange(len(data) + 1)
-    if way == 0:
-        return data[:at]
-    if way == 1:
-        return data[:at] + coins.randbytes(coins.randrange(1, 40)) + data[at:]
-    if way == 2:
-        return data[:at] + data[at + coins.randrange(1, 40) :]
-    if way == 3:
-        return data[at:] + data[:at]
-    result = bytearray(data)
-    for _ in range(coins.randrange(1, 4)):
-        if result:
-            result[coins.randrange(len(result))] = coins.randrange(256)
-    return bytes(result)
-
-
-def broken(
-    coins: random.Random, message: bytes, signer: Identity, epoch: Epoch, at: int
-) -> bytes:
-    """Break a message, or only its payload under the right signature."""
-    if coins.random() < 0.5:
-        return changed(coins, message)
-    start = HEAD + message[HEAD - 1] + 4
-    context = epoch.agreed.context(at, MODEL) if at else epoch.agreed.context()
-    payload = changed(coins, message[start:-64])
-    return seal(Kind(message[5]), context, signer, payload)
 
 
 class Watched:
@@ -251,3 +214,51 @@ def test_the_watch_notices_a_site_that_gives_out_both_shares() -> None:
     watched.answers.append(MARKER.astype("<u4").tobytes())
     watched.answers.append(secret_bytes(watched.secrets[3]))
     assert len(list(watched.leaks())) == 3
+
+
+def test_broken_headers_and_pieces_change_no_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two thousand of them; what is changed is refused, or its site is not in the sum.
+
+    Half of the headers are changed under the right signature, as by a site that cheats.
+    """
+    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    coins = random.Random(20170281)
+    rounds, tried, left_out = 80, 0, 0
+    epoch = Epoch(setting(4, rounds=rounds))
+    server = epoch.set_up()
+    cheat = epoch.sites["site000"]
+    for number in range(1, rounds + 1):
+        server.begin(number, MODEL)
+        whole = cheat.mask(number, MODEL, epoch.vector("site000", number))
+        while True:
+            bad = broken(coins, whole, identity("site000"), epoch, number)
+            tried += 1
+            if not _refuses(server.masked, bad):
+                break  # it announced what it does not have
+            if coins.random() < 0.05:
+                server.masked(whole)
+                break
+        for at in range(server.pieces):
+            for _ in range(8):
+                tried += 1
+                assert _refuses(server.piece, changed(coins, cheat.piece(at)))
+            _refuses(server.piece, cheat.piece(at))
+        for name in names(4)[1:]:
+            for piece in epoch.announced(server, name, number):
+                server.piece(piece)
+        here = list(names(4)) if not server.missing("site000") else list(names(4)[1:])
+        left_out += len(here) == 3
+        found = epoch.opened(server, here)
+        np.testing.assert_array_equal(found, epoch.true_sum(here, number))
+    assert tried > 2000
+    assert 0 < left_out < rounds
+
+
+def _refuses(take: Callable[[bytes], None], message: bytes) -> bool:
+    try:
+        take(message)
+    except SecAggError:
+        return True
+    return False

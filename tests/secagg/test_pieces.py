@@ -15,7 +15,6 @@ import pytest
 
 from lexfed.secagg import pieces
 from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.ring import Integers
 from lexfed.secagg.server import ServerSession
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
@@ -24,23 +23,6 @@ from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, 
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of two values, so that vectors of five have three."""
     monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
-
-
-def header(
-    epoch: Epoch, server: ServerSession, name: str, number: int = 1
-) -> list[bytes]:
-    """Let a site announce its vector; return its pieces."""
-    message = epoch.sites[name].mask(number, MODEL, epoch.vector(name, number))
-    server.masked(message)
-    epoch.sent["masked", name] = message
-    return [epoch.sites[name].piece(at) for at in range(server.pieces)]
-
-
-def opened(epoch: Epoch, server: ServerSession, here: list[str]) -> Integers:
-    """Finish a round in which these sites' vectors came."""
-    epoch.consented(server, here)
-    assert epoch.unmasked(server, here) is None
-    return server.total(epoch.agreed.terms.ring.largest)
 
 
 @pytest.mark.usefixtures("short")
@@ -52,13 +34,13 @@ def test_sums_of_pieces_in_any_order_are_exact(bits: int) -> None:
     for number, count in ((1, 3), (2, 2), (3, 2)):
         server.begin(number, MODEL, epoch.lengths[number])
         assert server.pieces == count
-        parts = [header(epoch, server, name, number) for name in names(3)]
+        parts = [epoch.announced(server, name, number) for name in names(3)]
         for at in reversed(range(count)):
             for name, each in zip(names(3), parts, strict=True):
                 assert at in server.missing(name)
                 server.piece(each[at])
                 assert at not in server.missing(name)
-        found = opened(epoch, server, list(names(3)))
+        found = epoch.opened(server, names(3))
         np.testing.assert_array_equal(found, epoch.true_sum(names(3), number))
     found = epoch.round(server, names(3), 4)
     assert server.pieces == 0
@@ -79,11 +61,11 @@ def run_patterns(count: int, fates: tuple[int, ...]) -> int:
         server.begin(number, MODEL)
         sent = dict(zip(names(count), pattern, strict=True))
         for name in (name for name in sent if sent[name] >= 0):
-            for piece in header(epoch, server, name, number)[: sent[name]]:
+            for piece in epoch.announced(server, name, number)[: sent[name]]:
                 server.piece(piece)
         here = [name for name in sent if sent[name] == 3]
         if 2 * len(here) > count:
-            found = opened(epoch, server, here)
+            found = epoch.opened(server, here)
             np.testing.assert_array_equal(found, epoch.true_sum(here, number))
         else:
             assert "too small" in refused(server.close_masked).message
@@ -111,7 +93,7 @@ def test_a_piece_that_is_not_the_announced_one_is_refused_and_can_be_sent_again(
     epoch = Epoch(setting(3))
     server = epoch.set_up()
     server.begin(1, MODEL)
-    mine, other, last = (header(epoch, server, name) for name in names(3))
+    mine, other, last = (epoch.announced(server, name) for name in names(3))
     for bad, why in (
         (mine[0][:-1], "not the one"),
         (mine[0] + b"\0", "not the one"),
@@ -130,7 +112,7 @@ def test_a_piece_that_is_not_the_announced_one_is_refused_and_can_be_sent_again(
         server.piece(piece)
         assert refused(partial(server.piece, piece)).message
     assert server.missing("site000") == ()
-    found = opened(epoch, server, list(names(3)))
+    found = epoch.opened(server, names(3))
     np.testing.assert_array_equal(found, epoch.true_sum(names(3)))
 
 
@@ -139,10 +121,10 @@ def test_a_late_piece_is_refused() -> None:
     epoch = Epoch(setting(3))
     server = epoch.set_up()
     server.begin(1, MODEL)
-    parts = [header(epoch, server, name) for name in names(3)]
+    parts = [epoch.announced(server, name) for name in names(3)]
     for piece in (*parts[0], *parts[1], *parts[2][:2]):
         server.piece(piece)
-    found = opened(epoch, server, list(names(2)))
+    found = epoch.opened(server, names(2))
     late = refused(lambda: server.piece(parts[2][2])).message
     assert "too late" in late
     np.testing.assert_array_equal(found, epoch.true_sum(names(2)))
@@ -189,7 +171,7 @@ def test_a_site_gives_pieces_of_one_vector_until_it_signs_a_list() -> None:
     assert "not its turn" in refused(lambda: site.piece(0)).message
     server.begin(1, MODEL)
     for name in names(3):
-        for piece in header(epoch, server, name):
+        for piece in epoch.announced(server, name):
             server.piece(piece)
     assert site.piece(1) == site.piece(1)
     for number in (-1, 3):
@@ -226,13 +208,13 @@ def test_a_full_disk_refuses_a_piece_which_can_be_sent_again(size: int) -> None:
     epoch = Epoch(setting(3))
     server = epoch.set_up()
     server.begin(1, MODEL)
-    parts = [header(epoch, server, name) for name in names(3)]
+    parts = [epoch.announced(server, name) for name in names(3)]
     with _files_up_to(size):
         said = refused(lambda: server.piece(parts[0][0]))
     assert "no room" in said.message
     for piece in (*parts[0], *parts[1], *parts[2]):
         server.piece(piece)
-    found = opened(epoch, server, list(names(3)))
+    found = epoch.opened(server, names(3))
     np.testing.assert_array_equal(found, epoch.true_sum(names(3)))
 
 
@@ -258,7 +240,7 @@ def test_a_sum_with_half_a_vector_in_it_is_never_opened() -> None:
     epoch = Epoch(setting(3))
     server = epoch.set_up()
     server.begin(1, MODEL)
-    parts = [header(epoch, server, name) for name in names(3)]
+    parts = [epoch.announced(server, name) for name in names(3)]
     for piece in (*parts[0], *parts[1], *parts[2][:2]):
         server.piece(piece)
     os.truncate(server._arriving[2]._file, 10)

@@ -42,10 +42,11 @@ def setting(
     policy: bytes = POLICY,
     epoch: int = 1,
     least_change: int = 2,
+    session: bytes = SESSION,
 ) -> Setting:
     """What a cohort of that many sites agrees on."""
     return Setting(
-        SESSION,
+        session,
         epoch,
         policy,
         Roster({name: identity(name).public for name in names(count)}),
@@ -139,6 +140,15 @@ class Epoch:
             for at in range(server.pieces):
                 server.piece(self.sites[name].piece(at))
 
+    def announced(
+        self, server: ServerSession, name: str, round_number: int = 1
+    ) -> list[bytes]:
+        """Let a site announce a long vector; return its pieces, which are not sent."""
+        site = self.sites[name]
+        message = site.mask(round_number, MODEL, self.vector(name, round_number))
+        self._send("masked", name, message, server.masked)
+        return [site.piece(at) for at in range(server.pieces)]
+
     def consented(self, server: ServerSession, here: Iterable[str]) -> None:
         """Close the stage of vectors and let sites sign the list."""
         self.asked["survivors"] = survivors = server.close_masked()
@@ -177,6 +187,13 @@ class Epoch:
         alive = list(alive)
         signers = [name for name in alive if name not in set(unsigned)]
         self.masked(server, alive, round_number)
+        return self.opened(server, signers, closed)
+
+    def opened(
+        self, server: ServerSession, signers: Iterable[str], closed: Iterable[str] = ()
+    ) -> Integers:
+        """Finish a round whose vectors came; `closed` are lost before giving shares."""
+        signers = list(signers)
         self.consented(server, signers)
         openers = [name for name in signers if name not in set(closed)]
         assert self.unmasked(server, openers) is None
