@@ -77,6 +77,24 @@ def _sampling_rewarded(patch: Patch) -> None:
     patch.setattr(prices, "_square", lambda r, n: real(r, n) * round(r.sampling_rate))
 
 
+def _shares_as_gaussians(patch: Patch) -> None:
+    patch.setattr(prices, "_costs", prices._costs.__wrapped__)
+    real = prices.meter
+
+    def broken(scope: str, counting: Any) -> str:
+        return real(scope, "gdp" if counting == "shares" else counting)
+
+    patch.setattr(prices, "meter", broken)
+
+
+def _shares_for_nothing(patch: Patch) -> None:
+    patch.setattr(Book, "unpriced", lambda *_: None)
+
+
+def _shares_forgotten(patch: Patch) -> None:
+    patch.setattr(Book, "has_shares", lambda *_: False)
+
+
 MUTANTS = (
     Mutant(
         "looks first and locks later",
@@ -98,6 +116,21 @@ MUTANTS = (
         "sampling rewarded by squares of mu",
         _sampling_rewarded,
         ledger_checks.sampled_rounds_cost_by_gdp_as_if_nobody_was_left_out,
+    ),
+    Mutant(
+        "noise in shares counted as a Gaussian's",
+        _shares_as_gaussians,
+        ledger_checks.shares_have_no_price_by_gdp,
+    ),
+    Mutant(
+        "noise in shares for nothing under `gdp`",
+        _shares_for_nothing,
+        ledger_checks.shares_have_no_price_by_gdp,
+    ),
+    Mutant(
+        "noise in shares forgotten by a later ceiling",
+        _shares_forgotten,
+        ledger_checks.shares_have_no_price_by_gdp,
     ),
 )
 CHECKS = tuple(dict.fromkeys(mutant.check for mutant in MUTANTS))

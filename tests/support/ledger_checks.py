@@ -4,6 +4,7 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,16 @@ def sampled_rounds_cost_by_gdp_as_if_nobody_was_left_out() -> None:
         ledger.commit("a", 2, sampled)
         [first, second] = [row.body["cost"] for row in ledger.rows()[1:]]
         assert first == second
+
+
+def shares_have_no_price_by_gdp() -> None:
+    """Neither under a ceiling by squares of mu, nor under one that comes later."""
+    shares = replace(ROUND, noise="skellam")
+    with memory_folder() as folder, _ledger(folder) as ledger:
+        set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "room for one")
+        with pytest.raises(Refused):
+            ledger.commit("a", 1, shares)
+        set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6, "rdp"), "shares")
+        ledger.commit("a", 1, shares)
+        with pytest.raises(Refused):
+            set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "back")

@@ -8,7 +8,7 @@ from typing import Any
 
 from lexfed.cli.show import up
 from lexfed.ledger.book import NOTHING, Book, Limit
-from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.ceilings import Ceiling, reached_by_squares
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import SCOPES, meter
 from lexfed.ledger.refusal import left
@@ -47,15 +47,26 @@ def _shown(book: Book) -> list[str]:
 
 def _line(book: Book, scope: str, delta: float) -> str:
     limit = _limit(book, scope)
-    measure = Ceiling.of(1.0, delta) if limit is None else limit.ceiling
-    sums = book.meters.get(meter(scope, measure.kind), NOTHING)
-    spent = sums.committed if limit is None else limit.counted
-    total = spent + sums.reserved
-    words = f"none (δ = {measure.delta:g})"
-    if limit is not None:
-        words = f"{limit.ceiling}; left: {left(limit.ceiling, total)}"
-    reached = [up(measure.reached(amount)) for amount in (spent, total)]
-    return f"  {scope:<14}{reached[0]:>10}{reached[1]:>15}   {words}"
+    if limit is None:
+        words, reached = f"none (δ = {delta:g})", _reached(book, scope, delta)
+    else:
+        ceiling, spent = limit.ceiling, limit.counted
+        total = spent + book.meters.get(meter(scope, ceiling.kind), NOTHING).reserved
+        words = f"{ceiling}; left: {left(ceiling, total)}"
+        reached = (ceiling.reached(spent), ceiling.reached(total))
+    return f"  {scope:<14}{up(reached[0]):>10}{up(reached[1]):>15}   {words}"
+
+
+def _reached(book: Book, scope: str, delta: float) -> tuple[float, float]:
+    """Return the epsilon of what was committed, and with what is reserved."""
+    plain = book.meters.get(meter(scope, "gdp"), NOTHING)
+    shares = book.meters.get(meter(scope, "shares"), NOTHING)
+    return (
+        reached_by_squares(plain.committed, shares.committed, delta),
+        reached_by_squares(
+            plain.committed + plain.reserved, shares.committed + shares.reserved, delta
+        ),
+    )
 
 
 def _limit(book: Book, scope: str) -> Limit | None:
@@ -71,11 +82,12 @@ def plain(ledger: LastingLedger, delta: float) -> dict[str, Any]:
     for scope in _shown(book):
         limit = _limit(book, scope)
         sums = book.meters.get(meter(scope, "gdp"), NOTHING)
-        about = Ceiling.of(1.0, delta)
+        shares = book.meters.get(meter(scope, "shares"), NOTHING)
         found: dict[str, Any] = {
             "committed": str(sums.committed),
             "reserved": str(sums.reserved),
-            "epsilon": about.reached(sums.committed),
+            "shares": shares.to_json(),
+            "epsilon": _reached(book, scope, delta)[0],
             "delta": delta,
             "ceiling": None,
         }

@@ -148,6 +148,17 @@ class Book:
                 return scope, total
         return None
 
+    def unpriced(self, costs: Costs) -> str | None:
+        """Return a scope whose ceiling has no price for what is charged to it."""
+        for scope, limit in self.limits.items():
+            if limit.ceiling.kind == "gdp" and costs.get(meter(scope, "shares"), 0) > 0:
+                return scope
+        return None
+
+    def has_shares(self, scope: str) -> bool:
+        """Say whether releases with noise in shares were charged or reserved."""
+        return self.meters.get(meter(scope, "shares"), NOTHING) != NOTHING
+
     def _reserve(self, run: str, until: int, planned: Costs) -> None:
         before = self.runs.get(run, Run())
         amounts = dict(before.amounts)
@@ -207,8 +218,11 @@ class Book:
             self._add(name, cost, 0)
         if body["limits"] is None:
             self._count(time, charged)
-        if body["used_up"]:
-            for scope, limit in self.limits.items():
+        for scope, limit in self.limits.items():
+            # Two histories: one with noise in shares, one with a ceiling that has no
+            # price for it.
+            unpriced = limit.ceiling.kind == "gdp" and self.has_shares(scope)
+            if body["used_up"] or unpriced:
                 now = limit.at(time)
                 spent = max(now.counted, limit.ceiling.bound)
                 self.limits[scope] = replace(now, counted=spent)

@@ -4,7 +4,8 @@
 A ceiling binds everything since the ledger began, not only what comes after it, so its
 sums are computed from all rows: for `gdp` from the costs in them, for `rdp` from the
 releases, at the ceiling's order. What the ledger charged after a loss (`restore`) is
-known as squares of mu only: at order a they are a mu^2/2, the divergence of Gaussians.
+known as squares only, of mu or of noise in shares: at order a they are a/2 times that,
+the divergence of Gaussians.
 """
 
 from collections.abc import Iterable
@@ -75,6 +76,9 @@ def _cost(row: Row, scope: str, ceiling: Ceiling) -> dict[str, str]:
 
 
 def _charged(row: Row, scope: str, ceiling: Ceiling) -> dict[str, str]:
-    square = numbers(row.body["charged"]).get(meter(scope, "gdp"), 0)
-    cost = square if ceiling.order is None else -(-square * ceiling.order // 2)
+    charged = numbers(row.body["charged"])
+    cost = charged.get(meter(scope, "gdp"), 0)
+    if ceiling.order is not None:
+        square = cost + charged.get(meter(scope, "shares"), 0)
+        cost = -(-square * ceiling.order // 2)
     return {meter(scope, ceiling.kind): str(cost)}

@@ -26,6 +26,28 @@ from lexfed.privacy import gdp, rdp
 _DAY = 86_400
 
 
+def reached_by_squares(gaussian: int, shares: int, delta: float) -> float:
+    """Return the epsilon that squares come to, never below the exact one.
+
+    Args:
+        gaussian: of releases with Gaussian noise.
+        shares: of releases with noise in shares, which only Rényi accounting prices.
+        delta: at which.
+    """
+    if shares == 0:
+        mu = math.nextafter(math.sqrt(_above(gaussian)), math.inf)
+        return gdp.epsilon_from(mu, delta) if gaussian else 0.0
+    square = _above(gaussian + shares)
+    return min(rdp.epsilon_at(a * square / 2.0, a, delta) for a in rdp.ORDERS)
+
+
+def _above(amount: int) -> float:
+    try:
+        return math.nextafter(amount / SCALE, math.inf)
+    except OverflowError:
+        return math.inf
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """The most that a scope may pay.
@@ -99,14 +121,9 @@ class Ceiling:
         """Return the epsilon that an amount comes to, never below the exact one."""
         if amount == 0:
             return 0.0
-        try:
-            value = math.nextafter(amount / SCALE, math.inf)
-        except OverflowError:
-            return math.inf
         if self.kind == "gdp":
-            mu = math.nextafter(math.sqrt(value), math.inf)
-            return gdp.epsilon_from(mu, self.delta)
-        return rdp.epsilon_at(value, self.order or 2, self.delta)
+            return reached_by_squares(amount, 0, self.delta)
+        return rdp.epsilon_at(_above(amount), self.order or 2, self.delta)
 
     def raises(self, old: "Ceiling | None") -> bool:
         """Say whether it may let more pass than the old one, of which None is no bound.

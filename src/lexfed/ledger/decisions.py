@@ -12,6 +12,7 @@ from lexfed.ledger.carried import carried
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import SCOPES
+from lexfed.ledger.refusal import no_price
 from lexfed.ledger.rows import chained
 
 
@@ -36,7 +37,8 @@ def set_ceiling(
         Without `raising` no more can pass than before.
 
     Raises:
-        Refused: if it lets more pass and `raising` is not given.
+        Refused: if it lets more pass and `raising` is not given, or has no price for
+            what was charged before.
         LedgerError: for an unknown scope or an empty reason.
     """
     if scope not in SCOPES:
@@ -58,6 +60,8 @@ def set_ceiling(
                 "say so with `--raise`; the reason stays in the ledger",
                 scope="site",
             )
+        if ceiling is not None and ceiling.kind == "gdp" and book.has_shares(scope):
+            raise no_price(ledger.site, scope)
         stated = {}
         if ceiling is not None:
             rows = chained(None, tables.stored_rows(database))

@@ -21,7 +21,7 @@ from lexfed.ledger.change import Change
 from lexfed.ledger.database import Database
 from lexfed.ledger.opening import check_pin, identity, opened
 from lexfed.ledger.prices import Unit, costs_of, mark_of
-from lexfed.ledger.refusal import excess_of, refusal_of
+from lexfed.ledger.refusal import excess_of, refusal_of, require_priced
 from lexfed.ledger.rows import Head, Row, chained
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.events import Release
@@ -106,7 +106,8 @@ class LastingLedger:
             unit: whom the releases protect.
 
         Raises:
-            Refused: if a ceiling leaves no room; nothing was changed then.
+            Refused: if a ceiling leaves no room, or has no price for noise in shares;
+                nothing was changed then.
             LedgerError: if it cannot be written.
         """
         with self.change(run) as change:
@@ -117,6 +118,7 @@ class LastingLedger:
                     "reserve for a time in the future",
                 )
             planned = costs_of(releases, unit, book.orders)
+            require_priced(self.site, book, planned)
             known = book.runs.get(run, Run())
             asked = Book(runs={run: known})
             asked.apply(
@@ -159,10 +161,8 @@ class LastingLedger:
                 for it, or the round was committed with another release.
             LedgerError: if it cannot be written.
         """
-        body, mark = (
-            {"release": release.to_json(), "unit": unit},
-            mark_of(release, unit),
-        )
+        mark = mark_of(release, unit)
+        body = {"release": release.to_json(), "unit": unit, "run": run, "round": number}
         with self.change(run) as change:
             known = tables.committed(self._database, run, number)
             if known is not None:
@@ -176,10 +176,9 @@ class LastingLedger:
                 )
             book = change.book
             costs = costs_of([(release, 1)], unit, book.orders)
+            require_priced(self.site, book, costs)
             before = book.after()
-            row = change.append(
-                "commit", {**body, "run": run, "round": number, "cost": texts(costs)}
-            )
+            row = change.append("commit", {**body, "cost": texts(costs)})
             found = book.exceeded(costs, change.time)
             if found is not None:
                 what = f"round {number} of run `{run}`"
@@ -197,6 +196,7 @@ class LastingLedger:
                 return None
             book = tables.load_book(self._database, last, run)
             costs = costs_of([(release, 1)], unit, book.orders)
+            require_priced(self.site, book, costs)
             now = self._now(last)
             book.apply("commit", now, {"run": run, "cost": texts(costs)})
             found = book.exceeded(costs, now)

@@ -10,6 +10,10 @@ Measures:
 * `gdp`: mu^2 = s^2 sum_g (C_g/sigma_g)^2, with s = 1 under add/remove and 2 under
   replace-one. Clips and sigmas are floats, which are fractions: nothing is lost.
 * `rdp`: the Rényi divergence at one order, for ceilings of that kind only.
+* `shares`: the same squares as `gdp`, of releases with noise in shares. These have no
+  mu: what is known is that at every integer order a their divergence is at most a/2
+  times the square (Theorem D of `lexfed.privacy.distributed`). So they are counted
+  apart, ceilings by `rdp` take them, and ceilings by `gdp` refuse them.
 
 **Sampled releases under `gdp`** are charged as if nobody had been left out. *Proof.*
 The hockey-stick divergence is jointly convex, so (qP + (1-q)Z, qQ + (1-q)Z) lies at
@@ -39,6 +43,11 @@ SCALE = 2**60
 
 Unit = Literal["record", "client"]
 Measure = Literal["gdp", "rdp"]
+"""What a ceiling may be measured in."""
+
+Counting = Literal["gdp", "rdp", "shares"]
+"""What a meter counts."""
+
 Costs = Mapping[str, int]
 """Cost by meter: `special:gdp` is what the tier `special` pays, in squares of mu."""
 
@@ -46,9 +55,9 @@ RECORD, LABEL = "record", "label"
 SCOPES = (RECORD, LABEL, *(tier.label for tier in Tier))
 
 
-def meter(scope: str, measure: Measure) -> str:
+def meter(scope: str, counting: Counting) -> str:
     """Return the name of what counts a scope's cost in a measure."""
-    return f"{scope}:{measure}"
+    return f"{scope}:{counting}"
 
 
 def concerned(release: Release, unit: Unit) -> dict[str, Neighbours]:
@@ -95,8 +104,9 @@ def _costs(
     release: Release, unit: Unit, orders: tuple[tuple[str, int], ...]
 ) -> tuple[tuple[str, int], ...]:
     scopes = concerned(release, unit)
+    squares: Counting = "gdp" if release.noise == "gaussian" else "shares"
     costs = [
-        (meter(scope, "gdp"), _up(_square(release, relation)))
+        (meter(scope, squares), _up(_square(release, relation)))
         for scope, relation in scopes.items()
     ]
     costs += [

@@ -7,7 +7,7 @@ from typing import Any
 from lexfed.errors import Refused
 from lexfed.ledger.book import Book
 from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.prices import SCALE, meter
+from lexfed.ledger.prices import SCALE, Costs, meter
 from lexfed.privacy.ledger import Excess
 from lexfed.privacy.rounding import up
 
@@ -53,6 +53,27 @@ def refusal_of(
         scope="site",
         would_reach=excess.would_reach,
         limit=excess.of,
+    )
+
+
+def require_priced(site: str, book: Book, costs: Costs) -> None:
+    """Refuse noise in shares where a ceiling has no price for it.
+
+    Raises:
+        Refused: naming the scope of the ceiling.
+    """
+    scope = book.unpriced(costs)
+    if scope is not None:
+        raise no_price(site, scope)
+
+
+def no_price(site: str, scope: str) -> Refused:
+    """Return the refusal of noise in shares under a ceiling by `gdp`."""
+    return Refused(
+        f"ledger of `{site}`: noise in shares has no price by `gdp`, in which the "
+        f"ceiling of `{scope}` is measured",
+        "set the ceiling with `--kind rdp`",
+        scope="site",
     )
 
 

@@ -27,10 +27,10 @@ def verify(database: Database) -> Book:
 
     Guarantees:
         Every row follows the one above.
-        Every charge is what its release costs: exactly under `gdp`, up to a part in
+        Every charge is what its release costs: exactly as squares, up to a part in
         10^9 under `rdp`.
         The sum of all commits is the sum in the ledger, as integers.
-        No row that charges or reserves leads above a ceiling.
+        No row that charges or reserves leads above a ceiling, or has no price under it.
         The tables are what the rows lead to.
 
     Raises:
@@ -57,7 +57,7 @@ def _replay(database: Database) -> tuple[Book, set[tuple[str, int, str, int]]]:
         try:
             costs = _checked_costs(row, book)
             if row.kind == "ceiling" and row.body["ceiling"] is not None:
-                _check_ceiling(row, above)
+                _check_ceiling(row, above, book)
             book.apply(row.kind, row.time, row.body)
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(f"row {row.sequence} is not one of this version") from error
@@ -66,6 +66,9 @@ def _replay(database: Database) -> tuple[Book, set[tuple[str, int, str, int]]]:
         found = book.exceeded(costs, row.time)
         if found is not None:
             raise damaged(f"row {row.sequence} exceeds the ceiling of `{found[0]}`")
+        scope = book.unpriced(costs)
+        if scope is not None:
+            raise damaged(f"row {row.sequence} has no price under that of `{scope}`")
         commits |= _commits(row)
         above.append(row)
     return book, commits
@@ -103,15 +106,17 @@ def _rest(planned: Costs, book: Book, run: str) -> Mapping[str, int]:
 
 
 def _same(name: str, stated: int, found: int) -> bool:
-    if name.endswith(":gdp"):
+    if not name.endswith(":rdp"):
         return stated == found
     return abs(stated - found) <= _FLOATS * found
 
 
-def _check_ceiling(row: Row, above: Sequence[Row]) -> None:
+def _check_ceiling(row: Row, above: Sequence[Row], book: Book) -> None:
     """Check that a ceiling bounds what it says, and counts everything above it."""
     body = row.body
     stated = Ceiling.from_json(body["ceiling"])
+    if stated.kind == "gdp" and book.has_shares(body["scope"]):
+        raise damaged(f"row {row.sequence} has no price for what is above it")
     found = Ceiling.of(
         stated.epsilon, stated.delta, stated.kind, stated.days, stated.order
     )
