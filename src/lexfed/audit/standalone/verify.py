@@ -2003,7 +2003,10 @@ class Masked:
         self.least = cohort["sites"] - cohort["dropouts"]
         sites = [key for role, key in party_keys(evidence) if role == "site"]
         self.keys = {sha256(key).hex(): key for key in sites}
-        self.names: dict[str, str] = {}  # key ids, by the name in records
+        # Records hold no names of sites: each is called by half of its key's id.
+        self.sites = {keyid[:32]: key for keyid, key in self.keys.items()}
+        rows = {name: key.hex() for name, key in self.sites.items()}
+        self.roster = sha256(canonical({"lexfed-secagg-roster-v1": rows})).hex()
         self.setups: dict[int, Any] = {}  # by epoch
         self.last, self.sums, self.signatures = (0, 0), 0, 0
 
@@ -2026,9 +2029,15 @@ class Masked:
         }
         require(stated == wanted, "does not say what its record shows", index)
         self.agreed(record, index)
-        signers = self.signers(record, wanted["threshold"], index)
-        self.asked(entry, record, signers)
-        self.sums, self.signatures = self.sums + 1, self.signatures + len(signers)
+        consents, least = record["consents"], wanted["threshold"]
+        few = f"{len(consents)} sites signed the list, {least} had to"
+        require(len(consents) >= least, few, index)
+        for name, text in consents.items():
+            value, message = unbase64(text, "record"), consent(record, name)
+            right = signs(self.sites[name], value, message)
+            require(right, f"record: site {name[:16]} did not sign this list", index)
+        self.asked(entry, record)
+        self.sums, self.signatures = self.sums + 1, self.signatures + len(consents)
 
     def agreed(self, record: Mapping[str, Any], index: int) -> None:
         """Refuse a record of another run, of weaker terms, or out of its order."""
@@ -2041,7 +2050,8 @@ class Masked:
             "policy": record["policy"] == programme,
             "colluders": terms["colluders"] == self.cohort["colluders"],
             "least_sites": terms["least_sites"] >= self.least,
-            "names": len(record["names"]) <= self.cohort["sites"],
+            "roster": record["roster"] == self.roster,
+            "names": self.sites.keys() >= set(record["names"]),
             "survivors": len(record["survivors"]) >= terms["least_sites"],
             "round": 1 <= record["round"] <= terms["rounds"] and here > self.last,
             "key_list": self.setups.setdefault(record["epoch"], setup) == setup,
@@ -2050,34 +2060,15 @@ class Masked:
             require(fine, f"record: `{name}` is not what this run allows here", index)
         self.last = here
 
-    def signers(self, record: Mapping[str, Any], least: int, index: int) -> set[str]:
-        """Return whose keys signed the list."""
-        consents = record["consents"]
-        few = f"{len(consents)} sites signed the list, {least} had to"
-        require(len(consents) >= least, few, index)
-        for name, text in consents.items():
-            value, message = unbase64(text, "record"), consent(record, name)
-            # A name stands for one key; which one, its first signature shows.
-            free = self.keys.keys() - set(self.names.values())
-            tried = [self.names[name]] if name in self.names else free
-            found = [key for key in tried if signs(self.keys[key], value, message)]
-            require(found, f"record: `{name}`: no signature of a site", index)
-            self.names[name] = found[0]
-        if len(self.names) == len(self.keys):
-            rows = {name: self.keys[key].hex() for name, key in self.names.items()}
-            roster = sha256(canonical({"lexfed-secagg-roster-v1": rows})).hex()
-            same = record["roster"] == roster
-            require(same, "record: `roster` is not the sites of entry 0", index)
-        return {self.names[name] for name in consents}
-
-    def asked(self, entry: Entry, record: Mapping[str, Any], signers: set[str]) -> None:
+    def asked(self, entry: Entry, record: Mapping[str, Any]) -> None:
         """Compare with the receipts, which say what the sites were asked."""
         stated, index = entry.body["participation"], entry.index
         there = stated["receipts"] == "open" and stated["digest"] is not None
         require(there, "has no open receipts, which masked sums need", index)
         blob = self.evidence.blob(stated["digest"], index)
         found = parse_receipts(blob, self.keys, index)
-        enough = len(found) >= len(record["survivors"]) and signers <= found.keys()
+        summed = {record["names"][seat] for seat in record["survivors"]}
+        enough = summed <= {keyid[:32] for keyid in found}
         require(enough, "a site in the sum signed no receipt", index)
         same = {receipt["query"] for receipt in found.values()} == {record["model"]}
         require(same, "sites were asked something else than their sum is for", index)

@@ -15,6 +15,7 @@ from lexfed.audit.masking import (
     PROTOCOL,
     MaskingRecord,
     aggregation_of,
+    masking_name,
     roster_of,
     session_of,
 )
@@ -43,7 +44,10 @@ def aggregation(evidence: Evidence) -> str | Remark:
         return _nothing()
     if cohort is None:
         return f"`{policy.aggregation}`, threshold met in every round"
-    seen = _Seen(keys, session_of(evidence.origin, policy.programme).hex())
+    seen = _Seen(
+        {masking_name(key_id): key for key_id, key in keys.items()},
+        session_of(evidence.origin, policy.programme).hex(),
+    )
     for found in evidence.of(Round):
         _masked(evidence, policy, cohort, found.entry, found.index, seen)
     return (
@@ -77,18 +81,16 @@ class _Seen:
     """What the rounds so far have shown.
 
     Attributes:
-        keys: of the sites, by id.
+        sites: keys of the sites, by what they are called in records.
         session: of this run.
-        names: whose key each name of a record stands for.
         setups: key list and cohort of each epoch.
         last: epoch and round of the last record.
         sums: how many there were.
         signatures: how many were checked.
     """
 
-    keys: dict[str, bytes]
+    sites: dict[str, bytes]
     session: str
-    names: dict[str, str] = field(default_factory=dict)
     setups: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     last: tuple[int, int] = (0, 0)
     sums: int = 0
@@ -112,14 +114,14 @@ def _masked(
         if stated != aggregation_of(blob):
             raise Unsound("does not say what its record shows", index)
         _agreed(record, policy, cohort, index, seen)
-        signers = _consents(record, index, seen)
+        _consents(record, index, seen)
     except Unsound:
         raise
     except AuditError as error:
         raise Unsound(error.message, index) from error
-    _receipts(evidence, entry, record, signers, index, seen.keys)
+    _receipts(evidence, entry, record, index)
     seen.sums += 1
-    seen.signatures += len(signers)
+    seen.signatures += len(record.consents)
 
 
 def _agreed(
@@ -134,7 +136,8 @@ def _agreed(
         "policy": record.policy == policy.programme,
         "colluders": terms.colluders == cohort.colluders,
         "least_sites": terms.least_sites >= least,
-        "names": len(record.names) <= cohort.sites,
+        "roster": record.roster == roster_of(seen.sites),
+        "names": seen.sites.keys() >= set(record.names),
         "survivors": len(record.survivors) >= terms.least_sites,
         "round": 1 <= record.round <= terms.rounds and here > seen.last,
         "key_list": seen.setups.setdefault(record.epoch, setup) == setup,
@@ -145,43 +148,28 @@ def _agreed(
     seen.last = here
 
 
-def _consents(record: MaskingRecord, index: int, seen: _Seen) -> set[str]:
-    """Return whose keys signed the list."""
+def _consents(record: MaskingRecord, index: int, seen: _Seen) -> None:
+    """Refuse a list that fewer sites signed than had to."""
     if len(record.consents) < record.threshold:
         raise Unsound(
             f"{len(record.consents)} sites signed the list, {record.threshold} had to",
             index,
         )
     for name in record.consents:
-        known = seen.names.get(name)
-        # A name stands for one key; which one, its first signature shows.
-        candidates = seen.keys.keys() - set(seen.names.values())
-        tried = candidates if known is None else {known}
-        found = [k for k in tried if record.signed_by(name, seen.keys[k])]
-        if not found:
-            raise Unsound(f"record: `{name}` is not signed by a site of entry 0", index)
-        seen.names[name] = found[0]
-    if len(seen.names) == len(seen.keys):
-        roster = {name: seen.keys[keyid] for name, keyid in seen.names.items()}
-        if record.roster != roster_of(roster):
-            raise Unsound("record: `roster` is not the sites of entry 0", index)
-    return {seen.names[name] for name in record.consents}
+        if not record.signed_by(name, seen.sites[name]):
+            raise Unsound(f"record: site {name[:16]} did not sign this list", index)
 
 
 def _receipts(
-    evidence: Evidence,
-    entry: Round,
-    record: MaskingRecord,
-    signers: set[str],
-    index: int,
-    keys: dict[str, bytes],
+    evidence: Evidence, entry: Round, record: MaskingRecord, index: int
 ) -> None:
     """Compare with the receipts, which say what the sites were asked."""
     stated = entry.participation
     if stated.receipts != "open" or stated.digest is None:
         raise Unsound("has no open receipts, which masked sums need", index)
-    signed = receipts_in(evidence.blobs.get(stated.digest), keys, index)
-    if len(signed) < len(record.survivors) or not signers <= signed.keys():
+    blob = evidence.blobs.get(stated.digest)
+    signed = receipts_in(blob, site_keys(evidence), index)
+    if not record.surviving <= {masking_name(key_id) for key_id in signed}:
         raise Unsound("a site in the sum signed no receipt", index)
     if any(receipt.query != record.model for receipt in signed.values()):
         raise Unsound("sites were asked something else than their sum is for", index)
