@@ -14,6 +14,7 @@ import typer
 
 from lexfed import __version__
 from lexfed.cli import (
+    deploy_commands,
     importance_command,
     ledger_commands,
     log_commands,
@@ -238,6 +239,9 @@ app.add_typer(log_commands.log, name="log")
 app.add_typer(log_commands.witness, name="witness")
 app.add_typer(policy_commands.policy, name="policy")
 app.add_typer(ledger_commands.ledger, name="ledger")
+app.add_typer(deploy_commands.deploy, name="deploy")
+app.add_typer(deploy_commands.coordinator, name="coordinator")
+app.add_typer(deploy_commands.site, name="site")
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ dropped before the first process starts, and the others inherit what is left.
 """
 
 import contextlib
+import fcntl
 import os
 import runpy
 import signal
@@ -19,6 +20,8 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import NoReturn
 
+from lexfed.errors import RunFolderError
+from lexfed.federation.flare import notices
 from lexfed.federation.flare.kit import Kit
 
 PROGRAMS: Mapping[str, str] = {
@@ -29,6 +32,8 @@ PROGRAMS: Mapping[str, str] = {
 }
 """FLARE's program for each kind of process."""
 
+_LOCK_VARIABLE = "LEXFED_LOCK"
+_TERMINAL_VARIABLE = "LEXFED_TERMINAL"
 _HERE = "lexfed.federation.flare.process"
 _FLARE_VARIABLES = ("NVFL", "FL_LOG_LEVEL")
 
@@ -72,18 +77,58 @@ def environment_of(kit: Kit, inherited: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **kit.environment(), "PYTHONSAFEPATH": "1"}
 
 
-def start(kit: Kit) -> NoReturn:
-    """Become the process that takes part for a kit; what it prints stays in the kit."""
+def start(kit: Kit, lock: int) -> NoReturn:
+    """Become the process that takes part for a kit, with the lock from `take`.
+
+    Guarantees:
+        What FLARE prints stays in the kit; the terminal gets `notices` alone.
+        The lock is held until the process ends, however it ends.
+    """
     os.umask(0o077)
     console = os.open(
         kit.flare_folder / "console.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
     )
     sys.stdout.flush()
     sys.stderr.flush()
+    terminal = os.dup(2)
     for stream in (1, 2):
         os.dup2(console, stream)
+    for kept in (lock, terminal):
+        os.set_inheritable(kept, True)
     command = command_of(kit)
-    os.execve(command[0], command, environment_of(kit, os.environ))  # noqa: S606
+    environment = environment_of(kit, os.environ)
+    environment |= {_TERMINAL_VARIABLE: str(terminal), _LOCK_VARIABLE: str(lock)}
+    os.execve(command[0], command, environment)  # noqa: S606
+
+
+def is_running(kit: Kit) -> bool:
+    """Whether a process takes part for this kit now, on this machine."""
+    try:
+        os.close(take(kit))
+    except RunFolderError:
+        return True
+    return False
+
+
+def take(kit: Kit) -> int:
+    """Take the right to take part for a kit.
+
+    Returns:
+        The descriptor of a lock, which one process at a time holds while it lives.
+
+    Raises:
+        RunFolderError: if another process has it.
+    """
+    lock = os.open(kit.flare_folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise RunFolderError(
+            f"`{kit.folder}` is in use: a process takes part with it already",
+            "stop that one first; two with the same keys would disturb each other",
+        ) from error
+    return lock
 
 
 def main() -> None:
@@ -96,9 +141,20 @@ def main() -> None:
     kit = Kit.of_process()
     check_kit(kit)  # again for every job: a kit may have changed since the start
     enforce(kit)
+    notices.terminal = _own_descriptor(_TERMINAL_VARIABLE)
+    _own_descriptor(_LOCK_VARIABLE)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     runpy.run_module(program, run_name="__main__", alter_sys=True)
+
+
+def _own_descriptor(name: str) -> int | None:
+    """Take a descriptor out of the environment, so that no job inherits it."""
+    number = os.environ.pop(name, None)
+    if number is None:
+        return None
+    os.set_inheritable(int(number), False)
+    return int(number)
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -192,8 +192,9 @@ _LOGS: Settings = {
     "handlers": {
         "log": _file("log.txt", "INFO"),
         "errors": _file("error_log.txt", "ERROR"),
+        "terminal": {"class": "lexfed.federation.flare.notices.Notices"},
     },
-    "loggers": {"root": {"level": "INFO", "handlers": ["log", "errors"]}},
+    "loggers": {"root": {"level": "INFO", "handlers": ["log", "errors", "terminal"]}},
 }
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed deploy`: kits, the roster, and how a deployment stands."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.commands import print_json
+from lexfed.federation.flare.certificates import SOON, last_day
+from lexfed.federation.flare.checks import check_kit, kit_problems
+from lexfed.federation.flare.enrol import collect
+from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.flare.process import is_running
+from lexfed.federation.flare.provision import provision
+from lexfed.federation.flare.roster import DeploymentRoster
+
+
+def grouped(fingerprint: str) -> str:
+    """Return a fingerprint in groups of four, as people read it to each other."""
+    return " ".join(fingerprint[at : at + 4] for at in range(0, 64, 4))
+
+
+def init(project: Path, address: str, sites: list[str]) -> None:
+    """Make the kits, and say who does what next."""
+    kits = provision(project, address, sites)
+    here = kits[COORDINATOR]
+    print(here.pin)
+    end = last_day(here)
+    talk.say(
+        f"made {len(kits)} kits in {project}; above is the pin of the coordinator\n"
+        f"  {project / COORDINATOR}: for the coordinator at {address}\n"
+        + "".join(f"  {project / name}: for `{name}`\n" for name in sites)
+        + f"the certificates are valid until {end:%Y-%m-%d}\n"
+        "next: hand each site its kit over a safe way and delete it here; each runs\n"
+        "`lexfed site enrol KIT` and sends back `enrolment.json`; then\n"
+        f"`lexfed deploy roster {project / COORDINATOR} ENROLMENT...`"
+    )
+
+
+def roster(folder: Path, enrolments: list[Path]) -> None:
+    """Write the roster into the coordinator's kit."""
+    kit = Kit.read(folder)
+    show_roster(collect(kit, enrolments))
+    talk.say(
+        f"wrote {kit.roster}: send it to every site, which runs\n"
+        "`lexfed site roster KIT roster.json`; then compare the fingerprint of the\n"
+        "roster (above, last line) with every site by telephone"
+    )
+
+
+def show_roster(written: DeploymentRoster) -> None:
+    """Print the public keys of everybody, and the one number to compare."""
+    width = max(len(name) for name in ("roster", *written.keys))
+    for name, key in written.keys.items():
+        print(f"{name:{width}}  {key.hex()}")
+    print(f"{'roster':{width}}  {grouped(written.fingerprint)}")
+
+
+def check(folder: Path) -> None:
+    """List what keeps a kit from starting."""
+    kit = Kit.read(folder)
+    check_kit(kit)
+    talk.say(f"{folder}: no problems; {next_step(kit)}")
+
+
+def next_step(kit: Kit) -> str:
+    """Return the command that starts a kit."""
+    if kit.role == COORDINATOR:
+        return f"`lexfed coordinator start {kit.folder}` starts it"
+    return f"`lexfed site start {kit.folder} --data FILE` starts it"
+
+
+def warn_of_the_end(kit: Kit) -> None:
+    """Say when a certificate ends soon."""
+    end = last_day(kit)
+    if end is not None and end - datetime.now(UTC) < SOON:
+        talk.warn(
+            f"the certificates of this deployment end on {end:%Y-%m-%d}",
+            "make new kits before that day: `lexfed deploy init`, in another folder",
+        )
+
+
+def status(folder: Path, as_json: bool) -> None:
+    """Print how a kit stands."""
+    kit = Kit.read(folder)
+    problems = [str(problem) for problem in kit_problems(kit)]
+    running = is_running(kit)
+    here: dict[str, str] | None = None
+    if kit.role == COORDINATOR and running and not problems:
+        from lexfed.federation.flare.status import sites_here
+
+        here = sites_here(kit)
+    end = last_day(kit)
+    said = {
+        "project": kit.project,
+        "name": kit.name,
+        "coordinator": kit.address,
+        "pin": kit.pin,
+        "certificates_end": None if end is None else f"{end:%Y-%m-%d}",
+        "running": running,
+        "problems": problems,
+        "sites": here,
+    }
+    if as_json:
+        print_json(said)
+        return
+    print(f"project       {kit.project}")
+    print(f"kit           {kit.name}, {'running' if running else 'not running'}")
+    print(f"coordinator   {kit.address}")
+    print(f"pin           {grouped(kit.pin)}")
+    print(f"certificates  valid until {said['certificates_end'] or 'unknown'}")
+    if here is not None:
+        for name in kit.sites:
+            print(f"site          {name}: {here.get(name, 'not here')}")
+    elif kit.role == COORDINATOR and running and not problems:
+        print("sites         unknown: the coordinator does not answer yet")
+    for problem in problems:
+        print(f"problem       {problem}")
+    if problems:
+        talk.say(f"`lexfed deploy check {folder}` says what to do about problems")

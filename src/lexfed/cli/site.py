@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed site` and `lexfed coordinator`: what an organisation does with its kit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.deploy import show_roster, warn_of_the_end
+from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.federation.flare import enrol as own
+from lexfed.federation.flare.checks import check_kit
+from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.process import start as become
+from lexfed.federation.flare.process import take
+
+
+def enrol(folder: Path) -> None:
+    """Make the key of a site."""
+    kit = _site(folder)
+    made = own.enrol(kit)
+    print(made.key.hex())
+    talk.say(
+        f"the key of `{kit.name}` is in {kit.identity_key}; it never leaves this "
+        "machine\n"
+        f"next: send {kit.enrolment} to the coordinator, which sends back roster.json"
+    )
+
+
+def roster(folder: Path, path: Path) -> None:
+    """Take over the roster."""
+    kit = _site(folder)
+    show_roster(own.take_over(kit, path))
+    talk.say(
+        "your own key is among them; call another site, not the coordinator, and\n"
+        "compare the last line: if it is the same, so are all keys"
+    )
+
+
+def consent(folder: Path, config: Path, agreed: bool) -> None:
+    """Say what a run costs, and agree to it."""
+    from lexfed.run.deployed.consent import consent as agree
+    from lexfed.run.deployed.consent import cost_in_words
+
+    kit = _site(folder)
+    for line in cost_in_words(kit, config):
+        print(line)
+    if not agreed:
+        talk.say(
+            f"nothing was agreed to; `lexfed site consent {folder} {config} --yes`"
+        )
+        return
+    agree(kit, config)
+    talk.say(f"`{kit.name}` agrees to one run of this configuration")
+
+
+def start(folder: Path, data: Path) -> None:
+    """Take part as a site; this process becomes FLARE's client."""
+    kit = _site(folder)
+    if not data.is_file():
+        problem = Problem(
+            "--data", f"`{data}` is not a file", "name this site's CSV or Parquet file"
+        )
+        raise ConfigError([problem])
+    check_kit(kit)
+    lock = take(kit)
+    warn_of_the_end(kit)
+    talk.say(
+        f"site `{kit.name}` of project `{kit.project}`; coordinator at {kit.address}\n"
+        f"logs are in {kit.flare_folder / 'log.txt'}; stop with Ctrl-C"
+    )
+    become(replace(kit, data=data.resolve()), lock)
+
+
+def start_coordinator(folder: Path) -> None:
+    """Run the coordinator; this process becomes FLARE's server."""
+    kit = Kit.read(folder)
+    if kit.role != "coordinator":
+        raise RunFolderError(
+            f"`{folder}` is the kit of site `{kit.name}`",
+            f"`lexfed site start {folder} --data FILE`",
+        )
+    check_kit(kit)
+    lock = take(kit)
+    warn_of_the_end(kit)
+    talk.say(
+        f"coordinator of project `{kit.project}` at {kit.address}, for "
+        f"{len(kit.sites)} sites: {', '.join(kit.sites)}\n"
+        f"logs are in {kit.flare_folder / 'log.txt'}; stop with Ctrl-C"
+    )
+    become(kit, lock)
+
+
+def _site(folder: Path) -> Kit:
+    kit = Kit.read(folder)
+    if kit.role != "site":
+        raise RunFolderError(
+            f"`{folder}` is the kit of the coordinator",
+            "name the kit of a site; the coordinator was enrolled by `lexfed deploy "
+            "init` and starts with `lexfed coordinator start`",
+        )
+    return kit

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the terminal says while a coordinator or site runs: few lines, no secrets.
+
+FLARE says much in its logs, with tokens of sessions among it; those stay in the kit.
+Here a few of its messages are said again in other words, one line each, and the same
+line never twice in a row. A message that is not known here is not shown.
+"""
+
+import contextlib
+import logging
+import os
+import re
+
+terminal: int | None = None
+"""The descriptor of the terminal; none in the processes of jobs."""
+
+_WORDS = (
+    (r"^Server started$", "ready: waiting for sites"),
+    (r"^Client: New client (\w+)@", "site `{0}` is here"),
+    (r"^Client: (\w+) already registered", "site `{0}` is here again"),
+    (r"^Remove the dead Client\. Name: (\w+)\.", "site `{0}` is gone"),
+    (r"^Re-activate the client: (\w+) at", "site `{0}` is here again"),
+    (r"^Successfully registered client:", "connected to the coordinator"),
+    (r"^Connection \[.* => .*\] is created", "connected to the coordinator"),
+    (r"^Connection \[.* => .*\] is closed", "the connection to the coordinator ended"),
+    (
+        r"^Connector \[\w+ ACTIVE .*CERTIFICATE_VERIFY_FAILED",
+        "no connection: who answers there is not the coordinator of this kit; "
+        "compare the pin by telephone",
+    ),
+    (r"^Connector \[\w+ ACTIVE .*SSLError", "no connection: TLS was refused"),
+    (r"^Connector \[\w+ ACTIVE ", "no connection to the coordinator; trying again"),
+    (r"^Connector \[\w+ PASSIVE ", "the port cannot be opened; see flare/log.txt"),
+)
+_KNOWN = tuple((re.compile(pattern), words) for pattern, words in _WORDS)
+
+
+def words_for(message: str) -> str | None:
+    """Return what the terminal says for a message of FLARE's log, if anything."""
+    for pattern, words in _KNOWN:
+        found = pattern.match(message)
+        if found is None or message.endswith(" is starting"):
+            continue
+        return words.format(*found.groups())
+    return None
+
+
+class Notices(logging.Handler):
+    """Says on the terminal what is worth a line; silent where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say a message in other words, unless it was the last one said."""
+        words = words_for(record.getMessage())
+        if words is None or words == self._last or terminal is None:
+            return
+        self._last = words
+        with contextlib.suppress(OSError):  # the terminal may be gone; the work is not
+            os.write(terminal, f"{words}\n".encode())
