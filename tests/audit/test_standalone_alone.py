@@ -15,7 +15,9 @@ import pytest
 
 from lexfed.audit import standalone
 from lexfed.audit.standalone import verify
+from lexfed.canonical import canonical_bytes
 from support.audit_worlds import LOG, FakeRun, fake_run
+from support.masked_runs import masked_run, record, use
 from support.two_verifiers import compared, tables
 
 OLDEST = (3, 9)
@@ -71,6 +73,21 @@ def alone(
         umask=umask,
         check=False,
     )
+
+
+def test_it_checks_signatures_of_masked_sums_alone(
+    script: Path, tmp_path: Path
+) -> None:
+    run = masked_run()
+    done = alone(script, str(run.write(tmp_path / "sound")))
+    assert done.returncode == 0, done.stdout
+    assert b"18 signatures; 3 honest sites in each are assumed" in done.stdout
+    forged = json.loads(record(run))
+    forged["consents"] = dict.fromkeys(forged["consents"], "A" * 86 + "==")
+    use(run, 0, canonical_bytes(forged))
+    done = alone(script, str(run.write(tmp_path / "forged")))
+    assert done.returncode == 1
+    assert b"did not sign this list" in done.stdout
 
 
 def test_it_imports_the_standard_library_and_cryptography_only(

@@ -20,6 +20,7 @@ from lexfed.report.bundle import evidence_bundle, pack
 from lexfed.report.dossier import Dossier, build_dossier
 from report.conftest import MakeDossier, broken_run, certified, measured, told_run
 from support.audit_worlds import FakeRun, fake_run, place
+from support.masked_runs import masked_run
 
 COMMAND = re.compile(r"^    (\S.*)$", re.MULTILINE)
 
@@ -44,8 +45,17 @@ def _names(content: bytes) -> list[str]:
         fake_run(mechanism="none"),
         fake_run(unit="client", sampling_rate=0.5),
         fake_run(rounds=(150, 150), mechanism="none"),
+        masked_run(),
     ],
-    ids=["finished", "certified", "interrupted", "none", "sealed", "two bundles"],
+    ids=[
+        "finished",
+        "certified",
+        "interrupted",
+        "none",
+        "sealed",
+        "two bundles",
+        "masked",
+    ],
 )
 def test_the_bundle_verifies_elsewhere(
     run: FakeRun, dossier_of: MakeDossier, tmp_path: Path
