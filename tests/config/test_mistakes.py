@@ -42,8 +42,7 @@ MISTAKES = {
         "[evaluation]",
         "[evaluation]\nattacks = []",
     ),
-    "value of a later version": ('"central"', '"distributed"'),
-    "engine of a later version": ('"simulation"', '"flare"'),
+    "engine of a later version": ('"simulation"', '"flower"'),
     "version": ("version = 1", "version = 2"),
     "no version": ("version = 1\n", ""),
     "no name": ('name = "readmission"\n', ""),
@@ -195,6 +194,12 @@ MISTAKES = {
         'record.data_categories = ["health", "--"]'
     ),
     "empty name of a site": audit('parties."".country = "DE"'),
+    "noise in shares without its accountant or engine": ('"central"', '"distributed"'),
+    "colluders of nobody": ("rounds = 30", "rounds = 30\ncolluders = 1"),
+    "dropouts of nobody": ("rounds = 30", "rounds = 30\ndropouts = 1"),
+    "masks of nobody": ("rounds = 30", "rounds = 30\nsetup_rounds = 8"),
+    "dropouts below zero": ("rounds = 30", "rounds = 30\ndropouts = -1"),
+    "no rounds in a set-up": ("rounds = 30", "rounds = 30\nsetup_rounds = 0"),
     "no report": ("[federation]", "[report]\nformats = []\n[federation]"),
     "unknown report": ("[federation]", '[report]\nformats = ["doc"]\n[federation]'),
 }

@@ -356,7 +356,7 @@ class Attacked(Learner):
         self.rounds += 1
         wave = np.cos(np.arange(len(released)) * self.rounds)
         with np.errstate(all="ignore"):
-            return super().learn(progress, release, number * wave)
+            return super().learn(progress, release, number * wave, missing)
 
 
 NUMBERS = st.one_of(

@@ -53,7 +53,7 @@ from lexfed.privacy.noise import rounded_gaussian
 from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.steps import Step
 from lexfed.randomness import SeededSource, bernoulli
-from lexfed.run import logbook, public_size, receipt_check, training
+from lexfed.run import answers, logbook, public_size, random_bits, receipt_check
 from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced
@@ -299,7 +299,7 @@ def only_stamped_runs_are_seeded() -> None:
         run = priced(test)
         claim = run.claim(run.programme.rounds)
         assert claim is not None
-        source = training._sources(run)("noise/1")
+        source = random_bits.sources_of(run)("noise/1")
         assert source.private == (claim.stamp is None)
         assert source.private != test
 
@@ -676,7 +676,7 @@ def _integer_multiplier(patch: Patch) -> None:
 
 def _seeded_without_stamp(patch: Patch) -> None:
     patch.setattr(
-        training, "_sources", lambda _: lambda purpose: SeededSource(0, purpose)
+        random_bits, "sources_of", lambda _: lambda purpose: SeededSource(0, purpose)
     )
 
 
@@ -702,7 +702,7 @@ def _receipts_unchecked(patch: Patch) -> None:
 
 
 def _participants_shown(patch: Patch) -> None:
-    patch.setattr(training, "secret_sampling", lambda _: False)
+    patch.setattr(answers, "secret_sampling", lambda _: False)
 
 
 def _no_pin(patch: Patch) -> None:

@@ -31,6 +31,7 @@ from lexfed.config import (
     notes,
     site_rules,
     training_rules,
+    trust_rules,
 )
 from lexfed.config.locate import Path, key_lines, nearest_line
 from lexfed.config.model import Config
@@ -50,6 +51,7 @@ RULES = (
     *ledger_rules.RULES,
     *training_rules.RULES,
     *adapt_rules.RULES,
+    *trust_rules.RULES,
     *audit_rules.RULES,
     *notes.RULES,
 )

@@ -193,7 +193,7 @@ class PrivacyTable(Table):
     """`[privacy]`: how the noise is added, who is trusted, who counts."""
 
     mechanism: Literal["cascade", "grouped", "uniform", "none"] = "cascade"
-    trust: Literal["central", "local"] = "central"
+    trust: Literal["central", "local", "distributed"] = "central"
     accountant: Literal["pld", "rdp", "gdp"] = "pld"
     clip: ClipTable = ClipTable()
 
@@ -201,7 +201,7 @@ class PrivacyTable(Table):
 class FederationTable(Table):
     """`[federation]`: how the sites train together."""
 
-    engine: Literal["simulation", "inprocess"] = "simulation"
+    engine: Literal["simulation", "inprocess", "flare"] = "simulation"
     rounds: Count | None = None
     sampling_rate: Rate = 1.0
     local_steps: Count = 1
@@ -211,6 +211,9 @@ class FederationTable(Table):
     batch_size: Count | None = None
     model: Text = "logistic"
     weighting: Literal["units", "sites"] = "units"
+    dropouts: Annotated[int, Field(ge=0, le=2**16)] = 0
+    colluders: Annotated[int, Field(ge=0, le=2**16)] = 0
+    setup_rounds: Annotated[int, Field(ge=1, le=4096)] = 32
 
 
 class EvaluationTable(Table):

@@ -67,7 +67,9 @@ personal = 1.2
 
 [privacy]
 mechanism = "cascade"    # "cascade", "grouped", "uniform" or "none"
-trust = "central"        # who adds the noise: "central" or "local" (each site)
+trust = "central"        # who adds the noise: "central" (the coordinator), "local"
+#                        # (each site all of it), "distributed" (each site a share, and
+#                        # nobody sees a single sum; needs `accountant = "rdp"`)
 
 [federation]
 model = "logistic"       # "linear" for numbers, "mlp:64,32", "cnn", "module:factory"

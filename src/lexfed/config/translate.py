@@ -42,8 +42,7 @@ class Finding:
 # send people looking for a typing mistake that they did not make.
 UNAVAILABLE_KEYS: frozenset[Path] = frozenset({("sketch",), ("evaluation", "attacks")})
 UNAVAILABLE_VALUES: Mapping[Path, frozenset[str]] = {
-    ("privacy", "trust"): frozenset({"distributed"}),
-    ("federation", "engine"): frozenset({"flare", "flower"}),
+    ("federation", "engine"): frozenset({"flower"}),
 }
 NOT_AVAILABLE = "is not available in this version"
 

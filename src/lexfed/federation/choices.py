@@ -12,6 +12,7 @@ from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.profiles import Profile, Realisation
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism, Trust, Unit
+from lexfed.federation.tolerance import cohort_of
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
 from lexfed.privacy.accountant import Accountant
@@ -64,7 +65,7 @@ class Choices:
         """
         if self.trust != "distributed" or self.mechanism == "none":
             return None
-        return Cohort(sites, self.colluders, self.dropouts)
+        return cohort_of(sites, self.colluders, self.dropouts)
 
     def senders(self, sites: int) -> int:
         """Return how many noise values are drawn for one coordinate of a release.

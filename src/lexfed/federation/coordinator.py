@@ -83,6 +83,10 @@ class Coordinator:
         self._costs: dict[Release, list[Fraction]] = {}
         self.progress = progress
 
+    def is_over(self, charged: bool = False) -> bool:
+        """Say whether there is no further round; the arguments are those of `next`."""
+        return not self._choose(charged)
+
     def next(self, charged: bool = False) -> Round | None:
         """Return the next round, charged to the ledger, or None when all are done.
 

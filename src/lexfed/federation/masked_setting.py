@@ -12,25 +12,22 @@ and a site that was away may come back.
 """
 
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 
 from lexfed.audit.keys import Signer, fingerprint
+from lexfed.audit.masking import masking_name, session_of
 from lexfed.federation.noise_shares import ring_of
 from lexfed.federation.programme import Programme
 from lexfed.secagg.identities import Identity, Roster
 from lexfed.secagg.ring import Ring
 from lexfed.secagg.setting import Setting, Terms
-from lexfed.secagg.thresholds import Threshold
 
 Settings = Callable[[int], Setting]
 """Gives the setting of an epoch."""
 
-_NAME = 32
-
 
 def seat_name(public: bytes) -> str:
     """Return the name of a party in masked sums: the start of its key id."""
-    return fingerprint(public)[:_NAME]
+    return masking_name(fingerprint(public))
 
 
 def seat_identity(signer: Signer) -> Identity:
@@ -48,16 +45,12 @@ def settings(
         log: origin of the run's audit log.
         sites: public key of every site of the programme, by its name.
         coordinator: public key of the coordinator.
-
-    Raises:
-        ConfigError: if so few sites cannot withstand what is asked for.
     """
     cohort = programme.cohort
     if cohort is None:
         raise ValueError("expected a programme with noise in shares")
-    Threshold.malicious(cohort.sites, cohort.colluders, cohort.dropouts)
     policy = bytes.fromhex(programme.digest)
-    session = sha256(b"lexfed run\0" + log.encode() + b"\0" + policy).digest()
+    session = session_of(log, programme.digest)
     roster = Roster({seat_name(sites[name]): sites[name] for name in programme.sites})
     server = Roster({seat_name(coordinator): coordinator})
     terms = Terms(

@@ -21,6 +21,7 @@ import torch
 from lexfed.audit import receipts
 from lexfed.audit.entries import decimal
 from lexfed.audit.keys import Signer
+from lexfed.errors import Refused
 from lexfed.federation import sums
 from lexfed.federation.agreed import admits, most_rounds, planned_before
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
@@ -110,8 +111,11 @@ class Site:
         if reason:
             return Refusal(self.name, query.round, reason)
         if self._ledger is not None:
-            for release in self._unpaid(query, self._ledger) or ():
-                self._ledger.charge(release)
+            try:
+                for release in self._unpaid(query, self._ledger) or ():
+                    self._ledger.charge(release)
+            except Refused as refusal:
+                return Refusal(self.name, query.round, refusal.message)
         self._answered = query.round
         self._place_answered = (query.stage, query.step)
         return self._reply(query, self._receipt(query, content))

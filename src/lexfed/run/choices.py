@@ -52,4 +52,7 @@ def choices_of(
         realise=budget.realise,
         seed=config.run.seed,
         adapting=replace(config.adapt.adapting, weights=terms.linear_weights),
+        colluders=federation.colluders,
+        dropouts=federation.dropouts,
+        setup_rounds=federation.setup_rounds,
     )

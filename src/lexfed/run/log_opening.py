@@ -17,6 +17,7 @@ from lexfed.audit.base64_text import encode_base64
 from lexfed.audit.blobs import Blobs
 from lexfed.audit.entries import (
     BudgetPlan,
+    Cohort,
     Entry,
     FeatureTags,
     Genesis,
@@ -27,6 +28,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import Keyed
+from lexfed.audit.masking import PROTOCOL
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.privacy.attributes import Counted
@@ -146,16 +148,31 @@ def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:
         caps=by_label(budget.caps) if priced.private else {},
         accountant=config.privacy.accountant,
         trust=programme.trust,
-        noise="rounded-gaussian" if priced.private else "none",
+        noise=_noise(priced),
         randomness="seeded" if config.run.test else "operating-system",
         sampling="poisson" if sampled else "none",
         secret_sampling=secret_sampling(priced),
-        aggregation="none",
+        aggregation="none" if programme.cohort is None else PROTOCOL,
         transport=_transport(priced),
         records_per_person=priced.population.records_per_person,
         sites_per_person=budget.sites_per_person,
         policy=blobs.put(priced.policy.logged),
+        cohort=_cohort(priced),
     )
+
+
+def _noise(priced: Priced) -> Literal["rounded-gaussian", "skellam-shares", "none"]:
+    if priced.programme.cohort is not None:
+        return "skellam-shares"
+    return "rounded-gaussian" if priced.private else "none"
+
+
+def _cohort(priced: Priced) -> Cohort | None:
+    """Return what is assumed of the sites where nobody else is trusted."""
+    found = priced.programme.cohort
+    if found is None:
+        return None
+    return Cohort(sites=found.sites, colluders=found.colluders, dropouts=found.dropouts)
 
 
 def _transport(priced: Priced) -> Literal["in-process", "flare"]:

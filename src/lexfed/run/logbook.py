@@ -26,6 +26,7 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.entries.base import TierName
 from lexfed.audit.log import AuditLog
+from lexfed.audit.masking import aggregation_of
 from lexfed.audit.rules.certify import certify
 from lexfed.budget.plan import Budget
 from lexfed.errors import Refused
@@ -37,7 +38,7 @@ from lexfed.run.keys import RunKeys
 from lexfed.run.witnessing import Witnessing
 from lexfed.tiers import Tier
 
-Cause = Literal["interrupted", "site-refused", "receipt-invalid"]
+Cause = Literal["interrupted", "site-refused", "site-lost", "receipt-invalid"]
 
 
 def sha256(content: bytes) -> str:
@@ -70,7 +71,12 @@ class Logbook:
     witnessing: Witnessing
 
     def round(
-        self, query: Query, released: Released, state: bytes, present: Participation
+        self,
+        query: Query,
+        released: Released,
+        state: bytes,
+        present: Participation,
+        hidden: bytes | None = None,
     ) -> None:
         """Append a round.
 
@@ -79,6 +85,7 @@ class Logbook:
             released: what the answers came to, noised.
             state: the released state after the round.
             present: who took part.
+            hidden: the record of a masked sum; None where sums were not hidden.
         """
         release = query.release
         total = self._after(release)
@@ -87,7 +94,7 @@ class Logbook:
             "stage": query.kind,
             "tags": self.tags,
             "participation": present,
-            "aggregation": Aggregation(protocol="none", threshold=None, survivors=None),
+            "aggregation": self._aggregation(hidden),
         }
         if release is None or total is None:
             entry = Round(
@@ -111,6 +118,12 @@ class Logbook:
         self.log.append(entry, f"round/{query.round}")
         self.total = total
         self.witnessing.ask(self.log)
+
+    def _aggregation(self, record: bytes | None) -> Aggregation:
+        if record is None:
+            return Aggregation(protocol="none", threshold=None, survivors=None)
+        self.log.blobs.put(record)
+        return aggregation_of(record)
 
     def aborted(self, number: int, release: Release | None, cause: Cause) -> None:
         """Append that a charged round is not part of the model.

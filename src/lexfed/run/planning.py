@@ -135,6 +135,7 @@ class Priced:
                 for profile in self.profiles
             },
             classes={one.name: one.scale for one in self.programme.classes},
+            cohort=self.programme.cohort,
         )
 
     @property

@@ -8,7 +8,7 @@ confidentiality.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from lexfed.audit import receipts
@@ -19,7 +19,7 @@ from lexfed.audit.keys import fingerprint
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.federation.coordinator import Round
-from lexfed.federation.messages import Refusal, Reply
+from lexfed.federation.messages import Query, Refusal, Reply
 from lexfed.run.logbook import sha256
 
 
@@ -29,6 +29,7 @@ def participation(
     keys: Mapping[str, bytes],
     blobs: Blobs,
     sealed: Path | None,
+    missing: Collection[str] = (),
 ) -> Participation:
     """Check the receipts of a round and put them where they belong.
 
@@ -38,6 +39,7 @@ def participation(
         keys: public key of every site by its name; empty where sites are simulated.
         blobs: of the log.
         sealed: folder for sealed receipts; None if they may be seen.
+        missing: who was asked and is not in the sum.
 
     Raises:
         Refused: if a receipt is missing, or is not the asked site's for this round.
@@ -46,9 +48,10 @@ def participation(
     if not keys:
         count = None if sealed else len(asked.participants)
         return Participation(sites=count, receipts="none", digest=None)
+    expected = [name for name in asked.participants if name not in missing]
     envelopes = [
-        _checked(asked, name, answer, keys)
-        for name, answer in _by_site(asked, answers).items()
+        check_receipt(asked.query, name, envelope, keys)
+        for name, envelope in _by_site(expected, answers).items()
     ]
     blob = receipts.encode(envelopes)
     if sealed is None:
@@ -75,21 +78,33 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def _by_site(
-    asked: Round, answers: Sequence[Reply | Refusal]
-) -> dict[str, Reply | Refusal]:
-    found = {answer.site: answer for answer in answers}
-    for name in asked.participants:
+    expected: Sequence[str], answers: Sequence[Reply | Refusal]
+) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for answer in answers:
+        if isinstance(answer, Reply):
+            found.update(answer.receipts)
+    for name in expected:
         if name not in found:
             raise Refused(f"site `{name}` did not answer", scope="receipt")
-    return {name: found[name] for name in asked.participants}
+    return {name: found[name] for name in expected}
 
 
-def _checked(
-    asked: Round, name: str, answer: Reply | Refusal, keys: Mapping[str, bytes]
+def check_receipt(
+    query: Query, name: str, envelope: bytes, keys: Mapping[str, bytes]
 ) -> bytes:
-    query, release = asked.query, asked.query.release
-    envelope = answer.receipt if isinstance(answer, Reply) else b""
-    public = keys[name]
+    """Return a site's receipt, if it is one for a question.
+
+    Args:
+        query: what was asked.
+        name: of the site.
+        envelope: what it handed over.
+        keys: public key of every site by its name.
+
+    Raises:
+        Refused: if it is not the site's, or not for this round.
+    """
+    release, public = query.release, keys[name]
     try:
         _, receipt = receipts.check(envelope, {fingerprint(public): public})
         receipts.expect(

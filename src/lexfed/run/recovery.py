@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a run stands after an interruption, whatever the moment it came.
 
-    charged, no trace of a release      run again under the same charge
+    charged, no trace of a release      run again under the same charge, if nothing
+                                        can have left a site unseen; else lost
     charged, a part of it on disk       spent and lost: the next round is asked
     staged, and its entry in the log    published: it was whole, and others may know it
     released                            done
@@ -48,8 +49,17 @@ class _Charge:
     release: Release | None
 
 
-def recover(folder: RunFolder, start: Progress, logbook: Logbook) -> Recovered:
+def recover(
+    folder: RunFolder, start: Progress, logbook: Logbook, answers_left: bool = False
+) -> Recovered:
     """Return where a run stands, and settle what was open.
+
+    Args:
+        folder: of the run.
+        start: state before the first round.
+        logbook: of the run.
+        answers_left: whether sites may have answered a round that was charged: they
+            are not asked again for nothing, so such a round is lost.
 
     Raises:
         RunFolderError: if events and state contradict each other.
@@ -67,7 +77,8 @@ def recover(folder: RunFolder, start: Progress, logbook: Logbook) -> Recovered:
             "restore the folder from a copy; a run cannot be continued with a gap",
         )
     paid = len(charges) == over + 1
-    if paid and (folder.partial_release.exists() or logbook.is_over(over + 1)):
+    seen = folder.partial_release.exists() or logbook.is_over(over + 1)
+    if paid and (seen or answers_left):
         over += 1
         logbook.aborted(over, charges[-1].release, "interrupted")
         folder.events.append({"type": "lost", "round": over})

@@ -90,8 +90,13 @@ class SiteAccounts:
         After an interruption the same rounds are not paid twice.
     """
 
-    def __init__(self, priced: Priced, run: OpenRun) -> None:
+    def __init__(self, priced: Priced, run: OpenRun, elsewhere: bool = False) -> None:
         """Open the ledgers; those that are not there yet are made.
+
+        Args:
+            priced: the run.
+            run: its folder.
+            elsewhere: whether the sites are not here, and keep their own ledgers.
 
         Raises:
             LedgerError: if one cannot be used.
@@ -100,9 +105,10 @@ class SiteAccounts:
         self._run = run.logbook.log.origin
         self._accounts: list[_Account] = []
         self._reserved = False
+        self._round = 0
         folder = _base(run) / (priced.config.budget.ledgers or FOLDER)
         try:
-            for holder in holders(priced):
+            for holder in () if elsewhere else holders(priced):
                 path = folder / holder.file
                 ledger = LastingLedger.open(path, holder.site, holder.data_set)
                 self._accounts.append(_Account(ledger, holder.places))
@@ -137,6 +143,7 @@ class SiteAccounts:
         Raises:
             Refused: if a site does not pay; who paid already has paid.
         """
+        self._round = query.round
         stage = self._priced.programme.stages[query.stage].at(query.step)
         for account in self._accounts:
             own = stage.release_for_all(query.release, account.places)
@@ -154,6 +161,15 @@ class SiteAccounts:
             if account.places == (place,):
                 return _Both(ledger, account.ledger, self)
         return ledger
+
+    def number(self, charged: int) -> int:
+        """Return which round a site is about to pay for that was charged before.
+
+        Where noise is the sites' a missed round is never paid for, so the rounds that
+        a site was charged for do not say which one this is.
+        """
+        central = self._priced.programme.trust == "central"
+        return charged + 1 if central else self._round
 
     def would_exceed(
         self, ledger: LastingLedger, number: int, release: Release
@@ -232,7 +248,7 @@ class _Both:
 
     @property
     def _next(self) -> int:
-        return len(self._own.events()) + 1
+        return self._accounts.number(len(self._own.events()))
 
 
 def _base(run: OpenRun) -> Path:

@@ -1,33 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Driving a programme round by round, durably: charge, ask, noise, learn, keep."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import overload
 
-from lexfed.audit.entries import Participation
-from lexfed.errors import Refused, RunFolderError
+from lexfed.errors import Refused
+from lexfed.federation.channel import Channel
 from lexfed.federation.coordinator import Coordinator, Round
-from lexfed.federation.engines import Engine, InProcess, Simulation
+from lexfed.federation.engines import RoundLost
 from lexfed.federation.learner import Learner, Progress
-from lexfed.federation.messages import Refusal, Reply
 from lexfed.federation.programme import Stage
-from lexfed.federation.site import Site, Sources
 from lexfed.privacy.ledger import Ledger
-from lexfed.privacy.site_ledger import FileLedger
-from lexfed.randomness import SecureSource, SeededSource
 from lexfed.run.adapted import Adapted
+from lexfed.run.answers import Came
+from lexfed.run.engines import Engines
 from lexfed.run.evaluation import evaluate
-from lexfed.run.folder import SEALED, RunFolder
-from lexfed.run.log_opening import secret_sampling
+from lexfed.run.folder import RunFolder
 from lexfed.run.logbook import Cause
 from lexfed.run.measured import MetricsFile
 from lexfed.run.opening import OpenRun
 from lexfed.run.planning import Priced
-from lexfed.run.receipt_check import participation
+from lexfed.run.random_bits import sources_of
 from lexfed.run.recovery import Recovered, recover
 from lexfed.run.result import RunResult, finish, read_result
 from lexfed.run.site_accounts import SiteAccounts
+
+MOST_LOST = 3
+"""Rounds in a row that may be lost; going on after them would only spend."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,35 @@ class RoundReport:
 OnRound = Callable[[RoundReport], None]
 
 
-def train(priced: Priced, run: OpenRun, on_round: OnRound | None = None) -> RunResult:
+@overload
+def train(
+    priced: Priced,
+    run: OpenRun,
+    on_round: OnRound | None = None,
+    *,
+    channel: Channel | None = None,
+) -> RunResult: ...
+
+
+@overload
+def train(
+    priced: Priced,
+    run: OpenRun,
+    on_round: OnRound | None = None,
+    *,
+    channel: Channel | None = None,
+    most_rounds: int | None,
+) -> RunResult | None: ...
+
+
+def train(
+    priced: Priced,
+    run: OpenRun,
+    on_round: OnRound | None = None,
+    *,
+    channel: Channel | None = None,
+    most_rounds: int | None = None,
+) -> RunResult | None:
     """Run the rounds that are left, then write model and claim, and close the run.
 
     A run that is finished already is returned as it is.
@@ -54,90 +83,146 @@ def train(priced: Priced, run: OpenRun, on_round: OnRound | None = None) -> RunR
         run: from `start` or `resume`.
         on_round: is told about every round once its release is on disk; what it
             raises ends the training there.
+        channel: to sites that are elsewhere and keep ledgers of their own; without
+            one they are in this process.
+        most_rounds: how many rounds to run at most; then the run is closed and can be
+            resumed.
+
+    Returns:
+        How the run ended; None if it did not yet.
 
     Raises:
-        Refused: if not a single round could be paid for.
+        Refused: if not a single round could be paid for, or several in a row were lost.
+        SecAggError: if no masks could be set up; the run can be resumed.
         RunFolderError: if something cannot be written; the run can be resumed.
     """
     with ExitStack() as open_files:
         open_files.callback(run.close)
         if run.folder.finished:
             return read_result(run.path)
-        return _train(priced, run, on_round, open_files)
+        return _Training(priced, run, on_round, channel, open_files).run(most_rounds)
 
 
-def _train(
-    priced: Priced, run: OpenRun, on_round: OnRound | None, open_files: ExitStack
-) -> RunResult:
-    folder, logbook = run.folder, run.logbook
-    learner = Learner(priced.programme)
-    found = recover(folder, learner.start(), logbook)
-    if found.charges:
-        logbook.resumed(found.progress.done)
-    sources = _sources(priced)
-    coordinator = Coordinator(
-        priced.programme,
-        learner,
-        _ledger(priced, found),
-        sources,
-        found.progress,
-        logbook.log.origin,
-    )
-    accounts = SiteAccounts(priced, run)
-    open_files.callback(accounts.close)
-    engine = _engine(priced, run, sources, accounts, open_files)
-    measured = _metrics_file(priced, folder, found)
-    adapted = Adapted(priced, folder, logbook, found)
-    progress, paid, released, stopped = found.progress, found.paid, found.released, ""
-    while True:
-        asked = None
-        try:
-            accounts.reserve()
-            asked = coordinator.next(charged=paid)
-            if asked is None:
+class _Training:
+    """A run while it is open."""
+
+    def __init__(
+        self,
+        priced: Priced,
+        run: OpenRun,
+        on_round: OnRound | None,
+        channel: Channel | None,
+        open_files: ExitStack,
+    ) -> None:
+        """Find out where the run stands, and open what it needs."""
+        self._priced, self._run, self._on_round = priced, run, on_round
+        learner = Learner(priced.programme)
+        # Whoever is elsewhere, or adds noise, may have answered what was charged.
+        left = channel is not None or priced.programme.trust != "central"
+        found = recover(run.folder, learner.start(), run.logbook, answers_left=left)
+        if found.charges:
+            run.logbook.resumed(found.progress.done)
+        sources = sources_of(priced)
+        self._coordinator = Coordinator(
+            priced.programme,
+            learner,
+            _ledger(priced, found),
+            sources,
+            found.progress,
+            run.logbook.log.origin,
+        )
+        self._accounts = SiteAccounts(priced, run, elsewhere=channel is not None)
+        open_files.callback(self._accounts.close)
+        engines = Engines(priced, run, sources, self._accounts, open_files)
+        self._engine = engines.engine(channel)
+        self._all_here = channel is None and priced.programme.cohort is None
+        self._measured = _metrics_file(priced, run.folder, found)
+        self._adapted = Adapted(priced, run.folder, run.logbook, found)
+        self._progress, self._released = found.progress, found.released
+        self._paid = found.paid
+
+    def run(self, most_rounds: int | None) -> RunResult | None:
+        """Run rounds until there are no more, or so many were run."""
+        first, lost, stopped = self._progress.done, 0, ""
+        while True:
+            asked = None
+            try:
+                self._accounts.reserve()
+                if self._coordinator.is_over(self._paid):
+                    break
+                if self._progress.done - first == most_rounds:
+                    return None
+                self._engine.prepare()
+                asked = self._asked()
+                self._round(asked)
+                lost = 0
+            except RoundLost as loss:
+                if asked is None:  # pragma: no cover - only what was asked gets lost
+                    raise
+                lost += 1
+                self._lost(asked, loss, lost)
+            except Refused as refusal:
+                stopped = refusal.message
+                self._progress = _refused(self._run, self._progress, asked, refusal)
+                if self._released == 0:
+                    self._accounts.release()
+                    raise
                 break
-            if not paid:
-                folder.charge(asked.query)
-            paid = False
-            accounts.commit(asked.query)
-            answers = engine.ask(asked.query, asked.participants)
-            outcome = coordinator.receive(asked.query, answers)
-            present = _participation(priced, run, asked, answers)
-        except Refused as refusal:
-            stopped = refusal.message
-            progress = _refused(run, progress, asked, refusal)
-            if released == 0:
-                accounts.release()
-                raise
-            break
-        progress = outcome.progress
-        logbook.round(asked.query, outcome, folder.stage(progress), present)
+        self._accounts.release()
+        folder, logbook = self._run.folder, self._run.logbook
+        return finish(
+            self._priced, folder, logbook, self._progress, self._released, stopped
+        )
+
+    def _asked(self) -> Round:
+        """Return the next round, paid for by everybody and on disk."""
+        asked = self._coordinator.next(charged=self._paid)
+        if asked is None:  # pragma: no cover - `is_over` said there is one
+            raise RuntimeError("no round is left")
+        if not self._paid:
+            self._run.folder.charge(asked.query)
+        self._paid = False
+        return asked
+
+    def _round(self, asked: Round) -> None:
+        """Ask the sites, noise what they say, log it and learn from it."""
+        query, folder = asked.query, self._run.folder
+        self._accounts.commit(query)
+        answers = self._engine.ask(query, asked.participants)
+        came = Came(asked, answers, all_of_them=self._all_here)
+        outcome = self._coordinator.receive(query, came.answers, came.missing)
+        present = came.participation(self._priced, self._run)
+        progress = self._progress = outcome.progress
+        state = folder.stage(progress)
+        self._run.logbook.round(query, outcome, state, present, came.record)
         folder.publish()
-        released += 1
-        stage, metrics = _measure(priced, progress)
-        measured.append(progress.done, stage.name, metrics)
-        adapted.note(progress)
-        if on_round is not None:
-            rounds = progress.done + _rounds_left(priced, progress)
-            on_round(
-                RoundReport(
-                    progress.done, rounds, stage.name, metrics, coordinator.spent
-                )
+        self._released += 1
+        stage, metrics = _measure(self._priced, progress)
+        self._measured.append(progress.done, stage.name, metrics)
+        self._adapted.note(progress)
+        if self._on_round is not None:
+            rounds = progress.done + _rounds_left(self._priced, progress)
+            spent = self._coordinator.spent
+            report = RoundReport(progress.done, rounds, stage.name, metrics, spent)
+            self._on_round(report)
+
+    def _lost(self, asked: Round, loss: RoundLost, in_a_row: int) -> None:
+        """Write down that a charged round came to nothing, and go on.
+
+        Raises:
+            Refused: if so many were lost in a row that going on would only spend.
+        """
+        query, run = asked.query, self._run
+        run.logbook.aborted(query.round, query.release, loss.cause)
+        row = {"type": "lost", "round": query.round, "reason": loss.message}
+        run.folder.events.append(row)
+        self._progress = self._coordinator.lost(query)
+        if in_a_row == MOST_LOST:
+            raise Refused(
+                f"{MOST_LOST} rounds in a row were lost; the last one: {loss.message}",
+                "see to the sites, then continue the run; lost rounds stay paid",
+                scope="site",
             )
-    accounts.release()
-    return finish(priced, folder, logbook, progress, released, stopped)
-
-
-def _participation(
-    priced: Priced, run: OpenRun, asked: Round, answers: Sequence[Reply | Refusal]
-) -> Participation:
-    return participation(
-        asked,
-        answers,
-        run.logbook.keys.public,
-        run.logbook.log.blobs,
-        run.path / SEALED if secret_sampling(priced) else None,
-    )
 
 
 def _refused(
@@ -170,44 +255,6 @@ def _ledger(priced: Priced, found: Recovered) -> Ledger | None:
             if release is not None:
                 ledger.charge(release)
     return ledger
-
-
-def _sources(priced: Priced) -> Sources:
-    if priced.config.run.test:
-        seed = priced.config.run.seed
-        return lambda purpose: SeededSource(seed, purpose)
-    secure = SecureSource()
-    return lambda _: secure
-
-
-def _engine(
-    priced: Priced,
-    run: OpenRun,
-    sources: Sources,
-    accounts: SiteAccounts,
-    open_files: ExitStack,
-) -> Engine:
-    data = priced.population.sites
-    if priced.config.federation.engine == "simulation":
-        return Simulation(priced.programme, data, sources)
-    ledgers = run.path / "sites"
-    try:
-        ledgers.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(
-            f"cannot write `{ledgers}`: {(error.strerror or str(error)).lower()}",
-            "fix the folder's permissions, then continue with `lexfed run --resume`",
-        ) from error
-    sites = []
-    for number, site in enumerate(data, start=1):
-        ledger, rules = None, priced.site_ledger(site.name)
-        if rules is not None:
-            own = FileLedger(ledgers / f"{number}.jsonl", rules)
-            open_files.callback(own.close)
-            ledger = accounts.behind(own, number - 1)
-        signer = run.logbook.keys.sites[site.name]
-        sites.append(Site(priced.programme, site, ledger, sources, signer))
-    return InProcess(sites)
 
 
 def _metrics_file(priced: Priced, folder: RunFolder, found: Recovered) -> MetricsFile:
