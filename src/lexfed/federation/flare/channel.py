@@ -122,6 +122,8 @@ class FlareChannel:
                 waiting.discard(heard.name)
                 if heard.answer is not None:
                     answers[heard.name] = heard.answer
+                elif not heard.spoke:
+                    self._gone.add(heard.name)
         finally:
             over.trigger(True)
         self._gone |= waiting
@@ -153,7 +155,8 @@ class FlareChannel:
         request = Shareable()
         request[CONTENT] = message
         replies = self._send([name], ASK, request, self._patience.answer, over)
-        said.put(_Said(name, _content(replies.get(name))))
+        reply = replies.get(name)
+        said.put(_Said(name, _content(reply), spoke=_spoke(reply)))
 
     def _watch(
         self,
@@ -168,7 +171,7 @@ class FlareChannel:
                 continue
             words = self._signs(names, over)
             alive = {name for name, word in words.items() if word}
-            said.put(_Said(None, None, frozenset(alive)))
+            said.put(_Said(None, alive=frozenset(alive)))
             next_time = time.monotonic() + self._patience.pulse
 
     def _signs(self, names: Collection[str], over: Signal) -> dict[str, str]:
@@ -204,10 +207,18 @@ class FlareChannel:
 
 @dataclass(frozen=True)
 class _Said:
-    """What a thread reports: an answer of one site, or who is alive."""
+    """What a thread reports: how one site answered, or who is alive.
+
+    Attributes:
+        name: of the site; None for who is alive.
+        answer: of its door, if that is sound.
+        spoke: whether it said anything, and not FLARE in its place.
+        alive: who gave a sign of life.
+    """
 
     name: str | None
-    answer: bytes | None
+    answer: bytes | None = None
+    spoke: bool = False
     alive: frozenset[str] = frozenset()
 
 
@@ -216,6 +227,10 @@ def _content(reply: Any) -> bytes | None:
         return None
     content = reply.get(CONTENT)
     return content if isinstance(content, bytes) else None
+
+
+def _spoke(reply: Any) -> bool:
+    return isinstance(reply, Shareable) and (CONTENT in reply or WORD in reply)
 
 
 def _word(reply: Any) -> str:
