@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ import pytest
 from lexfed.cli import deploy
 from lexfed.federation.flare.certificates import SOON
 from lexfed.federation.flare.kit import Kit
-from support.deployments import LEXFED, free_port, running, until
+from support.deployed_worlds import SITES, config_text, write_data
+from support.deployments import (
+    LEXFED,
+    deployment,
+    free_port,
+    logged,
+    running,
+    until,
+)
 
 Lexfed = Callable[..., Any]
 
@@ -195,7 +204,7 @@ def test_a_coordinator_and_a_site_that_run(lexfed: Lexfed, enrolled: Path) -> No
             done = subprocess.run(words, capture_output=True, text=True, timeout=60)
             out = done.stdout
             assert "kit           coordinator, running" in out
-            assert re.search(r"site          north: heard of at ..:..:.. UTC", out)
+            assert "site          north: here" in out
             assert "site          south: not here" in out
             second.send_signal(signal.SIGINT)
             until(lambda: second.poll() is not None)
@@ -207,3 +216,71 @@ def test_a_coordinator_and_a_site_that_run(lexfed: Lexfed, enrolled: Path) -> No
     for name in ("coordinator", "north"):
         for path in (enrolled / "trial" / name / "flare").rglob("*"):
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+# A whole run
+
+
+def consenting(lexfed: Lexfed, folder: Path) -> str:
+    """Write data and a configuration, and let all sites agree to it."""
+    for seed, name in enumerate(SITES):
+        write_data(folder / f"{name}.csv", seed)
+    (folder / "lexfed.toml").write_text(config_text(trust="local"))
+    said = lexfed("site", "consent", "trial/north", "lexfed.toml")
+    assert said.code == 0
+    assert "nothing was agreed to" in said.err
+    for name in SITES:
+        said = lexfed("site", "consent", f"trial/{name}", "lexfed.toml", "--yes")
+        assert (said.code, said.err[:3]) == (0, "`" + name[:2])
+    return str(said.out)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(420)
+def test_a_whole_run_from_the_command_line(
+    lexfed: Lexfed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kits = deployment(tmp_path / "trial", SITES)
+    costs = consenting(lexfed, tmp_path)
+    assert "the consent is for one run" in costs
+    run = ("deploy", "run", "lexfed.toml", "--kit", "trial/coordinator")
+    with ExitStack() as stack:
+        stack.enter_context(running("coordinator", "start", "trial/coordinator"))
+        until(lambda: logged(kits["coordinator"], "Server started"))
+        for name in SITES:
+            words = ("site", "start", f"trial/{name}", "--data", f"{name}.csv")
+            stack.enter_context(running(*words))
+        done = subprocess.run(
+            [*LEXFED, *run], capture_output=True, text=True, timeout=300
+        )
+    assert done.returncode == 0, done.stderr
+    assert "Run folder: " in done.stderr
+    folder = re.search(r"Run folder: (.+)", done.stderr)
+    assert folder is not None
+    assert lexfed("verify", folder[1]).code == 0
+    # Finished is finished; nothing has to run for that.
+    said = lexfed(*run, "--resume")
+    assert said.code == 0
+    assert "is finished already; nothing was spent" in said.err
+    said = lexfed(*run)
+    assert said.code == 2
+    assert "holds a run already" in said.err
+
+
+def test_a_run_without_a_coordinator_that_runs(lexfed: Lexfed, enrolled: Path) -> None:
+    run = ("deploy", "run", "lexfed.toml")
+    assert "missing option '--kit'" in lexfed(*run).err
+    said = lexfed(*run, "--kit", "trial/coordinator")
+    assert said.code == 2
+    assert "lexfed.toml" in said.err
+    text = config_text(trust="local", engine="inprocess")
+    (enrolled / "lexfed.toml").write_text(text)
+    said = lexfed(*run, "--kit", "trial/coordinator")
+    assert said.code == 2
+    assert 'a deployment needs "flare"' in said.err
+    assert re.search(r"lexfed\.toml:\d+: ", said.err)
+    (enrolled / "lexfed.toml").write_text(config_text(trust="local"))
+    said = lexfed(*run, "--kit", "trial/north")
+    assert said.code == 2
+    assert "is the kit of a site" in said.err

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lexfed.cli import talk
 from lexfed.cli.commands import print_json
+from lexfed.errors import RunFolderError
 from lexfed.federation.flare.certificates import SOON, last_day
 from lexfed.federation.flare.checks import check_kit, kit_problems
 from lexfed.federation.flare.enrol import collect
@@ -85,11 +86,8 @@ def status(folder: Path, as_json: bool) -> None:
     kit = Kit.read(folder)
     problems = [str(problem) for problem in kit_problems(kit)]
     running = is_running(kit)
-    here: dict[str, str] | None = None
-    if kit.role == COORDINATOR and running and not problems:
-        from lexfed.federation.flare.status import sites_here
-
-        here = sites_here(kit)
+    asked = kit.role == COORDINATOR and running and not problems
+    here = _sites_here(kit) if asked else None
     end = last_day(kit)
     said = {
         "project": kit.project,
@@ -99,7 +97,7 @@ def status(folder: Path, as_json: bool) -> None:
         "certificates_end": None if end is None else f"{end:%Y-%m-%d}",
         "running": running,
         "problems": problems,
-        "sites": here,
+        "sites": None if here is None else sorted(here),
     }
     if as_json:
         print_json(said)
@@ -111,10 +109,21 @@ def status(folder: Path, as_json: bool) -> None:
     print(f"certificates  valid until {said['certificates_end'] or 'unknown'}")
     if here is not None:
         for name in kit.sites:
-            print(f"site          {name}: {here.get(name, 'not here')}")
-    elif kit.role == COORDINATOR and running and not problems:
+            print(f"site          {name}: {'here' if name in here else 'not here'}")
+    elif asked:
         print("sites         unknown: the coordinator does not answer yet")
     for problem in problems:
         print(f"problem       {problem}")
     if problems:
         talk.say(f"`lexfed deploy check {folder}` says what to do about problems")
+
+
+def _sites_here(kit: Kit) -> frozenset[str] | None:
+    """Return the sites that are connected; None if the coordinator does not answer."""
+    from lexfed.federation.flare.jobs import Admin
+
+    try:
+        with Admin(kit) as admin:
+            return admin.sites()
+    except RunFolderError:
+        return None

@@ -72,6 +72,23 @@ def deploy_check(kit: KitFolder) -> None:
     command(kit)
 
 
+@deploy.command("run")
+def deploy_run(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration.")],
+    kit: Annotated[
+        Path, typer.Option("--kit", metavar="KIT", help="Kit of the coordinator.")
+    ],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model with the sites of a deployment, each of which agreed to it."""
+    from lexfed.cli.deploy_run import run as command
+
+    command(config, kit, resume, as_json)
+
+
 @deploy.command("status")
 def deploy_status(kit: KitFolder, as_json: AsJson = False) -> None:
     """Say how a kit stands; at the coordinator, also which sites are here."""
