@@ -87,7 +87,7 @@ def config_text(**words: str) -> str:
     return text
 
 
-def write_data(path: Path, seed: int) -> None:
+def write_data(path: Path, seed: int = 5) -> None:
     """Write the rows of one site."""
     chance = np.random.default_rng(seed)
     lines = []

@@ -144,6 +144,12 @@ def require_deployable(config: Config) -> None:
 
 
 def _of_sites(config: Config) -> Iterator[Problem]:
+    if config.federation.engine != "flare":
+        yield Problem(
+            "`federation.engine`",
+            f'a deployment needs "flare", got: "{config.federation.engine}"',
+            'set `engine = "flare"`; `lexfed run` runs the others',
+        )
     names = site_names(config)
     if not names:
         yield Problem(

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs in one process: a deployment releases what `inprocess` does."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import lexfed
+from lexfed.audit.entries import Policy
+from lexfed.audit.evidence import read_evidence
+from lexfed.cli.app import app
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.run.deployed.coordinator_side import drive
+from support.deployed_worlds import MARKER, SITES, Spy, World, config_text
+
+DISTRIBUTED = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
+FILES = ("model.safetensors", "state.safetensors", "claim.json", "plan.json")
+TRUSTS = [
+    {"trust": "local"},
+    {"trust": "central"},
+    DISTRIBUTED,
+    {"trust": "central", "privacy": 'mechanism = "none"'},
+    {"trust": "central", "held": "0.3", "metrics": "paid"},
+    {"trust": "local", "neighbours": "add-remove", "data": "units = 180"},
+    {"trust": "central", "federation": "sampling_rate = 0.5\nlearning_rate = 0.5"},
+    {"trust": "local", "federation": 'weighting = "sites"'},
+]
+
+
+@pytest.mark.parametrize("words", TRUSTS)
+def test_a_deployment_releases_what_one_process_does(
+    world: World, words: dict[str, str]
+) -> None:
+    out = world.run(config_text(**words))
+    path = world.write(config_text(**{**words, "engine": "inprocess"}))
+    alone = lexfed.train(path).folder
+    for name in FILES:
+        if (alone / name).exists():
+            assert (out / name).read_bytes() == (alone / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    "words", [{"trust": "local"}, {"trust": "central"}, DISTRIBUTED]
+)
+def test_the_run_folder_verifies_and_is_reported_on(
+    world: World, words: dict[str, str]
+) -> None:
+    out = world.run(config_text(**words))
+    shown = CliRunner().invoke(app, ["verify", str(out)])
+    assert shown.exit_code == 0, shown.output
+    shown = CliRunner().invoke(app, ["report", str(out)])
+    assert shown.exit_code == 0, shown.output
+    assert (out / "report.html").exists()
+    parties = json.loads((out / "parties.json").read_text())
+    assert parties == {name: world.signer(name).fingerprint for name in SITES}
+    evidence = read_evidence(out)
+    [policy] = [each.entry for each in evidence.records if each.key == "policy"]
+    assert isinstance(policy, Policy)
+    assert (policy.transport, policy.trust) == ("flare", words["trust"])
+
+
+def test_a_run_goes_on_with_the_next_epoch(world: World) -> None:
+    """Sites and coordinator are new processes each time; nothing else changes."""
+    whole = world.run(config_text(**DISTRIBUTED))
+    model = (whole / "model.safetensors").read_bytes()
+    (world.folder / "again").mkdir()
+    other = World.make(world.folder / "again")
+    name = other.agree(config_text(**DISTRIBUTED, federation="setup_rounds = 2"))
+    epochs: list[bool] = []
+    while not any(epochs):
+        spy = Spy(other.doors())
+        epochs.append(drive(other.coordinator, name, spy, SITES))
+    assert len(epochs) == 4
+    out = other.run_folder(name)
+    assert (out / "model.safetensors").read_bytes() == model
+    assert drive(other.coordinator, name, Spy({}), ()) is True
+    other.close()
+    shown = CliRunner().invoke(app, ["verify", str(out)])
+    assert shown.exit_code == 0, shown.output
+
+
+@pytest.mark.parametrize(
+    "words", [{"trust": "local"}, {"trust": "central"}, DISTRIBUTED]
+)
+def test_no_row_leaves_a_site(world: World, words: dict[str, str]) -> None:
+    spy = Spy({})
+    world.run(config_text(**words), spy)
+    assert len(spy.answers) > 9 * 3
+    for _, content in (*spy.answers, *spy.asked):
+        assert MARKER.encode() not in content
+    for kit in world.sites.values():
+        assert not (kit.state / "site.log").exists()
+        for file in kit.state.rglob("*"):
+            assert file.is_dir() or MARKER.encode() not in file.read_bytes()
+
+
+def test_what_is_ever_spent_is_counted_at_the_site(world: World) -> None:
+    out = world.run(config_text(test="false", trust="central"))
+    claim = json.loads((out / "claim.json").read_text())
+    assert claim["stamp"] is None
+    for name, kit in world.sites.items():
+        ledger = LastingLedger.open(kit.state / "lasting.ledger")
+        assert (ledger.site, ledger.data_set) == (name, f"{name}.csv")
+        rows = [row.kind for row in ledger.rows()]
+        ledger.close()
+        assert rows.count("commit") == 7
+        assert rows.count("reserve") == 1
+
+
+def test_a_run_without_noise_is_written_down_at_the_site(world: World) -> None:
+    world.run(config_text(test="false", trust="central", privacy='mechanism = "none"'))
+    ledger = LastingLedger.open(world.sites["north"].state / "lasting.ledger")
+    assert [row.kind for row in ledger.rows()] == ["open", "unprotected"]
+    ledger.close()
