@@ -10,6 +10,8 @@ import pytest
 
 import lexfed
 from lexfed.audit import standalone
+from lexfed.audit.entries import Round
+from lexfed.audit.evidence import read_evidence
 from lexfed.report.make import Source, make_report
 from lexfed.run import RoundReport
 from support.two_verifiers import compared, failed, tables
@@ -26,8 +28,10 @@ def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
     rows = compared(folder)
     assert failed(rows) == []
     assert rows["report"]["status"] == "OK"
-    if case in ("cascade", "uniform", "grouped"):
+    if case in ("cascade", "uniform", "grouped", "distributed"):
         assert rows["claim"]["status"] == rows["budgets spent"]["status"] == "OK"
+    masked = rows["secure aggregation"]
+    assert (masked["status"] == "OK") == (case == "distributed")
     bundle = tmp_path / "auditor"
     with zipfile.ZipFile(folder / "evidence.zip") as archive:
         archive.extractall(bundle)
@@ -42,8 +46,19 @@ def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_was_interrupted_and_continued(tmp_path: Path) -> None:
-    config = RUNS._config(tmp_path, "cascade")
+def test_a_changed_record_of_a_real_masked_sum_shows(tmp_path: Path) -> None:
+    folder = lexfed.train(RUNS._config(tmp_path, *RUNS.CASES["distributed"])).folder
+    [first, *_] = read_evidence(folder).of(Round)
+    path = folder / f"log/blobs/sha256/{first.entry.aggregation.evidence}"
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes().replace(b'"epoch":1', b'"epoch":2'))
+    assert {"blobs", "secure aggregation"} <= set(failed(compared(folder)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["cascade", "distributed"])
+def test_a_run_that_was_interrupted_and_continued(case: str, tmp_path: Path) -> None:
+    config = RUNS._config(tmp_path, *RUNS.CASES[case])
 
     def stop(report: RoundReport) -> None:
         if report.round == 3:

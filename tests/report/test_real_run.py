@@ -33,6 +33,7 @@ delta = 1e-5
 
 [privacy]
 mechanism = "{mechanism}"
+{privacy}
 
 [federation]
 engine = "inprocess"
@@ -45,16 +46,25 @@ controller = "Example Hospital"
 
 
 def _config(
-    folder: Path, mechanism: str, budget: str = "", federation: str = ""
+    folder: Path,
+    mechanism: str,
+    budget: str = "",
+    federation: str = "",
+    privacy: str = "",
 ) -> Path:
     path = folder / "lexfed.toml"
     path.write_text(
-        CONFIG.format(mechanism=mechanism, budget=budget, federation=federation)
+        CONFIG.format(
+            mechanism=mechanism, budget=budget, federation=federation, privacy=privacy
+        )
     )
     return path
 
 
-CASES = {
+SHARED = 'trust = "distributed"\naccountant = "rdp"'
+"""Sites share the noise and mask their sums."""
+
+CASES: dict[str, tuple[str, ...]] = {
     "cascade": ("cascade", "", ""),
     "uniform": ("uniform", "", ""),
     "grouped": ("grouped", "", "learning_rate = 0.5"),
@@ -64,6 +74,7 @@ CASES = {
         'unit = "client"',
         "sampling_rate = 0.5\nlearning_rate = 0.5",
     ),
+    "distributed": ("cascade", "", "dropouts = 1\nsetup_rounds = 3", SHARED),
 }
 
 
@@ -80,6 +91,7 @@ def test_a_real_run_is_reported_and_logged(case: str, tmp_path: Path) -> None:
     page = (folder / "report.html").read_text()
     assert ("NOT PRIVATE" in page) == (case == "none")
     assert "Example Hospital" in page
+    assert ("need not be trusted" in page) == (case == "distributed")
     bundle = tmp_path / "auditor"
     with zipfile.ZipFile(io.BytesIO((folder / "evidence.zip").read_bytes())) as archive:
         archive.extractall(bundle)
