@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from lexfed.audit.keys import Signer
 from lexfed.federation.channel import Doors, Handler
-from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.coordinator import Coordinator, Round
 from lexfed.federation.learner import Learner
 from lexfed.federation.masked_setting import Settings, seat_identity, settings
 from lexfed.federation.masked_site import MaskedSite
-from lexfed.federation.masked_sums import MaskedSums
+from lexfed.federation.masked_sums import MaskedSum, MaskedSums
 from lexfed.federation.site import Site, Sources
 from lexfed.privacy.ledger import Ledger
 from lexfed.secagg.messages import Kind
@@ -137,3 +137,24 @@ def federation(
         programme, learner, of.ledger(), drawn, learner.start(), LOG
     )
     return Federation(of, sites, ledgers, line, engine, coordinator, setting)
+
+
+def charged(fed: Federation) -> Round:
+    """Prepare and charge the next round."""
+    fed.engine.prepare()
+    asked = fed.coordinator.next()
+    assert asked is not None
+    return asked
+
+
+def ask(fed: Federation) -> tuple[Round, MaskedSum]:
+    """Charge and ask the next round."""
+    asked = charged(fed)
+    [reply] = fed.engine.ask(asked.query, asked.participants)
+    assert isinstance(reply, MaskedSum)
+    return asked, reply
+
+
+def losing(step: str, *sites: str) -> Tamper:
+    """Return a line on which some sites' answers at one step never arrive."""
+    return lambda site, at, said: None if at == step and site in sites else said

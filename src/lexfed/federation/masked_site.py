@@ -3,8 +3,9 @@
 
 One door for every message: the set-up of an epoch, a query, the list of survivors, the
 signatures under it, an inquiry. The site decides what it computes and what it charges
-(`site`); the session decides what leaves (`secagg.site`). Whether the sender is the
-coordinator is for the channel to know, and for signatures on everything that counts.
+(`site`); the session decides what leaves (`secagg.site`). That only the coordinator
+can knock is for the channel to see to: a stranger could begin epochs and so keep the
+site from sums. He could learn nothing, because what opens sums is signed.
 """
 
 from collections.abc import Callable

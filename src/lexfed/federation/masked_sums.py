@@ -195,7 +195,8 @@ class MaskedSums:
             raise RoundLost(f"round {query.round} is lost: a sum left its bound")
         if len(self.blamed) == known:
             self._session = session
-        present = tuple(self._names[seat] for seat in session.survivors)
+        there = {self._names[seat] for seat in session.survivors}
+        present = tuple(name for name in self._programme.sites if name in there)
         return [
             MaskedSum(
                 site="all sites",
