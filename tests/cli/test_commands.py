@@ -324,3 +324,17 @@ def test_plan_of_other_rounds(lexfed: Lexfed, place: Path) -> None:
 )  # fmt: skip
 def test_what_is_spent_is_rounded_up(value: float, text: str) -> None:
     assert up(value) == text
+
+
+def test_a_plan_says_what_noise_in_shares_assumes(lexfed: Lexfed, edit: Edit) -> None:
+    shares = '\n[privacy]\ntrust = "distributed"\naccountant = "rdp"\n'
+    edit(("rounds = 1", 'rounds = 1\nengine = "inprocess"\ndropouts = 1'), add=shares)
+    planned = lexfed("plan", "lexfed.toml")
+    assert (
+        "  shares   3 sites, of which 0 may collude and 1 drop out: noise sized for 2 "
+        "honest, 1.225 x the charged deviation when all are present"
+    ) in planned.out
+    edit(("dropouts = 1", "dropouts = 1\ncolluders = 1"))
+    refused = lexfed("plan", "lexfed.toml")
+    assert refused.code == 2
+    assert "three sites survive one dropout only with no colluder" in refused.err

@@ -113,6 +113,8 @@ def _budget_lines(priced: Priced) -> list[str]:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
+    if priced.programme.cohort is not None:
+        lines.append(f"  shares   {priced.programme.cohort}")
     lines += profile_lines(priced, claim)
     lines += _class_lines(priced, claim)
     lines += importance_lines(priced)
