@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Submitting a run epoch by epoch. FLARE is left out: jobs run in this process."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from nvflare.apis.job_launcher_spec import JobReturnCode
+from nvflare.app_common.job_launcher.process_launcher import ProcessHandle
+
+from lexfed.errors import LexfedError, Refused, RunFolderError
+from lexfed.federation.channel import Doors
+from lexfed.federation.flare.jobs import Part, write_job
+from lexfed.federation.flare.launcher import TolerantHandle
+from lexfed.run.deployed import flare_parts, submit
+from lexfed.run.deployed.flare_parts import RunEpoch, SiteWork
+from lexfed.run.deployed.outcome import Outcome
+from lexfed.run.deployed.session import RunPlace
+from lexfed.run.deployed.site_lock import SiteLock
+from lexfed.run.deployed.submit import Waiting, deploy_run
+from support.deployed_worlds import SITES, World, config_text
+
+QUICK = Waiting(sites=0.5, latecomers=0.0, ending=0.0, look=0.01)
+DISTRIBUTED = config_text(
+    trust="distributed",
+    privacy='accountant = "rdp"',
+    federation="dropouts = 1\nsetup_rounds = 3",
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World.make(tmp_path)
+    yield made
+    made.close()
+
+
+@dataclass
+class Direct:
+    """An administrator whose jobs run at once, with the sites of a world.
+
+    Attributes:
+        world: whose run it is.
+        here: the sites that are connected, at each look.
+        stale: jobs that an earlier coordinator left.
+        ended: jobs that were ended.
+        crash: says which jobs crash.
+    """
+
+    world: World
+    here: Callable[[], set[str]] = lambda: set(SITES)
+    stale: tuple[str, ...] = ()
+    ended: list[str] = field(default_factory=list)
+    crash: Callable[[int], bool] = lambda _: False
+    jobs: int = 0
+    lasting: bool = False
+
+    def __enter__(self) -> "Direct":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def sites(self) -> frozenset[str]:
+        return frozenset(self.here())
+
+    def unfinished(self, name: str) -> tuple[str, ...]:
+        assert name == "lexfed-small"
+        return self.stale
+
+    def end(self, job: str) -> None:
+        self.ended.append(job)
+
+    def over(self, job: str) -> bool:
+        assert job
+        return not self.lasting
+
+    def submit(self, job: Path) -> str:
+        here = sorted(self.here())
+        self.jobs += 1
+        if self.crash(self.jobs):
+            return f"job {self.jobs}"
+        config = json.loads((job / "app/config/config_fed_server.json").read_text())
+        [workflow] = config["workflows"]
+        assert workflow["path"].endswith(".RunEpoch")
+        epoch, doors = RunEpoch(**workflow["args"]), self.world.doors()
+        epoch.drive(Doors(doors), here, f"job {self.jobs}")
+        return f"job {self.jobs}"
+
+
+@pytest.fixture
+def direct(world: World, monkeypatch: pytest.MonkeyPatch) -> Direct:
+    made = Direct(world)
+    monkeypatch.setattr(submit, "Admin", lambda _: made)
+    monkeypatch.setenv("LEXFED_KIT", str(world.coordinator.folder))
+    return made
+
+
+def run(world: World, path: Path, *, resuming: bool = False) -> list[str]:
+    said: list[str] = []
+    deploy_run(
+        path, world.coordinator, resuming=resuming, say=said.append, waiting=QUICK
+    )
+    return said
+
+
+def agreed(world: World, text: str = DISTRIBUTED) -> Path:
+    world.agree(text)
+    return world.folder / "lexfed.toml"
+
+
+def test_one_job_per_epoch_until_the_run_is_finished(direct: Direct) -> None:
+    path = agreed(direct.world)
+    said = run(direct.world, path)
+    assert direct.jobs == 3  # seven rounds, three in an epoch
+    assert [line.split()[:2] for line in said] == [
+        ["round", str(number)] for number in range(1, 8)
+    ]
+
+
+def test_a_finished_run_is_not_run_again(direct: Direct) -> None:
+    path = agreed(direct.world)
+    run(direct.world, path)
+    [line] = run(direct.world, path, resuming=True)
+    assert line.endswith("is finished already; nothing was spent")
+    assert direct.jobs == 3
+
+
+def test_a_run_is_not_begun_twice(direct: Direct) -> None:
+    path = agreed(direct.world)
+    direct.crash = lambda number: number > 1
+    with pytest.raises(RunFolderError, match="3 jobs in a row ended without a word"):
+        run(direct.world, path)
+    assert direct.jobs == 4
+    with pytest.raises(RunFolderError, match="holds a run already"):
+        run(direct.world, path)
+    direct.crash = lambda _: False
+    run(direct.world, path, resuming=True)
+    assert RunPlace(direct.world.coordinator, "small").begun
+
+
+def test_jobs_of_a_coordinator_that_crashed_are_cleared(direct: Direct) -> None:
+    direct.stale = ("left 1", "left 2")
+    run(direct.world, agreed(direct.world))
+    assert direct.ended == ["left 1", "left 2"]
+
+
+def test_a_job_that_flare_does_not_end_is_ended(direct: Direct) -> None:
+    direct.lasting = True
+    run(direct.world, agreed(direct.world))
+    assert direct.ended == ["job 1", "job 2", "job 3"]
+
+
+def test_a_run_begins_with_everybody(direct: Direct) -> None:
+    direct.here = lambda: {"north", "south"}
+    with pytest.raises(RunFolderError, match="not connected: east"):
+        run(direct.world, agreed(direct.world))
+    assert direct.jobs == 0
+
+
+def test_a_run_goes_on_without_those_it_can_do_without(direct: Direct) -> None:
+    path = agreed(direct.world)
+    direct.here = lambda: set(SITES) if direct.jobs < 1 else {"north", "south"}
+    said = run(direct.world, path)
+    assert "going on without east" in said
+
+
+def test_latecomers_are_named_once(direct: Direct) -> None:
+    looks = iter(range(1000))
+    direct.here = lambda: set(SITES) if next(looks) > 2 else {"north"}
+    said = run(direct.world, agreed(direct.world))
+    assert said.count("waiting for east, south") == 1
+
+
+def test_what_ends_an_epoch_is_said_with_its_exit_code(direct: Direct) -> None:
+    path = direct.world.write(DISTRIBUTED)  # nobody consented
+    with pytest.raises(LexfedError, match="did not consent") as caught:
+        run(direct.world, path)
+    assert caught.value.exit_code == Refused.exit_code
+    assert caught.value.hint
+
+
+def test_ctrl_c_ends_the_job(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(job: str) -> bool:
+        raise KeyboardInterrupt
+
+    path = agreed(direct.world)
+    monkeypatch.setattr(direct, "over", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(direct.world, path)
+    assert direct.ended == ["job 1"]
+
+
+def test_a_site_cannot_start_a_run(world: World) -> None:
+    with pytest.raises(RunFolderError, match="is the kit of a site"):
+        deploy_run(agreed(world), world.sites["north"])
+
+
+# What processes of a job do
+
+
+def test_an_error_that_is_not_ours_is_told_by_its_type(
+    direct: Direct, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> bool:
+        raise ZeroDivisionError("age 47")
+
+    monkeypatch.setattr(flare_parts, "drive", broken)
+    with pytest.raises(LexfedError, match="ZeroDivisionError") as caught:
+        run(direct.world, agreed(direct.world))
+    assert "47" not in caught.value.message
+
+
+def test_a_site_opens_the_kit_and_table_it_was_started_with(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = SiteWork()
+    work.close_door()  # nothing was opened
+    monkeypatch.setenv("LEXFED_KIT", str(world.sites["north"].folder))
+    with pytest.raises(RunFolderError, match="without its data"):
+        work.open_door()
+    monkeypatch.setenv("LEXFED_DATA", str(world.data("north")))
+    door = work.open_door()
+    assert b"refusal" in door(b"lexfed/join/1\n")
+    work.close_door()
+
+
+def test_a_site_waits_for_the_process_of_an_earlier_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit = world.sites["north"]
+    monkeypatch.setenv("LEXFED_KIT", str(kit.folder))
+    monkeypatch.setenv("LEXFED_DATA", str(world.data("north")))
+    earlier = SiteLock(kit)
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        earlier.close()
+
+    monkeypatch.setattr("lexfed.run.deployed.flare_parts.time.sleep", nap)
+    SiteWork().open_door()
+    assert len(naps) == 1
+
+
+def test_a_site_does_not_wait_forever(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit = world.sites["north"]
+    monkeypatch.setenv("LEXFED_KIT", str(kit.folder))
+    monkeypatch.setenv("LEXFED_DATA", str(world.data("north")))
+    monkeypatch.setattr(flare_parts, "_EARLIER_S", 0.01)
+    with SiteLock(kit):
+        assert callable(SiteWork().open_door())
+
+
+def test_an_outcome_is_that_of_its_job(tmp_path: Path) -> None:
+    assert Outcome.read(tmp_path, "a") is None
+    Outcome("a", finished=True).write(tmp_path)
+    assert Outcome.read(tmp_path, "a") == Outcome("a", finished=True)
+    assert Outcome.read(tmp_path, "b") is None
+    Outcome("b", False, Refused("too much", "spend less")).write(tmp_path)
+    found = Outcome.read(tmp_path, "b")
+    assert found is not None
+    assert found.error is not None
+    assert (found.error.message, found.error.hint) == ("too much", "spend less")
+    assert found.error.exit_code == Refused.exit_code
+
+
+# FLARE's own ends
+
+
+def ended(*command: str, kill: bool = False) -> ProcessHandle:
+    process = subprocess.Popen([sys.executable, "-c", *command])
+    if kill:
+        process.send_signal(signal.SIGKILL)
+    process.wait(timeout=60)
+    return ProcessHandle(process=process)
+
+
+@pytest.mark.parametrize("code", [1, 3, 9, 101, 102, 103, 104])
+def test_no_exit_code_of_a_worker_is_reported_as_a_failure(
+    tmp_path: Path, code: int
+) -> None:
+    verdict = tmp_path / "rc"
+    verdict.write_text(str(code))
+    own = ended(f"raise SystemExit({code})")
+    tolerant = TolerantHandle(own, verdict)
+    tolerant.wait()
+    assert own.poll() != JobReturnCode.UNKNOWN  # what FLARE would report
+    assert tolerant.poll() == JobReturnCode.UNKNOWN
+    assert not verdict.exists()
+
+
+def test_a_worker_that_is_killed_is_not_reported_as_a_failure(tmp_path: Path) -> None:
+    own = ended("input()", kill=True)
+    assert own.poll() == JobReturnCode.EXECUTION_ERROR
+    tolerant = TolerantHandle(own, tmp_path / "rc")
+    assert tolerant.poll() == JobReturnCode.UNKNOWN
+    tolerant.terminate()
+
+
+def test_a_worker_that_ends_well_is_reported_so(tmp_path: Path) -> None:
+    tolerant = TolerantHandle(ended("pass"), tmp_path / "rc")
+    assert tolerant.poll() == JobReturnCode.SUCCESS
+
+
+def test_a_job_brings_names_of_classes_and_nothing_else(tmp_path: Path) -> None:
+    job = write_job(
+        tmp_path, "lexfed-small", 2, Part("lexfed.A", {"run": "small"}), Part("B", {})
+    )
+    files = {str(p.relative_to(job)) for p in job.rglob("*") if p.is_file()}
+    assert files == {
+        "meta.json",
+        "app/config/config_fed_server.json",
+        "app/config/config_fed_client.json",
+    }
+    assert json.loads((job / "meta.json").read_text())["min_clients"] == 2
+    config = json.loads((job / "app/config/config_fed_client.json").read_text())
+    [executor] = config["executors"]
+    assert executor["executor"] == {"path": "B", "args": {}}
