@@ -95,8 +95,8 @@ SETTINGS: dict[str, tuple[str, str, tuple[str | int, ...], Any, str]] = {
         "`components.resource_manager.path` is",
     ),
     "other classes at a site": (
-        *("north", RESOURCES, ("class_allow_list",), ["lexfed.", "nvflare."]),
-        'is ["lexfed.", "nvflare."], expected: ["lexfed."]; jobs could run other',
+        *("north", RESOURCES, ("class_allow_list",), ["lexfed."]),
+        '`class_allow_list` is ["lexfed."], expected: ["lexfed.run.deployed.',
     ),
     "other classes at the coordinator": (
         *(COORDINATOR, RESOURCES, ("class_allow_list",), ["*"]),

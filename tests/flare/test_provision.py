@@ -5,7 +5,7 @@ import json
 import os
 import ssl
 import stat
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -98,6 +98,16 @@ def test_a_site_grants_little(project: Path) -> None:
         ("project_admin", "manage_job"),
         ("project_admin", "view"),
     }
+
+
+def test_a_job_may_name_one_class(project: Path) -> None:
+    """And the class is there, or no job would run."""
+    for name in (COORDINATOR, "north"):
+        said = settings(Kit.read(project / name))["flare/local/resources.json"]
+        assert said["class_list_enforcement_mode"] == "enforce"
+        [path] = said["class_allow_list"]
+        module, _, name = path.rpartition(".")
+        assert isinstance(getattr(import_module(module), name), type)
 
 
 WRONG = [

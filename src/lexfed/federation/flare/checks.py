@@ -29,7 +29,7 @@ _SHOWN = 60
 _CONSEQUENCES = (
     ("allow_log_streaming", "logs could leave this machine"),
     ("class_list_enforcement_mode", "jobs could run any class"),
-    ("class_allow_list", "jobs could run other classes than lexfed's"),
+    ("class_allow_list", "jobs could run other classes than a run needs"),
     ("require_signed_jobs", "jobs that nobody signed would run"),
     ("connection_security", "connections without certificates at both ends"),
     ("shell_commands", "an administrator could read files here"),

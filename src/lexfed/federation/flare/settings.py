@@ -8,18 +8,26 @@ what is written here in nothing, and whoever reviews this file has reviewed all 
   its parent on the same machine.
 * Nobody may run shell commands, bring code or shut down a site from elsewhere. The one
   administrator may submit and end jobs, and ask for their status.
-* Jobs are signed, and are made of classes of `lexfed` alone.
+* Jobs are signed, and name one class: what a run does at the coordinator, or what a
+  site does in it. No other class, not even of `lexfed`, can be made by a job.
 * No log leaves a machine, and FLARE keeps its files inside the kit.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.flare.kit import COORDINATOR, Kit, Role
 
 ADMIN = "admin@coordinator.lexfed"
 """Who submits jobs; FLARE wants the form of an address."""
 ORGANISATION = "lexfed"
 """FLARE's word for who owns a site. Rights here do not depend on it."""
+
+WORK_OF: Mapping[Role, str] = {
+    "coordinator": "lexfed.run.deployed.flare_parts.RunEpoch",
+    "site": "lexfed.run.deployed.flare_parts.SiteWork",
+}
+"""The one class that a job may name, by where it runs."""
 
 HEART_BEAT_TIMEOUT = 60
 """Seconds after which a silent site counts as gone. FLARE's 600 would let a run wait
@@ -202,7 +210,7 @@ def _resources(kit: Kit) -> Settings:
     common: Settings = {
         "format_version": 2,
         "class_list_enforcement_mode": "enforce",
-        "class_allow_list": ["lexfed."],
+        "class_allow_list": [WORK_OF[kit.role]],
         "allow_log_streaming": False,
     }
     if kit.role == "site":
