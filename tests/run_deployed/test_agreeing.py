@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agreeing on a programme: a site computes it, compares, and pays, or refuses."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from lexfed.federation.programme_json import to_bytes
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.lasting import LastingLedger
+from lexfed.run.deployed.consent import consent
 from lexfed.run.deployed.messages import refused, seal
 from lexfed.run.deployed.site_side import LOG as OWN_LOG
 from lexfed.tiers import Tier
@@ -187,3 +189,24 @@ def test_steps_come_in_their_order(world: World) -> None:
     assert refused(asking.join("north")) is None
     assert refused(asking.begin("north", programme)) == "order"
     assert refused(asking.offer("north", programme, run="cd" * 32)) == "order"
+
+
+def test_a_file_that_changes_between_two_steps_is_refused(world: World) -> None:
+    asking = leader(world, neighbours="add-remove", data="units = 180")
+    programme = asking.priced().programme
+    world.data("north").write_text("patient,age,ward,ill\nXq7-1,40,a,1\n")
+    assert refused(asking.offer("north", programme)) == "data"
+    assert "has changed since" in own_log(world, "north")
+
+
+def test_only_sites_of_the_run_are_asked(world: World) -> None:
+    path = world.write(config_text())
+    kit = world.sites["north"]
+    consent(kit, path)
+    asking = Leader(world, world.write(config_text().replace("north", "west")))
+    known = json.loads((kit.state / "consents.json").read_text())
+    known["consents"][asking.bundle.digest] = None
+    (kit.state / "consents.json").write_text(json.dumps(known))
+    world.doors()
+    assert refused(asking.join("north")) == "configuration"
+    assert "not in the configuration" in own_log(world, "north")

@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from lexfed.audit.keys import Signer, create_key
+from lexfed.cli.app import app
 from lexfed.config import loads
 from lexfed.errors import ConfigError, Refused, RunFolderError
 from lexfed.federation.programme_json import from_bytes, to_bytes
@@ -52,6 +54,34 @@ def test_a_run_begins_with_everybody(world: World) -> None:
     assert not RunPlace(world.coordinator, name).begun
     spy.from_site = lambda _, said: said
     assert drive(world.coordinator, name, spy, SITES)
+
+
+def test_a_site_without_a_key_in_the_roster_is_not_asked_for_long(
+    world: World,
+) -> None:
+    name = world.agree(config_text())
+    place = RunPlace(world.coordinator, name)
+    text = config_text().replace("east.csv", "west.csv")
+    (place.folder / "lexfed.toml").write_text(text)
+    spy = Spy({**world.doors(), "west": lambda _: b""})
+    with pytest.raises(Refused, match="site `west` is not in the roster"):
+        drive(world.coordinator, name, spy, ("north", "south", "west"))
+
+
+def test_a_run_goes_on_without_those_it_can_do_without(world: World) -> None:
+    (world.folder / "four").mkdir()
+    four = World.make(world.folder / "four", (*SITES, "west"))
+    words = {**EPOCHS, "federation": "setup_rounds = 3\ndropouts = 1"}
+    text = config_text(**words).replace('"east.csv"', '"east.csv", "west.csv"')
+    name = four.agree(text)
+    assert drive(four.coordinator, name, Spy(four.doors()), (*SITES, "west")) is False
+    with pytest.raises(Refused, match="`south` did not answer; site `east` did not"):
+        drive(four.coordinator, name, Spy(four.doors()), ("north", "west"))
+    assert drive(four.coordinator, name, Spy(four.doors()), SITES) is False
+    assert drive(four.coordinator, name, Spy(four.doors()), (*SITES, "west"))
+    four.close()
+    shown = CliRunner().invoke(app, ["verify", str(four.run_folder(name))])
+    assert shown.exit_code == 0, shown.output
 
 
 def test_every_refusal_is_told_at_once_in_words(world: World) -> None:
@@ -239,7 +269,7 @@ def _made(folder: Path) -> Path:
         ({"budget": 'policy = "../policy.toml"'}, ("", ""), "is not in the folder"),
         ({"budget": 'policy = "/policy.toml"'}, ("", ""), "is not in the folder"),
         (
-            {"budget": 'importance_from = "public:rows.csv"\nallocation = "multiplier"'},
+            {"budget": 'importance_from = "public:a.csv"\nallocation = "multiplier"'},
             ("", ""),
             "`budget.importance_from`: reads a table",
         ),

@@ -12,6 +12,10 @@ import pytest
 from lexfed.errors import SecAggError
 from lexfed.federation.masked_setting import settings
 from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.decisions import set_ceiling
+from lexfed.ledger.lasting import LastingLedger
+from lexfed.privacy.events import Release
 from lexfed.run.deployed.consent import consent
 from lexfed.run.deployed.messages import KINDS, refused
 from lexfed.run.deployed.run_state import RunState
@@ -163,7 +167,7 @@ def test_a_full_disk_is_a_refusal(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert reason(asked(world, query)) == "its state cannot be written"
+        assert reason(asked(world, query)) == "its ledger does not pay for it"
         other = Leader(world, leader.path, run="cd" * 32)
         other.join_all()
         assert refused(other.offer("south", other.priced().programme)) == "state"
@@ -285,3 +289,37 @@ def test_whatever_arrives_the_door_answers_and_tells_nothing(
     assert ledger(world) == []
     log = (world.sites["north"].state / OWN_LOG).read_text()
     assert MARKER not in log
+
+
+def test_a_lasting_ledger_that_refuses_tells_nothing_of_others(world: World) -> None:
+    kit = world.sites["north"]
+    (kit.folder / "site.toml").write_text(
+        '[ledger]\nfile = "own.ledger"\ndata_set = "patients"\n'
+    )
+    _, coordinator = opened(world, trust="central", test="false")
+    lasting = LastingLedger.open(kit.folder / "own.ledger")
+    set_ceiling(lasting, "record", Ceiling.of(1e-3, 1e-9), "the board says stop")
+    lasting.release(RUN)
+    lasting.close()
+    first = coordinator.next()
+    assert reason(asked(world, first.query)) == "its ledger does not pay for it"
+    assert len(ledger(world)) == 1
+    log = (kit.state / OWN_LOG).read_text()
+    assert "refused (budget)" in log
+
+
+def test_a_person_at_two_sites_pays_for_both_in_the_lasting_ledger(
+    world: World,
+) -> None:
+    _, coordinator = opened(
+        world, trust="central", test="false", data="sites_per_person = 2"
+    )
+    query = coordinator.next().query
+    assert isinstance(asked(world, query), Reply)
+    lasting = LastingLedger.open(world.sites["north"].state / "lasting.ledger")
+    [row] = [row for row in lasting.rows() if row.kind == "commit"]
+    lasting.close()
+    assert query.release is not None
+    [group] = query.release.groups
+    paid = Release.from_json(row.body["release"])
+    assert paid.groups[0].clip == pytest.approx(2 * group.clip)

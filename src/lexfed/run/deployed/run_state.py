@@ -66,7 +66,10 @@ class RunState:
                 last = int(self._read("epoch") or b"-1")
                 if epoch <= last:
                     raise SecAggError(f"epoch {epoch} is not after epoch {last}")
-                write_atomically(self.folder / "epoch", str(epoch).encode())
+                try:
+                    write_atomically(self.folder / "epoch", str(epoch).encode())
+                except RunFolderError as error:  # its words name files of the site
+                    raise SecAggError("its state cannot be written") from error
                 entered.append(epoch)
             return agreed(epoch)
 

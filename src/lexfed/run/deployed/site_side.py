@@ -11,6 +11,7 @@ the site's own log. Neither holds a value of a row.
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from lexfed.errors import AuditError, ConfigError, DataError, LexfedError, Refused
@@ -53,7 +54,7 @@ class SiteDoor:
     def __init__(self, kit: Kit, data: Path) -> None:
         """Use `open_site` instead."""
         self._kit = kit
-        self._steps = SiteSteps(kit, data)
+        self._steps = SiteSteps(kit, data, partial(self._note, "budget"))
         self._lock: SiteLock | None = None
 
     def __call__(self, content: bytes) -> bytes:
@@ -110,12 +111,8 @@ class SiteDoor:
             return self._refusal("no programme was agreed on")
         try:
             return self._steps.rounds(content)
-        except Refused as error:
-            self._note("budget", error.message)
-            return self._refusal("its ledger does not pay for it")
-        except LexfedError as error:
-            self._note("state", error.message)
-            return self._refusal("its state cannot be written")
+        except Refused as error:  # already noted, where it has a reason
+            return self._refusal(error.message)
         except Exception as error:  # its text might hold anything
             self._note("defect", type(error).__name__)
             return self._refusal("something is wrong in its software")

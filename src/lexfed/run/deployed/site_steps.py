@@ -38,7 +38,7 @@ from lexfed.run.deployed.messages import (
 from lexfed.run.deployed.own_data import OwnData, read_own, site_data
 from lexfed.run.deployed.own_rules import OwnRules
 from lexfed.run.deployed.run_state import RunState
-from lexfed.run.deployed.site_ledger import LastingSite
+from lexfed.run.deployed.site_ledger import Note, Purse
 from lexfed.run.deployed.statement import read_statements, state, unpacked
 from lexfed.run.planning import Priced
 from lexfed.run.random_bits import sources_of
@@ -60,6 +60,7 @@ class _Joined:
     bundle: Bundle
     state: RunState
     sealed: bytes
+    units: tuple[int, int]
 
 
 _Message = TypeVar("_Message", bound=Part)
@@ -72,14 +73,20 @@ class SiteSteps:
         rounds: what answers rounds once all steps are done.
     """
 
-    def __init__(self, kit: Kit, data: Path) -> None:
+    def __init__(self, kit: Kit, data: Path, note: Note) -> None:
         """Read the roster and the key of a kit.
+
+        Args:
+            kit: of the site.
+            data: its file.
+            note: is told why a round is not paid.
 
         Raises:
             ConfigError, RunFolderError: if the kit cannot be used.
         """
         self._kit = kit
         self._data = data
+        self._note = note
         self._roster = read_roster(kit).keys
         self._signer = Signer(kit.name, load_key(kit.identity_key))
         self._joined: _Joined | None = None
@@ -117,7 +124,7 @@ class SiteSteps:
             self._signer.public,
         )
         sealed = seal("statement", said, self._signer)
-        self._joined = _Joined(asked.run, bundle, kept, sealed)
+        self._joined = _Joined(asked.run, bundle, kept, sealed, own.units)
         return sealed
 
     def plan(self, content: bytes) -> bytes:
@@ -137,6 +144,8 @@ class SiteSteps:
         place = bundle.sites.index(self._kit.name)
         tagged = priced.population.tagged
         own = read_own(bundle.config, kept.terms, tagged, self._data, place)
+        if own.units != joined.units:
+            raise Refuse("data", "the file has changed since the site joined")
         if not consent.agreed_to(self._kit, bundle.digest, joined.run):
             raise Refuse("consent", "another run took the consent meanwhile")
         consent.take(self._kit, bundle.digest, joined.run)
@@ -197,29 +206,28 @@ class SiteSteps:
         ).handle
 
     def _ledger(self, priced: Priced, joined: _Joined) -> SiteLedger | None:
-        rules, config = priced.site_ledger(self._kit.name), priced.config
-        protects = not config.run.test
+        """Open what this run is paid from, with room for all of it."""
+        self._open.close()  # a run that could not begin may have left it open
+        rules = priced.site_ledger(self._kit.name)
+        # Seeded noise protects nobody: nothing is spent that could be counted.
+        lasting = None if priced.config.run.test else self._lasting()
         if rules is None:
-            if protects:
-                with ExitStack() as closing:
-                    lasting = self._lasting()
-                    closing.callback(lasting.close)
-                    lasting.unprotected(joined.run)
+            if lasting is not None:
+                lasting.unprotected(joined.run)
             return None
         own = FileLedger(joined.state.ledger, rules)
         self._open.callback(own.close)
-        if not protects:
-            return own
-        lasting = self._lasting()
-        self._open.callback(lasting.close)
-        both = LastingSite(own, lasting, priced, joined.run)
-        both.reserve(priced, self._kit.name)
-        return both
+        purse = Purse(own, lasting, priced, joined.run, self._note)
+        place = priced.programme.sites.index(self._kit.name)
+        purse.reserve(priced.programme.charges(place))
+        return purse
 
     def _lasting(self) -> LastingLedger:
         rules = OwnRules.read(self._kit)
         data_set = rules.data_set or self._data.name
-        return LastingLedger.open(rules.ledger, self._kit.name, data_set)
+        lasting = LastingLedger.open(rules.ledger, self._kit.name, data_set)
+        self._open.callback(lasting.close)
+        return lasting
 
     def _signed(self, kind: Kind, content: bytes, expected: type[_Message]) -> _Message:
         try:
