@@ -7,6 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from lexfed.secagg import pieces
 from lexfed.secagg.thresholds import Threshold
 from support.secure_sums import Epoch, names, refused, setting
 
@@ -50,6 +51,25 @@ def one_stage(count: int, stage: str) -> list[tuple[str, ...]]:
 def test_every_fate_of_every_site(count: int) -> None:
     lost = run_patterns(count, list(product(STAGES, repeat=count)))
     assert 0 < lost < 4**count
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_every_fate_of_every_site_with_vectors_in_pieces(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two values a piece: vectors of up to two travel whole, of up to five in three."""
+    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    assert 0 < run_patterns(count, list(product(STAGES, repeat=count))) < 4**count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES[:3])
+@pytest.mark.parametrize("count", [4, 5, 6, 7, 8])
+def test_every_subset_lost_before_every_stage_with_vectors_in_pieces(
+    count: int, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    assert run_patterns(count, one_stage(count, stage)) > 0
 
 
 @pytest.mark.slow
@@ -104,11 +124,16 @@ def test_a_sum_that_leaves_its_bound_fails_the_round() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-def test_random_cohorts_up_to_two_hundred(seed: int) -> None:
+def test_random_cohorts_up_to_two_hundred(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors of random lengths, which travel in pieces of two values."""
+    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
     coins = np.random.default_rng(seed)
     count = 200 if seed == 0 else int(coins.integers(9, 200))
     colluders = int(coins.integers(0, count // 4))
     epoch = Epoch(setting(count, rounds=1, colluders=colluders, least=colluders + 2))
+    epoch.lengths = {1: 1 + seed % 5}
     server = epoch.set_up()
     spare = Threshold.malicious(count, colluders).dropouts
     order = [str(name) for name in coins.permutation(names(count))]
