@@ -40,9 +40,21 @@ def test_a_deployment_releases_what_one_process_does(
             assert (out / name).read_bytes() == (alone / name).read_bytes(), name
 
 
-@pytest.mark.parametrize(
-    "words", [{"trust": "local"}, {"trust": "central"}, DISTRIBUTED]
-)
+def test_rows_without_a_person_are_persons_by_their_place(world: World) -> None:
+    words = {"trust": "central", "held": "0.3", "metrics": "paid"}
+
+    def text(engine: str) -> str:
+        said = config_text(**words, engine=engine).replace('person = "patient"\n', "")
+        lines = said.splitlines()
+        return "\n".join(line for line in lines if not line.startswith("patient ="))
+
+    out = world.run(text("flare"))
+    alone = lexfed.train(world.write(text("inprocess"))).folder
+    model = (out / "model.safetensors").read_bytes()
+    assert model == (alone / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("words", TRUSTS[:3])
 def test_the_run_folder_verifies_and_is_reported_on(
     world: World, words: dict[str, str]
 ) -> None:
@@ -80,9 +92,7 @@ def test_a_run_goes_on_with_the_next_epoch(world: World) -> None:
     assert shown.exit_code == 0, shown.output
 
 
-@pytest.mark.parametrize(
-    "words", [{"trust": "local"}, {"trust": "central"}, DISTRIBUTED]
-)
+@pytest.mark.parametrize("words", TRUSTS[:3])
 def test_no_row_leaves_a_site(world: World, words: dict[str, str]) -> None:
     spy = Spy({})
     world.run(config_text(**words), spy)
