@@ -2,21 +2,14 @@
 """Submitting a run epoch by epoch. FLARE is left out: jobs run in this process."""
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from nvflare.apis.job_launcher_spec import JobReturnCode
-from nvflare.app_common.job_launcher.process_launcher import ProcessHandle
 
 from lexfed.errors import LexfedError, Refused, RunFolderError
 from lexfed.federation.channel import Doors
-from lexfed.federation.flare.jobs import Part, write_job
-from lexfed.federation.flare.launcher import TolerantHandle
 from lexfed.run.deployed import flare_parts, submit
 from lexfed.run.deployed.flare_parts import RunEpoch, SiteWork
 from lexfed.run.deployed.outcome import Outcome
@@ -270,57 +263,3 @@ def test_an_outcome_is_that_of_its_job(tmp_path: Path) -> None:
     assert found.error is not None
     assert (found.error.message, found.error.hint) == ("too much", "spend less")
     assert found.error.exit_code == Refused.exit_code
-
-
-# FLARE's own ends
-
-
-def ended(*command: str, kill: bool = False) -> ProcessHandle:
-    process = subprocess.Popen([sys.executable, "-c", *command])
-    if kill:
-        process.send_signal(signal.SIGKILL)
-    process.wait(timeout=60)
-    return ProcessHandle(process=process)
-
-
-@pytest.mark.parametrize("code", [1, 3, 9, 101, 102, 103, 104])
-def test_no_exit_code_of_a_worker_is_reported_as_a_failure(
-    tmp_path: Path, code: int
-) -> None:
-    verdict = tmp_path / "rc"
-    verdict.write_text(str(code))
-    own = ended(f"raise SystemExit({code})")
-    tolerant = TolerantHandle(own, verdict)
-    tolerant.wait()
-    assert own.poll() != JobReturnCode.UNKNOWN  # what FLARE would report
-    assert tolerant.poll() == JobReturnCode.UNKNOWN
-    assert not verdict.exists()
-
-
-def test_a_worker_that_is_killed_is_not_reported_as_a_failure(tmp_path: Path) -> None:
-    own = ended("input()", kill=True)
-    assert own.poll() == JobReturnCode.EXECUTION_ERROR
-    tolerant = TolerantHandle(own, tmp_path / "rc")
-    assert tolerant.poll() == JobReturnCode.UNKNOWN
-    tolerant.terminate()
-
-
-def test_a_worker_that_ends_well_is_reported_so(tmp_path: Path) -> None:
-    tolerant = TolerantHandle(ended("pass"), tmp_path / "rc")
-    assert tolerant.poll() == JobReturnCode.SUCCESS
-
-
-def test_a_job_brings_names_of_classes_and_nothing_else(tmp_path: Path) -> None:
-    job = write_job(
-        tmp_path, "lexfed-small", 2, Part("lexfed.A", {"run": "small"}), Part("B", {})
-    )
-    files = {str(p.relative_to(job)) for p in job.rglob("*") if p.is_file()}
-    assert files == {
-        "meta.json",
-        "app/config/config_fed_server.json",
-        "app/config/config_fed_client.json",
-    }
-    assert json.loads((job / "meta.json").read_text())["min_clients"] == 2
-    config = json.loads((job / "app/config/config_fed_client.json").read_text())
-    [executor] = config["executors"]
-    assert executor["executor"] == {"path": "B", "args": {}}

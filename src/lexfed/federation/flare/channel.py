@@ -11,6 +11,7 @@ in a row it goes on without that site. A site that is dropped stays out until th
 job: FLARE does not let it back into this one.
 """
 
+import logging
 import queue
 import threading
 import time
@@ -25,6 +26,9 @@ from nvflare.apis.signal import Signal
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.executor import ASK, CONTENT, PULSE, READY, UNABLE, WORD
 
+STAGE = "stage: %d of %d sites answered in %.3f s"
+"""What the coordinator's log says about every exchange."""
+_LOGGER = logging.getLogger(__name__)
 _BETWEEN_CALLS = 0.5
 _BETWEEN_LOOKS = 0.2
 
@@ -97,6 +101,12 @@ class FlareChannel:
         Raises:
             RunFolderError: if the job was ended from outside.
         """
+        begin = time.monotonic()
+        answers = self._exchange(messages)
+        _LOGGER.info(STAGE, len(answers), len(messages), time.monotonic() - begin)
+        return answers
+
+    def _exchange(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
         said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         waiting = set(messages) - self._gone
         # Ends the waiting of all threads: FLARE joins its own before a process ends.

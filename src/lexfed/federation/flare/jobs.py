@@ -22,6 +22,15 @@ from lexfed.federation.flare.tls13 import enforce
 _Value = TypeVar("_Value")
 _OVER = "FINISHED"
 _LOGIN_S = 10.0
+_REFUSALS = {
+    "AuthenticationError",
+    "AuthorizationError",
+    "InternalError",
+    "InvalidJobDefinition",
+    "JobNotFound",
+    "JobNotRunning",
+}
+"""Errors of FLARE that say that somebody answered."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +167,11 @@ class Admin:
             with _quiet():
                 return ask()
         except Exception as error:  # FLARE raises a score of unrelated kinds
+            if type(error).__name__ in _REFUSALS:
+                raise RunFolderError(
+                    f"FLARE refused what was asked ({type(error).__name__})",
+                    f"its log says why: `{self._kit.flare_folder / 'log.txt'}`",
+                ) from error
             raise RunFolderError(
                 f"the coordinator does not answer at {self._kit.address} "
                 f"({type(error).__name__})",
