@@ -59,7 +59,7 @@ def _commands(text: str) -> list[list[str]]:
     ]
 
 
-GROUPS = {"ledger", "log", "witness", "policy"}
+GROUPS = {"coordinator", "deploy", "ledger", "log", "policy", "site", "witness"}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,7 @@ GROUPS = {"ledger", "log", "witness", "policy"}
         "docs/ledger.md",
         "docs/log.md",
         "docs/compliance.md",
+        "docs/deployment.md",
         "docs/policies.md",
         "docs/tagging.md",
     ],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the terminal says while a coordinator or site runs: few lines, no secrets.
 
-FLARE says much in its logs, with tokens of sessions among it; those stay in the kit.
-Here a few of its messages are said again in other words, one line each, and the same
-line never twice in a row. A message that is not known here is not shown.
+FLARE says much in its logs, and those stay in the kit. Here a few of its messages are
+said again in other words, one line each, and the same line never twice in a row. A
+message that is not known here is not shown.
 """
 
 import contextlib
