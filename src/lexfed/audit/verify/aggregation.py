@@ -38,14 +38,13 @@ def aggregation(evidence: Evidence) -> str | Remark:
         _protocol(found.entry.aggregation, policy, found.index)
     if policy is None:
         return _nothing()
-    keys = site_keys(evidence)
-    cohort = decided(evidence, policy, len(keys))
+    cohort = decided(evidence, policy)
     if policy.aggregation == "none":
         return _nothing()
     if cohort is None:
         return f"`{policy.aggregation}`, threshold met in every round"
     seen = _Seen(
-        {masking_name(key_id): key for key_id, key in keys.items()},
+        {masking_name(key_id): key for key_id, key in site_keys(evidence).items()},
         session_of(evidence.origin, policy.programme).hex(),
     )
     for found in evidence.of(Round):

@@ -12,19 +12,19 @@ from lexfed.audit.entries import Cohort, Policy
 from lexfed.audit.evidence import Evidence
 from lexfed.audit.masking import PROTOCOL
 from lexfed.audit.verify.outcome import Unsound
+from lexfed.audit.verify.participation import site_keys
 from lexfed.audit.verify.plan import read_plan
 from lexfed.audit.verify.spending import charges
 
 SHARES = "skellam-shares"
 
 
-def decided(evidence: Evidence, policy: Policy, keys: int) -> Cohort | None:
+def decided(evidence: Evidence, policy: Policy) -> Cohort | None:
     """Return what is assumed of the sites; None where somebody else is trusted.
 
     Args:
         evidence: the log.
         policy: the one in force.
-        keys: how many sites have keys.
 
     Raises:
         Unsound: if trust, noise, aggregation, accountant, sampling, plan or events
@@ -51,7 +51,7 @@ def decided(evidence: Evidence, policy: Policy, keys: int) -> Cohort | None:
     for name, (found, expected) in needed.items():
         if found != expected:
             raise Unsound(f"`{name}`: noise in shares needs `{expected}`", index)
-    _possible(policy.cohort, keys, index)
+    _possible(policy.cohort, len(site_keys(evidence)), index)
     return policy.cohort
 
 
