@@ -2,6 +2,7 @@
 """Whole runs in one process: a deployment releases what `inprocess` does."""
 
 import json
+import tomllib
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 import lexfed
 from lexfed.audit.entries import Policy
 from lexfed.audit.evidence import read_evidence
+from lexfed.audit.rules import catalogue_bytes
 from lexfed.cli.app import app
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.run.deployed.coordinator_side import drive
@@ -70,6 +72,12 @@ def test_the_run_folder_verifies_and_is_reported_on(
     [policy] = [each.entry for each in evidence.records if each.key == "policy"]
     assert isinstance(policy, Policy)
     assert (policy.transport, policy.trust) == ("flare", words["trust"])
+    [rule] = [
+        rule
+        for rule in tomllib.loads(catalogue_bytes().decode())["rule"]
+        if rule["check"] == "encrypted"
+    ]
+    assert policy.transport in rule["parameters"]["transports"]
 
 
 def test_a_run_goes_on_with_the_next_epoch(world: World) -> None:
