@@ -11,6 +11,7 @@ import pytest
 from lexfed.errors import LexfedError, Refused, RunFolderError
 from lexfed.federation.channel import Doors
 from lexfed.run.deployed import flare_parts, submit
+from lexfed.run.deployed.asked import GuardedDoor, SignedChannel
 from lexfed.run.deployed.flare_parts import RunEpoch, SiteWork
 from lexfed.run.deployed.outcome import Outcome
 from lexfed.run.deployed.session import RunPlace
@@ -81,8 +82,12 @@ class Direct:
         config = json.loads((job / "app/config/config_fed_server.json").read_text())
         [workflow] = config["workflows"]
         assert workflow["path"].endswith(".RunEpoch")
-        epoch, doors = RunEpoch(**workflow["args"]), self.world.doors()
-        epoch.drive(Doors(doors), here, f"job {self.jobs}")
+        job_name, key = f"job {self.jobs}", self.world.signer().public
+        doors = {
+            name: GuardedDoor(door, key, name, job_name)
+            for name, door in self.world.doors().items()
+        }
+        RunEpoch(**workflow["args"]).drive(Doors(doors), here, job_name)
         return f"job {self.jobs}"
 
 
@@ -216,10 +221,11 @@ def test_a_site_opens_the_kit_and_table_it_was_started_with(
     work.close_door()  # nothing was opened
     monkeypatch.setenv("LEXFED_KIT", str(world.sites["north"].folder))
     with pytest.raises(RunFolderError, match="without its data"):
-        work.open_door()
+        work.open_door("job")
     monkeypatch.setenv("LEXFED_DATA", str(world.data("north")))
-    door = work.open_door()
-    assert b"refusal" in door(b"lexfed/join/1\n")
+    sites = Doors({"north": work.open_door("job")})
+    signed = SignedChannel(sites, world.signer(), "job")
+    assert b"refusal" in signed.exchange({"north": b"lexfed/join/1\n"})["north"]
     work.close_door()
 
 
@@ -237,7 +243,7 @@ def test_a_site_waits_for_the_process_of_an_earlier_job(
         earlier.close()
 
     monkeypatch.setattr("lexfed.run.deployed.flare_parts.time.sleep", nap)
-    SiteWork().open_door()
+    SiteWork().open_door("job")
     assert len(naps) == 1
 
 
@@ -249,7 +255,7 @@ def test_a_site_does_not_wait_forever(
     monkeypatch.setenv("LEXFED_DATA", str(world.data("north")))
     monkeypatch.setattr(flare_parts, "_EARLIER_S", 0.01)
     with SiteLock(kit):
-        assert callable(SiteWork().open_door())
+        assert callable(SiteWork().open_door("job"))
 
 
 def test_an_outcome_is_that_of_its_job(tmp_path: Path) -> None:

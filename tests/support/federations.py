@@ -8,7 +8,6 @@ and end with the block, whatever happens in it.
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,23 +22,9 @@ from lexfed.federation.flare.process import command_of, environment_of
 from lexfed.privacy.events import Release
 from lexfed.run.deployed.consent import consent
 from support.deployed_worlds import write_data
-from support.deployments import deployment
+from support.deployments import LEXFED, deployment
 
 PATIENCE_S = 180.0
-_RUN = """\
-import sys
-from pathlib import Path
-from lexfed.errors import LexfedError
-from lexfed.federation.flare.kit import Kit
-from lexfed.run.deployed.submit import deploy_run
-config, kit = Path(sys.argv[1]), Kit.read(Path(sys.argv[2]))
-say = lambda line: print(line, flush=True)
-try:
-    deploy_run(config, kit, resuming="--resume" in sys.argv, say=say)
-except LexfedError as error:
-    print(error.message, flush=True)
-    sys.exit(error.exit_code)
-"""
 
 
 @dataclass
@@ -115,10 +100,10 @@ class Federation:
 
     @contextmanager
     def running(self, path: Path, *words: str) -> Iterator["Submitted"]:
-        """Start `deploy run` in a process of its own."""
-        command = [sys.executable, "-c", _RUN, str(path)]
+        """Start `lexfed deploy run` in a process of its own."""
+        kit = str(self.coordinator.folder)
         process = subprocess.Popen(
-            [*command, str(self.coordinator.folder), *words],
+            [*LEXFED, "deploy", "run", str(path), "--kit", kit, *words],
             text=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -171,7 +156,7 @@ class Federation:
 
 @dataclass(frozen=True)
 class Submitted:
-    """A `deploy run` at work."""
+    """A `lexfed deploy run` at work."""
 
     process: "subprocess.Popen[str]"
 

@@ -31,7 +31,8 @@ class Worker(SiteExecutor):
         self.door = door
         self.closed = False
 
-    def open_door(self) -> Handler:
+    def open_door(self, job: str) -> Handler:
+        assert job
         if isinstance(self.door, Exception):
             raise self.door
         return self.door
@@ -53,6 +54,7 @@ class SiteEngine:
     def fire(self, event: str) -> None:
         context = FLContext()
         context.set_prop(ReservedKey.ENGINE, self, sticky=False)
+        context.set_prop(ReservedKey.RUN_NUM, "job", sticky=False)
         self._worker.handle_event(event, context)
 
 

@@ -42,8 +42,12 @@ class SiteExecutor(Executor):  # type: ignore[misc]  # FLARE has no types
         self._one_at_a_time = threading.Lock()
 
     @abstractmethod
-    def open_door(self) -> Handler:
-        """Open the site: read its table, its keys and its ledger."""
+    def open_door(self, job: str) -> Handler:
+        """Open the site.
+
+        Args:
+            job: FLARE's name of the job.
+        """
 
     @abstractmethod
     def close_door(self) -> None:
@@ -60,7 +64,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]  # FLARE has no types
 
     def _begin(self, fl_ctx: Any) -> None:
         try:
-            self._door = self.open_door()
+            self._door = self.open_door(fl_ctx.get_job_id())
         except Exception as error:
             self.logger.error(f"the site cannot take part: {_words(error)}")
         engine = fl_ctx.get_engine()

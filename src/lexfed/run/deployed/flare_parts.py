@@ -8,11 +8,14 @@ are things that a process knows from where it was started.
 import time
 from collections.abc import Sequence
 
+from lexfed.audit.keys import Signer, load_key
 from lexfed.errors import LexfedError, RunFolderError
 from lexfed.federation.channel import Channel, Handler
 from lexfed.federation.flare.controller import EpochController
+from lexfed.federation.flare.enrol import read_roster
 from lexfed.federation.flare.executor import SiteExecutor
-from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.run.deployed.asked import GuardedDoor, SignedChannel
 from lexfed.run.deployed.coordinator_side import drive
 from lexfed.run.deployed.outcome import Outcome
 from lexfed.run.deployed.session import RunPlace
@@ -44,7 +47,9 @@ class RunEpoch(EpochController):
         error: LexfedError | None = None
         finished = False
         try:
-            finished = drive(kit, self._run, channel, sites)
+            signer = Signer(COORDINATOR, load_key(kit.identity_key))
+            signed = SignedChannel(channel, signer, job)
+            finished = drive(kit, self._run, signed, sites)
         except LexfedError as known:
             error = known
         except Exception as unknown:
@@ -62,8 +67,8 @@ class SiteWork(SiteExecutor):
         super().__init__()
         self._open: SiteDoor | None = None
 
-    def open_door(self) -> Handler:
-        """Open the site of this process."""
+    def open_door(self, job: str) -> Handler:
+        """Open the site of this process, for its coordinator."""
         kit = Kit.of_process()
         if kit.data is None:
             raise RunFolderError(
@@ -72,7 +77,8 @@ class SiteWork(SiteExecutor):
             )
         _wait_for_earlier(kit)
         self._open = open_site(kit, kit.data)
-        return self._open
+        coordinator = read_roster(kit).keys[COORDINATOR]
+        return GuardedDoor(self._open, coordinator, kit.name, job)
 
     def close_door(self) -> None:
         """Let the next job's process work with the site's state."""
