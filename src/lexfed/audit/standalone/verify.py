@@ -31,7 +31,8 @@ from the log itself, and an operator who shows you another history than everybod
 cannot be found out.
 
 What no log can show: that noise of the stated scale was drawn, that clipping was done,
-that data and tags are true, that nothing happened outside the log.
+that no more sites work together than is assumed, that data and tags are true, that
+nothing happened outside the log.
 
 Sections: 1 bytes and JSON, 2 signatures, 3 the tree, 4 whom to trust, 5 entries,
 6 epsilon, 7 the evidence, 8 what the log says of itself, 9 budgets, 10 files and
