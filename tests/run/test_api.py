@@ -27,6 +27,15 @@ def test_a_few_lines(config_file: Path) -> None:
     assert json.loads((result.folder / "plan.json").read_text()) == plan
 
 
+def test_what_runs_elsewhere_is_not_started_here(config_file: Path) -> None:
+    text = config_file.read_text().replace('"simulation"', '"flare"')
+    config_file.write_text(text)
+    with pytest.raises(ConfigError, match="between organisations") as refused:
+        lexfed.train(config_file)
+    assert "lexfed deploy run" in refused.value.hint
+    assert not (config_file.parent / "runs").exists()
+
+
 def test_more_rounds_can_be_priced(config_file: Path) -> None:
     groups = lexfed.plan(str(config_file), rounds=4)["groups"]
     assert {g["rounds"] for g in groups if g["name"].startswith("tower")} == {4}

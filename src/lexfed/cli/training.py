@@ -20,11 +20,13 @@ from lexfed.run import (
     start,
     train,
 )
+from lexfed.run.api import require_here
 
 
 def run(path: Path, resuming: bool, as_json: bool) -> None:
     """Train, or continue an interrupted training."""
     config = load_config(path)
+    require_here(config)
     out = folder_of(path, config)
     result = finished(config, out) if resuming else None
     if result is not None:

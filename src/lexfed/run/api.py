@@ -42,6 +42,21 @@ def priced_file(path: Path, config: Config, rounds: int | None = None) -> Priced
     return price(config, load_population(config, path.parent), path.parent)
 
 
+def require_here(config: Config) -> None:
+    """Refuse a run whose sites are other organisations.
+
+    Raises:
+        ConfigError: saying how such a run is started.
+    """
+    if config.federation.engine == "flare":
+        what = "`flare` runs between organisations, and not in this process"
+        hint = (
+            "start it with `lexfed deploy run`, see docs/deployment.md; to try it here "
+            'set `engine = "inprocess"`'
+        )
+        raise ConfigError([Problem("`federation.engine`", what, hint)])
+
+
 def folder_of(path: Path, config: Config) -> Path:
     """Return the run folder of a configuration file."""
     return path.parent / config.run.folder
@@ -76,6 +91,7 @@ def train(
     """
     path = Path(path)
     config, text = load(path), path.read_bytes().decode("utf-8-sig")
+    require_here(config)
     out = folder_of(path, config)
     if resume and (result := finished(config, out)) is not None:
         return result
