@@ -116,9 +116,16 @@ def test_one_job_per_epoch_until_the_run_is_finished(direct: Direct) -> None:
     path = agreed(direct.world)
     said = run(direct.world, path)
     assert direct.jobs == 3  # seven rounds, three in an epoch
-    assert [line.split()[:2] for line in said] == [
-        ["round", str(number)] for number in range(1, 8)
+    assert [line.split()[:4] for line in said] == [
+        ["round", str(number), "of", "7"] for number in range(1, 8)
     ]
+
+
+def test_a_long_run_is_told_in_ten_lines(direct: Direct) -> None:
+    text = config_text(trust="local").replace("rounds = 2", "rounds = 20")
+    said = run(direct.world, agreed(direct.world, text))
+    assert [line.split()[1] for line in said][-3:] == ["36", "40", "43"]
+    assert len(said) == 11
 
 
 def test_a_finished_run_is_not_run_again(direct: Direct) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.jobs import Admin, Part, write_job
 from lexfed.federation.flare.kit import Kit
+from lexfed.federation.programme_json import from_bytes
 from lexfed.run.deployed.outcome import Outcome
 from lexfed.run.deployed.session import RunPlace, place_run
 from lexfed.run.opening import finished
@@ -185,12 +186,22 @@ class EpochRunner:
             time.sleep(self._waiting.look)
 
     def _show_rounds(self) -> None:
-        """Say what was measured after rounds that were not told about yet."""
-        for row in _measured(self._place.out)[self._shown :]:
-            self._shown += 1
-            number, stage, *rest = row.items()
-            values = "   ".join(f"{name} {value}" for name, value in rest)
-            self._say(f"  round {number[1]}   {stage[1]}   {values}".rstrip())
+        """Say how far the run is, about ten times in all."""
+        measured = _measured(self._place.out)
+        if len(measured) <= self._shown:
+            return
+        rounds = self._rounds()
+        for row in measured[self._shown :]:
+            number, stage, *values = row.items()
+            done = int(number[1])
+            if done % max(1, rounds // 10) == 0 or done == rounds:
+                said = "   ".join(f"{name} {value}" for name, value in values)
+                self._say(f"  round {done} of {rounds}   {stage[1]}   {said}".rstrip())
+        self._shown = len(measured)
+
+    def _rounds(self) -> int:
+        """Return how many rounds are planned; a run that learns may end earlier."""
+        return from_bytes((self._place.folder / "programme.json").read_bytes()).rounds
 
 
 def _measured(out: Path) -> list[dict[str, str]]:
