@@ -784,6 +784,12 @@ MUTANTS = (
     ),
     Mutant("a site that trusts shapes", _site_trusts_shapes, a_site_refuses_to_peek),
     Mutant(
+        "a site that does not count numbers",
+        site_checks.numbers_not_counted,
+        site_checks.a_refusal_says_nothing_about_data,
+        (AssertionError, IndexError, RuntimeError),
+    ),
+    Mutant(
         "an answer counted twice", _answers_unchecked, an_answer_counts_once, FAILED
     ),
     Mutant(

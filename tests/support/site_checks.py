@@ -19,7 +19,7 @@ from lexfed.federation import differing, stage
 from lexfed.federation import site as sites
 from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.federation.contribute import contribute
-from lexfed.federation.messages import Query, Reply, answer_from_bytes
+from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Site
 from lexfed.federation.stage import Stage
@@ -159,6 +159,28 @@ def a_total_is_never_exceeded() -> None:
 
 
 # Mutants
+
+
+def a_refusal_says_nothing_about_data() -> None:
+    """With one class less in the query, data of that class could not be computed."""
+    of = world(loss="softmax", sizes=(12, 9, 11))
+    query = play(of, rounds=1).queries[0]
+    short = replace(query, model=replace(query.model, intercept=np.zeros(2)))
+    reasons = set()
+    for most in (1.0, 2.0):
+        data = of.sites[0]
+        targets = np.minimum(data.train.targets, most)
+        data = replace(data, train=replace(data.train, targets=targets))
+        site = Site(of.programme, data, of.ledger(0), seeded(1))
+        answer = site.answer(short.to_bytes())
+        assert isinstance(answer, Refusal)
+        reasons.add(answer.reason)
+    assert reasons == {"the release is not the one that was agreed on"}
+
+
+def numbers_not_counted(patch: Patch) -> None:
+    """Break: a site takes arrays of any length."""
+    patch.setattr(sites, "is_well_formed", lambda *_: True)
 
 
 def weight_charged_but_not_applied(patch: Patch) -> None:

@@ -29,6 +29,7 @@ from lexfed.federation.contribute import contribute
 from lexfed.federation.messages import Query, Refusal, Reply, answer_to_bytes
 from lexfed.federation.noise_shares import noised_by_site
 from lexfed.federation.programme import Programme
+from lexfed.federation.well_formed import is_well_formed
 from lexfed.privacy.events import Release
 from lexfed.privacy.site_ledger import SiteLedger
 from lexfed.randomness import RandomSource
@@ -167,7 +168,8 @@ class Site:
 
         The shapes say which slots a tower reads. They come with the query, so they
         are compared: a tower that peeks at a more sensitive tier than its release is
-        charged for would break every claim about that tier.
+        charged for would break every claim about that tier. So are the lengths of all
+        arrays (`well_formed`).
         """
         stages = self._programme.stages
         if not 0 <= query.stage < len(stages):
@@ -181,6 +183,7 @@ class Site:
             and 1 <= query.round <= before + query.step + 1
             and admits(stage, query.step, query.release)
             and shapes == self._programme.shapes
+            and is_well_formed(query, self._programme)
         )
 
     def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
