@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to get a run between organisations wrong, each noticed by a check."""
+
+import fcntl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexfed.audit.dsse import Envelope
+from lexfed.audit.keys import Signer, create_key
+from lexfed.errors import SecAggError
+from lexfed.federation.masked_setting import settings
+from lexfed.federation.messages import Reply, answer_from_bytes
+from lexfed.run import site_budgets
+from lexfed.run.deployed import agreement, consent, site_lock, site_steps, statement
+from lexfed.run.deployed.messages import refused, seal
+from lexfed.run.deployed.run_state import RunState
+from lexfed.run.deployed.site_ledger import Purse
+from lexfed.tiers import Tier
+from support.deployed_leader import LOG, RUN, Leader, rounds, with_sigma
+from support.deployed_worlds import World, config_text
+from support.mutant import Mutant, Patch
+
+
+@contextmanager
+def world(agreed: bool = True, **words: str) -> Iterator[Leader]:
+    """Make a deployment; where people agreed, everybody has joined."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = World.make(Path(folder))
+        if agreed:
+            made.agree(config_text(**words))
+        path = made.write(config_text(**words))
+        made.doors()
+        leader = Leader(made, path)
+        if agreed:
+            leader.join_all()
+        try:
+            yield leader
+        finally:
+            made.close()
+
+
+def nobody_is_asked_without_consent() -> None:
+    with world(agreed=False) as leader:
+        assert refused(leader.join("north")) == "consent"
+
+
+def a_consent_is_for_one_run() -> None:
+    with world() as leader:
+        leader.opened("north")
+        other = Leader(leader.world, leader.path, run="cd" * 32)
+        assert refused(other.join("north")) == "consent"
+
+
+def another_programme_is_refused() -> None:
+    """Of the same price for the record: only the comparison can tell."""
+    with world() as leader:
+        ours = leader.priced().programme
+        last = ours.stages[-1]
+        releases = tuple(
+            replace(release, reads=Tier.NON_PERSONAL)
+            for release in last.releases
+            if release is not None
+        )
+        lie = replace(last, releases=releases)
+        answer = leader.offer("north", replace(ours, stages=(*ours.stages[:-1], lie)))
+        assert refused(answer) == "programme"
+
+
+def _stranger(leader: Leader, name: str) -> Signer:
+    return Signer(name, create_key(leader.world.folder / "strange" / "key.pem"))
+
+
+def strangers_state_nothing() -> None:
+    with world() as leader:
+        forged = seal("statement", leader.said("south"), _stranger(leader, "south"))
+        said = {**leader.statements, "south": forged}
+        answer = leader.offer("north", leader.priced().programme, said)
+        assert refused(answer) == "statements"
+
+
+def strangers_ask_nothing() -> None:
+    with world() as leader:
+        asked = replace(leader, signer=_stranger(leader, "coordinator"))
+        assert refused(asked.join("north")) == "coordinator"
+
+
+def the_strictest_tag_counts() -> None:
+    with world() as leader:
+        (leader.world.sites["north"].folder / "tags.toml").write_text(
+            '[columns]\nage = { tier = "special", reason = "a small village" }\n'
+        )
+        leader.join_all()
+        tagged = leader.priced().population.tagged
+        assert tagged.tier_of("age") == Tier.SPECIAL
+
+
+def the_strictest_budget_counts() -> None:
+    with world() as leader:
+        (leader.world.sites["north"].folder / "site.toml").write_text(
+            "[budget]\nepsilon = 0.5\n"
+        )
+        leader.join_all()
+        assert leader.priced().budget.epsilon == 0.5
+
+
+def private_numbers_stay_private() -> None:
+    with world(neighbours="add-remove", data="units = 180") as leader:
+        assert leader.said("north").units is None
+
+
+def every_answer_is_charged() -> None:
+    with world() as leader:
+        query = rounds(leader.opened("north")).next().query.to_bytes()
+        for count in (1, 2):
+            answer = answer_from_bytes(leader.world.open_doors["north"](query))
+            path = leader.world.sites["north"].state / "runs" / RUN / "ledger.jsonl"
+            charges = len(path.read_text().splitlines())
+            assert charges == count or not isinstance(answer, Reply)
+            leader.world.doors()
+            leader.statements.clear()
+            leader.opened("north")
+
+
+def a_programme_is_agreed_to_once() -> None:
+    with world() as leader:
+        programme = leader.opened("north").programme
+        leader.join_all()
+        nearly = with_sigma(programme, 1.0 + 2**-48)
+        assert refused(leader.offer("north", nearly)) == "programme"
+
+
+def an_epoch_is_entered_once() -> None:
+    words = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
+    with world(**words) as leader:
+        programme, made = leader.priced().programme, leader.world
+        keys = {name: made.signer(name).public for name in made.sites}
+        agreed = settings(programme, LOG, keys, made.signer().public)
+        RunState(made.sites["north"], RUN).settings(agreed)(1)
+        again = RunState(made.sites["north"], RUN).settings(agreed)
+        try:
+            again(1)
+        except SecAggError:
+            return
+        raise AssertionError("an epoch was entered twice")
+
+
+def two_processes_are_told_apart() -> None:
+    """The door holds the lock from its first message on."""
+    with world() as leader:
+        try:
+            site_lock.SiteLock(leader.world.sites["north"]).close()
+        except site_lock.Busy:
+            return
+        raise AssertionError("two processes hold one lock")
+
+
+# Mutants
+
+
+def _nothing(*_: object, **__: object) -> None:
+    pass
+
+
+def _is_so(*_: object, **__: object) -> bool:
+    return True
+
+
+def _charges_later(patch: Patch) -> None:
+    patch.setattr(Purse, "charge", _nothing)
+
+
+def _own_tags_only(patch: Patch) -> None:
+    patch.setattr(agreement, "merged", lambda tagged, _: tagged)
+
+
+def _no_limits(patch: Patch) -> None:
+    patch.setattr(site_budgets, "within", lambda budget, _: budget)
+
+
+def _every_epoch(patch: Patch) -> None:
+    def broken(_: RunState, agreed: Any) -> Any:
+        return agreed
+
+    patch.setattr(RunState, "settings", broken)
+
+
+MUTANTS = (
+    Mutant(
+        "nobody asks the people of a site",
+        lambda patch: patch.setattr(consent, "agreed_to", _is_so),
+        nobody_is_asked_without_consent,
+    ),
+    Mutant(
+        "one consent serves every run",
+        lambda patch: patch.setattr(consent, "take", _nothing),
+        a_consent_is_for_one_run,
+    ),
+    Mutant(
+        "a site believes the coordinator's programme",
+        lambda patch: patch.setattr(site_steps, "first_difference", lambda *_: ""),
+        another_programme_is_refused,
+    ),
+    Mutant(
+        "statements are not checked",
+        lambda patch: patch.setattr(Envelope, "verify", _nothing),
+        strangers_state_nothing,
+    ),
+    Mutant(
+        "the coordinator's signature is not checked",
+        lambda patch: patch.setattr(Envelope, "verify", _nothing),
+        strangers_ask_nothing,
+    ),
+    Mutant("tags of sites do not count", _own_tags_only, the_strictest_tag_counts),
+    Mutant("limits of sites do not count", _no_limits, the_strictest_budget_counts),
+    Mutant(
+        "numbers of persons are always told",
+        lambda patch: patch.setattr(statement, "may_count", _is_so),
+        private_numbers_stay_private,
+    ),
+    Mutant("answers are free", _charges_later, every_answer_is_charged),
+    Mutant(
+        "a programme can be swapped on the way",
+        lambda patch: patch.setattr(RunState, "keep", _is_so),
+        a_programme_is_agreed_to_once,
+    ),
+    Mutant("an epoch is entered again", _every_epoch, an_epoch_is_entered_once),
+    Mutant(
+        "nobody holds the lock",
+        lambda patch: patch.setattr(fcntl, "flock", _nothing),
+        two_processes_are_told_apart,
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_real_code_passes(mutant: Mutant) -> None:
+    mutant.check()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_mutant_is_noticed(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.apply(monkeypatch)
+    with pytest.raises(AssertionError):
+        mutant.check()
