@@ -43,6 +43,8 @@ def step_of(message: bytes) -> str:
         return "begin"
     if message[:4] == b"LXMA":
         return "ask"
+    if message[:4] == b"LXMP":
+        return "fetch"
     return Kind(message[5]).name.lower()
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What coordinator and sites say to each other where sums are masked.
 
-Most of it are the messages of `lexfed.secagg`, as they are. Three things stand around
+Most of it are the messages of `lexfed.secagg`, as they are. Four things stand around
 them:
 
     BEGIN    "LXMB", epoch[8]                 -> ADVERTISE: an epoch is to be set up
     ASK      "LXMA", round in epoch[8], query -> ANSWER
-    ANSWER   "LXMV", length[4], receipt, MASKED
+    ANSWER   "LXMV", length[4], receipt, MASKED or HEADER
+    FETCH    "LXMP", number[8]                -> PIECE: of what HEADER announced
 
 A site refuses with `Refusal`, whatever it was sent.
 """
@@ -17,7 +18,7 @@ from lexfed.errors import SecAggError
 from lexfed.federation.messages import Refusal, answer_from_bytes
 from lexfed.secagg.messages import Reader
 
-_BEGIN, _ASK, _ANSWER = b"LXMB", b"LXMA", b"LXMV"
+_BEGIN, _ASK, _ANSWER, _FETCH = b"LXMB", b"LXMA", b"LXMV", b"LXMP"
 _MOST = 2**53 - 1
 """Largest number of an epoch."""
 _BEFORE_NAME = 4 + 1 + 1 + 32 + 8 + 8 + 3 * 32
@@ -47,14 +48,25 @@ class Ask:
         return _ASK + self.number.to_bytes(8, "big") + self.query
 
 
-def read_request(content: bytes) -> Begin | Ask | None:
+@dataclass(frozen=True)
+class Fetch:
+    """The coordinator's wish for a piece of a long vector, from 0."""
+
+    number: int
+
+    def to_bytes(self) -> bytes:
+        """Return the message as bytes."""
+        return _FETCH + self.number.to_bytes(8, "big")
+
+
+def read_request(content: bytes) -> Begin | Ask | Fetch | None:
     """Return what a coordinator wants; None if it is a message of the sums' own.
 
     Raises:
         SecAggError: if the message is cut off, or has a number too large.
     """
     reader, kind = Reader(content[4:], "message"), content[:4]
-    if kind not in (_BEGIN, _ASK):
+    if kind not in (_BEGIN, _ASK, _FETCH):
         return None
     number = reader.number(8)
     if number > _MOST:
@@ -62,7 +74,7 @@ def read_request(content: bytes) -> Begin | Ask | None:
     if kind == _ASK:
         return Ask(number, content[12:])
     reader.end()
-    return Begin(number)
+    return Begin(number) if kind == _BEGIN else Fetch(number)
 
 
 @dataclass(frozen=True)

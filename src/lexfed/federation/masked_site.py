@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import sha256
 
 from lexfed.errors import LexfedError, SecAggError
-from lexfed.federation.masked_messages import Answer, Ask, Begin, read_request
+from lexfed.federation.masked_messages import Answer, Ask, Begin, Fetch, read_request
 from lexfed.federation.masked_setting import Settings
 from lexfed.federation.messages import Refusal, answer_to_bytes
 from lexfed.federation.site import Site
@@ -71,6 +71,8 @@ class MaskedSite:
             raise SecAggError("no epoch has begun")
         if isinstance(request, Ask):
             return self._ask(session, request)
+        if isinstance(request, Fetch):
+            return session.piece(request.number)
         steps: dict[int, Callable[[bytes], bytes]] = {
             Kind.KEYS: session.deal,
             Kind.DELIVERY: partial(self._accept, session),

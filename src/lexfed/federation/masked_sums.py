@@ -9,6 +9,7 @@ lost, and so is one whose sum left its bound: it may have wrapped around.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from lexfed.federation.engines import CheckReceipt, RoundLost, too_few
 from lexfed.federation.masked_messages import (
     Ask,
     Begin,
+    Fetch,
     read_answer,
     refusal_in,
     sender_of,
@@ -31,6 +33,9 @@ from lexfed.secagg.identities import Identity
 from lexfed.secagg.record import RoundRecord
 from lexfed.secagg.server import ServerSession
 from lexfed.secagg.server_setup import Established, ServerSetup
+
+_AT_ONCE = 8
+"""Of how many sites a piece is on its way at a time; each is a few megabytes."""
 
 Take = Callable[[bytes], None]
 """Takes one site's message, or raises `SecAggError`."""
@@ -235,9 +240,30 @@ class MaskedSums:
             except (SecAggError, Refused):
                 continue
             signed[name] = answer.receipt
+        if session.pieces:
+            self._fetch(session, signed)
         if len(signed) < self._cohort.least:
             raise too_few(query, len(signed), len(participants), refusals)
         return signed
+
+    def _fetch(self, session: ServerSession, signed: dict[str, bytes]) -> None:
+        """Fetch long vectors piece by piece; drop whose vector is not complete."""
+        seats = {name: seat for seat, name in self._names.items()}
+        names = list(signed)
+        for start in range(0, len(names), _AT_ONCE):
+            group = names[start : start + _AT_ONCE]
+            for number in range(session.pieces):
+                if not group:
+                    break
+                fetch = Fetch(number).to_bytes()
+                came = self._channel.exchange(dict.fromkeys(group, fetch))
+                for said in came.values():
+                    with suppress(SecAggError):  # the site is left out below
+                        session.piece(said)
+                group = [name for name in group if name in came]
+        for name in names:
+            if session.missing(seats[name]):
+                del signed[name]
 
     def _open(self, session: ServerSession, bound: int) -> Integers:
         """Agree on the survivors, and take the masks off their sum.
