@@ -235,6 +235,21 @@ def consenting(lexfed: Lexfed, folder: Path) -> str:
     return str(said.out)
 
 
+def test_a_site_agrees_to_what_it_has_read(
+    lexfed: Lexfed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    deployment(tmp_path / "trial", SITES)
+    assert "the consent is for one run" in consenting(lexfed, tmp_path)
+    text = (tmp_path / "lexfed.toml").read_text()
+    (tmp_path / "lexfed.toml").write_text(text.replace('"north.csv", ', ""))
+    said = lexfed("site", "consent", "trial/north", "lexfed.toml", "--yes")
+    assert said.code == 2
+    assert "site `north` is not among the sites of this run" in said.err
+    said = lexfed("site", "consent", "trial/coordinator", "lexfed.toml")
+    assert "is the kit of the coordinator" in said.err
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(420)
 def test_a_whole_run_from_the_command_line(
@@ -242,8 +257,7 @@ def test_a_whole_run_from_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     kits = deployment(tmp_path / "trial", SITES)
-    costs = consenting(lexfed, tmp_path)
-    assert "the consent is for one run" in costs
+    consenting(lexfed, tmp_path)
     run = ("deploy", "run", "lexfed.toml", "--kit", "trial/coordinator")
     with ExitStack() as stack:
         stack.enter_context(running("coordinator", "start", "trial/coordinator"))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FLARE reads its settings from the kit's own folders, never from a job's.
+
+FLARE looks for a settings file by its name in every folder below the workspace and
+takes the first that it meets. The folders of jobs are among them, and what is in those
+comes from the coordinator: a job could bring a `comm_config.json` that names a folder
+of drivers, which FLARE would import. So here the search is confined: what was made with
+the kit is looked for in `startup/` and `local/`, which the start-up check knows by
+heart, and nothing is looked for in the workspace as a whole.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.settings import settings
+
+
+def own_folders(kit: Kit) -> list[str]:
+    """Return where the settings of a kit are, and nothing else."""
+    return [str(kit.flare_folder / name) for name in ("startup", "local")]
+
+
+def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
+    """Return where FLARE may look for a file.
+
+    Args:
+        kit: of this process.
+        name: of the file, whatever its ending and folder.
+        folders: where FLARE would look, with all folders below.
+    """
+    made = {Path(path).stem for path in settings(kit)}
+    if Path(name).name.partition(".")[0] in made:
+        return own_folders(kit)
+    found: list[str] = []
+    for folder in folders:
+        # The workspace, or a folder that it is in, holds the folders of all jobs.
+        whole = kit.flare_folder.resolve().is_relative_to(Path(folder).resolve())
+        found += own_folders(kit) if whole else [folder]
+    return found
+
+
+def confine(kit: Kit) -> None:
+    """Confine the searches of this process.
+
+    Guarantees:
+        After it no file of a job takes the place of a setting of the kit.
+    """
+    from nvflare.fuel.utils import config_service
+    from nvflare.fuel.utils.config_factory import ConfigFactory
+
+    find: Callable[..., Any] = ConfigFactory.search_config_format
+    seek: Callable[[str, list[str]], str | None] = config_service.search_file
+
+    def search_config_format(
+        init_file_path: str,
+        search_dirs: list[str] | None = None,
+        target_fmt: Any = None,
+    ) -> Any:
+        folders = search_dirs or [str(Path(init_file_path).parent)]
+        return find(init_file_path, confined(kit, init_file_path, folders), target_fmt)
+
+    def search_file(file_basename: str, dirs: list[str]) -> str | None:
+        return seek(file_basename, confined(kit, file_basename, dirs))
+
+    ConfigFactory.search_config_format = staticmethod(search_config_format)
+    config_service.search_file = search_file
