@@ -136,8 +136,7 @@ def a_programme_is_agreed_to_once() -> None:
 
 
 def an_epoch_is_entered_once() -> None:
-    words = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
-    with world(**words) as leader:
+    with world(trust="distributed", privacy='accountant = "rdp"') as leader:
         programme, made = leader.priced().programme, leader.world
         keys = {name: made.signer(name).public for name in made.sites}
         agreed = settings(programme, LOG, keys, made.signer().public)

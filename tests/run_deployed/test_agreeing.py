@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from lexfed.audit.keys import Signer, create_key
+from lexfed.federation.messages import Refusal, answer_from_bytes
 from lexfed.federation.programme import Programme
 from lexfed.federation.programme_json import to_bytes
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.run.deployed.consent import consent
-from lexfed.run.deployed.messages import refused, seal
+from lexfed.run.deployed.messages import End, refused, seal, unseal
 from lexfed.run.deployed.site_side import LOG as OWN_LOG
 from lexfed.tiers import Tier
-from support.deployed_leader import Leader, with_clip, with_sigma
+from support.deployed_leader import RUN, Leader, rounds, with_clip, with_sigma
 from support.deployed_worlds import World, config_text
 
 
@@ -178,6 +179,21 @@ def test_what_was_agreed_to_stays_after_a_restart(world: World) -> None:
     assert refused(asking.begin("north", programme, programme="0" * 64)) == "programme"
     assert refused(asking.begin("north", programme)) is None
     assert refused(asking.begin("north", programme)) == "order"
+
+
+def test_after_the_end_a_site_answers_no_query(world: World) -> None:
+    asking = leader(world)
+    priced = asking.opened("north")
+    door = world.open_doors["north"]
+    over = seal("end", End(run=asking.run), asking.key)
+    other = seal("end", End(run="cd" * 32), asking.key)
+    assert refused(door(other)) == "order"
+    assert unseal("end", door(over), End, world.signer("north").public).run == RUN
+    assert refused(door(over)) == "order"
+    query = rounds(priced).next().query
+    assert isinstance(answer_from_bytes(door(query.to_bytes())), Refusal)
+    asking.join_all()
+    asking.opened("north")
 
 
 def test_steps_come_in_their_order(world: World) -> None:

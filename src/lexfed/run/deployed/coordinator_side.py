@@ -20,6 +20,7 @@ from lexfed.run.deployed.messages import (
     WORDS,
     Begin,
     Consent,
+    End,
     Join,
     Offer,
     Statement,
@@ -70,7 +71,10 @@ def drive(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> bool:
         opened.close()
         raise
     most = bundle.config.federation.setup_rounds
-    return train(priced, opened, channel=table, most_rounds=most) is not None
+    over = train(priced, opened, channel=table, most_rounds=most) is not None
+    if over:
+        table.end()
+    return over
 
 
 class _Table:
@@ -94,6 +98,7 @@ class _Table:
         self._signer = Signer(COORDINATOR, load_key(kit.identity_key))
         self._channel = channel
         self._present = [name for name in bundle.sites if name in sites]
+        self._silent: set[str] = set()
         self._bundle = bundle
         self._session = session
         dropouts = bundle.config.federation.dropouts if begun else 0
@@ -102,7 +107,9 @@ class _Table:
     def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
         """Bring messages to those at the table; the others do not answer."""
         here = {n: said for n, said in messages.items() if n in self._present}
-        return self._channel.exchange(here)
+        answers = self._channel.exchange(here)
+        self._silent = (self._silent | here.keys()) - answers.keys()
+        return answers
 
     def join(self) -> Session:
         """Ask who takes part, and keep what they sign."""
@@ -156,6 +163,13 @@ class _Table:
                 raise AuditError("begins something else")
 
         self._ask(seal("begin", begin, self._signer), check)
+
+    def end(self) -> None:
+        """Say that the run is over; who does not hear it finds out by the calendar."""
+        said = seal("end", End(run=self._session.run), self._signer)
+        # Nobody waits for those who did not answer the last time either.
+        answering = (name for name in self._present if name not in self._silent)
+        self.exchange(dict.fromkeys(answering, said))
 
     def _ask(
         self, content: bytes, check: Callable[[str, bytes], None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What coordinator and sites sign before the first round.
+"""What coordinator and sites sign before the first round and after the last.
 
     coordinator   join    configuration, the files it names, a fresh number of the run
     site          statement
@@ -7,6 +7,8 @@
     site          consent to that programme
     coordinator   begin   the log that receipts are bound to
     site          begun
+    coordinator   end     the run is over, and so is the room that is set aside for it
+    site          end
 
 Each is one line that says what it is, then a DSSE envelope whose payload type says it
 again, under the signature: no message can be taken for one of another kind. A site that
@@ -25,7 +27,7 @@ from lexfed.audit.keys import Signer, fingerprint
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 
-Kind = Literal["join", "statement", "offer", "consent", "begin", "begun"]
+Kind = Literal["join", "statement", "offer", "consent", "begin", "begun", "end"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")]
@@ -155,6 +157,12 @@ class Begin(Part):
     programme: Digest
     log: Origin
     coordinator: Digest
+
+
+class End(Part):
+    """The run is over; the answer says the same."""
+
+    run: Digest
 
 
 _Message = TypeVar("_Message", bound=Part)

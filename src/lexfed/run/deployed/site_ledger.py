@@ -84,6 +84,11 @@ class Purse:
             self._note(error.message)
             raise Refused("its ledger does not pay for it", scope="site") from error
 
+    def release(self) -> None:
+        """Give back the room that was set aside and not used."""
+        if self._lasting is not None:
+            self._lasting.release(self._run)
+
     def events(self) -> tuple[Release, ...]:
         """Return what was charged in this run, oldest first."""
         return self._own.events()

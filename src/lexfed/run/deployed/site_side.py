@@ -98,6 +98,7 @@ class SiteDoor:
             "join": self._steps.join,
             "offer": self._steps.plan,
             "begin": self._steps.begin,
+            "end": self._steps.end,
         }
         if kind not in steps:
             raise Refuse("message", f"a coordinator does not send `{kind}`")

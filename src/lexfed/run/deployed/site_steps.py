@@ -21,13 +21,14 @@ from lexfed.federation.masked_site import MaskedSite
 from lexfed.federation.programme_json import first_difference, from_bytes
 from lexfed.federation.site import Site
 from lexfed.ledger.lasting import LastingLedger
-from lexfed.privacy.site_ledger import FileLedger, SiteLedger
+from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run.deployed import consent
 from lexfed.run.deployed.agreement import agreed
 from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.messages import (
     Begin,
     Consent,
+    End,
     Join,
     Kind,
     Offer,
@@ -91,13 +92,14 @@ class SiteSteps:
         self._signer = Signer(kit.name, load_key(kit.identity_key))
         self._joined: _Joined | None = None
         self._agreed: tuple[Priced, OwnData] | None = None
+        self._purse: Purse | None = None
         self._open = ExitStack()
         self.rounds: Handler | None = None
 
     def close(self) -> None:
         """Forget the run that was open; everything charged is on disk."""
         self._open.close()
-        self._joined = self._agreed = self.rounds = None
+        self._joined = self._agreed = self._purse = self.rounds = None
 
     def join(self, content: bytes) -> bytes:
         """State what this site is, for a configuration its people agreed to."""
@@ -182,7 +184,7 @@ class SiteSteps:
         if not joined.state.keep("log", begin.log.encode()):
             raise Refuse("order", "another log than the run began with")
         data = site_data(self._kit.name, own, priced.population)
-        ledger = self._ledger(priced, joined)
+        ledger = self._purse = self._ledger(priced, joined)
         sources = sources_of(priced)
         site = Site(
             priced.programme, data, ledger, sources, self._signer, every_answer=True
@@ -190,6 +192,15 @@ class SiteSteps:
         self.rounds = self._masked(priced, joined, begin, site)
         self._agreed = None
         return seal("begun", begin, self._signer)
+
+    def end(self, content: bytes) -> bytes:
+        """Give back what was set aside for a run and not used, and forget the run."""
+        end = self._signed("end", content, End)
+        self._of_run(end.run)
+        if self._purse is not None:
+            self._purse.release()
+        self.close()
+        return seal("end", end, self._signer)
 
     def _masked(
         self, priced: Priced, joined: _Joined, begin: Begin, site: Site
@@ -205,7 +216,7 @@ class SiteSteps:
             site, seat_identity(self._signer), joined.state.settings(agreed_on)
         ).handle
 
-    def _ledger(self, priced: Priced, joined: _Joined) -> SiteLedger | None:
+    def _ledger(self, priced: Priced, joined: _Joined) -> Purse | None:
         """Open what this run is paid from, with room for all of it."""
         self._open.close()  # a run that could not begin may have left it open
         rules = priced.site_ledger(self._kit.name)
