@@ -475,6 +475,10 @@ def test_a_kit_that_is_not_enrolled(kit_of: Make) -> None:
     [problem] = kit_problems(kit)
     assert "this kit has no key of its own yet" in problem.what
     assert problem.hint == f"`lexfed site enrol {kit.folder}`"
+    coordinator = kit_of(COORDINATOR)
+    coordinator.identity_key.unlink()
+    [problem] = kit_problems(coordinator)
+    assert problem.hint.startswith("`lexfed deploy roster ")
 
 
 def test_a_key_that_the_roster_does_not_have(kit_of: Make) -> None:

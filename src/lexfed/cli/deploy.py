@@ -32,7 +32,7 @@ def init(project: Path, address: str, sites: list[str]) -> None:
         f"  {project / COORDINATOR}: for the coordinator at {address}\n"
         + "".join(f"  {project / name}: for `{name}`\n" for name in sites)
         + f"the certificates are valid until {end:%Y-%m-%d}\n"
-        "next: hand each site its kit over a safe way and delete it here; each runs\n"
+        "next: hand each site its kit in a safe way and delete it here; each runs\n"
         "`lexfed site enrol KIT` and sends back `enrolment.json`; then\n"
         f"`lexfed deploy roster {project / COORDINATOR} ENROLMENT...`"
     )

@@ -95,7 +95,7 @@ def _site(folder: Path) -> Kit:
     if kit.role != "site":
         raise RunFolderError(
             f"`{folder}` is the kit of the coordinator",
-            "name the kit of a site; the coordinator was enrolled by `lexfed deploy "
-            "init` and starts with `lexfed coordinator start`",
+            "name the kit of a site; the coordinator is enrolled by `lexfed deploy "
+            "roster` and starts with `lexfed coordinator start`",
         )
     return kit

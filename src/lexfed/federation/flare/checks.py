@@ -198,7 +198,9 @@ def _identity(kit: Kit) -> Iterable[Problem]:
             Problem(
                 str(kit.identity_key),
                 "this kit has no key of its own yet",
-                f"`lexfed site enrol {kit.folder}`",
+                f"`lexfed site enrol {kit.folder}`"
+                if kit.role == "site"
+                else f"`lexfed deploy roster {kit.folder} ENROLMENT...` makes it",
             )
         ]
     problems = list(_attempt(load_key, kit.identity_key))

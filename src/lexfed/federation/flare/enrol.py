@@ -34,6 +34,9 @@ def enrol(kit: Kit) -> Enrolment:
 def collect(kit: Kit, paths: list[Path]) -> DeploymentRoster:
     """Write the roster into the coordinator's kit, from everybody's enrolments.
 
+    The coordinator's own key is made here, if it has none yet: on its machine, whoever
+    made the kits.
+
     Raises:
         ConfigError: naming every enrolment that does not fit.
         RunFolderError: if the kit is a site's.
@@ -44,7 +47,7 @@ def collect(kit: Kit, paths: list[Path]) -> DeploymentRoster:
             "the coordinator collects enrolments; a site takes over what it wrote: "
             "`lexfed site roster KIT roster.json`",
         )
-    found = [Enrolment.of(kit)]
+    found = [enrol(kit)]
     problems: list[Problem] = []
     for path in paths:
         try:

@@ -8,7 +8,8 @@ deployment any more, and who wants another site makes a new deployment.
 
 The TLS keys of all sites are made here, in one place. So whoever runs this could keep
 copies, and speak as a site to the coordinator. That is why no guarantee to a site rests
-on them: sites sign and mask with keys that they make themselves (`enrol`).
+on them: all parties sign, and sites mask, with keys that they make themselves
+(`enrol`).
 """
 
 import json
@@ -21,7 +22,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lexfed.errors import ConfigError, Problem, RunFolderError
-from lexfed.federation.flare.enrol import enrol
 from lexfed.federation.flare.kit import COORDINATOR, NAME, Kit, kit_text
 from lexfed.federation.flare.settings import (
     ADMIN,
@@ -44,7 +44,7 @@ def provision(folder: Path, address: str, sites: Sequence[str]) -> dict[str, Kit
         sites: their names.
 
     Returns:
-        The kits by name; `coordinator` is one of them, and enrolled already.
+        The kits by name; `coordinator` is one of them.
 
     Guarantees:
         Folders have mode 0700 and files 0600, whatever the umask.
@@ -76,7 +76,6 @@ def provision(folder: Path, address: str, sites: Sequence[str]) -> dict[str, Kit
                 _write(folder, name, host, int(port), sites, made)
                 for name in (COORDINATOR, *sites)
             ]
-        enrol(kits[0])
     except BaseException:
         shutil.rmtree(folder)
         raise
