@@ -12,7 +12,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 deploy = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Make the kits of a deployment between organisations, and run in it.",
+    help="Run between organisations: make kits, check them, train.",
 )
 coordinator = typer.Typer(
     no_args_is_help=True,
