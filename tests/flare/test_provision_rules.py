@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nvflare.apis.workspace import Workspace
 from nvflare.fuel.f3.drivers import aio_tcp_driver, net_utils, tcp_driver
 from nvflare.fuel.f3.drivers.driver_manager import DriverManager
 from nvflare.fuel.utils import config_service
@@ -139,6 +140,8 @@ def confining(job: Kit, monkeypatch: pytest.MonkeyPatch) -> Kit:
     search = ConfigFactory.search_config_format
     monkeypatch.setattr(ConfigFactory, "search_config_format", staticmethod(search))
     monkeypatch.setattr(config_service, "search_file", config_service.search_file)
+    check = staticmethod(Workspace._check_job_id)
+    monkeypatch.setattr(Workspace, "_check_job_id", check)
     confine(job)
     return job
 
@@ -178,3 +181,22 @@ def test_nothing_is_looked_for_everywhere(confining: Kit) -> None:
 def test_flare_itself_would_find_what_a_job_brought(job: Kit) -> None:
     (job.folder / "flare" / OWN).unlink()
     assert found(job, "comm_config.json") == (BROUGHT, BROUGHT)
+
+
+NUMBER = "0f5bd2d9-6a39-4a3c-9a3e-0b1f3f3c2a11"
+
+
+@pytest.mark.parametrize(
+    "name", ["local", "startup", "storage", "log.txt", "", None, 1]
+)
+def test_a_job_takes_no_other_folders_place(confining: Kit, name: Any) -> None:
+    """FLARE deletes what is where a job will be."""
+    workspace = Workspace(str(confining.flare_folder), "north")
+    assert workspace.get_run_dir(NUMBER) == str(confining.flare_folder / NUMBER)
+    with pytest.raises(ValueError, match="a job has a UUID for a name"):
+        workspace.get_run_dir(name)
+
+
+def test_flare_itself_would_delete_its_settings(job: Kit) -> None:
+    workspace = Workspace(str(job.flare_folder), "north")
+    assert workspace.get_run_dir("local") == str(job.flare_folder / "local")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FLARE reads its settings from the kit's own folders, never from a job's.
+"""The folders of a kit are its own: jobs neither bring settings nor take their place.
 
 FLARE looks for a settings file by its name in every folder below the workspace and
 takes the first that it meets. The folders of jobs are among them, and what is in those
@@ -7,14 +7,20 @@ comes from the coordinator: a job could bring a `comm_config.json` that names a 
 of drivers, which FLARE would import. So here the search is confined: what was made with
 the kit is looked for in `startup/` and `local/`, which the start-up check knows by
 heart, and nothing is looked for in the workspace as a whole.
+
+A job's folder is called like the job, and what is in its place is deleted first. FLARE
+takes a job called `local`; here a job has a number as servers make them, a UUID.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.flare.settings import settings
+
+_NUMBER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def own_folders(kit: Kit) -> list[str]:
@@ -41,12 +47,25 @@ def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
     return found
 
 
+def job_number(job_id: object) -> str:
+    """Return the number of a job.
+
+    Raises:
+        ValueError: if it is not a UUID; FLARE then refuses the job.
+    """
+    if not isinstance(job_id, str) or not _NUMBER.fullmatch(job_id):
+        raise ValueError("a job has a UUID for a name")
+    return job_id
+
+
 def confine(kit: Kit) -> None:
-    """Confine the searches of this process.
+    """Confine what FLARE reads and deletes in this process.
 
     Guarantees:
         After it no file of a job takes the place of a setting of the kit.
+        No job's folder takes the place of another folder.
     """
+    from nvflare.apis.workspace import Workspace
     from nvflare.fuel.utils import config_service
     from nvflare.fuel.utils.config_factory import ConfigFactory
 
@@ -66,3 +85,4 @@ def confine(kit: Kit) -> None:
 
     ConfigFactory.search_config_format = staticmethod(search_config_format)
     config_service.search_file = search_file
+    Workspace._check_job_id = staticmethod(job_number)
