@@ -3,7 +3,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -120,3 +120,46 @@ def test_the_last_bits_of_floats_may_differ_and_nothing_else() -> None:
     other = programme('[privacy]\nmechanism = "none"')
     assert first_difference(ours, other)
     assert math.isfinite(ours.stages[0].divisor)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every value; of long lists the first and the last."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _places(inner, (*path, key))
+    elif isinstance(value, list) and value:
+        yield path
+        for at in {0, len(value) - 1}:
+            yield from _places(value[at], (*path, at))
+    else:
+        yield path
+
+
+def _another(value: Any) -> Any:
+    if isinstance(value, list):
+        return value[:-1] if value else [1]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return f"{value}x"
+    if value is None:
+        return 1
+    return value * (1.0 + 1e-6) if isinstance(value, float) else value + 1
+
+
+def test_no_value_can_be_changed_unnoticed() -> None:
+    ours = programme()
+    content = to_bytes(ours)
+    places = list(_places(json.loads(content)))
+    assert len(places) > 150
+    for place in places:
+        plain = json.loads(content)
+        inner = plain
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = _another(inner[place[-1]])
+        try:
+            sent = from_bytes(canonical_bytes(plain))
+        except AuditError:
+            continue
+        assert first_difference(ours, sent), place

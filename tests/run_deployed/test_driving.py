@@ -267,6 +267,12 @@ def _made(folder: Path) -> Path:
         ({}, ('"north.csv"', '"coordinator.csv"'), "`coordinator` is not the name"),
         ({}, ('"north.csv"', '"a/south.csv"'), "names site `south` twice"),
         ({"budget": 'policy = "../policy.toml"'}, ("", ""), "is not in the folder"),
+        (
+            {"budget": 'ledgers = "l"', "test": "false"},
+            ("", ""),
+            "`budget.ledgers`: does nothing",
+        ),
+        ({}, ("seed = 3", 'out = "here"'), "`run.out`: does nothing"),
         ({"budget": 'policy = "/policy.toml"'}, ("", ""), "is not in the folder"),
         (
             {"budget": 'importance_from = "public:a.csv"\nallocation = "multiplier"'},

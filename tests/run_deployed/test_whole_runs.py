@@ -18,6 +18,8 @@ from support.deployed_worlds import MARKER, SITES, Spy, World, config_text
 
 DISTRIBUTED = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
 FILES = ("model.safetensors", "state.safetensors", "claim.json", "plan.json")
+PROFILE = '[budget.profiles.strict]\nsites = ["south"]\nepsilon = 1.0'
+CLASS = '[[budget.classes]]\nname = "old"\nwhere = "age >= 80"\nepsilon = 1.0'
 TRUSTS = [
     {"trust": "local"},
     {"trust": "central"},
@@ -27,6 +29,17 @@ TRUSTS = [
     {"trust": "local", "neighbours": "add-remove", "data": "units = 180"},
     {"trust": "central", "federation": "sampling_rate = 0.5\nlearning_rate = 0.5"},
     {"trust": "local", "federation": 'weighting = "sites"'},
+    {"trust": "local", "budget": PROFILE},
+    {"trust": "central", "budget": CLASS},
+    {
+        "trust": "central",
+        "federation": 'learning_rate = 0.5\n[adapt]\nnoise = "convergence"',
+    },
+    {
+        "trust": "central",
+        "budget": 'unit = "client"',
+        "federation": "learning_rate = 0.5\nlocal_steps = 2\nsampling_rate = 0.5",
+    },
 ]
 
 

@@ -138,7 +138,8 @@ def require_deployable(config: Config) -> None:
     Raises:
         ConfigError: with every problem.
     """
-    problems = [*_of_sites(config), *_of_data(config), *_of_paths(config)]
+    parts = (_of_sites, _of_data, _of_places, _of_paths)
+    problems = [problem for part in parts for problem in part(config)]
     if problems:
         raise ConfigError(problems)
 
@@ -184,6 +185,17 @@ def _of_data(config: Config) -> Iterator[Problem]:
                 "reads a table or a run folder that the sites do not have",
                 "state importances or groups in the configuration",
             )
+
+
+def _of_places(config: Config) -> Iterator[Problem]:
+    elsewhere = {
+        "run.out": (config.run.out, "the run is in the coordinator's kit"),
+        "budget.ledgers": (config.budget.ledgers, "sites keep theirs in their kits"),
+    }
+    for key, (value, where) in elsewhere.items():
+        if value is not None:
+            what = f"does nothing in a deployment: {where}"
+            yield Problem(f"`{key}`", what, "remove it")
 
 
 def _of_paths(config: Config) -> Iterator[Problem]:

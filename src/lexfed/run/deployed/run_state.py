@@ -63,17 +63,20 @@ class RunState:
 
         def setting(epoch: int) -> Setting:
             if epoch not in entered:
-                last = int(self._read("epoch") or b"-1")
-                if epoch <= last:
-                    raise SecAggError(f"epoch {epoch} is not after epoch {last}")
                 try:
-                    write_atomically(self.folder / "epoch", str(epoch).encode())
+                    self._enter(epoch)
                 except RunFolderError as error:  # its words name files of the site
                     raise SecAggError("its state cannot be written") from error
                 entered.append(epoch)
             return agreed(epoch)
 
         return setting
+
+    def _enter(self, epoch: int) -> None:
+        last = int(self._read("epoch") or b"-1")
+        if epoch <= last:
+            raise SecAggError(f"epoch {epoch} is not after epoch {last}")
+        write_atomically(self.folder / "epoch", str(epoch).encode())
 
     def _read(self, name: str) -> bytes | None:
         path = self.folder / name
