@@ -3,8 +3,9 @@
 
 FLARE starts a process for its server or client, and that one starts a process for each
 job. Every one of them begins here: the kit is checked, the rules for TLS are put in
-force before FLARE opens a socket, its search for settings is confined to the kit, and
-files are closed to other users. Then FLARE's own program runs.
+force before FLARE opens a socket, its search for settings is confined to the kit, a
+site keeps the commands of jobs only, and files are closed to other users. Then FLARE's
+own program runs.
 
 No variable of the environment changes FLARE's settings: those that it listens to are
 dropped before the first process starts, and the others inherit what is left.
@@ -134,6 +135,7 @@ def take(kit: Kit) -> int:
 def main() -> None:
     """Check the kit, put the rules in force, then run FLARE's program."""
     from lexfed.federation.flare.checks import check_kit
+    from lexfed.federation.flare.commands import limit_commands
     from lexfed.federation.flare.confine import confine
     from lexfed.federation.flare.tls13 import enforce
 
@@ -143,6 +145,8 @@ def main() -> None:
     check_kit(kit)  # again for every job: a kit may have changed since the start
     enforce(kit)
     confine(kit)
+    if kit.role == "site":
+        limit_commands()
     notices.terminal = _own_descriptor(_TERMINAL_VARIABLE)
     _own_descriptor(_LOCK_VARIABLE)
     for number in (signal.SIGINT, signal.SIGTERM):
