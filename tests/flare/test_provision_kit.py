@@ -2,6 +2,7 @@
 """Kits, enrolments and rosters: what people exchange before anything runs."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,6 +112,18 @@ def test_a_key_is_made_once(tmp_path: Path) -> None:
     assert kit.identity_key.stat().st_mode & 0o777 == 0o600
     assert enrol(kit) == first
     assert Enrolment.read(kit.enrolment) == first
+
+
+def test_a_key_goes_with_its_site_into_a_new_deployment(
+    tmp_path: Path, kits: dict[str, Kit]
+) -> None:
+    (tmp_path / "next").mkdir()
+    new = make(tmp_path / "next", "north", project="again", pin="cd" * 32)
+    for name in ("identity.pem", "identity.pub.pem"):
+        shutil.copy(kits["north"].folder / name, new.folder / name)
+    before, after = Enrolment.read(kits["north"].enrolment), enrol(new)
+    assert after.key == before.key
+    assert (after.project, after.pin) == ("again", "cd" * 32)
 
 
 @pytest.mark.parametrize("field", ["project", "name", "pin", "public", "proof"])

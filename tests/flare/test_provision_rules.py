@@ -4,6 +4,8 @@
 import os
 import shutil
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,30 @@ def test_one_process_at_a_time(kits: dict[str, Kit]) -> None:
     with pytest.raises(RunFolderError, match="is in use"):
         take(kit)
     os.close(lock)
+    assert not is_running(kit)
+
+
+def test_a_lock_ends_with_its_process(kits: dict[str, Kit]) -> None:
+    kit = kits["south"]
+    held = (
+        "import sys; from pathlib import Path\n"
+        "from lexfed.federation.flare.kit import Kit\n"
+        "from lexfed.federation.flare.process import take\n"
+        "take(Kit.read(Path(sys.argv[1]))); print('held', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", held, str(kit.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        assert is_running(kit)
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
     assert not is_running(kit)
 
 
