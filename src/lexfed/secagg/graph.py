@@ -15,11 +15,12 @@ malicious server, and up to d missing ones that this server chooses:
     lost      a round cannot be opened although only d sites, chosen by chance, are
               missing: n P[Hyp(n - 1, d, k) > k - t]
 
-The first two may together happen with probability 2^-40, the last with 10^-6. A
+The first two may together happen with probability 2^-128, the last with 10^-6. A
 neighbourhood has k + 1 members, and its threshold is 2t > k + 1 + c'.
 
-The order comes from a hash of the signed list of keys: nobody chooses it. But whoever
-sends keys last can try several; every try is one more draw of 2^-40.
+The order comes from a hash of the signed list of keys: nobody chooses it. But a server
+with one colluder, or that may leave sites out, can try lists on its own machines before
+it sends one; every try is one more draw, and 2^-128 leaves no hope in any number.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from lexfed.checks import in_range
 from lexfed.secagg.thresholds import Threshold
 
 COMPLETE_UP_TO = 60
-BREACH = 2.0**-40
+BREACH = 2.0**-128
 LOSS = 1e-6
 SEED_BYTES = 32
 
@@ -61,7 +62,7 @@ def density(sites: int, colluders: int, dropouts: int) -> Density:
     """Return the smallest degree that withstands a malicious server.
 
     Guarantees:
-        Outvoted or split with probability at most 2^-40, lost with at most 10^-6.
+        Outvoted or split with probability at most 2^-128, lost with at most 10^-6.
         Up to 60 sites, or where no sparser graph is enough: complete, and certain.
 
     Raises:
@@ -84,7 +85,7 @@ def density(sites: int, colluders: int, dropouts: int) -> Density:
 
 
 def most_colluders(sites: int, colluders: int, degree: int) -> int:
-    """Return the smallest c' that no site's neighbours exceed, but for half 2^-40."""
+    """Return the smallest c' that no site's neighbours exceed, but for half 2^-128."""
     among = 0
     while sites * tail(sites - 1, colluders, degree, among + 1) > BREACH / 2:
         among += 1
