@@ -135,6 +135,15 @@ def test_the_coordinator_cannot_weaken_what_a_site_said(world: World) -> None:
     assert refused(asking.offer("north", asking.priced().programme)) is None
 
 
+def test_an_old_statement_of_its_own_is_not_its_word_any_more(world: World) -> None:
+    asking = leader(world)
+    before, weaker = dict(asking.statements), asking.priced().programme
+    (world.sites["north"].folder / "site.toml").write_text("[budget]\nepsilon = 0.5\n")
+    asking.join_all()
+    assert refused(asking.offer("north", weaker, before)) == "statements"
+    assert "not what it said" in own_log(world, "north")
+
+
 def test_its_own_budget_is_part_of_what_it_computes(world: World) -> None:
     kit = world.sites["north"]
     generous = leader(world).priced().programme

@@ -76,6 +76,7 @@ def _reads_nothing(query: Query) -> Query:
     ("lie", "words"),
     [
         (lambda q: replace(q, programme="0" * 64), "another programme"),
+        (lambda q: replace(q, log="example.org/other/0"), "another log"),
         (_less_noise, "not the one that was agreed on"),
         (_reads_nothing, "not the one that was agreed on"),
         (lambda q: replace(q, release=None), "not the one that was agreed on"),

@@ -69,9 +69,8 @@ def first_difference(own: Programme, sent: Programme) -> str:
 
 def _differ(own: Any, sent: Any, where: str) -> str:
     if isinstance(own, Mapping) and isinstance(sent, Mapping):
-        if own.keys() != sent.keys():
-            return where
-        pairs = [(own[key], sent[key], f"{where}.{key}") for key in own]
+        names = {**own, **sent}
+        pairs = [(own.get(key), sent.get(key), f"{where}.{key}") for key in names]
     elif _is_list(own) and _is_list(sent):
         if len(own) != len(sent):
             return where

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import torch
 
 from lexfed.audit import receipts
-from lexfed.audit.entries import decimal
+from lexfed.audit.entries import Event
 from lexfed.audit.keys import Signer
 from lexfed.errors import Refused
 from lexfed.federation import sums
@@ -58,6 +58,7 @@ class Site:
         sources: Sources,
         signer: Signer | None = None,
         every_answer: bool | None = None,
+        log: str | None = None,
     ) -> None:
         """Open a site.
 
@@ -69,6 +70,7 @@ class Site:
             signer: of its receipts; None where nobody asks for them.
             every_answer: whether each answer is charged, also a second one to the same
                 round; by default unless the coordinator is trusted with the noise.
+            log: origin of the one log that its receipts are for; None for any.
         """
         self.name = data.name
         self._programme = programme
@@ -80,6 +82,7 @@ class Site:
         self._ledger = ledger
         self._sources = sources
         self._signer = signer
+        self._log = log
         central = programme.trust == "central"
         self._every_answer = not central if every_answer is None else every_answer
         self._answered = 0
@@ -124,27 +127,30 @@ class Site:
     def _receipt(self, query: Query, content: bytes) -> bytes:
         """Return the site's signed word that it answers this round.
 
+        It names the release that the query states and all sites are told alike, since
+        that is what the round's entry must say. What this site pays may be less.
         Without privacy the query holds values without noise, so it is not hashed.
         """
         if self._signer is None:
             return b""
-        release = query.release
+        event = None if query.release is None else Event.of(query.release)
         receipt = receipts.Receipt(
             log=query.log,
             run=query.log.rsplit("/", 1)[-1],
             programme=self._digest,
             round=query.round,
-            query=None if release is None else hashlib.sha256(content).hexdigest(),
-            clips=()
-            if release is None
-            else tuple(decimal(g.clip) for g in release.groups),
+            query=None if event is None else hashlib.sha256(content).hexdigest(),
+            clips=() if event is None else tuple(g.clip for g in event.groups),
             charged=0 if self._ledger is None else len(self._ledger.events()),
+            event=None if event is None else event.digest,
         )
         return receipts.sign(receipt, self._signer)
 
     def _objection(self, query: Query) -> str:
         if query.programme != self._digest:
             return "the query belongs to another programme"
+        if self._log not in (None, query.log):
+            return "the query belongs to another log"
         if not self._agreed(query):
             return "the release is not the one that was agreed on"
         if query.round <= self._answered:

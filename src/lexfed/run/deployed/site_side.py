@@ -112,8 +112,6 @@ class SiteDoor:
             return self._refusal("no programme was agreed on")
         try:
             return self._steps.rounds(content)
-        except Refused as error:  # already noted, where it has a reason
-            return self._refusal(error.message)
         except Exception as error:  # its text might hold anything
             self._note("defect", type(error).__name__)
             return self._refusal("something is wrong in its software")

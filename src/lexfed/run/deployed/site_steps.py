@@ -187,7 +187,13 @@ class SiteSteps:
         ledger = self._purse = self._ledger(priced, joined)
         sources = sources_of(priced)
         site = Site(
-            priced.programme, data, ledger, sources, self._signer, every_answer=True
+            priced.programme,
+            data,
+            ledger,
+            sources,
+            self._signer,
+            every_answer=True,
+            log=begin.log,
         )
         self.rounds = self._masked(priced, joined, begin, site)
         self._agreed = None
