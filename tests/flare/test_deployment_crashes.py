@@ -16,12 +16,12 @@ from support.paid_rounds import answered, assert_paid, logged_charges
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-EPOCH = 6
+EPOCH = 8
 TEXT = config_text(
     trust="distributed",
     privacy='accountant = "rdp"',
     federation=f"dropouts = 1\nsetup_rounds = {EPOCH}",
-).replace("rounds = 2", "rounds = 10")
+).replace("rounds = 2", "rounds = 14")
 
 
 def in_epoch(made: Federation, number: int) -> bool:
@@ -37,13 +37,14 @@ def stop_in_a_round(made: Federation, run: Submitted, site: str, epoch: int) -> 
     run.until(lambda: len(made.charges()) > made.released())
 
 
-def fill_disk(made: Federation, run: Submitted, site: str) -> None:
+def fill_disk(made: Federation, run: Submitted, site: str, epoch: int) -> None:
     """Let a site's process write no more than its ledger has, for one epoch."""
+    run.until(lambda: in_epoch(made, epoch))
     [path] = made.kits[site].state.glob("runs/*/ledger.jsonl")
     [worker] = made.workers(site)
     most = path.stat().st_size + 10  # room for a part of a line
     worker.rlimit(psutil.RLIMIT_FSIZE, (most, most))
-    before, later = made.ledger(site), len(made.charges()) + 2
+    before, later = made.ledger(site), min(len(made.charges()) + 3, EPOCH * epoch)
     run.until(lambda: len(made.charges()) >= later)
     assert made.ledger(site) == before  # refused
 
@@ -55,11 +56,9 @@ def test_a_run_survives_everybody(tmp_path: Path) -> None:
             stop_in_a_round(made, run, "south", epoch=1)
             made.kill("south")
             made.start("south")
-            run.until(lambda: in_epoch(made, 2))
             stop_in_a_round(made, run, "east", epoch=2)
             made.kill_worker("east")
-            run.until(lambda: in_epoch(made, 3))
-            fill_disk(made, run, "north")
+            fill_disk(made, run, "north", epoch=3)
             stop_in_a_round(made, run, "south", epoch=4)
             made.kill("coordinator")
             said = run.finish(code=2)
@@ -72,3 +71,5 @@ def test_a_run_survives_everybody(tmp_path: Path) -> None:
             rounds = answered(made, name)
             assert len(rounds) < len(logged_charges(made)), name
             assert max(rounds) == max(logged_charges(made)), name  # it was back
+        # A site that was started again is there in the next epoch.
+        assert any(EPOCH < n <= 2 * EPOCH for n in answered(made, "south"))
