@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receipts: signed by one site, for one round of one run, and nothing else."""
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from lexfed.audit import receipts
 from lexfed.audit.base64_text import encode_base64
 from lexfed.audit.dsse import Envelope
+from lexfed.audit.entries import Event
 from lexfed.audit.keys import Signer
 from lexfed.audit.receipts import PAYLOAD_TYPE, Receipt
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
+from lexfed.privacy.events import Group, Release
+from lexfed.tiers import Tier
 
 LOG, RUN, PROGRAMME = "audit.example/run", "0123456789abcdef", "a" * 64
 
@@ -23,6 +27,11 @@ def signer(number: int) -> Signer:
 
 
 SITES = [signer(1), signer(2), signer(3)]
+EVENT = Event.of(
+    Release(
+        "tower", (Group("a", 1.0, 4.0), Group("b", 0.5, 8.0)), 1.0, Tier.SPECIAL, 100
+    )
+)
 KEYS = {site.fingerprint: site.public for site in SITES}
 
 
@@ -49,6 +58,8 @@ def test_the_signed_bytes_are_these() -> None:
         + PROGRAMME.encode()
         + b'","query":null,"round":3,"run":"0123456789abcdef"}'
     )
+    named = receipt(event="c" * 64).to_bytes()
+    assert named.startswith(b'{"charged":3,"clips":["1.0","0.5"],"event":"ccc')
 
 
 def test_only_one_given_key_has_signed() -> None:
@@ -77,6 +88,7 @@ def test_a_changed_payload_is_refused() -> None:
         (receipt().to_bytes().replace(b'"charged"', b'"rows"'), "`charged`"),
         (receipt().to_bytes().replace(b'"1.0"', b'"-1.0"'), "`clips.0`"),
         (receipt().to_bytes() + b" ", "not canonical"),
+        (receipt().to_bytes().replace(b"],", b'],"event":null,'), "not canonical"),
         (
             receipt().to_bytes().replace(b'"round":3', b'"round":2,"round":3'),
             "not canonical",
@@ -84,7 +96,7 @@ def test_a_changed_payload_is_refused() -> None:
     ],
     ids=[
         "a list", "cut off", "deep", "negative", "number as text", "unknown field",
-        "negative clip", "trailing space", "duplicate key",
+        "negative clip", "trailing space", "no event, said", "duplicate key",
     ],
 )  # fmt: skip
 def test_the_payload_is_a_receipt_in_its_only_form(
@@ -100,11 +112,13 @@ def test_an_envelope_of_another_kind_is_no_receipt() -> None:
         receipts.check(envelope, KEYS)
 
 
+WANTED: dict[str, Any] = {
+    "log": LOG, "run": RUN, "programme": PROGRAMME, "round": 3, "event": EVENT,
+}  # fmt: skip
+
+
 def test_a_receipt_is_for_one_round_of_one_run_in_one_log() -> None:
-    wanted: dict[str, Any] = {
-        "log": LOG, "run": RUN, "programme": PROGRAMME, "round": 3,
-        "clips": ("1.0", "0.5"),
-    }  # fmt: skip
+    wanted = {**WANTED, "event_signed": False}
     receipts.expect(receipt(), **wanted)
     for name, other in (
         ("log", "other.example/run"),
@@ -112,9 +126,45 @@ def test_a_receipt_is_for_one_round_of_one_run_in_one_log() -> None:
         ("programme", "c" * 64),
         ("round", 2),
         ("clips", ("1.0",)),
+        ("event", "d" * 64),
     ):
         with pytest.raises(AuditError, match=f"receipt: `{name}` is not that"):
             receipts.expect(receipt(**{name: other}), **wanted)
+
+
+def test_the_event_is_compared_wherever_it_is_signed() -> None:
+    signed = receipt(event=EVENT.digest)
+    for needed in (True, False):
+        receipts.expect(signed, **WANTED, event_signed=needed)
+    with pytest.raises(AuditError, match="receipt: `event` is not that"):
+        receipts.expect(receipt(), **WANTED, event_signed=True)
+    louder = {**EVENT.model_dump(), "groups": [
+        {**group.model_dump(), "sigma": "4000.0"} for group in EVENT.groups
+    ]}  # fmt: skip
+    other = Event.model_validate_json(canonical_bytes(louder))
+    assert other != EVENT
+    for needed in (True, False):
+        with pytest.raises(AuditError, match="receipt: `event` is not that"):
+            receipts.expect(signed, **{**WANTED, "event": other}, event_signed=needed)
+
+
+def test_without_noise_there_is_no_event_to_sign() -> None:
+    wanted = {**WANTED, "event": None}
+    receipts.expect(receipt(clips=()), **wanted, event_signed=True)
+    with pytest.raises(AuditError, match="receipt: `event` is not that"):
+        receipts.expect(
+            receipt(clips=(), event=EVENT.digest), **wanted, event_signed=False
+        )
+
+
+def test_what_is_signed_of_an_event_is_the_hash_of_its_bytes_in_the_log() -> None:
+    assert EVENT.digest == hashlib.sha256(
+        b'{"groups":[{"clip":"1.0","name":"a","sigma":"4.0"},'
+        b'{"clip":"0.5","name":"b","sigma":"8.0"}],"name":"tower","reads":"special",'
+        b'"samples":100,"sampling_rate":"1.0"}'
+    ).hexdigest()  # fmt: skip
+    shares = EVENT.model_copy(update={"noise": "skellam"})
+    assert shares.digest != EVENT.digest
 
 
 def test_receipts_are_one_blob_sorted_by_key_id() -> None:

@@ -472,6 +472,7 @@ class _Making:
                 "sites_per_person": self.sites_per_person,
                 "policy": None,
                 "cohort": self.assumed(),
+                "receipts": "event-digest",
             }
         )
 
@@ -595,6 +596,7 @@ def receipt_of(number: int, event: Event | None, **changes: Any) -> receipts.Rec
         query=None if event is None else sha256(f"query {number}".encode()),
         clips=() if event is None else tuple(group.clip for group in event.groups),
         charged=0 if event is None else number,
+        event=None if event is None else event.digest,
     )
     return receipt.model_copy(update=changes)
 

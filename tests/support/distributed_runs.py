@@ -129,6 +129,7 @@ def doors_of(priced: Priced, opened: OpenRun) -> Doors:
             sources_of(priced),
             signer,
             every_answer=True,
+            log=origin,
         )
         handlers[site.name] = here.handle
         if priced.programme.cohort is not None:

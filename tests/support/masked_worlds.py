@@ -117,7 +117,7 @@ def federation(
     for place, data in enumerate(of.sites):
         ledger = of.ledger(place)
         assert ledger is not None
-        site = Site(programme, data, ledger, drawn, keys[data.name])
+        site = Site(programme, data, ledger, drawn, keys[data.name], log=LOG)
         ledgers[data.name] = ledger
         sites[data.name] = MaskedSite(site, seat_identity(keys[data.name]), setting)
         swap = (swapped or {}).get(data.name)

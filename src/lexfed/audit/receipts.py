@@ -6,13 +6,19 @@ what it was asked and what it paid. A receipt is a DSSE envelope of payload type
 `application/vnd.lexfed.receipt+json`, signed with the site's own key, around the
 RFC 8785 bytes of
 
-    {"charged": n, "clips": ["1.0", ...], "log": origin, "programme": sha256,
-     "query": sha256 or null, "round": n, "run": run id}
+    {"charged": n, "clips": ["1.0", ...], "event": sha256, "log": origin,
+     "programme": sha256, "query": sha256 or null, "round": n, "run": run id}
 
 It says nothing about the site's rows, its sum or its name: only that the holder of the
 key answered this round of this run in this log. `query` is the digest of the message
 that was answered; null with mechanism `none`, where that message holds values without
 noise. `charged` is how many releases the site's own ledger has been charged for.
+
+`event` is the digest of the mechanism event as the round's entry holds it: what the
+site was told that leaves, with which noise. A coordinator that logs other noise than
+it asked for needs other signatures. It is the event of the whole release, which all
+sites are told alike, also where a site pays less for its own part. With mechanism
+`none`, and in logs of before, it is left out.
 
 The receipts of a round are one blob: a canonical JSON array of the envelopes in
 base64, sorted by key id. Where the guarantee rests on keeping participants secret the
@@ -30,7 +36,16 @@ from pydantic import ValidationError
 from lexfed.audit import strict_json
 from lexfed.audit.base64_text import decode_base64, encode_base64
 from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries.base import Count, Decimal, Digest, Origin, Part, RunId
+from lexfed.audit.entries.base import (
+    Count,
+    Decimal,
+    Digest,
+    Origin,
+    Part,
+    RunId,
+    later,
+)
+from lexfed.audit.entries.rounds import Event
 from lexfed.audit.keys import Signer
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
@@ -54,6 +69,7 @@ class Receipt(Part):
         query: digest of the message that was answered.
         clips: the bounds the site clipped to, one for each group of the release.
         charged: releases that the site's own ledger was charged for so far.
+        event: digest of what the round is charged for.
     """
 
     log: Origin
@@ -63,6 +79,7 @@ class Receipt(Part):
     query: Digest | None
     clips: tuple[Decimal, ...]
     charged: Count
+    event: Digest | None = later()
 
     def to_bytes(self) -> bytes:
         """Return the bytes that are signed."""
@@ -115,20 +132,33 @@ def expect(
     run: str,
     programme: str,
     round: int,
-    clips: tuple[str, ...],
+    event: Event | None,
+    event_signed: bool,
 ) -> None:
     """Compare a receipt with the round it is handed in for.
+
+    Args:
+        receipt: what a site signed.
+        log: origin of the log.
+        run: run id.
+        programme: digest of what was agreed on.
+        round: number of the round.
+        event: what the round is charged for; None with mechanism `none`.
+        event_signed: whether the receipt must name the event. If it does, it is
+            always compared.
 
     Raises:
         AuditError: naming the first field that differs.
     """
-    wanted = {
+    wanted: dict[str, object] = {
         "log": log,
         "run": run,
         "programme": programme,
         "round": round,
-        "clips": clips,
+        "clips": () if event is None else tuple(group.clip for group in event.groups),
     }
+    if event_signed or receipt.event is not None:
+        wanted["event"] = None if event is None else event.digest
     for name, value in wanted.items():
         found = getattr(receipt, name)
         if found != value:

@@ -116,7 +116,8 @@ class Engines:
                 ledger = self.accounts.behind(own, number - 1)
             signer = self.run.logbook.keys.sites[site.name]
             programme, sources = self.priced.programme, self.sources
-            sites.append(Site(programme, site, ledger, sources, signer))
+            log = self.run.logbook.log.origin
+            sites.append(Site(programme, site, ledger, sources, signer, log=log))
         return sites
 
 

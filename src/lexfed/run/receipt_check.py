@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lexfed.audit import receipts
 from lexfed.audit.blobs import Blobs
-from lexfed.audit.entries import Participation, decimal
+from lexfed.audit.entries import Event, Participation
 from lexfed.audit.folder import make_folder
 from lexfed.audit.keys import fingerprint
 from lexfed.durable import write_atomically
@@ -113,9 +113,8 @@ def check_receipt(
             run=query.log.rsplit("/", 1)[-1],
             programme=query.programme,
             round=query.round,
-            clips=()
-            if release is None
-            else tuple(decimal(g.clip) for g in release.groups),
+            event=None if release is None else Event.of(release),
+            event_signed=True,
         )
         if receipt.query != (None if release is None else sha256(query.to_bytes())):
             raise AuditError("receipt: the site answered another question")

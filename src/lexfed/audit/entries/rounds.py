@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Entries of training: rounds, and whatever kept a round from happening."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -16,6 +17,7 @@ from lexfed.audit.entries.base import (
     TierName,
     later,
 )
+from lexfed.canonical import canonical_bytes
 from lexfed.privacy.events import VERSION, Release
 
 
@@ -66,6 +68,11 @@ class Event(Part):
             samples=release.samples,
             noise=plain.get("noise"),
         )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its RFC 8785 bytes, which sites sign in their receipts."""
+        return hashlib.sha256(canonical_bytes(self.model_dump(mode="json"))).hexdigest()
 
     def release(self) -> Release:
         """Return the event as accountants know it.

@@ -511,7 +511,7 @@ SHAPES = {
     "predicate": "log:origin run:run index:count previous:leaf key:key time:moment "
     "entry:object",
     "receipt": "log:origin run:run programme:digest round:count query:digest? "
-    "clips:decimal* charged:count",
+    "clips:decimal* charged:count event?:digest",
     "sealed": "receipts:text salt:text",
     "record": "format:lexfed-secagg-round-v1 session:digest epoch:count policy:digest "
     "server:digest roster:digest terms:terms round:count model:digest key_list:digest "
@@ -576,7 +576,7 @@ KINDS = {
     "trust:central|local|distributed noise:rounded-gaussian|skellam-shares|none "
     "randomness:operating-system|seeded sampling:none|poisson secret_sampling:flag "
     "aggregation:code transport:code records_per_person:count sites_per_person:count "
-    "policy:digest? cohort?:cohort?",
+    "policy:digest? cohort?:cohort? receipts?:event-digest?",
     "feature-tags": "tags:digest encoding:digest inputs:digest columns:columns "
     "jurisdictions:code* obligations:code*",
     "budget-plan": "plan:digest releases:digest? rounds:count epsilon:decimal? "
@@ -1914,10 +1914,15 @@ def check_receipts(
     wanted = {"log": origin, "run": origin.rpartition("/")[2], "round": number}
     wanted["programme"] = policy["programme"]
     wanted["clips"] = [group["clip"] for group in event["groups"]] if event else []
+    signed = {} if event is None else {"event": event_digest(event)}
     for keyid, receipt in found.items():
         for name, value in wanted.items():
             same = receipt[name] == value
             require(same, f"receipt: `{name}` is not that of the round", index)
+        # Logs of before: receipts did not name the event. One that does is compared.
+        old = policy.get("receipts") is None and "event" not in receipt
+        same = old or {n: receipt[n] for n in ("event",) if n in receipt} == signed
+        require(same, "receipt: `event` is not that of the round", index)
         hashed = (receipt["query"] is None) == (event is None)
         require(hashed, "receipt: `query` is hashed exactly under noise", index)
         # A site that was charged more often than there are rounds knows of another one.
@@ -1927,6 +1932,12 @@ def check_receipts(
         charged[keyid] = receipt["charged"]
     asked = {receipt["query"] for receipt in found.values()}
     require(len(asked) <= 1, "sites were asked different questions", index)
+
+
+def event_digest(event: Mapping[str, Any]) -> str:
+    """Return what sites sign of an event: the hash of its only form."""
+    named = {name: v for name, v in event.items() if name != "noise" or v is not None}
+    return sha256(canonical(named)).hex()
 
 
 def secure_aggregation(evidence: Evidence) -> str:
@@ -1978,9 +1989,19 @@ def shared_trust(evidence: Evidence, entry: Entry) -> Mapping[str, int] | None:
         require(same, "is charged for other noise", charged.index)
     if cohort is None:
         return None
+    # A release that nobody is in would cost nothing; only profiles may have such.
+    if plan is not None:
+        whole = {release.rate for release, _ in plan.releases} <= {1.0}
+        require(whole, "plans a release that not everybody is in", plan.index)
+    for charged in charges(evidence):
+        event = charged.body["event"]
+        whole = event is None or float(event["sampling_rate"]) == 1.0
+        require(whole, "is charged for what not everybody is in", charged.index)
     exact = (policy["accountant"], policy["sampling"]) == ("rdp", "none")
     needed = exact and not policy["secret_sampling"]
     require(needed, "noise in shares: only by `rdp`, without sampling", index)
+    asked = policy.get("receipts") == "event-digest"
+    require(asked, "noise in shares: receipts must name what was asked", index)
     sites = [key for role, key in party_keys(evidence) if role == "site"]
     count, colluders = cohort["sites"], cohort["colluders"]
     least = count - cohort["dropouts"]

@@ -3,7 +3,8 @@
 
 Where nobody but the sites is trusted, each adds a share of the noise, and what a sum
 costs is proven under conditions (docs/guarantees.md, section 10): Rényi accounting,
-everybody asked in every round, sums that are masked, and enough honest sites in each.
+everybody asked in every round, sums that are masked, enough honest sites in each, and
+receipts that say what noise was asked for.
 All of it is decided together or not at all. Half of it is not a weaker guarantee; it
 is none.
 """
@@ -43,10 +44,13 @@ def decided(evidence: Evidence, policy: Policy) -> Cohort | None:
     _same_noise(evidence, "skellam" if distributed else "gaussian")
     if policy.cohort is None:
         return None
+    _everybody(evidence)
     needed = {
         "accountant": (policy.accountant, "rdp"),
         "sampling": (policy.sampling, "none"),
         "secret_sampling": (policy.secret_sampling, False),
+        # Nobody but the sites is trusted, so they sign which noise they were asked for.
+        "receipts": (policy.receipts, "event-digest"),
     }
     for name, (found, expected) in needed.items():
         if found != expected:
@@ -71,13 +75,12 @@ def _possible(cohort: Cohort, keys: int, index: int) -> None:
 
 
 def _same_noise(evidence: Evidence, expected: str) -> None:
-    """Refuse a planned or charged release with noise of another law, or sampled."""
+    """Refuse a planned or charged release with noise of another law."""
     planned = read_plan(evidence)
     if planned is not None:
         lists = [planned.releases]
         lists += [profile.releases for profile in planned.profiles.values()]
         for release, _ in (row for rows in lists for row in rows):
-            # That shares are not sampled is a property of `Release`.
             if release.noise != expected:
                 raise Unsound(f"plans `{release.noise}` noise", planned.index)
     for charge in charges(evidence):
@@ -88,3 +91,24 @@ def _same_noise(evidence: Evidence, expected: str) -> None:
                 "noise",
                 charge.index,
             )
+
+
+def _everybody(evidence: Evidence) -> None:
+    """Refuse a planned or charged release that not everybody is in.
+
+    A release that nobody is in costs nothing, and the sites would have paid for one
+    that everybody is in. Profiles may have such releases, of sites that sit out.
+    """
+    planned = read_plan(evidence)
+    if planned is not None:
+        for release, _ in planned.releases:
+            _all_in(release.sampling_rate, "a planned release", planned.index)
+    for charge in charges(evidence):
+        if charge.event is not None:
+            rate = float(charge.event.sampling_rate)
+            _all_in(rate, f"round {charge.round}", charge.index)
+
+
+def _all_in(rate: float, what: str, index: int) -> None:
+    if rate != 1.0:
+        raise Unsound(f"{what} has a sampling rate of {rate:g}, not 1", index)

@@ -5,7 +5,8 @@ Where sites have keys, every one of them signs a receipt for every round, and th
 commits to the list. A receipt that is missing, forged, of another round or run, or
 signed twice breaks the count. Sites count their own charges in receipts, so releases
 that never reached the log show as well: a site that was charged more often than there
-are rounds knows of a round that is not here.
+are rounds knows of a round that is not here. And they sign what the round is charged
+for, so the log cannot state more noise than they were asked for.
 """
 
 from dataclasses import dataclass, field
@@ -144,7 +145,8 @@ def _receipt(
             run=evidence.run,
             programme=policy.programme,
             round=entry.round,
-            clips=() if event is None else tuple(group.clip for group in event.groups),
+            event=event,
+            event_signed=policy.receipts == "event-digest",
         )
     except AuditError as error:
         raise Unsound(error.message, index) from error
