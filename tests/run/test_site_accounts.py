@@ -15,6 +15,7 @@ from lexfed.federation.engines import InProcess, Simulation
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.run.api import priced_file, train
+from support.distributed_runs import Line
 from support.site_ledgers import (
     book_of,
     ledgers,
@@ -165,3 +166,25 @@ def test_a_ledger_that_cannot_be_used_stops_the_run(made: Callable[..., Path]) -
     newer.close()
     with pytest.raises(LedgerError, match="newer version"):
         train(made(name="second"))
+
+
+SHARES = '\n[privacy]\ntrust = "distributed"\naccountant = "rdp"'
+
+
+def test_sites_that_add_shares_pay_for_what_was_asked(
+    made: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round that a site never heard of is paid once, like all others."""
+    path = made("inprocess", more=SHARES)
+    line = Line(lambda query, step, _: query == 2 and step == "survivors")
+    monkeypatch.setattr("lexfed.run.engines.Doors", line)
+    result = train(path)
+    assert result.lost == 1
+    folder = path.parent / "ledgers"
+    expected = planned(priced_file(path, load(path)))
+    for site in ("north", "south"):
+        book = book_of(folder, site)
+        paid = {name: sums.committed for name, sums in book.meters.items()}
+        assert expected.items() <= paid.items()
+        assert all(sums.reserved == 0 for sums in book.meters.values())
+    assert expected

@@ -135,6 +135,7 @@ def test_a_search_that_cannot_be_paid_for_is_refused(config_text: str) -> None:
     ("path", "value", "key"),
     [
         (("privacy", "mechanism"), "none", "privacy.mechanism"),
+        (("privacy", "trust"), "distributed", "privacy.trust"),
         (("adapt", "guarantee"), "filter", "adapt.guarantee"),
         (
             ("budget", "profiles"),
@@ -156,6 +157,9 @@ def test_what_the_theorem_does_not_cover_is_refused(
     if value == "filter":
         put(raw, ("adapt", "noise"), "convergence")
         put(raw, ("federation", "learning_rate"), 0.5)
+    if value == "distributed":
+        put(raw, ("privacy", "accountant"), "rdp")
+        put(raw, ("federation", "engine"), "inprocess")
     configs = configured(raw, GRID.settings())
     population = load_population(configs[0], Path())
     with pytest.raises(ConfigError, match=key):

@@ -169,7 +169,7 @@ class SiteAccounts:
         a site was charged for do not say which one this is.
         """
         central = self._priced.programme.trust == "central"
-        return charged + 1 if central else self._round
+        return charged + 1 if central or not self._round else self._round
 
     def would_exceed(
         self, ledger: LastingLedger, number: int, release: Release

@@ -154,6 +154,10 @@ def _require_provable(config: Config, population: Population) -> None:
     own = "has budgets of its own, for which a search is not priced"
     reasons = {
         "`privacy.mechanism`": (config.privacy.mechanism == "none", "adds no noise"),
+        "`privacy.trust`": (
+            config.privacy.trust == "distributed",
+            "its runs are trained in one process, which then sees every sum",
+        ),
         "`adapt.guarantee`": (
             config.adapt.guarantee == "filter",
             "a filter may bound one order only, the theorem needs two",
