@@ -13,6 +13,10 @@ and `clip_to` is chosen so that this is `clip`, the sensitivity that is charged.
 noise is round(N(0, (sigma/step)^2)) on the same grid, hence post-processing of a
 Gaussian mechanism with noise multiplier sigma/clip exactly (see `noise`).
 
+A coordinate beyond what `units` contributions can reach (there are more units than
+anybody declared) is set to that bound. A refusal would tell, without noise, that it was
+so; a projection on a box moves no two points further apart, and takes no rounding.
+
 Before it is released the noisy integer is rounded once more, to a coarser grid: that
 is post-processing, and it lets engines that add in another order agree to within one
 release step. Steps are powers of two, so scaling is exact.
@@ -130,12 +134,10 @@ class GridVector:
 
     def __init__(self, grids: Sequence[Grid]) -> None:
         self._sizes = [grid.dimension for grid in grids]
-        self._starts = np.cumsum([0, *self._sizes[:-1]])
         self._dimension = sum(self._sizes)
         steps = [grid.step for grid in grids]
         ratios = [grid.release_step / grid.step for grid in grids]
-        # A little more than `units` clips, for the rounding of the norm itself.
-        self._longest = np.array([grid.units * grid.clip for grid in grids]) * 1.001
+        self._longest = self._spread([grid.units * grid.clip for grid in grids])
         # All powers of two: reciprocals and products are exact, quotients are shifts.
         self._fineness = self._spread([1.0 / step for step in steps])
         self._shifts = self._spread([math.frexp(ratio)[1] - 1 for ratio in ratios])
@@ -145,30 +147,21 @@ class GridVector:
         self._grid_steps = np.array(steps)
 
     def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Put a site's float sum on the fine grids.
+        """Put a site's float sum on the fine grids, within `units` clips.
 
         Raises:
-            ValueError: if the sum has another shape, is not finite, or is longer than
-                `units` clipped contributions can be: then nothing was clipped.
+            ValueError: if the sum has another shape, or is not finite: then nothing
+                was clipped.
         """
         if total.shape != (self._dimension,):
             raise ValueError(
                 f"expected a vector of {self._dimension}, got another shape"
             )
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = self._squares(total)
-        if not bool(np.all(np.sqrt(squares) <= self._longest)):
-            raise ValueError(
-                f"the sum is not finite or longer than {self._longest.max():g}"
-            )
-        result: NDArray[np.float64] = total * self._fineness
+        if not bool(np.all(np.isfinite(total))):
+            raise ValueError("the sum is not finite")
+        result: NDArray[np.float64] = np.clip(total, -self._longest, self._longest)
+        result *= self._fineness
         return np.rint(result, out=result).astype(np.int64)
-
-    def _squares(self, total: NDArray[np.float64]) -> NDArray[np.float64]:
-        if len(self._sizes) == 1:
-            return np.array([total @ total])
-        squares: NDArray[np.float64] = np.add.reduceat(np.square(total), self._starts)
-        return squares
 
     def scales(self, sigmas: Sequence[float]) -> NDArray[np.float64]:
         """Return the deviation of every coordinate's integer noise, or of all."""
