@@ -57,7 +57,7 @@ def test_every_ledger_holds_what_the_run_charged(three: Federation) -> None:
 
 def secrets_of(made: Federation) -> dict[str, bytes]:
     """Return what may be in no file but those that are there for it."""
-    found = {"a row": f"{MARKER}-".encode()}
+    found = {"a row": MARKER.encode()}
     for name, kit in made.kits.items():
         key = load_key(kit.identity_key)
         found[f"the identity of {name}"] = key.private_bytes_raw()

@@ -225,7 +225,7 @@ def test_a_defect_is_told_by_its_name_alone(
     query = coordinator.next().query
 
     def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError(f"{MARKER}-1 is 40")
+        raise ZeroDivisionError(f"{MARKER}1 is 40")
 
     with monkeypatch.context() as patch:
         patch.setattr("lexfed.federation.site.contribute", broken)
