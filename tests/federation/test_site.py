@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from lexfed.audit import receipts
+from lexfed.audit.entries import Event
+from lexfed.audit.keys import Signer
 from lexfed.errors import Refused
 from lexfed.federation import site as site_module
 from lexfed.federation.contribute import contribute
@@ -366,3 +370,44 @@ def test_a_client_pays_for_the_rounds_it_was_left_out_of() -> None:
         answer = answer_from_bytes(site.handle(queries[place].to_bytes()))
         assert isinstance(answer, Reply)
         assert len(ledger.events()) == queries[place].round == place + 1
+
+
+# Receipts
+
+LOG = "audit.example/run/0123456789abcdef"
+
+
+def signing(of: World, log: str = LOG) -> tuple[Site, Signer, Ledger]:
+    """Return a site that signs receipts for a log, its key and its ledger."""
+    signer = Signer("site", Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    ledger = ledger_of(of)
+    site = Site(of.programme, of.sites[0], ledger, seeded(1), signer, log=log)
+    return site, signer, ledger
+
+
+def test_a_receipt_names_the_log_and_the_noise_that_was_asked_for(
+    of: World, seen: Played
+) -> None:
+    site, signer, _ = signing(of)
+    query = replace(seen.queries[0], log=LOG)
+    reply = site.answer(query.to_bytes())
+    assert isinstance(reply, Reply)
+    _, receipt = receipts.check(reply.receipt, {signer.fingerprint: signer.public})
+    assert query.release is not None
+    assert (receipt.log, receipt.run) == (LOG, "0123456789abcdef")
+    assert receipt.event == Event.of(query.release).digest
+
+
+@pytest.mark.parametrize(
+    ("own", "asked_for"),
+    [(LOG, f"x{LOG}"), (LOG, LOG[:-1] + "0"), (LOG, ""), ("", LOG)],
+    ids=["another log", "another run", "no log", "of no log"],
+)
+def test_a_site_signs_for_no_other_log_than_the_runs(
+    own: str, asked_for: str, of: World, seen: Played
+) -> None:
+    site, _, ledger = signing(of, own)
+    answer = site.answer(replace(seen.queries[0], log=asked_for).to_bytes())
+    assert isinstance(answer, Refusal)
+    assert answer.reason == "the query belongs to another log"
+    assert not ledger.events()

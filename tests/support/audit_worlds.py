@@ -252,6 +252,7 @@ def fake_run(
     weights: Mapping[str, float] | None = None,
     classes: Mapping[str, float] | None = None,
     cohort: Cohort | None = None,
+    louder: float = 1.0,
 ) -> FakeRun:
     """Return a sound run: two towers, so many rounds of each.
 
@@ -274,6 +275,8 @@ def fake_run(
         classes: scale of each class of units.
         cohort: sites that share the noise and mask their sums; in even rounds as many
             are missing as may be.
+        louder: how many times the noise that sites were asked for plan, rounds and
+            claim state; sites sign what they were asked for.
     """
     made = _Making(
         FakeRun(),
@@ -293,6 +296,7 @@ def fake_run(
         },
         dict(classes or {}),
         cohort,
+        louder,
     )
     made.opening(witnesses)
     if adapted is None:
@@ -315,6 +319,12 @@ def planned(rounds: tuple[int, int], rate: float, sites: int = 1) -> list[Counte
         (Release(t.label, (Group(t.label, 1.0, sites * sigma),), rate, t, 100), count)
         for (t, sigma), count in zip(towers, rounds, strict=True)
     ]
+
+
+def with_noise(release: Release, factor: float) -> Release:
+    """Return a release with so many times the noise."""
+    groups = tuple(replace(g, sigma=factor * g.sigma) for g in release.groups)
+    return replace(release, groups=groups)
 
 
 def weighed(plan: Sequence[Counted], weight: float) -> tuple[Counted, ...]:
@@ -373,9 +383,11 @@ class _Making:
     profiles: dict[str, Profile]
     classes: dict[str, float]
     cohort: Cohort | None
+    louder: float
 
     def __post_init__(self) -> None:
-        self.plan = planned(self.rounds, self.rate, self.sites_per_person)
+        asked = planned(self.rounds, self.rate, self.sites_per_person)
+        self.plan = [(with_noise(release, self.louder), n) for release, n in asked]
         self.masked: MaskedRounds | None = None
         if self.cohort is not None:
             self.plan = [(replace(r, noise="skellam"), n) for r, n in self.plan]
@@ -511,10 +523,11 @@ class _Making:
         )
 
     def round(self, number: int, tower: int, factor: float) -> None:
-        release = self.plan[tower][0]
-        groups = tuple(replace(g, sigma=factor * g.sigma) for g in release.groups)
-        release = replace(release, groups=groups)
-        event = Event.of(release) if self.private else None
+        release = with_noise(self.plan[tower][0], factor)
+        event = asked = None
+        if self.private:
+            event = Event.of(release)
+            asked = Event.of(with_noise(release, 1.0 / self.louder))
         self.total = self.total.after(release)
         total = self.total
         state = f"state after round {number}".encode()
@@ -533,7 +546,7 @@ class _Making:
                 "tags": sha256(self.run.files["tags.json"]),
                 "update": sha256(f"update {number}".encode()) if self.private else None,
                 "state": sha256(state) if self.private else None,
-                "participation": self.participation(number, event),
+                "participation": self.participation(number, asked),
                 "aggregation": self.aggregation(number),
             }
         )
@@ -586,7 +599,7 @@ class _Making:
         run.add(completed, "completed")
 
 
-def receipt_of(number: int, event: Event | None, **changes: Any) -> receipts.Receipt:
+def receipt_of(number: int, event: Event | None, /, **changes: Any) -> receipts.Receipt:
     """Return the receipt every site signs for a round."""
     receipt = receipts.Receipt(
         log=ORIGIN,

@@ -21,13 +21,18 @@ ORDERED = sorted(SITES, key=name_of)
 
 
 @cache
-def _sound() -> FakeRun:
-    return fake_run(cohort=Cohort(5, 1, 1), sites=5, accountant="rdp")
+def _made(louder: float) -> FakeRun:
+    cohort = Cohort(5, 1, 1)
+    return fake_run(cohort=cohort, sites=5, accountant="rdp", louder=louder)
 
 
-def masked_run() -> FakeRun:
-    """Return four rounds of five sites, one of them missing in every second round."""
-    return deepcopy(_sound())
+def masked_run(louder: float = 1.0) -> FakeRun:
+    """Return four rounds of five sites, one of them missing in every second round.
+
+    Args:
+        louder: how many times the noise that sites were asked for the log states.
+    """
+    return deepcopy(_made(louder))
 
 
 def round_of(run: FakeRun, number: int) -> Round:

@@ -48,6 +48,7 @@ class Site:
         row; with `trust = "local"` it is noised before it leaves, and with
         `"distributed"` it has its share of noise and leaves only masked.
         A receipt says what was asked and what was charged, nothing about data.
+        It is for the log that the site was opened for, and for no other.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Site:
         sources: Sources,
         signer: Signer | None = None,
         every_answer: bool | None = None,
-        log: str | None = None,
+        log: str = "",
     ) -> None:
         """Open a site.
 
@@ -70,7 +71,7 @@ class Site:
             signer: of its receipts; None where nobody asks for them.
             every_answer: whether each answer is charged, also a second one to the same
                 round; by default unless the coordinator is trusted with the noise.
-            log: origin of the one log that its receipts are for; None for any.
+            log: origin of the one log that its receipts are for.
         """
         self.name = data.name
         self._programme = programme
@@ -135,8 +136,8 @@ class Site:
             return b""
         event = None if query.release is None else Event.of(query.release)
         receipt = receipts.Receipt(
-            log=query.log,
-            run=query.log.rsplit("/", 1)[-1],
+            log=self._log,
+            run=self._log.rsplit("/", 1)[-1],
             programme=self._digest,
             round=query.round,
             query=None if event is None else hashlib.sha256(content).hexdigest(),
@@ -149,7 +150,7 @@ class Site:
     def _objection(self, query: Query) -> str:
         if query.programme != self._digest:
             return "the query belongs to another programme"
-        if self._log not in (None, query.log):
+        if self._signer is not None and query.log != self._log:
             return "the query belongs to another log"
         if not self._agreed(query):
             return "the release is not the one that was agreed on"
