@@ -188,6 +188,7 @@ def test_what_was_agreed_to_stays_after_a_restart(world: World) -> None:
     assert refused(asking.offer("north", programme)) is None
     other = {"log": "example.org/log/other/0123456789abcdef"}
     assert refused(asking.begin("north", programme, **other)) == "order"
+    assert refused(asking.begin("north", programme, coordinator="ab" * 32)) == "order"
     assert refused(asking.begin("north", programme, programme="0" * 64)) == "programme"
     assert refused(asking.begin("north", programme)) is None
     assert refused(asking.begin("north", programme)) == "order"

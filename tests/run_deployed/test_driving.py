@@ -263,6 +263,11 @@ def _made(folder: Path) -> Path:
         ),
         ({"held": "0.2", "metrics": "public"}, ("", ""), "`public` needs test rows"),
         ({"engine": "inprocess"}, ("", ""), 'a deployment needs "flare"'),
+        (
+            {"federation": 'model = "os:abort"'},
+            ("", ""),
+            "would run code of whoever wrote the configuration",
+        ),
         ({}, ('"north.csv"', '"no-rth.csv"'), "`no-rth` is not the name of a site"),
         ({}, ('"north.csv"', '"coordinator.csv"'), "`coordinator` is not the name"),
         ({}, ('"north.csv"', '"a/south.csv"'), "names site `south` twice"),

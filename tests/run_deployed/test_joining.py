@@ -307,6 +307,15 @@ def test_people_read_what_it_costs(world: World) -> None:
     assert "this site adds all the noise" in words
     assert "special: ill" in words
     assert Bundle.read(path).digest in words
+    shares = world.write(
+        config_text(
+            trust="distributed", privacy='accountant = "rdp"', federation="dropouts = 1"
+        )
+    )
+    assert any(
+        "3 sites, of which 0 may collude and 1 drop out" in line
+        for line in cost_in_words(world.sites["north"], shares)
+    )
     none = world.write(config_text(trust="central", privacy='mechanism = "none"'))
     assert any(
         "no noise is added" in line

@@ -245,12 +245,14 @@ def test_a_kept_epoch_is_never_entered_again(world: World) -> None:
     agreed = settings(programme, LOG, keys, world.signer().public)
     kept = RunState(world.sites["north"], RUN).settings(agreed)
     assert [kept(epoch).epoch for epoch in (1, 1, 3)] == [1, 1, 3]
-    with pytest.raises(SecAggError, match="epoch 2 is not after epoch 3"):
+    with pytest.raises(SecAggError, match="epoch 2 does not come after epoch 3"):
         kept(2)
     again = RunState(world.sites["north"], RUN).settings(agreed)
-    with pytest.raises(SecAggError, match="epoch 3 is not after epoch 3"):
+    with pytest.raises(SecAggError, match="epoch 3 does not come after epoch 3"):
         again(3)
     assert again(4).epoch == 4
+    with pytest.raises(SecAggError, match="does not come after epoch 4"):
+        again(5 + 2**20)  # would leave no numbers to the epochs that follow
 
 
 # Whatever arrives

@@ -139,8 +139,17 @@ def test_what_is_ever_spent_is_counted_at_the_site(world: World) -> None:
         assert (rows.count("reserve"), rows[-1]) == (1, "release")
 
 
-def test_a_run_without_noise_is_written_down_at_the_site(world: World) -> None:
-    world.run(config_text(test="false", trust="central", privacy='mechanism = "none"'))
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"test": "false", "trust": "central", "privacy": 'mechanism = "none"'},
+        {"test": "true", "trust": "central"},
+    ],
+)
+def test_a_run_without_secret_noise_is_written_down_at_the_site(
+    world: World, words: dict[str, str]
+) -> None:
+    world.run(config_text(**words))
     ledger = LastingLedger.open(world.sites["north"].state / "lasting.ledger")
     assert [row.kind for row in ledger.rows()] == ["open", "unprotected"]
     ledger.close()

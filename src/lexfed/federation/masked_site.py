@@ -56,8 +56,10 @@ class MaskedSite:
         """Answer one message."""
         try:
             return self._answer(content)
-        except LexfedError as error:
+        except SecAggError as error:
             reason = error.message
+        except LexfedError:  # its words may name files of the site
+            reason = "it cannot answer now"
         except Exception:  # whatever a stranger's bytes may cause
             reason = "the message is not one of masked sums"
         return answer_to_bytes(Refusal(self._site.name, 0, reason))

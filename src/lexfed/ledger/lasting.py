@@ -215,7 +215,9 @@ class LastingLedger:
             pass
 
     def unprotected(self, run: str) -> None:
-        """Record that a run adds no noise: what it costs has no bound.
+        """Record that a run adds no noise, or noise that others know.
+
+        What it costs has no bound.
 
         Raises:
             Refused: if there is any ceiling.
@@ -223,9 +225,9 @@ class LastingLedger:
         with self.change() as change:
             if change.book.limits:
                 raise Refused(
-                    f"ledger of `{self.site}`: a run without noise exceeds every "
-                    "ceiling",
-                    'use another `mechanism` than "none"',
+                    f"ledger of `{self.site}`: a run without secret noise exceeds "
+                    "every ceiling",
+                    'use another `mechanism` than "none", and not `test = true`',
                     scope="site",
                 )
             if tables.committed(self._database, run, 0) is None:

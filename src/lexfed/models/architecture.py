@@ -83,6 +83,11 @@ def _objection(layer: nn.Module) -> tuple[str, str] | None:
     return None
 
 
+def is_imported(spec: str) -> bool:
+    """Say whether a model is a function of somebody's module, and not one of ours."""
+    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
+
+
 def _construct(spec: str, slots: int, outputs: int, bias: bool) -> nn.Module:
     if spec in ("logistic", "linear"):
         return _zeroed(nn.Linear(slots, outputs, bias=bias))
@@ -95,7 +100,7 @@ def _construct(spec: str, slots: int, outputs: int, bias: bool) -> nn.Module:
             layers += [nn.Linear(fan_in, fan_out), nn.ReLU()]
         last = _zeroed(nn.Linear(widths[-1], outputs, bias=bias))
         return nn.Sequential(*layers, last)
-    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec):
+    if is_imported(spec):
         return _import(spec, slots, outputs)
     what = f"`{spec}` is not a model"
     hint = "use `logistic`, `linear`, `mlp:256,128,64`, `cnn` or `module:factory`"

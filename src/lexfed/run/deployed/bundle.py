@@ -19,6 +19,7 @@ from lexfed.config.policy_signature import SUFFIX
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import COORDINATOR, NAME
+from lexfed.models.architecture import is_imported
 
 CONFIG = "lexfed.toml"
 MOST_BYTES = 1 << 20
@@ -138,7 +139,7 @@ def require_deployable(config: Config) -> None:
     Raises:
         ConfigError: with every problem.
     """
-    parts = (_of_sites, _of_data, _of_places, _of_paths)
+    parts = (_of_sites, _of_data, _of_model, _of_places, _of_paths)
     problems = [problem for part in parts for problem in part(config)]
     if problems:
         raise ConfigError(problems)
@@ -185,6 +186,16 @@ def _of_data(config: Config) -> Iterator[Problem]:
                 "reads a table or a run folder that the sites do not have",
                 "state importances or groups in the configuration",
             )
+
+
+def _of_model(config: Config) -> Iterator[Problem]:
+    if is_imported(config.federation.model):
+        yield Problem(
+            "`federation.model`",
+            f"`{config.federation.model}` would run code of whoever wrote the "
+            "configuration at every site",
+            "use `logistic`, `linear`, `mlp:256,128,64` or `cnn`",
+        )
 
 
 def _of_places(config: Config) -> Iterator[Problem]:

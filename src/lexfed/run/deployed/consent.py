@@ -20,6 +20,7 @@ from lexfed.config.model import Config
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
+from lexfed.federation.tolerance import cohort_of
 from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.own_rules import OwnRules
 from lexfed.run.deployed.site_lock import SiteLock
@@ -64,7 +65,7 @@ def cost_in_words(kit: Kit, config_path: Path) -> tuple[str, ...]:
         + ", ".join(bundle.sites),
         f"digest {bundle.digest}",
         *_spends(config, rules),
-        _leaves(config),
+        *_leaves(config, len(bundle.sites)),
     ]
     lines += [
         f"{tier.label}: {', '.join(names)}"
@@ -134,13 +135,21 @@ def _spends(config: Config, rules: OwnRules) -> list[str]:
     return lines
 
 
-def _leaves(config: Config) -> str:
-    return {
-        "central": "the coordinator sees this site's sums without noise, and adds it",
-        "local": "this site adds all the noise before its sums leave",
-        "distributed": "sums leave masked, with this site's share of the noise; nobody "
-        "sees them alone",
-    }[config.privacy.trust]
+def _leaves(config: Config, sites: int) -> list[str]:
+    federation, trust = config.federation, config.privacy.trust
+    lines = [_LEAVES[trust]]
+    if trust == "distributed":
+        cohort = cohort_of(sites, federation.colluders, federation.dropouts)
+        lines.append(f"it is assumed: {cohort}")
+    return lines
+
+
+_LEAVES = {
+    "central": "the coordinator sees this site's sums without noise, and adds it",
+    "local": "this site adds all the noise before its sums leave",
+    "distributed": "sums leave masked, with this site's share of the noise; nobody "
+    "sees them alone",
+}
 
 
 def _read(kit: Kit) -> dict[str, str | None]:

@@ -5,6 +5,7 @@
       terms/            the files that the configuration names
       programme.json    the programme it consented to
       log               the log that its receipts are bound to
+      coordinator       the key that leads its masked sums
       epoch             the last set-up of masks it took part in
       ledger.jsonl      what it was charged for
 
@@ -18,6 +19,9 @@ from lexfed.errors import RunFolderError, SecAggError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.masked_setting import Settings
 from lexfed.secagg.setting import Setting
+
+_MOST_AHEAD = 2**20
+"""Epochs that may have been set up without this site; more would use up all numbers."""
 
 
 class RunState:
@@ -74,8 +78,8 @@ class RunState:
 
     def _enter(self, epoch: int) -> None:
         last = int(self._read("epoch") or b"-1")
-        if epoch <= last:
-            raise SecAggError(f"epoch {epoch} is not after epoch {last}")
+        if not last < epoch <= last + _MOST_AHEAD:
+            raise SecAggError(f"epoch {epoch} does not come after epoch {last}")
         write_atomically(self.folder / "epoch", str(epoch).encode())
 
     def _read(self, name: str) -> bytes | None:

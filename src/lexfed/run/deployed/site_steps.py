@@ -183,6 +183,8 @@ class SiteSteps:
             raise Refuse("programme", "another programme than agreed to")
         if not joined.state.keep("log", begin.log.encode()):
             raise Refuse("order", "another log than the run began with")
+        if not joined.state.keep("coordinator", begin.coordinator.encode()):
+            raise Refuse("order", "another coordinator's key than the run began with")
         data = site_data(self._kit.name, own, priced.population)
         ledger = self._purse = self._ledger(priced, joined)
         sources = sources_of(priced)
@@ -226,15 +228,16 @@ class SiteSteps:
         """Open what this run is paid from, with room for all of it."""
         self._open.close()  # a run that could not begin may have left it open
         rules = priced.site_ledger(self._kit.name)
-        # Seeded noise protects nobody: nothing is spent that could be counted.
-        lasting = None if priced.config.run.test else self._lasting()
+        lasting = self._lasting()
+        if rules is None or priced.config.run.test:
+            # The coordinator knows the seed: to it there is no noise.
+            lasting.unprotected(joined.run)
         if rules is None:
-            if lasting is not None:
-                lasting.unprotected(joined.run)
             return None
         own = FileLedger(joined.state.ledger, rules)
         self._open.callback(own.close)
-        purse = Purse(own, lasting, priced, joined.run, self._note)
+        counts = None if priced.config.run.test else lasting
+        purse = Purse(own, counts, priced, joined.run, self._note)
         place = priced.programme.sites.index(self._kit.name)
         purse.reserve(priced.programme.charges(place))
         return purse
