@@ -14,8 +14,10 @@ import pytest
 from lexfed.budget.plan import Budget
 from lexfed.errors import ConfigError
 from lexfed.federation.choices import Choices
+from lexfed.federation.engines import Simulation
 from lexfed.federation.importance import plan_importance
 from lexfed.federation.learner import Learner
+from lexfed.federation.messages import Reply
 from lexfed.federation.noise_shares import (
     FINENESS,
     add_share,
@@ -29,8 +31,8 @@ from lexfed.privacy.events import Group, Release
 from lexfed.privacy.grid import Grid
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier
-from support.masked_worlds import federation, masked_world
-from support.worlds import world
+from support.masked_worlds import ask, federation, masked_world
+from support.worlds import seeded, world
 
 SIGMA = 3.0
 VALUES = 40_000
@@ -197,3 +199,15 @@ def test_every_sum_of_a_programme_fits_its_ring() -> None:
     longest = max(longest_sum(stage, cohort) for stage in of.programme.stages)
     assert 2 * longest < 2**bits
     assert bits == 24
+
+
+def test_rehearsals_of_all_sites_at_once_have_the_same_noise() -> None:
+    """In memory all sites are computed as one; sums agree within one grid step."""
+    of = masked_world(dropouts=1)
+    fed = federation(of)
+    simulated = Simulation(of.programme, of.sites, seeded(1))
+    asked, reply = ask(fed)
+    [whole] = simulated.ask(asked.query, asked.participants)
+    assert isinstance(whole, Reply)
+    assert whole.noised
+    assert int(np.abs(whole.total - reply.total).max()) <= len(of.sites)
