@@ -122,6 +122,20 @@ def test_the_last_bits_of_floats_may_differ_and_nothing_else() -> None:
     assert math.isfinite(ours.stages[0].divisor)
 
 
+@pytest.mark.parametrize("name", ["clip", "summation_error"])
+def test_a_grid_is_what_its_release_is_charged_for(name: str) -> None:
+    """Rounding between machines is no excuse here: both numbers are exact."""
+    ours = programme()
+    stage = ours.stages[1]
+    [block, *others] = stage.blocks
+    field: dict[str, Any] = {name: getattr(block.grid, name) * (1.0 + 9e-10)}
+    wider = replace(block, grid=replace(block.grid, **field))
+    changed = replace(stage, blocks=(wider, *others))
+    sent = replace(ours, stages=(ours.stages[0], changed, *ours.stages[2:]))
+    found = first_difference(ours, sent)
+    assert found == "programme.stages[1].blocks[0].grid"
+
+
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the place of every value; of long lists the first and the last."""
     if isinstance(value, dict):

@@ -62,9 +62,28 @@ def from_bytes(content: bytes) -> Programme:
 
 
 def first_difference(own: Programme, sent: Programme) -> str:
-    """Return where two programmes differ by more than rounding; empty if nowhere."""
+    """Return where two programmes differ by more than rounding; empty if nowhere.
+
+    Guarantees:
+        What a grid clips to and pays for is, to the bit, what a release is charged for.
+    """
     # Through bytes: there a whole float and an integer are told apart by type alone.
-    return _differ(plain(from_bytes(to_bytes(own))), plain(sent), "programme")
+    where = _differ(plain(from_bytes(to_bytes(own))), plain(sent), "programme")
+    return where or _unpaid(own, sent)
+
+
+def _unpaid(own: Programme, sent: Programme) -> str:
+    """Return where a grid would let through more than its release is charged for."""
+    for at, (ours, theirs) in enumerate(zip(own.stages, sent.stages, strict=True)):
+        paid = [release.groups for release in theirs.releases if release is not None]
+        for place, (mine, block) in enumerate(
+            zip(ours.blocks, theirs.blocks, strict=True)
+        ):
+            grid = block.grid
+            charged = {groups[place].clip for groups in paid} <= {grid.clip}
+            if not charged or grid.summation_error != mine.grid.summation_error:
+                return f"programme.stages[{at}].blocks[{place}].grid"
+    return ""
 
 
 def _differ(own: Any, sent: Any, where: str) -> str:
