@@ -62,7 +62,7 @@ def test_a_run_without_noise_is_noted_and_exceeds_every_ceiling(
     folder = path.parent / "ledgers"
     assert book_of(folder, "north").unprotected == 1
     limited(folder, "south", 5.0)
-    with pytest.raises(Refused, match="without noise exceeds every ceiling"):
+    with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
         train(made(more=more, name="second"))
 
 
