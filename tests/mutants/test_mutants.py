@@ -697,7 +697,7 @@ def _entry_after_release(patch: Patch) -> None:
 
 
 def _receipts_unchecked(patch: Patch) -> None:
-    patch.setattr(receipt_check, "_checked", lambda _, __, answer, ___: answer.receipt)
+    patch.setattr(receipt_check, "check_receipt", lambda _, __, envelope, ___: envelope)
     patch.setattr(receipts, "encode", lambda _: b"[]")
 
 
@@ -723,7 +723,7 @@ def _unprotected_sum_hashed(patch: Patch) -> None:
     real = Logbook.round
 
     def broken(
-        self: Logbook, query: Query, released: Any, state: bytes, present: Any
+        self: Logbook, query: Query, released: Any, state: bytes, *more: Any
     ) -> None:
         def entry(**fields: Any) -> Round:
             digest = logbook.sha256(released.update.tobytes())
@@ -731,7 +731,7 @@ def _unprotected_sum_hashed(patch: Patch) -> None:
 
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(logbook, "Round", entry)
-            real(self, query, released, state, present)
+            real(self, query, released, state, *more)
 
     patch.setattr(Logbook, "round", broken)
 
