@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of runs with masked sums: what somebody might get wrong, and what notices.
+
+Written like `test_mutants.py`: every check passes on the real code and fails on its
+mutants.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lexfed.federation import masked_setting, masked_sums, noise_shares
+from lexfed.federation.engines import RoundLost
+from lexfed.federation.masked_sums import MaskedSums
+from lexfed.federation.messages import Refusal, Reply
+from lexfed.federation.programme import Programme
+from lexfed.federation.site import Site
+from lexfed.privacy.distributed import Cohort, half_variance
+from lexfed.randomness import SeededSource
+from lexfed.secagg.setting import Terms
+from lexfed.secagg.thresholds import Threshold
+from support.masked_worlds import ask, charged, federation, losing, masked_world
+from support.mutant import Mutant, Patch
+from support.worlds import World, play, seeded, world
+
+FAILED = (AssertionError, pytest.fail.Exception)
+
+
+@cache
+def masked() -> World:
+    return masked_world(dropouts=1)
+
+
+@cache
+def local() -> World:
+    return world(sizes=(12, 9), trust="local")
+
+
+# Checks
+
+
+def a_sum_has_the_noise_that_is_charged() -> None:
+    """400 sums of 7 values: too low by a third has probability below 10^-40."""
+    of = masked()
+    cohort, stage = of.programme.cohort, of.programme.stages[-2]
+    release = stage.releases[0]
+    assert cohort is not None
+    assert release is not None
+    found = []
+    for number in range(400):
+        total = np.zeros(stage.dimension, dtype=np.int64)
+        for site in range(cohort.honest):
+            source = SeededSource(number, f"noise/{site}")
+            total = noise_shares.add_share(total, stage, release, cohort, source)
+        found.append(total)
+    half = half_variance(release.groups[0].sigma, stage.blocks[0].grid.step, cohort)
+    charged_variance = 2 * half * cohort.honest
+    assert float(np.var(found)) > charged_variance * 2 / 3
+
+
+def every_answer_is_charged() -> None:
+    of = local()
+    ledger = of.ledger(0)
+    assert ledger is not None
+    content = play(of, rounds=1).queries[0].to_bytes()
+    first = Site(of.programme, of.sites[0], ledger, seeded(1)).answer(content)
+    assert isinstance(first, Reply)
+    again = Site(of.programme, of.sites[0], ledger, seeded(1)).answer(content)
+    assert isinstance(again, Refusal)
+
+
+def the_learner_knows_the_noise() -> None:
+    assert masked().programme.loudness() == pytest.approx(4 / 3)
+
+
+def sites_open_sums_of_enough_sites_only() -> None:
+    """The sites see to it, whatever the coordinator does."""
+    fed = federation(masked())
+    fed.engine.prepare()
+    # A coordinator that tolerates two missing sites; no honest cohort of four does.
+    careless = Cohort(4, 0, 1)
+    object.__setattr__(careless, "dropouts", 2)
+    vars(fed.engine)["_cohort"] = careless
+    fed.line.tamper = losing("ask", "site0", "site3")
+    asked = charged(fed)
+    with pytest.raises(RoundLost):
+        fed.engine.ask(asked.query, asked.participants)
+
+
+def a_sum_that_wraps_is_lost() -> None:
+    fed = federation(masked())
+    site = fed.sites["site1"]
+    real = site._site.answer
+
+    def loud(content: bytes) -> Reply | Refusal:
+        said = real(content)
+        assert isinstance(said, Reply)
+        return Reply(said.site, said.round, said.total + 2**22, True, said.receipt)
+
+    vars(site._site)["answer"] = loud
+    asked = charged(fed)
+    with pytest.raises(RoundLost):
+        fed.engine.ask(asked.query, asked.participants)
+
+
+def a_message_counts_for_its_sender() -> None:
+    fed = federation(masked())
+    fed.engine.prepare()
+    kept: dict[str, bytes] = {}
+
+    def copied(site: str, step: str, said: bytes) -> bytes | None:
+        kept.setdefault(step, said)
+        if step == "ask" and site == "site0":
+            return None
+        return kept[step] if site == "site1" else said
+
+    fed.line.tamper = copied
+    try:
+        _, reply = ask(fed)
+    except RoundLost:
+        return  # of four, two are left
+    assert "site0" not in reply.of
+
+
+# Mutants
+
+
+def _no_share(patch: Patch) -> None:
+    patch.setattr(noise_shares, "add_share", lambda total, *_: total)
+
+
+def _half_a_share(patch: Patch) -> None:
+    patch.setattr(
+        noise_shares,
+        "half_variance",
+        lambda sigma, step, cohort: half_variance(sigma, step, cohort) // 2,
+    )
+
+
+def _answers_for_free(patch: Patch) -> None:
+    patch.setattr(Site, "_unpaid", lambda *_: ())
+
+
+def _noise_of_the_charge(patch: Patch) -> None:
+    patch.setattr(Programme, "loudness", lambda *_: 1.0)
+
+
+def _any_number_of_sites(patch: Patch) -> None:
+    def fewer(**terms: Any) -> Terms:
+        return Terms(**{**terms, "least_sites": 2})
+
+    patch.setattr(masked_setting, "Terms", fewer)
+    patch.setattr("lexfed.secagg.cohort.Threshold.malicious", _two)
+
+
+def _two(sites: int, colluders: int, dropouts: int = 0) -> Threshold:
+    return Threshold(sites, colluders, 2)
+
+
+def _any_sum(patch: Patch) -> None:
+    patch.setattr(masked_sums, "stays_within", lambda *_: True)
+    patch.setattr(masked_sums, "longest_sum", lambda *_: 2**23 - 1)
+
+
+def _anybodys_message(patch: Patch) -> None:
+    patch.setattr(MaskedSums, "_take", lambda _, __, said, take: take(said))
+
+
+MUTANTS = (
+    Mutant("no share of noise", _no_share, a_sum_has_the_noise_that_is_charged),
+    Mutant("half a share", _half_a_share, a_sum_has_the_noise_that_is_charged),
+    Mutant("answers for free", _answers_for_free, every_answer_is_charged, FAILED),
+    Mutant("noise as charged", _noise_of_the_charge, the_learner_knows_the_noise),
+    Mutant(
+        "sums of any number of sites",
+        _any_number_of_sites,
+        sites_open_sums_of_enough_sites_only,
+        FAILED,
+    ),
+    Mutant("sums of any size", _any_sum, a_sum_that_wraps_is_lost, FAILED),
+    Mutant(
+        "messages of anybody",
+        _anybodys_message,
+        a_message_counts_for_its_sender,
+        (AssertionError, KeyError),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "check", dict.fromkeys(m.check for m in MUTANTS), ids=lambda check: check.__name__
+)
+def test_the_real_code_passes(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant.apply(monkeypatch)
+    with pytest.raises(mutant.raises):
+        mutant.check()
