@@ -232,3 +232,10 @@ def test_nor_is_one_lost_that_nobody_was_in(tmp_path: Path) -> None:
     free = event.model_copy(update={"sampling_rate": "0.0"})
     run.edit(RoundAborted, 0, event=free)
     refused(run, tmp_path / "wrong", "round 2 has a sampling rate of 0, not 1")
+
+
+def test_nor_does_a_masked_round_go_without_an_event(tmp_path: Path) -> None:
+    run = masked_run()
+    run.edit(Round, 1, event=None)
+    wrong = failed(compared(run.write(tmp_path)))
+    assert {PRESENT, "budgets spent"} <= set(wrong)
