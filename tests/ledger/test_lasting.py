@@ -139,7 +139,7 @@ def test_a_run_without_noise(ledger: LastingLedger) -> None:
     assert ledger.book().unprotected == 1
     verify(ledger.database)
     limit(ledger, 1)
-    with pytest.raises(Refused, match="without noise exceeds every ceiling"):
+    with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
         ledger.unprotected("b")
 
 
