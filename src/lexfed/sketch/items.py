@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a column may hold, as keys of 64 bits.
+
+    Integers     a range of whole numbers       key = value - low
+    Bins         numbers, by declared edges     key = index of the bin
+    Categories   a list of words                key = index in the list
+    Texts        any text up to a length        key = a hash
+
+Domains are declared in public, before anybody looks at the data. What lies outside is
+refused, by row and never by value: to leave it out silently would change the meaning
+of every answer. The digest of the domain is part of a sketch's shape, so sites that
+declared different bins cannot be added.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.canonical import digest
+from lexfed.errors import DataError, Problem
+from lexfed.sketch.hashing import Keys, string_keys
+
+Wholes = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Whole numbers from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not -(2**63) <= self.low <= self.high < 2**63:
+            raise ValueError("expected -2^63 <= `low` <= `high` < 2^63")
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.high - self.low + 1
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration; ends as text, since JSON has no such integers."""
+        return digest({"integers": [str(self.low), str(self.high)]})
+
+    def keys(self, values: Wholes, where: str = "items") -> Keys:
+        """Return value - low for every value.
+
+        Raises:
+            DataError: naming the first row that lies outside.
+        """
+        if values.dtype != np.int64:
+            raise ValueError(f"expected values of int64, got: {values.dtype}")
+        _refuse((values < self.low) | (values > self.high), where)
+        # Modulo 2^64, where the difference of any two values of 64 bits is exact.
+        return values.view(np.uint64) - np.uint64(self.low % 2**64)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Numbers by bins: [e_0, e_1), [e_1, e_2), ..., [e_n-1, e_n], the last closed."""
+
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2 or not all(map(math.isfinite, self.edges)):
+            raise ValueError("expected at least two `edges`, all finite")
+        if not all(before < after for before, after in pairwise(self.edges)):
+            raise ValueError("expected `edges` that rise")
+
+    @property
+    def size(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) - 1
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        return digest({"bins": [float(edge) for edge in self.edges]})
+
+    def keys(self, values: Numbers, where: str = "items") -> Keys:
+        """Return the bin of every value.
+
+        Raises:
+            DataError: naming the first row that lies outside or is no number.
+        """
+        inside = (values >= self.edges[0]) & (values <= self.edges[-1])
+        _refuse(~inside, where)
+        found = np.searchsorted(self.edges, values, side="right") - 1
+        return np.minimum(found, self.size - 1).astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The words of a list."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(set(self.values)) < len(self.values):
+            raise ValueError("expected at least one of `values`, none of them twice")
+
+    @property
+    def size(self) -> int:
+        """How many words there are."""
+        return len(self.values)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        return digest({"categories": list(self.values)})
+
+    def keys(self, values: Sequence[str], where: str = "items") -> Keys:
+        """Return the place of every word in the list.
+
+        Raises:
+            DataError: naming the first row whose word is not in it.
+        """
+        place = {value: at for at, value in enumerate(self.values)}
+        found = map(place.get, values, repeat(-1))
+        places = np.fromiter(found, np.int64, len(values))
+        _refuse(places < 0, where)
+        return places.astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Any text of at most `longest` characters; equal texts have equal keys."""
+
+    longest: int
+
+    def __post_init__(self) -> None:
+        if self.longest < 1:
+            raise ValueError(f"expected `longest` >= 1, got: {self.longest}")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        return digest({"texts": self.longest})
+
+    def keys(self, values: Sequence[str], where: str = "items") -> Keys:
+        """Return a key for every text; each different one is hashed once.
+
+        Raises:
+            DataError: naming the first row that is too long, or is not text.
+        """
+        unique = list(dict.fromkeys(values))
+        keys = dict(zip(unique, self._hashed(unique, values, where), strict=True))
+        return np.fromiter(map(keys.__getitem__, values), np.uint64, len(values))
+
+    def counted(
+        self, values: Sequence[str], where: str = "items"
+    ) -> tuple[Keys, Wholes]:
+        """Return a key for every different text and how often it occurs.
+
+        Faster than `keys` where texts repeat; a table counts both alike.
+
+        Raises:
+            DataError: as `keys`.
+        """
+        counts = Counter(values)
+        keys = np.array(self._hashed(list(counts), values, where), dtype=np.uint64)
+        return keys, np.fromiter(counts.values(), np.int64, len(counts))
+
+    def _hashed(
+        self, unique: list[str], values: Sequence[str], where: str
+    ) -> list[int]:
+        if any(not self._holds(value) for value in unique):
+            _refuse(np.array([not self._holds(value) for value in values]), where)
+        keys: list[int] = string_keys(unique).tolist()
+        return keys
+
+    def _holds(self, value: object) -> bool:
+        """Whether it is text that is short enough and that UTF-8 can write."""
+        return (
+            isinstance(value, str)
+            and len(value) <= self.longest
+            and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
+        )
+
+
+def _refuse(outside: NDArray[np.bool_], where: str) -> None:
+    if outside.any():
+        row = int(outside.argmax()) + 1
+        what = f"row {row} lies outside the declared domain"
+        more = int(outside.sum()) - 1
+        hint = f"widen the declaration, or clean the data; {more} more rows lie outside"
+        raise DataError([Problem(where, what, hint)])
