@@ -31,7 +31,7 @@ LARGEST_CELL = 2**53
 
 # Keys, products and places of a block stay in the cache of one core.
 _BLOCK = 1 << 15
-_CELL_BYTES = 8
+CELL_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class Table(ABC):
             DataError: if bytes, shape or cells are not as agreed.
         """
         expected.check_same(SketchShape.from_bytes(data[:HEADER_BYTES]), where)
-        wanted = HEADER_BYTES + _CELL_BYTES * expected.cells
+        wanted = HEADER_BYTES + CELL_BYTES * expected.cells
         if len(data) != wanted:
             what = f"expected {wanted} bytes, got {len(data)}"
             raise DataError([Problem(where, what, "send the whole sketch again")])
