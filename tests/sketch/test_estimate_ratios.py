@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Union, Jaccard, cosine and distance: intervals that cover, refusals where none can.
+
+Error probabilities: 1e-8 for a coverage of 95 %, 2e-9 for a mean.
+"""
+
+import numpy as np
+import pytest
+
+from lexfed.errors import DataError
+from lexfed.sketch.estimates import ratios
+from lexfed.sketch.estimates.estimate import Estimate, from_variance
+from lexfed.sketch.estimates.table import NoisedTable
+from support.sketch_trials import (
+    Trials,
+    coverage,
+    deviations_off,
+    pair_answers,
+    two_sites,
+)
+
+SIGNED = pytest.mark.parametrize("signed", [True, False])
+KINDS = pytest.mark.parametrize("kind", ["sets", "skewed", "correlated"])
+
+
+@SIGNED
+def test_union_is_unbiased_and_covered(signed: bool) -> None:
+    sites = two_sites("sets")
+    answers = pair_answers(Trials(8, 64, 2.0, signed), sites, ratios.union_size)
+    assert deviations_off(np.array([each.value for each in answers]), 300) < 6
+    assert 0.93 < coverage(answers, 300) < 0.97
+    # Negative control: the sum of both sizes is not the union.
+    assert coverage(answers, 380) < 0.93
+
+
+@SIGNED
+def test_jaccard_is_covered(signed: bool) -> None:
+    sites = two_sites("sets")
+    answers = pair_answers(Trials(8, 64, 1.0, signed), sites, ratios.jaccard)
+    assert 0.93 < coverage(answers, 80 / 300) < 0.97
+    assert all(0 <= each.low <= each.value <= each.high <= 1 for each in answers)
+    # Negative control: the share of the smaller set is another value.
+    assert coverage(answers, 80 / 180) < 0.93
+
+
+@SIGNED
+@KINDS
+def test_cosine_is_covered(kind: str, signed: bool) -> None:
+    f, g = two_sites(kind)
+    truth = float(f @ g / np.sqrt((f @ f) * (g @ g)))
+    answers = pair_answers(Trials(8, 64, 1.0, signed), (f, g), ratios.cosine)
+    assert 0.93 < coverage(answers, truth) < 0.97
+    # Negative control: a value two deviations away is not covered so often.
+    away = truth - 2 * np.sqrt(np.mean([each.variance for each in answers]))
+    assert coverage(answers, away) < 0.93
+
+
+@KINDS
+@pytest.mark.parametrize(("signed", "relative"), [(True, 0.04), (False, 0.0)])
+def test_distance_is_covered_with_public_and_noised_totals(
+    kind: str, signed: bool, relative: float
+) -> None:
+    f, g = two_sites(kind)
+    totals = float(f.sum()), float(g.sum())
+    truth = float(((f / totals[0] - g / totals[1]) ** 2).sum())
+    rng = np.random.default_rng(3)
+
+    def total(exact: float) -> Estimate:
+        deviation = relative * exact
+        return from_variance(exact + deviation * rng.standard_normal(), deviation**2)
+
+    def ask(left: NoisedTable, right: NoisedTable) -> Estimate:
+        return ratios.distance(left, right, total(totals[0]), total(totals[1]))
+
+    answers = pair_answers(Trials(8, 64, 2.0, signed), (f, g), ask)
+    assert 0.93 < coverage(answers, truth) < 0.97
+    # Negative control: a value two deviations away is not covered so often.
+    away = truth + 2 * np.sqrt(np.mean([each.variance for each in answers]))
+    assert coverage(answers, away) < 0.93
+
+
+def test_what_is_lost_in_the_noise_is_refused() -> None:
+    rng = np.random.default_rng(1)
+    left, right = (
+        NoisedTable(9 * rng.standard_normal((5, 64)), 81.0, True) for _ in range(2)
+    )
+    for ask in (ratios.jaccard, ratios.cosine):
+        with pytest.raises(DataError, match="cannot be told from zero"):
+            ask(left, right)
+    with pytest.raises(DataError, match="a total"):
+        ratios.distance(left, right, from_variance(5, 0), from_variance(5, 9))
