@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of sets from Bloom filters of one hash whose bits were flipped.
+
+A bit b that is flipped with probability p is seen as b~, and (b~ - p) / (1 - 2 p) is
+unbiased for b with variance v = p (1 - p) / (1 - 2 p)^2 (Warner 1965). Products of two
+sites' bits are unbiased for the bits that both have set. From t set bits of m follows
+the number of items, n(t) = ln(1 - t/m) / ln(1 - 1/m) (linear counting, Whang et al.
+1990), for either set and for the union tU = tA + tB - tAB; the intersection is
+
+    I = n(tA) + n(tB) - n(tU).
+
+**Variance of the hashing**, with the shares of bits not set qA, qB and qU: one set
+has m (1/q - 1 - n/m) (Whang et al. 1990). The intersection has, by the same delta
+method on bins with Poisson numbers of items, less what their fixed sums explain,
+
+    m (1/qU - 1/qA - 1/qB + 2 qU / (qA qB) - 1 - I/m).
+
+**Variance of the flips**, with n' = 1 / ((m - t) ln(m / (m - 1))): n'(t)^2 m v for one
+set. Each of the errors eA and eB of a pair of bits enters the others as written below.
+
+n is convex, so its values are too large by Var / (2 m), which is taken off.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed import checks
+from lexfed.errors import DataError, Problem
+from lexfed.sketch.estimates.estimate import Estimate, from_variance
+
+
+@dataclass(frozen=True)
+class FlippedBits:
+    """Bits of a Bloom filter of one hash after randomised response.
+
+    Attributes:
+        bits: [width], as released.
+        flip: probability p with which each bit was flipped; 0 for a site's own filter.
+
+    Raises:
+        ValueError: if there are fewer than two bits, or p is not in [0, 0.49].
+    """
+
+    bits: NDArray[np.bool_]
+    flip: float
+
+    def __post_init__(self) -> None:
+        if self.bits.ndim != 1 or len(self.bits) < 2:
+            raise ValueError(f"expected `bits` [width], got shape: {self.bits.shape}")
+        checks.in_range(0, 0.49, flip=self.flip)
+
+    @property
+    def unbiased(self) -> NDArray[np.float64]:
+        """An unbiased value of each bit before the flips."""
+        return (self.bits.astype(np.float64) - self.flip) / (1 - 2 * self.flip)
+
+    @property
+    def variance(self) -> float:
+        """Variance of each of these values."""
+        return self.flip * (1 - self.flip) / (1 - 2 * self.flip) ** 2
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Number of items n(t) with its derivative, share of bits not set and variance."""
+
+    items: float
+    slope: float
+    empty: float
+    variance: float
+
+
+def _counted(ones: float, flips: float, width: int) -> _Counted:
+    """Linear counting of t set bits whose flips give t the variance `flips`."""
+    empty = 1 - ones / width
+    if empty <= 0:
+        raise DataError(
+            [
+                Problem(
+                    "sketch",
+                    "the filter is full: sets of any larger size would look the same",
+                    "Take a wider filter, or pay more for it.",
+                )
+            ]
+        )
+    rate = -math.log1p(-1 / width)
+    items = -math.log(empty) / rate
+    slope = 1 / (width * empty * rate)
+    # Noise can leave fewer set bits than none.
+    hashing = width * max(1 / empty - 1 - items / width, 0.0)
+    variance = slope**2 * flips + hashing
+    return _Counted(items - variance * rate / 2, slope, empty, variance)
+
+
+def set_size(filter_: FlippedBits) -> Estimate:
+    """How many different items a set has.
+
+    Guarantees:
+        The bias is below a tenth of the standard deviation.
+        The interval covers the truth in 93 to 97 % of seeds.
+
+    Raises:
+        DataError: if the filter is full.
+    """
+    width = len(filter_.bits)
+    ones = float(filter_.unbiased.sum())
+    counted = _counted(ones, width * filter_.variance, width)
+    return from_variance(counted.items, counted.variance)
+
+
+def union_size(left: FlippedBits, right: FlippedBits) -> Estimate:
+    """How many different items two sets have together.
+
+    Guarantees:
+        As for `set_size`.
+
+    Raises:
+        ValueError: if the filters have two widths, or are one filter.
+        DataError: if the filter of the union is full.
+    """
+    counted = _three(left, right)[2]
+    return from_variance(counted.items, counted.variance)
+
+
+def intersection_size(left: FlippedBits, right: FlippedBits) -> Estimate:
+    """How many items two sets share.
+
+    Guarantees:
+        As for `set_size`.
+
+    Raises:
+        ValueError: if the filters have two widths, or are one filter.
+        DataError: if the filter of the union is full.
+    """
+    a, b, union = _three(left, right)
+    width = len(left.bits)
+    value = a.items + b.items - union.items
+    ones_a, ones_b = width * (1 - a.empty), width * (1 - b.empty)
+    # I errs by eA (n'(tA) - n'(tU) + n'(tU) bB), likewise for eB, and by n'(tU) eA eB.
+    both = union.slope
+    only_a, only_b = a.slope - both, b.slope - both
+    flips = (
+        left.variance * (width * only_a**2 + (2 * only_a + both) * both * ones_b)
+        + right.variance * (width * only_b**2 + (2 * only_b + both) * both * ones_a)
+        + width * both**2 * left.variance * right.variance
+    )
+    together = 2 * union.empty / (a.empty * b.empty)
+    bins = 1 / union.empty - 1 / a.empty - 1 / b.empty + together - 1 - value / width
+    return from_variance(value, flips + width * max(bins, 0.0))
+
+
+def _three(
+    left: FlippedBits, right: FlippedBits
+) -> tuple[_Counted, _Counted, _Counted]:
+    """Linear counting of both sets and of their union."""
+    width = len(left.bits)
+    if width != len(right.bits):
+        raise ValueError(
+            f"expected filters of one width, got: {width} and {len(right.bits)}"
+        )
+    if left.bits is right.bits:
+        raise ValueError("expected two filters with independent flips, got one twice")
+    mine, other = left.unbiased, right.unbiased
+    ones_a, ones_b = float(mine.sum()), float(other.sum())
+    union = ones_a + ones_b - float(mine @ other)
+    # tU errs by eA (1 - bB) + eB (1 - bA) - eA eB in each bit.
+    flips = (
+        left.variance * (width - ones_b)
+        + right.variance * (width - ones_a)
+        + width * left.variance * right.variance
+    )
+    return (
+        _counted(ones_a, width * left.variance, width),
+        _counted(ones_b, width * right.variance, width),
+        _counted(union, flips, width),
+    )
