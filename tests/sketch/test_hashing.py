@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lexfed.sketch.hashing import HashRows, Keys, string_keys
@@ -14,10 +16,10 @@ ROWS = HashRows(seed=7, depth=5, width=256)
 COLUMNS = [[116, 13, 187], [170, 145, 10], [248, 56, 96], [32, 209, 52], [173, 71, 165]]
 SIGNS = [[1, 1, -1], [-1, -1, -1], [-1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
 STRINGS = [
-    3405396810240292928,
-    8453121595177857668,
-    4152366542966443504,
-    13020603013274838756,
+    4490210150949542640,
+    1421095870848096882,
+    14760155660961413502,
+    16294208416658607535,
 ]
 
 
@@ -98,6 +100,32 @@ def test_rows_and_signs_are_independent_of_each_other() -> None:
 def test_strings_have_keys_of_their_own() -> None:
     assert string_keys(["a", "b", "ä", ""]).tolist() == STRINGS
     assert string_keys([]).shape == (0,)
+
+
+_texts = st.lists(st.text(max_size=6) | st.text("\0a", max_size=4), max_size=20)
+
+
+@given(_texts)
+def test_a_key_does_not_depend_on_the_other_strings(values: list[str]) -> None:
+    """Different ones have different keys, but for one in 2^55 such lists."""
+    keys = string_keys(values).tolist()
+    assert keys == [string_keys([value])[0] for value in values]
+    assert len(set(keys)) == len(set(values))
+
+
+def test_blocks_of_strings_do_not_show() -> None:
+    values = [str(at) for at in range(20_000)]
+    keys = string_keys(values)
+    assert keys[9000:9003].tolist() == string_keys(values[9000:9003]).tolist()
+    assert len(set(keys.tolist())) == 20_000
+
+
+def test_keys_of_similar_strings_are_spread_evenly() -> None:
+    """As for numbers above: beyond 6 with probability below 1e-6."""
+    keys = string_keys([f"patient {at}" for at in range(50_000)])
+    for shift in (0, 27, 55):
+        bits = (keys >> np.uint64(shift)) & np.uint64(511)
+        assert abs(_chi_square(np.bincount(bits.astype(np.int64), minlength=512))) < 6
 
 
 @pytest.mark.parametrize(

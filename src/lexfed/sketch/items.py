@@ -17,16 +17,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.canonical import digest
+from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.hashing import Keys, string_keys
 
 Wholes = NDArray[np.int64]
 Numbers = NDArray[np.float64]
+
+LONGEST_TEXT = 1000
+"""Longer ones are no items: nobody asks how often a page of text occurs."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,12 @@ class Bins:
         Raises:
             DataError: naming the first row that lies outside or is no number.
         """
-        inside = (values >= self.edges[0]) & (values <= self.edges[-1])
-        _refuse(~inside, where)
-        found = np.searchsorted(self.edges, values, side="right") - 1
-        return np.minimum(found, self.size - 1).astype(np.uint64)
+        _refuse(~((values >= self.edges[0]) & (values <= self.edges[-1])), where)
+        # In place: columns are long.
+        found = np.searchsorted(self.edges, values, side="right")
+        found -= 1
+        np.minimum(found, self.size - 1, out=found)
+        return found.view(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -137,8 +144,7 @@ class Texts:
     longest: int
 
     def __post_init__(self) -> None:
-        if self.longest < 1:
-            raise ValueError(f"expected `longest` >= 1, got: {self.longest}")
+        in_range(1, LONGEST_TEXT, longest=self.longest)
 
     @property
     def digest(self) -> str:
@@ -146,44 +152,41 @@ class Texts:
         return digest({"texts": self.longest})
 
     def keys(self, values: Sequence[str], where: str = "items") -> Keys:
-        """Return a key for every text; each different one is hashed once.
+        """Return a key for every text.
 
         Raises:
             DataError: naming the first row that is too long, or is not text.
         """
-        unique = list(dict.fromkeys(values))
-        keys = dict(zip(unique, self._hashed(unique, values, where), strict=True))
-        return np.fromiter(map(keys.__getitem__, values), np.uint64, len(values))
+        self._check(values, values, where)
+        return string_keys(values)
 
     def counted(
         self, values: Sequence[str], where: str = "items"
     ) -> tuple[Keys, Wholes]:
         """Return a key for every different text and how often it occurs.
 
-        Faster than `keys` where texts repeat; a table counts both alike.
+        A table counts both alike; here every text is hashed and counted once.
 
         Raises:
             DataError: as `keys`.
         """
         counts = Counter(values)
-        keys = np.array(self._hashed(list(counts), values, where), dtype=np.uint64)
-        return keys, np.fromiter(counts.values(), np.int64, len(counts))
+        unique = list(counts)
+        self._check(unique, values, where)
+        return string_keys(unique), np.fromiter(counts.values(), np.int64, len(unique))
 
-    def _hashed(
-        self, unique: list[str], values: Sequence[str], where: str
-    ) -> list[int]:
-        if any(not self._holds(value) for value in unique):
-            _refuse(np.array([not self._holds(value) for value in values]), where)
-        keys: list[int] = string_keys(unique).tolist()
-        return keys
+    def _check(
+        self, unique: Sequence[object], values: Sequence[object], where: str
+    ) -> None:
+        kinds = set(map(type, unique))
+        if all(issubclass(kind, str) for kind in kinds):
+            texts = cast(Sequence[str], unique)
+            if max(map(len, texts), default=0) <= self.longest:
+                return
+        _refuse(np.array([not self._holds(value) for value in values]), where)
 
     def _holds(self, value: object) -> bool:
-        """Whether it is text that is short enough and that UTF-8 can write."""
-        return (
-            isinstance(value, str)
-            and len(value) <= self.longest
-            and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
-        )
+        return isinstance(value, str) and len(value) <= self.longest
 
 
 def _refuse(outside: NDArray[np.bool_], where: str) -> None:
