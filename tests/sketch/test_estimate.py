@@ -56,3 +56,16 @@ def test_one_row_has_no_spread() -> None:
         estimate.from_rows(np.array([1.0]))
     with pytest.raises(ValueError, match="depth"):
         estimate.jackknife(np.array([[1.0]]), lambda mean: float(mean[0]))
+
+
+def test_sums_of_independent_estimates() -> None:
+    rows = np.array([3.0, 5.0, 4.0, 9.0])
+    spread = estimate.from_rows(rows)
+    known = estimate.from_variance(7.0, 2.0)
+    assert estimate.summed([(known, np.inf)]) == known
+    assert estimate.summed([(spread, 3.0)]) == spread
+    both = estimate.summed([(spread, 3.0), (known, np.inf)])
+    freedom = int((spread.variance + 2) ** 2 / (spread.variance**2 / 3))
+    reach = stats.t.ppf(0.975, freedom) * np.sqrt(spread.variance + 2)
+    assert both.value == spread.value + 7
+    assert both.high - both.value == pytest.approx(reach)

@@ -8,7 +8,7 @@ model of the data. Where a variance is known or estimated, the interval is the
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -16,9 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.errors import DataError, Problem
 
 CONFIDENCE = 0.95
 """Chance that an interval holds the true value."""
+
+_NEARLY_NORMAL = 1000
+"""Degrees of freedom from which Student's law is taken for the normal one."""
 
 Rows = NDArray[np.float64]
 """Estimates of one value by each row, [depth], or of several values, [depth, n]."""
@@ -64,7 +68,7 @@ def student_quantile(confidence: float, freedom: int) -> float:
     Guarantees:
         Within a relative 1e-9 of Student's quantile.
     """
-    checks.in_range(1, 1000, freedom=freedom)
+    checks.in_range(1, _NEARLY_NORMAL, freedom=freedom)
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         angle = (low + high) / 2
@@ -104,7 +108,7 @@ def from_rows(rows: Rows) -> Estimate:
     depth = len(rows)
     checks.in_range(2, 1001, depth=depth)
     variance = float(np.var(rows, ddof=1)) / depth
-    return _student(float(np.mean(rows)), variance, depth)
+    return _student(float(np.mean(rows)), variance, depth - 1)
 
 
 def jackknife(rows: Rows, ratio: Callable[[Rows], float]) -> Estimate:
@@ -127,9 +131,40 @@ def jackknife(rows: Rows, ratio: Callable[[Rows], float]) -> Estimate:
     without = np.array([ratio((total - row) / (depth - 1)) for row in rows])
     value = depth * ratio(total / depth) - (depth - 1) * float(without.mean())
     variance = (depth - 1) * float(np.var(without))
-    return _student(value, variance, depth)
+    return _student(value, variance, depth - 1)
 
 
-def _student(value: float, variance: float, depth: int) -> Estimate:
-    reach = student_quantile(CONFIDENCE, depth - 1) * math.sqrt(variance)
+def _student(value: float, variance: float, freedom: int) -> Estimate:
+    reach = student_quantile(CONFIDENCE, freedom) * math.sqrt(variance)
     return Estimate(value, variance, value - reach, value + reach)
+
+
+def summed(parts: Sequence[tuple[Estimate, float]]) -> Estimate:
+    """The sum of independent estimates, each with its degrees of freedom.
+
+    Variances add up, and the sum has V^2 / sum (V_i^2 / freedom_i) degrees of freedom,
+    rounded down (Satterthwaite 1946).
+
+    Args:
+        parts: estimates with their degrees of freedom, infinite for a known variance.
+    """
+    value = sum(each.value for each, _ in parts)
+    variance = sum(each.variance for each, _ in parts)
+    uncertain = sum(each.variance**2 / freedom for each, freedom in parts)
+    freedom = variance**2 / uncertain if uncertain else math.inf
+    if freedom > _NEARLY_NORMAL:
+        return from_variance(value, variance)
+    return _student(value, variance, max(int(freedom), 1))
+
+
+def lost_in_noise(name: str) -> DataError:
+    """What is raised where a quantity may be zero and something is divided by it."""
+    return DataError(
+        [
+            Problem(
+                "sketch",
+                f"{name} cannot be told from zero under this noise",
+                "Pay more for the sketch, or take one with fewer cells.",
+            )
+        ]
+    )

@@ -14,13 +14,13 @@ import math
 
 import numpy as np
 
-from lexfed.errors import DataError, Problem
 from lexfed.sketch.estimates.estimate import (
     CONFIDENCE,
     Estimate,
     Rows,
     from_rows,
     jackknife,
+    lost_in_noise,
     normal_quantile,
 )
 from lexfed.sketch.estimates.products import moment_rows, product_rows
@@ -101,7 +101,7 @@ def distance(
     """
     for total in (left_total, right_total):
         if total.low <= 0:
-            raise _lost("a total")
+            raise lost_in_noise("a total")
     big_f, big_g = left_total.value, right_total.value
     product, f, g = _three_rows(left, right).T
     rows = f / big_f**2 + g / big_g**2 - 2 * product / (big_f * big_g)
@@ -128,16 +128,4 @@ def _denominators(name: str, *rows: Rows) -> None:
     for each in rows:
         without = (each.sum() - each) / (len(each) - 1)
         if min(from_rows(each).low, without.min()) <= 0:
-            raise _lost(name)
-
-
-def _lost(name: str) -> DataError:
-    return DataError(
-        [
-            Problem(
-                "sketch",
-                f"{name} cannot be told from zero under this noise",
-                "Pay more for the sketch, or take one with fewer cells.",
-            )
-        ]
-    )
+            raise lost_in_noise(name)
