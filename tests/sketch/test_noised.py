@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError, Refused
+from lexfed.privacy.attributes import record_epsilon
 from lexfed.privacy.ledger import Ledger, Limits
 from lexfed.privacy.noise import rounded_gaussian
 from lexfed.randomness import RandomSource, SecureSource, SeededSource
@@ -83,6 +84,26 @@ def test_an_event_has_the_sensitivities_of_the_tables() -> None:
     assert clips == [person_moves([PERSON], "add-remove").l2, 1.0]
     together = person_moves([c.person for c in PLAN.columns], "add-remove").l2
     assert math.isclose(math.hypot(*clips), together)
+
+
+def test_one_table_costs_depth_over_twice_the_variance() -> None:
+    column = Column("age", Tier.PERSONAL, Contribution(depth=5), 8, 10.0)
+    event = NoisePlan("profile", (column,), 50).event()
+    # rho of a Gaussian is the square of clip/sigma, halved.
+    assert math.isclose(1 / (2 * event.noise_multiplier**2), 5 / (2 * 10.0**2))
+
+
+def test_a_person_at_two_sites_pays_twice_the_sensitivity() -> None:
+    event = PLAN.event()
+    once = Ledger.planned(Limits(1000.0, 1e-6), [(event, 1)], "gdp")
+    twice = Ledger.planned(Limits(1000.0, 1e-6), [(event, 1)], "gdp", 2)
+    for ledger in (once, twice):
+        release(PLAN, checks.zeros(PLAN), ledger, SeededSource(1))
+    half = tuple(replace(column, sigma=column.sigma / 2) for column in PLAN.columns)
+    quieter = replace(PLAN, columns=half).event()
+    expected = record_epsilon([(quieter, 1)], 1e-6, "add-remove", "gdp")
+    assert math.isclose(twice.spent().record, expected)
+    assert once.spent().record < expected
 
 
 def test_a_sketch_returns_what_it_was_charged_for() -> None:

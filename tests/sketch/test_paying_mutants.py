@@ -18,7 +18,7 @@ from lexfed.privacy.grid import Grid
 from lexfed.privacy.ledger import Ledger
 from lexfed.privacy.noise import rounded_gaussian
 from lexfed.randomness import RandomSource
-from lexfed.sketch import noise_shares, noised
+from lexfed.sketch import noise_shares, noised, sensitivity
 from lexfed.sketch.noise_shares import MaskedPlan
 from lexfed.sketch.noised import Column, NoisePlan
 from lexfed.sketch.sensitivity import Contribution
@@ -138,7 +138,25 @@ def _shares_too_quiet(patch: Patch) -> None:
     patch.setattr(MaskedPlan, "halves", lambda self: [h // 2 for h in real(self)])
 
 
+def _signs_forgotten(patch: Patch) -> None:
+    patch.setattr(sensitivity, "_squares", lambda _, replaced: 2 if replaced else 1)
+
+
+def _roots_rounded_down(patch: Patch) -> None:
+    patch.setattr(sensitivity, "root_above", math.sqrt)
+
+
 MUTANTS = (
+    Mutant(
+        "the root of two where items have signs",
+        _signs_forgotten,
+        checks.replacing_signs_moves_twice_and_roots_are_not_rounded_down,
+    ),
+    Mutant(
+        "roots rounded down",
+        _roots_rounded_down,
+        checks.replacing_signs_moves_twice_and_roots_are_not_rounded_down,
+    ),
     Mutant(
         "depth not paid for",
         _depth_unpaid,

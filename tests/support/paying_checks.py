@@ -13,6 +13,7 @@ most 2 b, here 2e-6.
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -27,7 +28,7 @@ from lexfed.randomness import RandomSource, SeededSource
 from lexfed.sketch import noise_shares, noised
 from lexfed.sketch.noise_shares import MaskedPlan
 from lexfed.sketch.noised import Column, NoisedSketch, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.sensitivity import Contribution, person_moves
 from lexfed.tiers import Tier
 
 Integers = NDArray[np.int64]
@@ -184,3 +185,14 @@ def few_sites_open_nothing() -> None:
     noise_shares.opened(MASKED, total, 2, private=False)
     with pytest.raises(SecAggError, match="1 sites are in the sum"):
         noise_shares.opened(MASKED, total, 1, private=False)
+
+
+def replacing_signs_moves_twice_and_roots_are_not_rounded_down() -> None:
+    for depth in range(1, 60):
+        for signed in (False, True):
+            table = Contribution(depth=depth, items=3, signed=signed)
+            # The same cells with other signs, or other cells.
+            square = depth * (6**2 if signed else 2 * 3**2)
+            found = Fraction(person_moves([table], "replace-one").l2) ** 2
+            assert square <= found <= square * (1 + Fraction(1, 2**50))
+            assert person_moves([table], "replace-one").l1 == 6 * depth
