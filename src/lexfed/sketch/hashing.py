@@ -34,7 +34,7 @@ MOST_ROWS = 64
 MOST_COLUMNS = 2**30
 
 _KEY_BYTES = 8
-_BLOCK = 1 << 13
+_BLOCK = 1 << 14
 # Splitmix64's own increment: 0 is a fixed point of the mixer, so no state starts there.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -107,12 +107,12 @@ def string_keys(values: Sequence[str]) -> Keys:
 
 def _block_keys(values: Sequence[str]) -> Keys:
     lengths = np.fromiter(map(len, values), np.int64, len(values))
-    words = (int(lengths.max()) + 1) // 2
+    words, shortest = (int(lengths.max()) + 1) // 2, int(lengths.min())
     keys = _mix(lengths.astype(np.uint64) + _GOLDEN)
     # Characters are 32 bits in numpy, so a word of 64 bits is two of them.
     texts = np.array(values, dtype=f"<U{max(2 * words, 2)}").view("<u8")
     for at, word in enumerate(texts.reshape(len(values), -1).T[:words]):
-        longer = lengths > 2 * at
+        longer = lengths > 2 * at if 2 * at >= shortest else slice(None)
         keys[longer] = _mix(keys[longer] ^ word[longer])
     return keys
 
