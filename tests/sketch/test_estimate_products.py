@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lexfed.sketch.estimates import products
-from lexfed.sketch.estimates.table import NoisedTable
+from lexfed.sketch.estimates.table import NoisedCells
 from support.sketch_trials import (
     Trials,
     coverage,
@@ -53,7 +53,7 @@ def test_variances_are_as_stated(kind: str, signed: bool) -> None:
     assert np.var(joined) == pytest.approx(product * trials.depth, rel=0.05)
     assert np.var(moments) == pytest.approx(moment * trials.depth, rel=0.05)
     # Negative control: with a fifth more cells in a row the formula says less.
-    wide = NoisedTable(np.zeros((10, 77)), 0.8 * left.noise_variance, signed)
+    wide = NoisedCells(np.zeros((10, 77)), 0.8 * left.noise_variance, signed)
     less = products.product_variance(wide, wide, ff, gg, fg, fourth)
     assert np.var(joined) != pytest.approx(less * trials.depth, rel=0.05)
 
@@ -79,7 +79,7 @@ def test_a_site_finds_its_overlap_with_the_rest() -> None:
     released = Trials(8, 64, 4.0, True).draw(f + g)
     own = Trials(8, 64, 0.0, True).draw(f)
     answers = [
-        products.inner_product(mine, NoisedTable(total.cells - mine.cells, 16.0, True))
+        products.inner_product(mine, NoisedCells(total.cells - mine.cells, 16.0, True))
         for (_, (total,)), (_, (mine,)) in zip(released, own, strict=True)
     ]
     assert 0.93 < coverage(answers, float(f @ g)) < 0.97
@@ -95,7 +95,7 @@ def test_best_size_is_where_the_variance_is_least() -> None:
         products.product_variance(table, table, f, g, 0.0)
         for size in sizes
         for table in [
-            NoisedTable(np.zeros((depth, int(size) // depth)), depth / (2 * rho), True)
+            NoisedCells(np.zeros((depth, int(size) // depth)), depth / (2 * rho), True)
         ]
     ]
     assert sizes[np.argmin(variances)] == 1024
@@ -103,16 +103,16 @@ def test_best_size_is_where_the_variance_is_least() -> None:
 
 
 def test_one_table_twice_is_refused() -> None:
-    table = NoisedTable(np.zeros((2, 4)), 1.0, True)
+    table = NoisedCells(np.zeros((2, 4)), 1.0, True)
     with pytest.raises(ValueError, match="second_moment"):
         products.inner_product(table, table)
 
 
 def test_tables_of_two_shapes_are_refused() -> None:
-    table = NoisedTable(np.zeros((2, 4)), 1.0, True)
+    table = NoisedCells(np.zeros((2, 4)), 1.0, True)
     for other in (
-        NoisedTable(np.zeros((2, 8)), 1.0, True),
-        NoisedTable(np.zeros((2, 4)), 1.0, False),
+        NoisedCells(np.zeros((2, 8)), 1.0, True),
+        NoisedCells(np.zeros((2, 4)), 1.0, False),
     ):
         with pytest.raises(ValueError, match="one shape and kind"):
             products.inner_product(table, other)
@@ -121,12 +121,12 @@ def test_tables_of_two_shapes_are_refused() -> None:
 @pytest.mark.parametrize("cells", [np.zeros(4), np.zeros((1, 4)), np.zeros((2, 1))])
 def test_what_is_no_table_is_refused(cells: np.ndarray) -> None:
     with pytest.raises(ValueError, match="at least 2 rows"):
-        NoisedTable(cells, 1.0, True)
+        NoisedCells(cells, 1.0, True)
 
 
 def test_values_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
-        NoisedTable(np.full((2, 4), np.nan), 1.0, True)
+        NoisedCells(np.full((2, 4), np.nan), 1.0, True)
     for variance in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="noise_variance"):
-            NoisedTable(np.zeros((2, 4)), variance, True)
+            NoisedCells(np.zeros((2, 4)), variance, True)

@@ -10,7 +10,7 @@ import pytest
 from lexfed.errors import DataError
 from lexfed.sketch.estimates import ratios
 from lexfed.sketch.estimates.estimate import Estimate, from_variance
-from lexfed.sketch.estimates.table import NoisedTable
+from lexfed.sketch.estimates.table import NoisedCells
 from support.sketch_trials import (
     Trials,
     coverage,
@@ -69,7 +69,7 @@ def test_distance_is_covered_with_public_and_noised_totals(
         deviation = relative * exact
         return from_variance(exact + deviation * rng.standard_normal(), deviation**2)
 
-    def ask(left: NoisedTable, right: NoisedTable) -> Estimate:
+    def ask(left: NoisedCells, right: NoisedCells) -> Estimate:
         return ratios.distance(left, right, total(totals[0]), total(totals[1]))
 
     answers = pair_answers(Trials(8, 64, 2.0, signed), (f, g), ask)
@@ -82,7 +82,7 @@ def test_distance_is_covered_with_public_and_noised_totals(
 def test_what_is_lost_in_the_noise_is_refused() -> None:
     rng = np.random.default_rng(1)
     left, right = (
-        NoisedTable(9 * rng.standard_normal((5, 64)), 81.0, True) for _ in range(2)
+        NoisedCells(9 * rng.standard_normal((5, 64)), 81.0, True) for _ in range(2)
     )
     for ask in (ratios.jaccard, ratios.cosine):
         with pytest.raises(DataError, match="cannot be told from zero"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.sketch.estimates.estimate import Estimate
-from lexfed.sketch.estimates.table import Items, NoisedTable
+from lexfed.sketch.estimates.table import Items, NoisedCells
 
 Counts = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Trials:
     count: int = 4000
     seed: int = 1
 
-    def draw(self, *sites: Counts) -> Iterator[tuple[FixedRows, list[NoisedTable]]]:
+    def draw(self, *sites: Counts) -> Iterator[tuple[FixedRows, list[NoisedCells]]]:
         """Each time: the hash rows, and one table for each site under them."""
         rng = np.random.default_rng(self.seed)
         items = len(sites[0])
@@ -70,7 +70,7 @@ class Trials:
                 )
                 noise = self.noise * rng.standard_normal(shape)
                 cells = plain.reshape(shape) + noise
-                tables.append(NoisedTable(cells, self.noise**2, self.signed))
+                tables.append(NoisedCells(cells, self.noise**2, self.signed))
             yield FixedRows(column, sign), tables
 
 
@@ -88,7 +88,7 @@ def deviations_off(values: NDArray[np.float64], truth: float) -> float:
 def pair_answers(
     trials: Trials,
     sites: tuple[Counts, Counts],
-    ask: Callable[[NoisedTable, NoisedTable], Estimate],
+    ask: Callable[[NoisedCells, NoisedCells], Estimate],
 ) -> list[Estimate]:
     """What a question about two tables is answered in every trial."""
     return [ask(left, right) for _, (left, right) in trials.draw(*sites)]

@@ -20,7 +20,7 @@ from lexfed import checks
 from lexfed.sketch.estimates.estimate import CONFIDENCE, Estimate, normal_quantile
 from lexfed.sketch.estimates.points import point_rows
 from lexfed.sketch.estimates.products import moment_rows
-from lexfed.sketch.estimates.table import HashRows, Items, NoisedTable
+from lexfed.sketch.estimates.table import HashedPlaces, Items, NoisedCells
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class HeavyHitter:
 
 
 def heavy_hitters(
-    table: NoisedTable, hashes: HashRows, candidates: Items, threshold: float
+    table: NoisedCells, hashes: HashedPlaces, candidates: Items, threshold: float
 ) -> list[HeavyHitter]:
     """Candidates that surely occur more often than a threshold, the heaviest first.
 

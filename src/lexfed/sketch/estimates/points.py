@@ -13,10 +13,10 @@ import numpy as np
 
 from lexfed.sketch.estimates.estimate import Estimate, Rows, from_rows, from_variance
 from lexfed.sketch.estimates.products import moment_rows
-from lexfed.sketch.estimates.table import HashRows, Items, NoisedTable
+from lexfed.sketch.estimates.table import HashedPlaces, Items, NoisedCells
 
 
-def point_rows(table: NoisedTable, hashes: HashRows, items: Items) -> Rows:
+def point_rows(table: NoisedCells, hashes: HashedPlaces, items: Items) -> Rows:
     """Counts of items as each row estimates them, [depth, n]."""
     found = np.take_along_axis(table.centred, hashes.columns(items), axis=1)
     if table.signed:
@@ -25,7 +25,7 @@ def point_rows(table: NoisedTable, hashes: HashRows, items: Items) -> Rows:
     return rows
 
 
-def point_variance(table: NoisedTable, moment: float, count: float) -> float:
+def point_variance(table: NoisedCells, moment: float, count: float) -> float:
     """Variance of a count, from the formula at the top.
 
     Args:
@@ -37,7 +37,7 @@ def point_variance(table: NoisedTable, moment: float, count: float) -> float:
     return table.stretch * (collisions + table.noise_variance) / table.depth
 
 
-def counts(table: NoisedTable, hashes: HashRows, items: Items) -> list[Estimate]:
+def counts(table: NoisedCells, hashes: HashedPlaces, items: Items) -> list[Estimate]:
     """How often each of some items occurs.
 
     Guarantees:

@@ -22,10 +22,10 @@ from lexfed.sketch.estimates.estimate import (
     from_rows,
     from_variance,
 )
-from lexfed.sketch.estimates.table import NoisedTable, same_shape
+from lexfed.sketch.estimates.table import NoisedCells, same_shape
 
 
-def product_rows(left: NoisedTable, right: NoisedTable) -> Rows:
+def product_rows(left: NoisedCells, right: NoisedCells) -> Rows:
     """The inner product as each row estimates it.
 
     Raises:
@@ -42,7 +42,7 @@ def product_rows(left: NoisedTable, right: NoisedTable) -> Rows:
     return rows
 
 
-def moment_rows(table: NoisedTable) -> Rows:
+def moment_rows(table: NoisedCells) -> Rows:
     """The second moment |f|^2 as each row estimates it.
 
     The noise of one table meets itself: it adds w s^2 to the sum of squares, for both
@@ -53,7 +53,7 @@ def moment_rows(table: NoisedTable) -> Rows:
     return squares - table.width * table.noise_variance
 
 
-def inner_product(left: NoisedTable, right: NoisedTable) -> Estimate:
+def inner_product(left: NoisedCells, right: NoisedCells) -> Estimate:
     """Inner product of two count vectors; of two sets, the size of the intersection.
 
     A site learns its overlap with all others from the released sum alone: `left` is its
@@ -82,8 +82,8 @@ def inner_product(left: NoisedTable, right: NoisedTable) -> Estimate:
 
 
 def product_variance(
-    left: NoisedTable,
-    right: NoisedTable,
+    left: NoisedCells,
+    right: NoisedCells,
     left_moment: float,
     right_moment: float,
     product: float,
@@ -106,7 +106,7 @@ def product_variance(
     return left.stretch * (collisions + noise) / left.depth
 
 
-def second_moment(table: NoisedTable) -> Estimate:
+def second_moment(table: NoisedCells) -> Estimate:
     """Sum of squared counts; for a set, its size.
 
     Guarantees:
@@ -121,7 +121,7 @@ def second_moment(table: NoisedTable) -> Estimate:
     return from_variance(value, moment_variance(table, value))
 
 
-def moment_variance(table: NoisedTable, moment: float, fourth: float = 0.0) -> float:
+def moment_variance(table: NoisedCells, moment: float, fourth: float = 0.0) -> float:
     """Variance of the second moment under Gaussian noise.
 
     c / depth [ 2 (|f|^4 - sum f^4) / w + 4 s^2 |f|^2 + 2 w s^4 ]: the formula at the

@@ -23,7 +23,7 @@ from lexfed.sketch.estimates.estimate import (
     summed,
 )
 from lexfed.sketch.estimates.points import point_rows
-from lexfed.sketch.estimates.table import HashRows, NoisedTable
+from lexfed.sketch.estimates.table import HashedPlaces, NoisedCells
 
 _AT_ONCE = 256
 """How many variances are computed at once, which bounds the memory."""
@@ -37,8 +37,8 @@ class SketchedLevel:
         ValueError: if it is a Count-Min sketch, whose rows are skewed.
     """
 
-    table: NoisedTable
-    hashes: HashRows
+    table: NoisedCells
+    hashes: HashedPlaces
 
     def __post_init__(self) -> None:
         if not self.table.signed:

@@ -24,10 +24,10 @@ from lexfed.sketch.estimates.estimate import (
     normal_quantile,
 )
 from lexfed.sketch.estimates.products import moment_rows, product_rows
-from lexfed.sketch.estimates.table import NoisedTable
+from lexfed.sketch.estimates.table import NoisedCells
 
 
-def union_size(left: NoisedTable, right: NoisedTable) -> Estimate:
+def union_size(left: NoisedCells, right: NoisedCells) -> Estimate:
     """Size of the union of two sets, |f|^2 + |g|^2 - J.
 
     Guarantees:
@@ -38,7 +38,7 @@ def union_size(left: NoisedTable, right: NoisedTable) -> Estimate:
     return from_rows(f + g - product)
 
 
-def jaccard(left: NoisedTable, right: NoisedTable) -> Estimate:
+def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
     """Jaccard index of two sets, J / (|f|^2 + |g|^2 - J), cut to [0, 1].
 
     Guarantees:
@@ -57,7 +57,7 @@ def jaccard(left: NoisedTable, right: NoisedTable) -> Estimate:
     return jackknife(rows, index).within(0.0, 1.0)
 
 
-def cosine(left: NoisedTable, right: NoisedTable) -> Estimate:
+def cosine(left: NoisedCells, right: NoisedCells) -> Estimate:
     """Cosine of two count vectors, J / (|f| |g|), cut to [-1, 1].
 
     Guarantees:
@@ -78,7 +78,7 @@ def cosine(left: NoisedTable, right: NoisedTable) -> Estimate:
 
 
 def distance(
-    left: NoisedTable, right: NoisedTable, left_total: Estimate, right_total: Estimate
+    left: NoisedCells, right: NoisedCells, left_total: Estimate, right_total: Estimate
 ) -> Estimate:
     """Squared distance of two distributions, |f / F - g / G|^2.
 
@@ -117,7 +117,7 @@ def distance(
     )
 
 
-def _three_rows(left: NoisedTable, right: NoisedTable) -> Rows:
+def _three_rows(left: NoisedCells, right: NoisedCells) -> Rows:
     """Inner product and both second moments by each row, [depth, 3]."""
     product = product_rows(left, right)
     return np.stack([product, moment_rows(left), moment_rows(right)], axis=1)

@@ -23,7 +23,7 @@ Items = NDArray[np.uint64]
 """Items as the integers that are hashed."""
 
 
-class HashRows(Protocol):
+class HashedPlaces(Protocol):
     """Where the items of a table lie; the seed is public."""
 
     def columns(self, items: Items) -> NDArray[np.int64]:
@@ -34,7 +34,7 @@ class HashRows(Protocol):
 
 
 @dataclass(frozen=True)
-class NoisedTable:
+class NoisedCells:
     """Cells with independent noise of mean zero and known variance.
 
     Attributes:
@@ -85,7 +85,7 @@ class NoisedTable:
         return self.cells - means
 
 
-def same_shape(left: NoisedTable, right: NoisedTable) -> None:
+def same_shape(left: NoisedCells, right: NoisedCells) -> None:
     """Raise unless two tables can be compared cell by cell.
 
     Their hash seeds must be equal too, which only their shapes' owner can check.
