@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.sketch.estimates import heavy, points
+from lexfed.sketch.estimates import heavy, points, products
 from support.sketch_trials import Trials, coverage, deviations_off, two_sites
 
 SIGNED = pytest.mark.parametrize("signed", [True, False])
@@ -99,3 +99,27 @@ def test_what_has_no_sound_list_is_refused() -> None:
         hashes, (table,) = next(Trials(2, 4, 1.0, signed).draw(f))
         with pytest.raises(ValueError, match="candidates" if signed else "biased"):
             heavy.heavy_hitters(table, hashes, np.array([], dtype=np.uint64), 1.0)
+
+
+def test_totals_are_unbiased_and_covered() -> None:
+    f, _ = two_sites("skewed")
+    drawn = [table for _, (table,) in Trials(8, 64, 4.0, False).draw(f)]
+    answers = [points.total(table) for table in drawn]
+    values = np.array([each.value for each in answers])
+    assert deviations_off(values, float(f.sum())) < 6
+    assert 0.93 < coverage(answers, float(f.sum())) < 0.97
+    # 4000 values: 12 % are five standard errors of a variance, 6e-7.
+    assert values.var() == pytest.approx(answers[0].variance, rel=0.12)
+    # A correlation of 0.1 would be six standard errors.
+    moments = [products.second_moment(table).value for table in drawn]
+    assert abs(np.corrcoef(values, moments)[0, 1]) < 0.1
+    # Negative control: a total two deviations away is not covered so often.
+    away = float(f.sum()) + 2 * np.sqrt(answers[0].variance)
+    assert coverage(answers, away) < 0.93
+
+
+def test_signed_cells_have_no_total() -> None:
+    f, _ = two_sites("skewed")
+    _, (table,) = next(Trials(2, 4, 1.0, True).draw(f))
+    with pytest.raises(ValueError, match="no total"):
+        points.total(table)

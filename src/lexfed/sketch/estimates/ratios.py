@@ -6,8 +6,13 @@ every row estimates. Their errors are dependent, since one hash serves all three
 jackknife over the rows takes that into account without a formula for it, and removes
 the bias of first order that a ratio of unbiased values has.
 
+The size of a set is |f|^2 for a Count-Sketch. A Count-Min sketch has it without any
+collision, as its total, which is far less uncertain.
+
 A ratio needs a denominator that is not lost in the noise. Where it may be zero or
-below, nothing can be said, and the question is refused.
+below, nothing can be said, and the question is refused. Where that happens often, the
+answers that are given have a smaller coverage than stated (92 % where it is every
+third).
 """
 
 import math
@@ -23,23 +28,24 @@ from lexfed.sketch.estimates.estimate import (
     lost_in_noise,
     normal_quantile,
 )
+from lexfed.sketch.estimates.points import total_rows
 from lexfed.sketch.estimates.products import moment_rows, product_rows
 from lexfed.sketch.estimates.table import NoisedCells
 
 
 def union_size(left: NoisedCells, right: NoisedCells) -> Estimate:
-    """Size of the union of two sets, |f|^2 + |g|^2 - J.
+    """Size of the union of two sets, the sum of their sizes less J.
 
     Guarantees:
         The value is unbiased for 0/1 counts.
         The interval covers the truth in 93 to 97 % of seeds.
     """
-    product, f, g = _three_rows(left, right).T
+    product, f, g = _set_rows(left, right).T
     return from_rows(f + g - product)
 
 
 def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
-    """Jaccard index of two sets, J / (|f|^2 + |g|^2 - J), cut to [0, 1].
+    """Jaccard index of two sets, J by the size of their union, cut to [0, 1].
 
     Guarantees:
         The interval covers the truth in 93 to 97 % of seeds.
@@ -52,7 +58,7 @@ def jaccard(left: NoisedCells, right: NoisedCells) -> Estimate:
         product, f, g = mean
         return float(product / (f + g - product))
 
-    rows = _three_rows(left, right)
+    rows = _set_rows(left, right)
     _denominators("the union", rows[:, 1] + rows[:, 2] - rows[:, 0])
     return jackknife(rows, index).within(0.0, 1.0)
 
@@ -115,6 +121,12 @@ def distance(
     return Estimate(
         own.value, own.variance + added, own.value - reach, own.value + reach
     )
+
+
+def _set_rows(left: NoisedCells, right: NoisedCells) -> Rows:
+    """Sizes of the intersection and of both sets by each row, [depth, 3]."""
+    size = moment_rows if left.signed else total_rows
+    return np.stack([product_rows(left, right), size(left), size(right)], axis=1)
 
 
 def _three_rows(left: NoisedCells, right: NoisedCells) -> Rows:
