@@ -31,7 +31,9 @@ def test_inner_product_is_unbiased_and_covered(kind: str, signed: bool) -> None:
     trials = Trials(8, 64, 4.0, signed)
     answers = pair_answers(trials, sites, products.inner_product)
     assert deviations_off(np.array([each.value for each in answers]), truth) < 6
-    assert 0.93 < coverage(answers, truth) < 0.97
+    # A Count-Min sketch leaves out sum f^2 g^2, which is not small here.
+    wide = kind == "correlated" and not signed
+    assert 0.93 < coverage(answers, truth) < (0.985 if wide else 0.97)
     # Negative control: a truth two deviations away is not covered so often.
     away = truth + 2 * np.sqrt(np.mean([each.variance for each in answers]))
     assert coverage(answers, away) < 0.93
