@@ -42,8 +42,8 @@ def heavy_hitters(
     """Candidates that surely occur more often than a threshold, the heaviest first.
 
     Guarantees:
-        With 95 % no listed item occurs `threshold` times or less, and the intervals of
-        all listed items hold at the same time.
+        With 95 % or more no listed item occurs `threshold` times or less, and
+        the intervals of all listed items hold at the same time.
         An item that occurs 2 r more often is listed with the same probability, r half
         the width of an interval.
 
