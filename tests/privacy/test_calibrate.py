@@ -90,6 +90,15 @@ def test_fixed_steps_are_paid_first(rate: float) -> None:
         scale_to_budget(steps, 2.0, 1e-6, fixed=[Step(1.0)])
 
 
+def test_a_budget_below_what_an_accountant_proves_is_named_as_that() -> None:
+    """Rényi accounting with orders up to 4096 ends at about .002 for this delta."""
+    with pytest.raises(Refused, match="RDP accounting proves no epsilon as small as"):
+        scale_to_budget([Step(1.0)], 1e-3, 1e-6, accountant="rdp")
+    with pytest.raises(Refused, match="what is fixed costs more"):
+        scale_to_budget([Step(1.0)], 1e-3, 1e-6, fixed=[Step(1.0)], accountant="rdp")
+    assert scale_to_budget([Step(1.0)], 1e-3, 1e-6, accountant="gdp") > 0.0
+
+
 def test_nothing_to_scale() -> None:
     assert scale_to_budget([], 1.0, 1e-6, fixed=[Step(10.0)]) == 0.0
     with pytest.raises(Refused):

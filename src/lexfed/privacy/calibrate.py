@@ -72,7 +72,8 @@ def scale_to_budget(
         0 if there is nothing to scale.
 
     Raises:
-        Refused: if the fixed steps alone cost at least the budget.
+        Refused: if the fixed steps alone cost at least the budget, or the accountant
+            proves nothing as small.
     """
     checks.finite_positive(epsilon=epsilon)
     checks.in_range(5e-324, 1.0, delta=delta)
@@ -97,7 +98,11 @@ def scale_to_budget(
         return math.exp(start)
     found = _smallest(excess, start or 0.0, width=0.15)
     if found is None:
-        raise _no_room(epsilon)
+        raise Refused(
+            f"{accountant.upper()} accounting proves no epsilon as small as "
+            f"{epsilon:g} at delta {delta:g}, whatever the noise",
+            "raise the budget, or choose another `accountant` where that is possible",
+        )
     return math.exp(found)
 
 
