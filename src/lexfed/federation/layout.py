@@ -69,6 +69,7 @@ def lay_out(
                 noise_range=noise_range,
                 extra=extra,
                 phases=phases_of(facts, choices, item, shares[item.draft.tower]),
+                tables=item.tables,
             )
         )
     return Programme(

@@ -22,7 +22,14 @@ from lexfed.models.cascade import Model
 from lexfed.privacy.events import Release
 
 Kind = Literal[
-    "labels", "moments", "residuals", "gradient", "update", "metrics", "importance"
+    "labels",
+    "moments",
+    "residuals",
+    "gradient",
+    "update",
+    "metrics",
+    "importance",
+    "sketch",
 ]
 
 

@@ -213,6 +213,7 @@ class Programme:
                     for release in stage.releases
                 ],
                 "blocks": [asdict(block) for block in stage.blocks],
+                "tables": [asdict(table) for table in stage.tables],
             }
             for stage in self.stages
         ]

@@ -13,6 +13,7 @@ from functools import cached_property
 from lexfed.federation.messages import Kind
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.grid import CLIP_ROUNDING, Grid, GridVector
+from lexfed.sketch.asked import AskedTable
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,10 @@ class Stage:
         noise_range: smallest and largest factor on the planned noise of a round.
         extra: rounds beyond the planned ones that a filter may admit.
         phases: the first rounds, where some sites save; in order.
+        tables: what is counted in a stage of kind `sketch`, one for each group.
+
+    Raises:
+        ValueError: if a table does not fit its block.
     """
 
     name: str
@@ -73,6 +78,14 @@ class Stage:
     noise_range: tuple[float, float] = (1.0, 1.0)
     extra: int = 0
     phases: tuple[Phase, ...] = ()
+    tables: tuple[AskedTable, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind != "sketch" and not self.tables:
+            return
+        sizes = [block.stop - block.start for block in self.blocks]
+        if self.kind != "sketch" or sizes != [table.cells for table in self.tables]:
+            raise ValueError("expected one table for every block of a sketch, as long")
 
     def at(self, step: int) -> "Stage":
         """Return the stage with weights, rates and divisor as they are at a step."""

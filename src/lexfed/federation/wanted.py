@@ -30,6 +30,7 @@ from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import CLIP, label_dimension, plan_tower, worth_training
 from lexfed.models.shape import TowerShape
 from lexfed.privacy.events import CLIP_BIT
+from lexfed.sketch.asked import AskedTable
 from lexfed.tiers import Tier
 
 LABEL_SHARE = 0.02
@@ -41,10 +42,11 @@ METRICS_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Wanted:
-    """A draft and what is summed for it."""
+    """A draft and what is summed for it; the tables of a sketch, one per group."""
 
     kind: Kind
     draft: Draft
+    tables: tuple[AskedTable, ...] = ()
 
 
 def wanted_by_tower(

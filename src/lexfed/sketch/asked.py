@@ -15,6 +15,8 @@ and moves one site's table alone where every site has its own.
     letters  a text, two letters further than the       PAIRS cells for each prefix,
              prefixes that are asked                    other, missing
     keys     the key of a person, by hashes             width cells, with signs
+
+Which cell a value has is said in `lexfed.sketch.cells`.
 """
 
 import math
@@ -25,6 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.data.letters import LEVELS, PAIRS
+from lexfed.sketch.cells import DOUBLES, MOST_PREFIXES
+from lexfed.sketch.hashing import LARGEST_SEED, check_power_of_two
 
 Domain = Literal["doubles", "bins", "codes", "letters", "keys"]
 Floats = NDArray[np.float64]
@@ -37,11 +42,18 @@ class AskedTable:
     Attributes:
         column: whose values are counted; empty for the keys of persons.
         domain: which cells there are.
-        slots: where a unit's inputs hold what is counted; empty for keys.
+        slots: where a unit's inputs hold what is counted; empty for keys. A number has
+            one, and may have a second one that is 1 where it is missing. A code has
+            one, or one for each value of its list, of which one is 1. Of a text they
+            are its first pairs of letters, so there are as many as its level.
         width: cells of a row, those for other and missing values included.
         depth: rows, each with hashes of its own; 1 where cells are exact.
         seed: of the hashes; public.
         sites: number of sites if each has a table of its own, else 0.
+        ends: of the bins, where they are declared; None if they are found first.
+
+    Raises:
+        ValueError: if the numbers do not fit the domain.
     """
 
     column: str
@@ -51,11 +63,41 @@ class AskedTable:
     depth: int = 1
     seed: int = 0
     sites: int = 0
+    ends: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         checks.in_range(1, 2**24, width=self.width)
         checks.in_range(1, 64, depth=self.depth)
         checks.in_range(0, 2**16, sites=self.sites)
+        checks.in_range(0, LARGEST_SEED, seed=self.seed)
+        if self.domain == "keys":
+            check_power_of_two(self.width)
+        elif self.depth != 1:
+            raise ValueError("expected `depth` 1 where cells are exact")
+        if not self._fits():
+            raise ValueError(f"expected slots and width of `{self.domain}`")
+        if self.ends is not None and not (
+            self.domain == "bins" and are_ends(*self.ends)
+        ):
+            raise ValueError("expected `ends` of bins, finite and rising")
+
+    def _fits(self) -> bool:
+        slots, width = len(self.slots), self.width
+        if self.domain == "keys":
+            return slots == 0
+        if self.domain == "doubles":
+            return slots in (1, 2) and width == DOUBLES + 1
+        if self.domain == "bins":
+            return slots in (1, 2) and width >= 4
+        if self.domain == "codes":
+            return width >= 3 and slots in (1, width - 2)
+        prefixes = 1 if slots == 1 else MOST_PREFIXES
+        return 1 <= slots <= LEVELS and width == prefixes * PAIRS + 2
+
+    @property
+    def level(self) -> int:
+        """How many pairs of letters of a text are looked at."""
+        return len(self.slots)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -71,6 +113,11 @@ class AskedTable:
     def clip(self) -> float:
         """How far one person at one site moves the table, added or removed."""
         return math.sqrt(self.depth)
+
+
+def are_ends(low: float, high: float) -> bool:
+    """Say whether bins fit between two numbers."""
+    return math.isfinite(low) and math.isfinite(high - low) and low < high
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts as pairs of letters: how words that nobody listed are found two by two.
+
+A symbol is END or one of the 95 printable characters of ASCII; every other character,
+and the percent sign, stands as its UTF-8 bytes in the manner of web addresses (`%C3`).
+A pair is one number, SYMBOLS * first + second, and a text is LEVELS pairs, filled up
+with END. What is longer than that is cut: it can no longer be told from its beginning.
+"""
+
+from urllib.parse import quote, unquote
+
+SYMBOLS = 96
+"""The printable characters from space to tilde, and END."""
+
+END = SYMBOLS - 1
+"""The symbol after the last one."""
+
+PAIRS = SYMBOLS * SYMBOLS
+"""How many pairs there are."""
+
+LEVELS = 8
+"""How many pairs a text has."""
+
+_FIRST = ord(" ")
+_PLAIN = "".join(chr(_FIRST + symbol) for symbol in range(END)).replace("%", "")
+
+
+def pairs_of(text: str) -> tuple[int, ...]:
+    """Return the LEVELS pairs of a text.
+
+    Guarantees:
+        Texts of at most 2 LEVELS symbols are read back by `text_of`.
+    """
+    escaped = quote(text, safe=_PLAIN, errors="replace")[: 2 * LEVELS]
+    symbols = [ord(letter) - _FIRST for letter in escaped]
+    symbols += [END] * (2 * LEVELS - len(symbols))
+    pairs = zip(symbols[::2], symbols[1::2], strict=True)
+    return tuple(SYMBOLS * first + second for first, second in pairs)
+
+
+def text_of(pairs: tuple[int, ...]) -> str:
+    """Return the text that begins with these pairs, up to the first END."""
+    letters: list[str] = []
+    for pair in pairs:
+        for symbol in divmod(pair, SYMBOLS):
+            if symbol == END:
+                return unquote("".join(letters), errors="replace")
+            letters.append(chr(symbol + _FIRST))
+    return unquote("".join(letters), errors="replace")
+
+
+def is_ended(pair: int) -> bool:
+    """Whether a text ends within this pair, or before it."""
+    return pair % SYMBOLS == END
+
+
+def is_pair(pair: int) -> bool:
+    """Whether a text can have this pair: after END there is nothing but END."""
+    return 0 <= pair < PAIRS and (pair // SYMBOLS != END or is_ended(pair))
