@@ -116,3 +116,20 @@ epsilon = 0.5
     text = multiplied('importance_from = "paid:runs/importance"', tables=tables)
     found = [one for one in problems(text) if "`paid:`" in one]
     assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ('mechanism = "cascade"', 'mechanism = "none"', 'mechanism = "none"'),
+        ('unit = "record"', 'unit = "client"', 'unit = "client"'),
+        ("sampling_rate = 1.0", "sampling_rate = 0.5", "`sampling_rate`"),
+    ],
+)
+def test_a_profile_needs_one_exact_budget(old: str, new: str, what: str) -> None:
+    text = GOOD.replace("units = 6000", 'units = 6000\nprofile = "runs/profile"')
+    assert problems(text) == []
+    found = problems(text.replace(old, new, 1))
+    assert any(
+        "`data.profile` does not go with" in one and what in one for one in found
+    )

@@ -11,7 +11,7 @@ is changed.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from lexfed.errors import ConfigError, Problem
 LAW_COLUMNS: Path = ("law", "columns")
 _MARK = "\ufeff"
 """What some editors put in front of UTF-8."""
-_Edit = tuple[int, int, str]
+Edit = tuple[int, int, str]
 """From where to where the text is replaced, and by what."""
 
 
@@ -67,17 +67,9 @@ def amended(text: str, decisions: Mapping[str, Decision], name: str) -> str:
     """
     if text.startswith(_MARK):
         return _MARK + amended(text.removeprefix(_MARK), decisions, name)
-    where = places(text)
-    edits = list(_edits(text, decisions, where))
-    result = text
-    for start, stop, new in sorted(edits, reverse=True):
-        result = result[:start] + new + result[stop:]
-    wanted = _merged(tomllib.loads(text), decisions)
-    try:
-        same = tomllib.loads(result) == wanted
-    except tomllib.TOMLDecodeError:
-        same = False
-    if not same:
+    edits = _edits(text, decisions, places(text))
+    result = edited(text, edits, _merged(tomllib.loads(text), decisions))
+    if result is None:
         lines = "; ".join(_line(key, decision) for key, decision in decisions.items())
         raise ConfigError(
             [
@@ -91,13 +83,24 @@ def amended(text: str, decisions: Mapping[str, Decision], name: str) -> str:
     return result
 
 
+def edited(text: str, edits: Iterable[Edit], wanted: Mapping[str, Any]) -> str | None:
+    """Return the text with edits in it, if it then says what is wanted; else None."""
+    result = text
+    for start, stop, new in sorted(edits, reverse=True):
+        result = result[:start] + new + result[stop:]
+    try:
+        return result if tomllib.loads(result) == wanted else None
+    except tomllib.TOMLDecodeError:
+        return None
+
+
 def _line(name: str, decision: Decision) -> str:
     return f"{dotted((name,))} = {decision.inline()}"
 
 
 def _edits(
     text: str, decisions: Mapping[str, Decision], where: Places
-) -> Iterator[_Edit]:
+) -> Iterator[Edit]:
     new: dict[str, Decision] = {}
     for name, decision in decisions.items():
         path = (*LAW_COLUMNS, name)
@@ -111,18 +114,18 @@ def _edits(
     if not lines:
         return
     if LAW_COLUMNS in where.ends:
-        yield _after(text, where.ends[LAW_COLUMNS], lines)
+        yield lines_after(text, where.ends[LAW_COLUMNS], lines)
     elif LAW_COLUMNS in where.values:
         begin, stop = where.values[LAW_COLUMNS]
         empty = not text[begin + 1 : stop - 1].strip()
         yield stop - 1, stop - 1, f"{' ' if empty else ', '}{', '.join(lines)} "
     else:
-        yield _after(text, len(text), ["", "[law.columns]", *lines])
+        yield lines_after(text, len(text), ["", "[law.columns]", *lines])
 
 
 def _of_own_table(
     text: str, path: Path, decision: Decision, where: Places
-) -> Iterator[_Edit]:
+) -> Iterator[Edit]:
     """Fill in `[law.columns.NAME]`, a table of its own."""
     missing = []
     for key, value in decision.fields().items():
@@ -131,10 +134,10 @@ def _of_own_table(
         else:
             missing.append(f"{key} = {quoted(value)}")
     if missing:
-        yield _after(text, where.ends[path], missing)
+        yield lines_after(text, where.ends[path], missing)
 
 
-def _after(text: str, at: int, lines: list[str]) -> _Edit:
+def lines_after(text: str, at: int, lines: list[str]) -> Edit:
     """Return lines added below the line that a position is on."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     at = text.find("\n", at) + 1 or len(text)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for importances of columns: they come from where they may, and do something.
+"""Rules for importances of columns, and for what else was paid for before a run.
 
-Written like `data_rules.py`. Whether files and run folders fit is found out when they
-are read (`run/importance.py`).
+Importances come from where they may, and do something. Written like `data_rules.py`.
+Whether files and run folders fit is found out when they are read (`run/importance.py`).
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ FROM: Path = ("budget", "importance_from")
 GROUPS: Path = ("budget", "groups")
 GROUPS_FROM: Path = ("budget", "groups_from")
 SPARSITY: Path = ("budget", "sparsity")
+PROFILE: Path = ("data", "profile")
 PREFIXES = ("public:", "weights:", "paid:")
 
 
@@ -114,9 +115,31 @@ def groups_are_of_columns(config: Config) -> Iterator[Finding]:
 
 def paid_importances_fit(config: Config) -> Iterator[Finding]:
     """What was paid before is taken off one budget, exactly, for every record."""
+    if (config.budget.importance_from or "").startswith("paid:"):
+        for what, path in not_paid_before(config):
+            yield Finding(
+                FROM,
+                f"`budget.importance_from`: `paid:` does not go with {what}",
+                "use importances from a public file or from a released model",
+                (path,),
+            )
+
+
+def profile_fits(config: Config) -> Iterator[Finding]:
+    """So is what a profile has cost."""
+    if config.data.profile is not None:
+        for what, path in not_paid_before(config):
+            yield Finding(
+                PROFILE,
+                f"`data.profile` does not go with {what}",
+                "remove it, and state ranges and values from public knowledge",
+                (path,),
+            )
+
+
+def not_paid_before(config: Config) -> Iterator[tuple[str, Path]]:
+    """Return where nothing can be taken off the budget for what was paid before."""
     budget = config.budget
-    if not (budget.importance_from or "").startswith("paid:"):
-        return
     profiles = bool(budget.profiles or budget.clients)
     wrong: tuple[tuple[bool, str, Path], ...] = (
         (config.privacy.mechanism == "none", '`mechanism = "none"`', MECHANISM),
@@ -127,12 +150,7 @@ def paid_importances_fit(config: Config) -> Iterator[Finding]:
     )
     for holds, what, path in wrong:
         if holds:
-            yield Finding(
-                FROM,
-                f"`budget.importance_from`: `paid:` does not go with {what}",
-                "use importances from a public file or from a released model",
-                (path,),
-            )
+            yield what, path
 
 
 RULES = (
@@ -141,4 +159,5 @@ RULES = (
     groups_have_importances,
     groups_are_of_columns,
     paid_importances_fit,
+    profile_fits,
 )

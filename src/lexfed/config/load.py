@@ -121,7 +121,7 @@ def from_mapping(tables: Mapping[str, Any], name: str = "configuration") -> Conf
     Raises:
         ConfigError: with every problem.
     """
-    return _judged(without_lists(tables), name, None).require()
+    return judged(without_lists(tables), name, None).require()
 
 
 def examine_file(path: FilePath | str) -> Examination:
@@ -158,12 +158,19 @@ def examine(text: str, name: str = "lexfed.toml") -> Examination:
     except (ValueError, RecursionError) as error:
         finding, line = syntax_finding(text, error)
         return Examination(None, (_problem(finding, name, line),), ())
-    return _judged(tables, name, key_lines(text))
+    return judged(tables, name, key_lines(text))
 
 
-def _judged(
+def judged(
     tables: Mapping[str, Any], name: str, lines: Mapping[Path, int] | None
 ) -> Examination:
+    """Look at parsed tables and report everything found.
+
+    Args:
+        tables: of the configuration, with tuples for lists.
+        name: stands for the file in messages.
+        lines: of its keys; None where there is no text.
+    """
     findings = list(undecided_in(tables))
     bad = frozenset(finding.path for finding in findings)
     decided = without(tables, bad)

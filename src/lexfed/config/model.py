@@ -96,6 +96,7 @@ class DataTable(Table):
     units: Count | None = None
     test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
     strict: bool = False
+    profile: Text | None = None
     sites: SitesTable | None = None
     generator: GeneratorTable = GeneratorTable()
     columns: Mapping[Text, ColumnTable] = Field(default_factory=dict)

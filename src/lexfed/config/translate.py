@@ -76,9 +76,11 @@ _TO_DECIDE: Mapping[str, str] = {
     "`identifier` (never enters a model)",
     "reason": "say in a few words why this tier is right",
     "range": "write the lowest and highest value that are public knowledge, for "
-    "example `[0, 110]`; those of your data would leak",
+    "example `[0, 110]`; those of your data would leak (`lexfed profile` learns them "
+    "at a price)",
     "values": "list the categories that are public knowledge, for example "
-    '`["none", "cardiac", "other"]`; those of your data would leak rare ones',
+    '`["none", "cardiac", "other"]`; those of your data would leak rare ones '
+    "(`lexfed profile` learns them at a price)",
     "target": "name the column to predict",
     "units": "write a public number of persons, for example `6000`; counted from the "
     'data it would leak (with `neighbours = "replace-one"` remove the key)',
