@@ -12,7 +12,7 @@ import pytest
 
 from lexfed.audit.entries import BudgetPlan, Completed, Policy, Round
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.verify import Check, Status, verify_run
+from lexfed.audit.verify import Check, Status
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.claim_parts import scaled
 from support.audit_worlds import (
@@ -23,7 +23,7 @@ from support.audit_worlds import (
     planned,
     pretty,
 )
-from support.two_verifiers import compared
+from support.two_verifiers import Rows, both
 
 F2: dict[str, Any] = {"guarantee": "filter"}
 F1: dict[str, Any] = {"guarantee": "filter", "accountant": "rdp"}
@@ -32,8 +32,12 @@ LONGER = [(0, 2.0)] * 6 + [(1, 1.0), (1, 2.0), (1, 2.0)]
 
 
 def checked(run: FakeRun, folder: Path) -> dict[str, Check]:
-    compared(run.write(folder / "run"))
-    return {c.claim: c for c in verify_run(folder / "run").checks}
+    return judged(run, folder)[0]
+
+
+def judged(run: FakeRun, folder: Path) -> tuple[dict[str, Check], Rows]:
+    verdict, rows = both(run.write(folder / "run"))
+    return {c.claim: c for c in verdict.checks}, rows
 
 
 SOUND: dict[str, tuple[dict[str, Any], str]] = {
@@ -92,9 +96,8 @@ SOUND: dict[str, tuple[dict[str, Any], str]] = {
 def test_rounds_within_the_plan_pass_both(name: str, tmp_path: Path) -> None:
     settings, text = SOUND[name]
     run = fake_run(**settings)
-    found = checked(run, tmp_path)
+    found, rows = judged(run, tmp_path)
     if settings.get("accountant") == "rdp" or "sampling_rate" not in settings:
-        rows = compared(run.write(tmp_path / "run"))
         assert not any("NOT RECOMPUTED" in row["detail"] for row in rows.values())
     assert [c for c in found.values() if c.status is Status.FAIL] == []
     assert found["round events"].detail == text

@@ -2,6 +2,7 @@
 """Schedules keep their proportions, and their rounds together meet the budget."""
 
 import itertools
+from collections import Counter
 from typing import Any, get_args
 
 import dp_accounting
@@ -82,18 +83,24 @@ def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
         NoiseSchedule("step", **wrong)
 
 
-def independent(steps: tuple[Step, ...], delta: float, neighbours: Neighbours) -> float:
-    """Price by the accountant of dp-accounting, one event per round."""
+def independent(
+    steps: tuple[Step, ...], delta: float, neighbours: Neighbours, grid: float = 1e-4
+) -> float:
+    """Price by the accountant of dp-accounting, one event per round.
+
+    A coarser grid of losses rounds up by more, so it forgives nothing.
+    """
     relation = {
         "add-remove": dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
         "replace-one": dp_accounting.NeighboringRelation.REPLACE_ONE,
     }[neighbours]
-    accountant = PLDAccountant(relation)
-    for step in steps:
+    accountant = PLDAccountant(relation, grid)
+    # Rounds that are alike are composed at once: the same convolutions, in a tree.
+    for step, count in Counter(steps).items():
         event: Any = dp_accounting.GaussianDpEvent(step.noise_multiplier)
         if step.sampling_rate < 1.0:
             event = dp_accounting.PoissonSampledDpEvent(step.sampling_rate, event)
-        accountant.compose(event)
+        accountant.compose(event, count)
     return float(accountant.get_epsilon(delta))
 
 
@@ -140,7 +147,7 @@ def test_sampled_rounds_cost_the_budget_under_another_accountant(
 def test_many_levels_of_noise_cost_little_more_than_they_must() -> None:
     steps = calibrated(NoiseSchedule("cosine"), 150, 2.0, 1e-5, rate=0.05)
     assert len({step.noise_multiplier for step in steps}) == 150
-    spent = independent(steps, 1e-5, "add-remove")
+    spent = independent(steps, 1e-5, "add-remove", grid=1e-3)
     assert 0.95 * 2.0 <= spent <= 2.0
 
 

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.keys import Signer, create_key
 from lexfed.errors import SecAggError
@@ -24,7 +22,7 @@ from lexfed.run.deployed.site_ledger import Purse
 from lexfed.tiers import Tier
 from support.deployed_leader import LOG, RUN, Leader, rounds, with_sigma
 from support.deployed_worlds import World, config_text
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 
 @contextmanager
@@ -236,14 +234,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_real_code_passes(mutant: Mutant) -> None:
-    mutant.check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_noticed(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(AssertionError):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

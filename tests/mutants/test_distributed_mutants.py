@@ -6,11 +6,8 @@ mutants.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-
-import pytest
 
 from lexfed.privacy import (
     attributes,
@@ -27,7 +24,7 @@ from lexfed.privacy.events import Release
 from lexfed.privacy.noise import rounded_gaussian
 from lexfed.privacy.running import _Sum
 from support import distributed_checks as checks
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 
 def _correction_dropped(patch: Patch) -> None:
@@ -180,14 +177,4 @@ MUTANTS = (
     Mutant("a cohort believed", _cohort_believed, checks.claims_fit_their_trust),
 )
 
-
-@pytest.mark.parametrize("check", dict.fromkeys(mutant.check for mutant in MUTANTS))
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

@@ -5,12 +5,10 @@ Written like `test_mutants.py`: every check passes on the real code and fails on
 mutants.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from lexfed.budget import importance
 from lexfed.data.encode import Encoding
@@ -19,8 +17,7 @@ from lexfed.federation.shapes import tower_shapes
 from lexfed.models.shape import TowerShape
 from lexfed.run import planning
 from support import importance_checks as checks
-
-Patch = pytest.MonkeyPatch
+from support.mutant import Mutant, Patch, both_tests
 
 
 def _every_tower_reads_everything(patch: Patch) -> None:
@@ -40,27 +37,20 @@ def _noise_counts(patch: Patch) -> None:
     patch.setattr(importance, "by_column", lambda e, v, n: real(e, v, np.zeros_like(n)))
 
 
-MUTANTS = {
-    "a release that reads more than its tier": (
+MUTANTS = (
+    Mutant(
+        "a release that reads more than its tier",
         _every_tower_reads_everything,
         checks.check_importance_reads,
     ),
-    "importances free of charge": (_free_of_charge, checks.check_importance_is_paid),
-    "noise counted as importance": (
+    Mutant(
+        "importances free of charge", _free_of_charge, checks.check_importance_is_paid
+    ),
+    Mutant(
+        "noise counted as importance",
         _noise_counts,
         checks.check_noise_is_not_importance,
     ),
-}
+)
 
-
-@pytest.mark.parametrize("check", [check for _, check in MUTANTS.values()])
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_is_caught(name: str, monkeypatch: Patch) -> None:
-    mutate, check = MUTANTS[name]
-    mutate(monkeypatch)
-    with pytest.raises(AssertionError):
-        check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

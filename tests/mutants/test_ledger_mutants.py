@@ -6,7 +6,6 @@ and SQLite, or the key of the row they would both write, stops the second. To sp
 twice a ledger must decide outside of the transaction that writes.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import meter
 from lexfed.privacy.events import Release
 from support import ledger_checks
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 
 def _looks_first_and_locks_later(patch: Patch) -> None:
@@ -133,16 +132,5 @@ MUTANTS = (
         ledger_checks.shares_have_no_price_by_gdp,
     ),
 )
-CHECKS = tuple(dict.fromkeys(mutant.check for mutant in MUTANTS))
 
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

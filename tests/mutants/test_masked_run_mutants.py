@@ -5,7 +5,6 @@ Written like `test_mutants.py`: every check passes on the real code and fails on
 mutants.
 """
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -23,7 +22,7 @@ from lexfed.randomness import SeededSource
 from lexfed.secagg.setting import Terms
 from lexfed.secagg.thresholds import Threshold
 from support.masked_worlds import ask, charged, federation, losing, masked_world
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 from support.worlds import World, play, seeded, world
 
 FAILED = (AssertionError, pytest.fail.Exception)
@@ -189,16 +188,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize(
-    "check", dict.fromkeys(m.check for m in MUTANTS), ids=lambda check: check.__name__
-)
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

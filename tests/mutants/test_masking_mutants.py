@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from lexfed.secagg import cohort, dealing, site, site_setup
 from lexfed.secagg.agree import Context
@@ -18,7 +17,7 @@ from lexfed.secagg.ring import Ring, Words
 from lexfed.secagg.server_setup import ServerSetup
 from lexfed.secagg.site import SiteSession
 from lexfed.secagg.unmasking import Opening
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
 
@@ -240,14 +239,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_real_code_passes(mutant: Mutant) -> None:
-    mutant.check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_noticed(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(AssertionError):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

@@ -67,7 +67,7 @@ from support import (
     policy_checks,
     site_checks,
 )
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 from support.worlds import World, play, seeded, world
 
 # Checks that need more than `support.checks`; worlds are built inside, so that a
@@ -993,7 +993,6 @@ MUTANTS = (
         site_checks.a_total_is_never_exceeded,
     ),
 )
-CHECKS = tuple(dict.fromkeys([mutant.check for mutant in MUTANTS] + [sensitive_rule]))
 
 
 @pytest.fixture(autouse=True)
@@ -1004,13 +1003,6 @@ def _quiet() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(
+    MUTANTS, [sensitive_rule]
+)

@@ -6,13 +6,12 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import pytest
 
 from lexfed.errors import SecAggError
 from lexfed.secagg import pieces
 from lexfed.secagg.pieces import Incoming
 from lexfed.secagg.server import ServerSession
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 from support.secure_sums import MODEL, Epoch, names, refused, setting
 
 
@@ -115,14 +114,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_real_code_passes(mutant: Mutant) -> None:
-    mutant.check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_noticed(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

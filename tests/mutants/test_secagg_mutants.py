@@ -13,7 +13,7 @@ from lexfed.secagg import prg, shamir
 from lexfed.secagg.agree import Context
 from lexfed.secagg.thresholds import Threshold
 from support import secagg_checks
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 
 def _points_from_zero(patch: Patch) -> None:
@@ -86,7 +86,6 @@ MUTANTS = (
         secagg_checks.a_lying_server_never_gets_both_kinds,
     ),
 )
-CHECKS = tuple(dict.fromkeys(mutant.check for mutant in MUTANTS))
 
 
 @pytest.fixture(autouse=True)
@@ -96,13 +95,4 @@ def nothing_remembered() -> Iterator[None]:
     shamir._powers.cache_clear()
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(AssertionError):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of repeated sketches; written like `test_paying_mutants`."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from lexfed.sketch.cadence import Cadence, RenewedSketch
 from lexfed.sketch.noised import add_noise
 from lexfed.sketch.running_sums import RunningSums, TreePlan
 from support import cadence_checks as checks
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 
 def _changes_unplanned(patch: Patch) -> None:
@@ -197,14 +196,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize("check", dict.fromkeys(mutant.check for mutant in MUTANTS))
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

@@ -5,7 +5,6 @@ Every check passes on the real code and fails on its mutants.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +23,7 @@ from lexfed.sketch.noised import Column, NoisePlan
 from lexfed.sketch.sensitivity import Contribution
 from lexfed.tiers import Tier
 from support import paying_checks as checks
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 Integers = NDArray[np.int64]
 
@@ -241,14 +240,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize("check", dict.fromkeys(mutant.check for mutant in MUTANTS))
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of randomised response; written like `test_paying_mutants`."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from lexfed.randomness import RandomSource, bernoulli
 from lexfed.sketch import randomised_response
 from lexfed.sketch.randomised_response import Bits, FlippedBits, FlipPlan, flip_bits
 from support import response_checks as checks
-from support.mutant import Mutant, Patch
+from support.mutant import Mutant, Patch, both_tests
 
 
 def _bits_of_one_item(patch: Patch) -> None:
@@ -84,14 +82,4 @@ MUTANTS = (
     ),
 )
 
-
-@pytest.mark.parametrize("check", dict.fromkeys(mutant.check for mutant in MUTANTS))
-def test_the_real_code_passes(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
-    mutant.apply(monkeypatch)
-    with pytest.raises(mutant.raises):
-        mutant.check()
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

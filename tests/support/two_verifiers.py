@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.verify import verify_run
+from lexfed.audit.verify import Verdict, verify_run
 
 NEEDS_MORE = {"budget plan", "round events", "budgets spent", "claim", "certificates"}
 """Claims that need an accountant where rounds are sampled, or the rules."""
@@ -19,7 +19,14 @@ Rows = dict[str, dict[str, Any]]
 def compared(
     folder: Path, policy: bytes | None = None, pin: bytes | None = None
 ) -> Rows:
-    """Judge a folder with both, and return what the standalone verifier says.
+    """Judge a folder with both, and return what the standalone verifier says."""
+    return both(folder, policy, pin)[1]
+
+
+def both(
+    folder: Path, policy: bytes | None = None, pin: bytes | None = None
+) -> tuple[Verdict, Rows]:
+    """Judge a folder with both, and return what each of them says.
 
     Both must make the same claims in the same order, with the same status, and name
     the same entry. Where the standalone verifier lacks something, it must say so.
@@ -40,7 +47,7 @@ def compared(
     assert found["ok"] == (not failed(rows))
     assert found["origin"] == ours.origin
     assert (found["size"], found["root"]) == (ours.size, ours.root)
-    return rows
+    return ours, rows
 
 
 def failed(rows: Rows) -> list[str]:
