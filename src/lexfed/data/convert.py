@@ -91,6 +91,26 @@ def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
     return _texts(raw)
 
 
+def plain_numbers(name: str, frame: Frame, problems: Problems) -> Floats:
+    """Return a number column as it was read, NaN where missing; nothing is clamped."""
+    return _finite(frame.columns[name], _Place(frame, name, problems))
+
+
+def plain_flags(name: str, frame: Frame, problems: Problems) -> Floats:
+    """Return a flag column: 0, 1, NaN where missing."""
+    return _flag(frame.columns[name], _Place(frame, name, problems))
+
+
+def plain_texts(name: str, frame: Frame, problems: Problems) -> list[str | None]:
+    """Return a category column as it was read, None where missing."""
+    raw = frame.columns[name]
+    if raw.kind == "other":
+        _wrong_type("category", raw, _Place(frame, name, problems))
+        return [None] * len(frame)
+    gone = raw.missing.tolist()
+    return [None if m else t for t, m in zip(_texts(raw), gone, strict=True)]
+
+
 def _texts(raw: RawColumn) -> list[str]:
     if raw.kind == "number":
         # A column of whole numbers with gaps is often stored as floats: 3.0 is "3".
@@ -113,29 +133,35 @@ def _wrong_type(declared: str, raw: RawColumn, place: _Place) -> Floats:
 
 
 def _number(column: Column, raw: RawColumn, place: _Place, *, strict: bool) -> Reading:
-    if raw.kind == "number":
-        values = raw.values.astype(np.float64)
-    elif raw.kind == "text":
-        values, unreadable = _parse(raw)
-        if unreadable.any():
-            if unreadable[~raw.missing].all() and unreadable.sum() > 1:
-                return Reading(_wrong_type("number", raw, place))
-            place.rows("not-a-number", "text where a number is declared", unreadable)
-            values[unreadable] = 0.0
-    else:
-        return Reading(_wrong_type("number", raw, place))
-    endless = ~np.isfinite(values) & ~raw.missing
-    if endless.any():
-        hint = "leave a missing value empty"
-        place.rows("not-finite", "not a finite number", endless, hint)
+    values = _finite(raw, place)
     low, high = column.range or (-np.inf, np.inf)
-    known = np.isfinite(values) & ~raw.missing
+    known = ~np.isnan(values)
     outside = known & ((values < low) | (values > high))
     if strict and outside.any():
         hint = "correct the value, widen `range`, or read with `strict = false`"
         place.rows("out-of-range", "outside the declared range", outside, hint)
     clamped = np.where(known, np.clip(np.where(known, values, low), low, high), np.nan)
     return Reading(clamped, clamped=int(outside.sum()))
+
+
+def _finite(raw: RawColumn, place: _Place) -> Floats:
+    """Return the numbers of a column; NaN where there is none, or no finite one."""
+    if raw.kind == "number":
+        values = raw.values.astype(np.float64)
+    elif raw.kind == "text":
+        values, unreadable = _parse(raw)
+        if unreadable.any():
+            if unreadable[~raw.missing].all() and unreadable.sum() > 1:
+                return _wrong_type("number", raw, place)
+            place.rows("not-a-number", "text where a number is declared", unreadable)
+            values[unreadable] = 0.0
+    else:
+        return _wrong_type("number", raw, place)
+    endless = ~np.isfinite(values) & ~raw.missing
+    if endless.any():
+        hint = "leave a missing value empty"
+        place.rows("not-finite", "not a finite number", endless, hint)
+    return np.where(np.isfinite(values) & ~raw.missing, values, np.nan)
 
 
 def _parse(raw: RawColumn) -> tuple[Floats, NDArray[np.bool_]]:

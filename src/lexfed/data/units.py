@@ -28,6 +28,8 @@ class UnitBlock:
         persons: code of the person behind each unit.
         members: which classes of records a unit belongs to, [units, classes]; None
             without classes. Never leaves the site, not even as a count.
+        keys: of the person behind each unit, the same at every site (`person_keys`);
+            None where persons have no key. Never leaves the site.
     """
 
     inputs: Floats
@@ -35,6 +37,7 @@ class UnitBlock:
     weights: Floats
     persons: Ints
     members: Bools | None = None
+    keys: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.persons)
@@ -46,6 +49,7 @@ def group_units(
     persons: Ints,
     records_per_person: int = 1,
     members: Bools | None = None,
+    keys: Ints | None = None,
 ) -> UnitBlock:
     """Return one unit per person, in the order of each person's first row.
 
@@ -60,6 +64,7 @@ def group_units(
         persons: code of each row's person.
         records_per_person: the declared cap, and the number of places.
         members: which classes a row belongs to, [rows, classes]; None without classes.
+        keys: of each row's person; None where persons have none.
 
     Raises:
         DataError: if a person has more rows than the cap.
@@ -86,7 +91,9 @@ def group_units(
     weights = np.zeros(shape, dtype=np.float64)
     weights[unit, place] = 1.0 / counts[inverse]
     codes = codes[by_first].astype(np.int64)
-    return UnitBlock(block, goals, weights, codes, _of_units(members, unit, len(codes)))
+    classes = _of_units(members, unit, len(codes))
+    own = None if keys is None else keys[first[by_first]]
+    return UnitBlock(block, goals, weights, codes, classes, own)
 
 
 def _of_units(rows: Bools | None, unit: Ints, units: int) -> Bools | None:

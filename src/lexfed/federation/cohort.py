@@ -39,6 +39,7 @@ class Cohort:
         sites: number of units of each site.
         shares: what each unit's clipped contribution is multiplied by, [units], at
             most 1; None where all are 1.
+        keys: of the person behind each unit, [units]; None where there are none.
     """
 
     inputs: Tensor
@@ -46,6 +47,7 @@ class Cohort:
     weights: Tensor
     sites: tuple[int, ...]
     shares: Tensor | None = None
+    keys: Tensor | None = None
 
     @classmethod
     def of(
@@ -68,6 +70,7 @@ class Cohort:
             torch.from_numpy(np.concatenate([block.weights for block in blocks])),
             tuple(len(block) for block in blocks),
             _shares(blocks, scales),
+            _keys(blocks),
         )
 
     def __len__(self) -> int:
@@ -100,6 +103,7 @@ class Cohort:
             self.weights[start:stop],
             (inputs.shape[0],),
             None if self.shares is None else self.shares[start:stop],
+            None if self.keys is None else self.keys[start:stop],
         )
 
     def sites_where(self, present: Sequence[bool]) -> "Cohort":
@@ -117,6 +121,7 @@ class Cohort:
             self.weights.index_select(0, places),
             tuple(sites),
             None if self.shares is None else self.shares.index_select(0, places),
+            None if self.keys is None else self.keys.index_select(0, places),
         )
 
 
@@ -130,6 +135,13 @@ def _shares(blocks: Sequence[UnitBlock], scales: Sequence[float]) -> Tensor | No
         own = np.where(block.members, np.asarray(scales), 1.0)
         shares.append(own.min(axis=1, initial=1.0))
     return torch.from_numpy(np.concatenate(shares))
+
+
+def _keys(blocks: Sequence[UnitBlock]) -> Tensor | None:
+    keys = [block.keys for block in blocks if block.keys is not None]
+    if len(keys) < len(blocks):
+        return None
+    return torch.from_numpy(np.concatenate(keys))
 
 
 def flip_coins(

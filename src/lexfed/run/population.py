@@ -17,6 +17,7 @@ from lexfed.data.builtin import builtin, is_builtin
 from lexfed.data.conditions import Bools, holds, parse
 from lexfed.data.encode import Encoding, build_encoding, encode, encode_target
 from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
+from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records, check_sites_per_person
 from lexfed.data.sources import read_files, read_frames
 from lexfed.data.split import split_by_person
@@ -153,11 +154,17 @@ def load_population(config: Config, base: Path) -> Population:
     split = split_by_person(table, config.data.test_size, config.run.seed)
     inputs, targets = encode(encoding, table), encode_target(table)
     classes = classes_of(config, encoding)
-    members = members_of(classes, table)
+    members, keys = members_of(classes, table), keys_of_rows(table)
 
     def block(rows: Ints) -> UnitBlock:
-        own = None if members is None else members[rows]
-        return group_units(inputs[rows], targets[rows], table.persons[rows], cap, own)
+        return group_units(
+            inputs[rows],
+            targets[rows],
+            table.persons[rows],
+            cap,
+            None if members is None else members[rows],
+            None if keys is None else keys[rows],
+        )
 
     train = partition.keep(split.train)
     sites = tuple(

@@ -9,6 +9,7 @@ import numpy as np
 from lexfed.config.declare import records_per_person_of
 from lexfed.config.model import Config
 from lexfed.data.encode import encode, encode_target
+from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records
 from lexfed.data.sources import read_files
 from lexfed.data.split import Split, split_by_person
@@ -74,10 +75,16 @@ def site_data(name: str, own: OwnData, population: Population) -> SiteData:
     table = own.table
     inputs, targets = encode(population.encoding, table), encode_target(table)
     members = members_of(population.classes, table)
+    keys = keys_of_rows(table)
 
     def block(rows: Ints) -> UnitBlock:
-        of = None if members is None else members[rows]
-        cap = population.records_per_person
-        return group_units(inputs[rows], targets[rows], table.persons[rows], cap, of)
+        return group_units(
+            inputs[rows],
+            targets[rows],
+            table.persons[rows],
+            population.records_per_person,
+            None if members is None else members[rows],
+            None if keys is None else keys[rows],
+        )
 
     return SiteData(name, block(own.split.train), block(own.split.test))
