@@ -80,11 +80,19 @@ def test_a_word_outside_is_refused_by_row() -> None:
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["abc", 7, None])
+@pytest.mark.parametrize("text", ["abc", 7, None, ["a"]])
 def test_a_text_outside_is_refused_by_row(text: Any) -> None:
     for count in (Texts(2).keys, Texts(2).counted):
         with pytest.raises(DataError, match="row 2 lies outside"):
             count(["ab", text])
+
+
+def test_a_text_that_cannot_be_counted_is_no_matter_of_the_domain() -> None:
+    class Unhashable(str):
+        __hash__ = None  # type: ignore[assignment]
+
+    with pytest.raises(TypeError, match="unhashable"):
+        Texts(2).counted([Unhashable("a")])
 
 
 def test_other_types_of_numbers_are_refused() -> None:

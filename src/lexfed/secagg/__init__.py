@@ -18,6 +18,7 @@
     pieces      long vectors, piece by piece
     site_setup, site  a site's machine, for set-up and rounds
     server_setup, server, unmasking  the server's, for set-up, rounds and opening
+    relay       regions that add masked vectors on their way to the server
     record      what shows which sum was opened; record_json: as bytes
 
     sharing     vectors shared among several aggregators; mersenne: GF(2^61 - 1)

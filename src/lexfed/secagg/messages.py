@@ -57,6 +57,7 @@ class Kind(IntEnum):
     UNMASK = 11
     EVIDENCE = 13
     HEADER = 15
+    RELAYED = 16
     OPERATOR_KEY = 20
     DEALT = 21
     HELD = 22

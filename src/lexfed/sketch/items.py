@@ -170,7 +170,11 @@ class Texts:
         Raises:
             DataError: as `keys`.
         """
-        counts = Counter(values)
+        try:
+            counts = Counter(values)
+        except TypeError:  # a list in a cell has no hash, and is no text either
+            self._check(values, values, where)
+            raise
         unique = list(counts)
         self._check(unique, values, where)
         return string_keys(unique), np.fromiter(counts.values(), np.int64, len(unique))

@@ -82,11 +82,14 @@ class MaskedPlan:
 
     def ring(self) -> int:
         """Return the bits of the smallest ring that holds the sums."""
-        bounds = [
+        return ring_bits([self.bound()])
+
+    def bound(self) -> int:
+        """Return what no cell of an honest sum exceeds, but for `wrap_probability`."""
+        return max(
             people + math.ceil(_DEVIATIONS * math.sqrt(2 * half * self.cohort.sites))
             for people, half in zip(self.reach(), self.halves(), strict=True)
-        ]
-        return ring_bits(bounds)
+        )
 
     def reach(self) -> list[int]:
         """Return what all declared people together add to one cell of every table."""

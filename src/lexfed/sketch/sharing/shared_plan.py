@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all sites agree on before their tables are shared or masked.
+
+A `MaskedPlan` says which tables leave and how loud each site's share of noise is. For
+cells of different sites to mean the same, their tables need the same kind, seed and
+domain too: the shapes. Both together have a digest, which goes into the context of
+every mask, share and ciphertext, so that sites with other plans do not understand each
+other. That is the lock; `check_announced` is the door plate, which says in words and
+before anything is spent what differs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexfed.canonical import digest
+from lexfed.errors import DataError, Problem
+from lexfed.privacy.ledger import Ledger
+from lexfed.randomness import RandomSource
+from lexfed.sketch.noise_shares import MaskedPlan, noised_share, opened
+from lexfed.sketch.noised import Column, Integers, NoisedSketch
+from lexfed.sketch.shape import HEADER_BYTES, Kind, SketchShape
+from lexfed.sketch.tables import Table
+
+_COUNTS = {Kind.COUNT_MIN: False, Kind.COUNT_SKETCH: True, Kind.EXACT: False}
+"""Whether the cells of a kind have signs; filters hold no counts."""
+
+
+@dataclass(frozen=True)
+class SharedPlan:
+    """Tables that are only ever opened as a sum; public, the same at every site.
+
+    Attributes:
+        masked: what leaves, with which noise in shares.
+        shapes: of the tables, in the order of the plan's columns.
+
+    Raises:
+        ValueError: if a shape is not that of its column.
+    """
+
+    masked: MaskedPlan
+    shapes: tuple[SketchShape, ...]
+
+    def __post_init__(self) -> None:
+        columns = self.masked.plan.columns
+        if len(self.shapes) != len(columns):
+            raise ValueError("expected one shape for each column of the plan")
+        for column, shape in zip(columns, self.shapes, strict=True):
+            if not _fits(column, shape):
+                raise ValueError(
+                    f"column `{column.name}`: expected a shape of the planned depth, "
+                    "width and signs"
+                )
+
+    @property
+    def length(self) -> int:
+        """How many cells all tables have."""
+        return sum(shape.cells for shape in self.shapes)
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 over everything that sites must see alike, 32 bytes."""
+        plan, cohort = self.masked.plan, self.masked.cohort
+        columns = [
+            {
+                "name": column.name,
+                "tier": None if column.tier is None else column.tier.label,
+                "occurrences": column.person.occurrences,
+                "sigma": column.sigma,
+                "shape": shape.to_bytes().hex(),
+            }
+            for column, shape in zip(plan.columns, self.shapes, strict=True)
+        ]
+        content = {
+            "lexfed-shared-sketch-v1": {
+                "name": plan.name,
+                "people": plan.people,
+                "columns": columns,
+                "cohort": [cohort.sites, cohort.colluders, cohort.dropouts],
+            }
+        }
+        return bytes.fromhex(digest(content))
+
+    def announced(self) -> bytes:
+        """Return the shapes as bytes, for the other sites."""
+        return b"".join(shape.to_bytes() for shape in self.shapes)
+
+    def check_announced(self, headers: bytes, where: str) -> None:
+        """Refuse a site whose tables cannot be added to ours.
+
+        Args:
+            headers: what it announced.
+            where: whose it is, for the message.
+
+        Raises:
+            DataError: naming every difference of the first table that differs.
+        """
+        if len(headers) != HEADER_BYTES * len(self.shapes):
+            what = f"expected {len(self.shapes)} tables, got {len(headers)} bytes"
+            raise DataError([Problem(where, what, "plan the same tables everywhere")])
+        for at, shape in enumerate(self.shapes):
+            header = headers[at * HEADER_BYTES : (at + 1) * HEADER_BYTES]
+            name = self.masked.plan.columns[at].name
+            shape.check_same(
+                SketchShape.from_bytes(header), f"{where}, column `{name}`"
+            )
+
+    def share(
+        self, tables: Sequence[Table], ledger: Ledger, source: RandomSource
+    ) -> Integers:
+        """Charge a site's ledger, then return its noised cells, ready to be shared.
+
+        Guarantees:
+            As `noised_share`; tables of another shape are refused before the charge.
+            No cell is beyond what the declared people can reach, noise aside.
+
+        Raises:
+            DataError: if the tables are not those of the plan.
+            Refused: if a budget would be exceeded.
+        """
+        cells = [table.cells for table in tables]
+        self.masked.plan.check(cells)
+        for shape, table in zip(self.shapes, tables, strict=True):
+            shape.check_same(table.shape, f"sketch `{self.masked.plan.name}`")
+        return noised_share(self.masked, cells, ledger, source)
+
+    def opened(self, total: Integers, present: int, private: bool) -> NoisedSketch:
+        """Return the opened sum as a noised sketch; see `noise_shares.opened`."""
+        return opened(self.masked, total, present, private)
+
+
+def _fits(column: Column, shape: SketchShape) -> bool:
+    return (
+        column.shape == (shape.depth, shape.width)
+        and _COUNTS.get(shape.kind) == column.person.signed
+    )
