@@ -249,7 +249,7 @@ def test_a_sum_is_weighted_by_public_weights(model: str) -> None:
     for site, weight in zip(even.sites, weights, strict=True):
         cohort = Cohort.of([site.train])
         one = torch.ones(1, dtype=torch.float64)
-        parts += weight * contribute(query, even.programme, cohort, one).numpy()
+        parts += weight * contribute(query, even.programme, cohort, one, (0,)).numpy()
     assert np.abs(parts - seen.released[1]).max() <= grid.release_step
 
 

@@ -41,8 +41,9 @@ def sum_of(of: World, query: Query, cohort: Cohort) -> NDArray[np.int64]:
     stage = of.programme.stages[query.stage]
     weights = torch.ones(len(cohort.sites), dtype=torch.float64)
     # Odd values overflow on purpose; what matters is what they contribute.
+    places = range(len(cohort.sites))
     with np.errstate(all="ignore"):
-        total = contributions.contribute(query, of.programme, cohort, weights)
+        total = contributions.contribute(query, of.programme, cohort, weights, places)
         return sums.to_grid(total, stage)
 
 

@@ -14,11 +14,12 @@ the scale of the unit's class of records, both at most 1.
     update     how far local training moves a tower (unit = "client")
     metrics    a histogram of score and label over test rows
     importance slots of one tower times the residual of the label rate
+    sketch     cells of tables that the unit's values fall into (`sketch_vectors`)
 """
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -28,6 +29,8 @@ from lexfed.federation.cohort import Cohort
 from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.scoring import score_histogram
+from lexfed.federation.sketch_vectors import counted
+from lexfed.federation.unit_factors import unit_factors
 from lexfed.models.batch import Batch
 from lexfed.models.clipped_sum import clipped_sum
 from lexfed.models.cut_bits import CutBits
@@ -48,7 +51,11 @@ _ROWS = 1 << 16
 
 
 def contribute(
-    query: Query, programme: Programme, cohort: Cohort, site_weights: Tensor
+    query: Query,
+    programme: Programme,
+    cohort: Cohort,
+    site_weights: Tensor,
+    places: Sequence[int],
 ) -> Tensor:
     """Return the cohort's sum for this query, before the grid and before noise.
 
@@ -57,8 +64,12 @@ def contribute(
         programme: what was agreed on before the first round.
         cohort: the units that take part, those of a site next to each other.
         site_weights: public weight of each site of the cohort, at most 1.
+        places: of those sites in the programme.
     """
     stage = programme.stages[query.stage]
+    if stage.kind == "sketch":
+        as_one = programme.unit == "client"
+        return counted(stage, query.arrays, cohort, site_weights, places, as_one)
     if stage.kind == "gradient":
         return _gradients(query, programme, stage, cohort, site_weights)
     if stage.kind == "update":
@@ -76,24 +87,9 @@ def contribute(
             if part.shares is None:
                 total += weight * _sum(clipped)
             else:
-                factors = _factors(stage, part.shares, weight)
+                factors = unit_factors(stage, part.shares, weight)
                 total += _sum(clipped * factors.unsqueeze(1))
     return total
-
-
-def _factors(stage: Stage, shares: Tensor, weights: Tensor) -> Tensor:
-    """Return what each unit's clipped contribution is multiplied by.
-
-    A unit of share s at a site of weight w is charged for s w C. Grid and float sums
-    add a part r of C that does not shrink with the share (`Stage.rounding`): the site's
-    factor f leaves it room in w C, and s f - (1 - s) r leaves it room in s w C.
-
-    Args:
-        stage: what is summed.
-        shares: scale of each unit's class.
-        weights: factor of the site, or of each unit's site.
-    """
-    return (shares * weights - (1.0 - shares) * stage.rounding).clamp_min(0.0)
 
 
 def _sum(vectors: Tensor) -> Tensor:
@@ -219,7 +215,7 @@ def _gradients(
     groups = programme.groups or None
     factors = site_weights.repeat_interleave(torch.tensor(cohort.sites))
     if cohort.shares is not None:
-        factors = _factors(stage, cohort.shares, factors)
+        factors = unit_factors(stage, cohort.shares, factors)
     bits = CutBits() if has_clip_bits(query.release) else None
     limits = stage.limits if private else (math.inf,) * len(stage.blocks)
     total = clipped_sum(

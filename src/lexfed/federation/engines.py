@@ -195,6 +195,7 @@ class Simulation:
         stage = programme.stages[query.stage].at(query.step)
         cohort = self._test if query.kind == "metrics" else self._train
         weights = torch.tensor(stage.factors, dtype=torch.float64)
+        places: Sequence[int] = range(len(programme.sites))
         if programme.unit == "record":
             sources = [
                 self._sources(f"coins/{name}/{query.round}") for name in programme.sites
@@ -206,7 +207,9 @@ class Simulation:
             present = [name in participants for name in programme.sites]
             cohort = cohort.sites_where(present)
             weights = weights[present]
-        total = sums.to_grid(contribute(query, programme, cohort, weights), stage)
+            places = [place for place in places if present[place]]
+        whole = contribute(query, programme, cohort, weights, places)
+        total = sums.to_grid(whole, stage)
         by_sites = programme.trust != "central"
         if by_sites:
             for name in participants:

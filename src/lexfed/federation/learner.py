@@ -7,17 +7,19 @@ they never see data, so whatever they do is post-processing and costs nothing.
 """
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.federation.agreed import most_rounds, planned_at, with_noise
 from lexfed.federation.descending import Descending
+from lexfed.federation.follow_ups import next_question
 from lexfed.federation.programme import Programme, Stage
+from lexfed.federation.progress import Progress
 from lexfed.federation.steering import TowerSteering
+from lexfed.federation.told import remembered, told_before
 from lexfed.models.cascade import Model, Tower, untrained
 from lexfed.models.importance import importance_radius
 from lexfed.models.rule import learn, network
@@ -32,30 +34,9 @@ from lexfed.models.rule.state import (
 )
 from lexfed.privacy.events import Release
 
+__all__ = ["Learner", "Progress"]
+
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands: a function of released values and public facts.
-
-    Attributes:
-        done: rounds of the programme that are over, whether released or lost.
-        model: the model so far.
-        memory: further released vectors, by name.
-        stage: stage of the next round, unless it is over.
-        step: place of the next round in that stage.
-    """
-
-    done: int
-    model: Model
-    memory: Mapping[str, NDArray[Any]]
-    stage: int = 0
-    step: int = 0
-
-    def after_round(self, stage: int, step: int) -> "Progress":
-        """Return where the run stands once a round at that place is over."""
-        return replace(self, done=self.done + 1, stage=stage, step=step + 1)
 
 
 class Learner:
@@ -94,6 +75,8 @@ class Learner:
         stage = self._programme.stages[progress.stage]
         if progress.step >= most_rounds(stage):
             return True
+        if stage.kind == "sketch":
+            return self._table_question(stage, progress) is None
         return progress.step > 0 and self._steering.is_over(stage, progress.memory)
 
     def question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
@@ -106,6 +89,8 @@ class Learner:
             return progress.model, arrays
         if stage.kind == "residuals":
             return progress.model, self._residuals_question(stage, progress)
+        if stage.kind == "sketch":
+            return progress.model, self._table_question(stage, progress) or {}
         return progress.model, {}
 
     def learn(
@@ -145,6 +130,16 @@ class Learner:
             return self._learn_importance(stage, progress, mean, deviation)
         if stage.kind == "metrics":
             return replace(progress, memory={**progress.memory, "histogram": released})
+        if stage.kind == "sketch":
+            tables = remembered(
+                stage,
+                progress.stage,
+                self._table_question(stage, progress) or {},
+                release,
+                released,
+                self._programme.loudness(len(missing)),
+            )
+            return replace(progress, memory={**progress.memory, **tables})
         if stage.kind == "gradient" and self._programme.networks:
             return self._learn_network(stage, progress, mean)
         if stage.kind in ("gradient", "update"):
@@ -155,6 +150,13 @@ class Learner:
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
         return self._learn_tower(stage, progress, mean, deviation)
+
+    def _table_question(
+        self, stage: Stage, progress: Progress
+    ) -> dict[str, Floats] | None:
+        """Return ends and prefixes of a stage's tables; None if nothing is to ask."""
+        told = told_before(self._programme, progress.memory, progress.stage)
+        return next_question(stage.tables, told)
 
     def _learn_importance(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float

@@ -231,7 +231,8 @@ class Site:
             chosen = flip_coins([coins], cohort.sites, [rate])
             cohort = cohort.take(chosen)
         weights = torch.tensor([stage.factors[self._place]], dtype=torch.float64)
-        total = sums.to_grid(contribute(query, self._programme, cohort, weights), stage)
+        own = contribute(query, self._programme, cohort, weights, (self._place,))
+        total = sums.to_grid(own, stage)
         by_site = self._programme.trust != "central"
         if by_site:
             source = self._sources(f"noise/{self.name}/{query.round}")

@@ -146,6 +146,17 @@ class Stage:
             return 0.0
         return max(_fixed(b.grid) / (b.grid.clip - _fixed(b.grid)) for b in self.blocks)
 
+    @cached_property
+    def shrinking(self) -> tuple[float, ...]:
+        """What a contribution of at most the clip is multiplied by, in each group.
+
+        Tables count in whole persons, whose norm is the charged clip itself. So that
+        grid and float sums fit in it too, all are scaled alike, rather than clipped.
+        """
+        if self.releases[0] is None:
+            return (1.0,) * len(self.blocks)
+        return tuple(block.grid.clip_to / block.grid.clip for block in self.blocks)
+
     def release_for(self, release: Release | None, site: int) -> Release | None:
         """Return what one site is charged for in a round.
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.federation.follow_ups import are_follow_ups, follow_up_lengths
 from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme
 from lexfed.models.cascade import Tower
@@ -30,6 +31,7 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
     Guarantees:
         Every array is a finite vector of float64 of the one length that the programme
         gives it, and no array is missing or too many.
+        Ends of bins and prefixes of texts are such as a table can have.
     """
     outputs = programme.shapes[0].outputs
     extra = _lengths(query, programme)
@@ -38,6 +40,7 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         and all(map(_is_whole, query.model.towers))
         and query.arrays.keys() == extra.keys()
         and all(_is_vector(query.arrays[name], size) for name, size in extra.items())
+        and are_follow_ups(programme.stages[query.stage].tables, query.arrays)
     )
 
 
@@ -58,6 +61,8 @@ def _lengths(query: Query, programme: Programme) -> Mapping[str, int]:
     if query.kind in ("gradient", "update"):
         adapts = programme.adapting.clip != "none"
         return {"learning_rate": 1, **({"radius": 1} if adapts else {})}
+    if query.kind == "sketch":
+        return follow_up_lengths(programme.stages[query.stage].tables)
     return {}
 
 
