@@ -10,12 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.errors import ConfigError
+from lexfed.errors import ConfigError, Refused
+from lexfed.privacy.pure import gaussian_of
 from lexfed.privacy.steps import Neighbours
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.sketch.randomised_response import MOST_FLIPPED, FlipPlan, flip_bits
+from lexfed.sketch.randomised_response import (
+    MOST_FLIPPED,
+    FlipPlan,
+    flip_bits,
+    release_bits,
+)
 from lexfed.sketch.sensitivity import Contribution
+from lexfed.tiers import Tier
 from support import response_checks as checks
+from support.paying_checks import Watched, ledger_for
 
 
 def test_every_bit_is_flipped_as_often_as_stated() -> None:
@@ -95,3 +103,37 @@ def test_what_is_not_one_row_of_bits_is_refused() -> None:
         flip_bits(plan, np.zeros(2), SeededSource(1))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`depth`"):
         FlipPlan(Contribution(depth=2), 1.0)
+
+
+def test_flipped_bits_are_charged_before_a_coin_is_flipped() -> None:
+    bits = np.zeros(8, dtype=np.bool_)
+    for relation in checks.RELATIONS:
+        plan = FlipPlan(Contribution(items=2), 1.0, relation)
+        event = plan.event("codes", Tier.SPECIAL)
+        joined = plan.epsilon / (1 if relation == "add-remove" else 2)
+        assert math.isclose(1 / event.noise_multiplier, gaussian_of(joined))
+        assert 1 / event.noise_multiplier >= gaussian_of(joined)
+        assert (event.reads, event.samples) == (Tier.SPECIAL, 0)
+        ledger = ledger_for(event)
+        assert len(release_bits(plan, event, bits, ledger, SeededSource(1)).bits) == 8
+        assert ledger.events() == (event,)
+        source = Watched()
+        with pytest.raises(Refused):
+            release_bits(plan, event, bits, ledger, source)
+        assert source.asked == 0
+
+
+def test_nothing_is_charged_for_what_is_not_of_the_plan() -> None:
+    plan = FlipPlan(Contribution(), 1.0)
+    event = plan.event("codes", None)
+    ledger = ledger_for(event)
+    with pytest.raises(ValueError, match="one row of bits"):
+        release_bits(
+            plan, event, np.zeros((2, 2), dtype=np.bool_), ledger, SeededSource(1)
+        )
+    cheaper = FlipPlan(Contribution(), 0.5).event("codes", None)
+    with pytest.raises(ValueError, match="event of this plan"):
+        release_bits(
+            plan, cheaper, np.zeros(2, dtype=np.bool_), ledger, SeededSource(1)
+        )
+    assert ledger.events() == ()

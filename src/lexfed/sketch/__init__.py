@@ -11,7 +11,7 @@
     sensitivity  how far one person moves a sketch
     noised       a sketch that may leave, and what it is charged; noise_shares: in sums
     cadence      how often it gets new noise; running_sums: in every round, by a tree
-    randomised_response  flipped bits of Bloom filters
+    laplace      the same with pure epsilon; randomised_response: bits of Bloom filters
     estimates    what a noised table says, without bias, with an interval
 
 A table without noise is as private as the data it was built from. Nothing here is

@@ -24,8 +24,9 @@ same data with new noise, is a second release: see `cadence`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,14 +56,14 @@ class Column:
 
     Attributes:
         name: of the column, or of one level of it.
-        tier: of the column.
+        tier: of the column; None for who is there, which is no attribute of anybody.
         person: what one person may put into the table.
         width: cells of a row.
         sigma: deviation of the noise on every cell, in counts.
     """
 
     name: str
-    tier: Tier
+    tier: Tier | None
     person: Contribution
     width: int
     sigma: float
@@ -148,7 +149,7 @@ class NoisePlan:
                 Group(column.name, column.clip, column.sigma) for column in self.columns
             ),
             sampling_rate=1.0,
-            reads=max((column.tier for column in self.columns), default=None),
+            reads=most_sensitive([column.tier for column in self.columns]),
             samples=sum(column.cells for column in self.columns),
         )
 
@@ -158,28 +159,7 @@ class NoisePlan:
         Raises:
             DataError: naming every table that does not fit.
         """
-        if len(tables) != len(self.columns):
-            raise DataError(
-                [
-                    Problem(
-                        f"sketch `{self.name}`",
-                        f"{len(tables)} tables, and {len(self.columns)} are planned",
-                        "give one table for each column of the plan",
-                    )
-                ]
-            )
-        problems = [
-            Problem(
-                f"sketch `{self.name}`, column `{column.name}`",
-                f"the table is {table.shape} of {table.dtype}, "
-                f"and {column.shape} of int64 is planned",
-                "build the table with the planned depth and width",
-            )
-            for column, table in zip(self.columns, tables, strict=True)
-            if table.shape != column.shape or table.dtype != np.int64
-        ]
-        if problems:
-            raise DataError(problems)
+        check_tables(self.name, self.columns, tables)
 
 
 @dataclass(frozen=True)
@@ -250,6 +230,55 @@ def add_noise(
         cells = grid.decode(exact + grid.noise(source)).reshape(column.shape)
         noised.append(NoisedTable(column.name, cells, _variance(grid)))
     return tuple(noised)
+
+
+class Planned(Protocol):
+    """One table of a plan, whatever its noise."""
+
+    @property
+    def name(self) -> str:
+        """Of its column."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the table."""
+
+
+def check_tables(
+    name: str, columns: Sequence[Planned], tables: Sequence[Integers]
+) -> None:
+    """Refuse tables that are not those of a plan; tells shapes only.
+
+    Raises:
+        DataError: naming every table that does not fit.
+    """
+    if len(tables) != len(columns):
+        raise DataError(
+            [
+                Problem(
+                    f"sketch `{name}`",
+                    f"{len(tables)} tables, and {len(columns)} are planned",
+                    "give one table for each column of the plan",
+                )
+            ]
+        )
+    problems = [
+        Problem(
+            f"sketch `{name}`, column `{column.name}`",
+            f"the table is {table.shape} of {table.dtype}, "
+            f"and {column.shape} of int64 is planned",
+            "build the table with the planned depth and width",
+        )
+        for column, table in zip(columns, tables, strict=True)
+        if table.shape != column.shape or table.dtype != np.int64
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def most_sensitive(tiers: Iterable[Tier | None]) -> Tier | None:
+    """Return the most sensitive tier of columns, None if none has any."""
+    return max((tier for tier in tiers if tier is not None), default=None)
 
 
 def _variance(grid: Grid) -> float:

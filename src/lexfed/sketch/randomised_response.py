@@ -14,11 +14,9 @@ others have too does not change at all. Replacing the person moves at most B = 2
 **Coins.** p is a multiple of 2^-40, rounded upwards from 1/(1 + e^(epsilon/B)), so
 coins of 64 bits have it exactly. The epsilon that is stated is that of this p.
 
-**No ledger knows of it.** Ledgers compose Gaussian releases; they have no event for
-pure epsilon yet. What is returned carries its epsilon as a value, and it is for whoever
-releases it to add it up: by basic composition, with that of every other filter of the
-same people, also at other sites. It must not leave where only a ledger's total is
-claimed.
+**Charged** is the Gaussian that dominates the epsilon of one person more or less
+(`lexfed.privacy.pure`); ledgers double it for a replacement. Coins have exactly their
+law, so no sampler is charged.
 """
 
 import math
@@ -29,9 +27,13 @@ from numpy.typing import NDArray
 
 from lexfed import checks
 from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.events import Release
+from lexfed.privacy.ledger import Ledger
+from lexfed.privacy.pure import pure_release
 from lexfed.privacy.steps import Neighbours, sensitivity
 from lexfed.randomness import RandomSource, bernoulli
 from lexfed.sketch.sensitivity import Contribution
+from lexfed.tiers import Tier
 
 Bits = NDArray[np.bool_]
 
@@ -99,6 +101,19 @@ class FlipPlan:
         bit = math.log1p((_PARTS - 2 * self._parts) / self._parts)
         return self.changed * bit * (1.0 + _ROUNDING)
 
+    def event(self, name: str, reads: Tier | None) -> Release:
+        """Return the event that one flipped filter is charged for.
+
+        Guarantees:
+            It is that of the pure epsilon under add/remove, whatever `neighbours` is.
+
+        Args:
+            name: of the release; the same whenever it is repeated.
+            reads: tier of the column; None for who is there.
+        """
+        joined = self.epsilon * self.person.occurrences / self.changed
+        return pure_release(name, joined * (1.0 + _ROUNDING), reads, samples=0)
+
     @property
     def _parts(self) -> int:
         wanted = _PARTS / (1.0 + math.exp(self.budget / self.changed))
@@ -113,7 +128,7 @@ class FlippedBits:
     Attributes:
         bits: as many as there were.
         flip: probability with which each was flipped.
-        epsilon: pure, for one release; no ledger was charged.
+        epsilon: pure, for one release.
         neighbours: the relation that it holds for.
         private: whether nobody can predict or repeat the coins; False in tests.
     """
@@ -125,8 +140,35 @@ class FlippedBits:
     private: bool
 
 
+def release_bits(
+    plan: FlipPlan, event: Release, bits: Bits, ledger: Ledger, source: RandomSource
+) -> FlippedBits:
+    """Charge for a flipped filter, then flip its bits.
+
+    Args:
+        plan: how bits are flipped.
+        event: of the plan, with the name and tier of the filter.
+        bits: of the filter, each person in it bounded as the plan says.
+        ledger: who pays.
+        source: where the coins come from.
+
+    Guarantees:
+        The ledger is charged before a coin is flipped, and nothing for what is no row
+        of bits, or for an event that is not the plan's.
+
+    Raises:
+        ValueError: if bits or event are not those of the plan.
+        Refused: if a budget would be exceeded.
+    """
+    _check(bits)
+    if event != plan.event(event.name, event.reads):
+        raise ValueError("expected the event of this plan")
+    ledger.charge(event)
+    return flip_bits(plan, bits, source)
+
+
 def flip_bits(plan: FlipPlan, bits: Bits, source: RandomSource) -> FlippedBits:
-    """Flip each bit by a coin of its own.
+    """Flip each bit by a coin of its own; whoever calls this has paid for it.
 
     Guarantees:
         Every bit, set or not, is flipped independently with probability `plan.flip`.
@@ -135,9 +177,13 @@ def flip_bits(plan: FlipPlan, bits: Bits, source: RandomSource) -> FlippedBits:
     Raises:
         ValueError: if they are not one row of bits.
     """
-    if bits.ndim != 1 or bits.dtype != np.bool_:
-        raise ValueError("expected one row of bits")
+    _check(bits)
     coins = bernoulli(source, plan.flip, len(bits))
     return FlippedBits(
         bits ^ coins, plan.flip, plan.epsilon, plan.neighbours, source.private
     )
+
+
+def _check(bits: Bits) -> None:
+    if bits.ndim != 1 or bits.dtype != np.bool_:
+        raise ValueError("expected one row of bits")

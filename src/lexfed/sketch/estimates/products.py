@@ -123,10 +123,10 @@ def second_moment(table: NoisedCells) -> Estimate:
 
 
 def moment_variance(table: NoisedCells, moment: float, fourth: float = 0.0) -> float:
-    """Variance of the second moment under Gaussian noise.
+    """Variance of the second moment under noise of kurtosis q.
 
-    c / depth [ 2 (|f|^4 - sum f^4) / w + 4 s^2 |f|^2 + 2 w s^4 ]: the formula at the
-    top with g = f, except that one noise meets both sides.
+    c / depth [ 2 (|f|^4 - sum f^4) / w + 4 s^2 |f|^2 + (q - 1) w s^4 ]: the formula at
+    the top with g = f, except that one noise meets both sides; 2 w s^4 for a Gaussian.
 
     Args:
         table: only its shape and noise are used.
@@ -135,7 +135,7 @@ def moment_variance(table: NoisedCells, moment: float, fourth: float = 0.0) -> f
     """
     square, noise = max(moment, 0.0), table.noise_variance
     collisions = 2 * max(square**2 - fourth, 0.0) / table.width
-    added = 4 * noise * square + 2 * table.width * noise**2
+    added = 4 * noise * square + (table.kurtosis - 1) * table.width * noise**2
     return table.stretch * (collisions + added) / table.depth
 
 

@@ -41,6 +41,7 @@ class NoisedCells:
         cells: [depth, width], as released.
         noise_variance: of each cell; 0 for a site's own table.
         signed: whether it is a Count-Sketch; otherwise it is a Count-Min sketch.
+        kurtosis: of the noise; 3 is Gaussian, Laplace has more (`two_sided`).
 
     Raises:
         ValueError: if the cells are no table of two rows and columns at least, are not
@@ -50,6 +51,7 @@ class NoisedCells:
     cells: Cells
     noise_variance: float
     signed: bool
+    kurtosis: float = 3.0
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 2 or min(self.cells.shape) < 2:
