@@ -43,18 +43,25 @@ def read_files(
         DataError: with every problem of every file.
     """
     problems = Problems()
+    wanted = _wanted(schema, target=target, columns=columns)
+    frames = raw_frames(paths, wanted, problems)
+    table = _table(frames, schema, wanted, problems, strict=strict)
+    if target and whole:
+        _check_classes(table)
+    return table
+
+
+def raw_frames(
+    paths: Sequence[Path], wanted: Collection[str], problems: Problems
+) -> list[Frame]:
+    """Read columns of files as they are; what is wrong is noted in `problems`."""
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() in seen:
             problems.add("file-twice", "the same file is listed twice", file=str(path))
         seen.add(path.resolve())
-    wanted = _wanted(schema, target=target, columns=columns)
     found = [read_file(path, wanted, problems) for path in paths]
-    frames = [frame for frame in found if frame is not None]
-    table = _table(frames, schema, wanted, problems, strict=strict)
-    if target and whole:
-        _check_classes(table)
-    return table
+    return [frame for frame in found if frame is not None]
 
 
 def read_inputs(

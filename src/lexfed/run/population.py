@@ -148,7 +148,7 @@ def load_population(config: Config, base: Path) -> Population:
     table, dropped = cap_records(source.table, cap, config.data.excess_records)
     unused = source.importance.left_out
     encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
-    partition = _partition(config, table)
+    partition = partition_of(config, table)
     codes = partition.codes(len(table))
     check_sites_per_person(table, codes, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, config.run.seed)
@@ -245,7 +245,8 @@ def used_columns(
     return importance, [name for name in features if name not in unused]
 
 
-def _partition(config: Config, table: Table) -> Partition:
+def partition_of(config: Config, table: Table) -> Partition:
+    """Return which rows belong to which site."""
     sites = config.data.sites
     if sites is None or sites.column is not None:
         return by_column(table)

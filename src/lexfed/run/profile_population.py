@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The population of a profile: the same persons as in training, with raw values.
+
+Who is here, at which site, and who is kept for tests is decided as for training, so
+that both are charged to the same persons. What differs is what a unit holds: values as
+they were read (`lexfed.data.raw_slots`), since a profile looks for the very ranges and
+lists that training scales by.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from lexfed.config.declare import records_per_person_of, tagged_schema_of
+from lexfed.config.open_columns import OpenConfig
+from lexfed.data.builtin import builtin, is_builtin
+from lexfed.data.encode import Encoding, build_encoding
+from lexfed.data.frame import Frame
+from lexfed.data.person_keys import keys_of_rows
+from lexfed.data.persons import cap_records, check_sites_per_person
+from lexfed.data.problems import Problems
+from lexfed.data.raw_slots import raw_slots
+from lexfed.data.sources import raw_frames, read_frames
+from lexfed.data.split import split_by_person
+from lexfed.data.table import Ints, Table
+from lexfed.data.units import UnitBlock, group_units
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.cohort import SiteData
+from lexfed.law.tags import TaggedSchema
+from lexfed.run.population import Population, partition_of
+from lexfed.run.public_size import check_delta, public_units
+from lexfed.sketch.profile.columns import ProfiledColumn, ProfiledKind
+
+_RAW = "raw values"
+"""Where a table keeps them, row by row, so that dropped rows drop theirs as well."""
+
+
+@dataclass(frozen=True)
+class ProfilePopulation:
+    """Sites with raw units, and the columns that their slots belong to."""
+
+    population: Population
+    columns: tuple[ProfiledColumn, ...]
+
+
+@dataclass(frozen=True)
+class _Source:
+    frames: list[Frame]
+    tagged: TaggedSchema
+    encoding: Encoding
+    records_per_person: int
+    own_size: bool
+
+
+def load_profile_population(opened: OpenConfig, base: Path) -> ProfilePopulation:
+    """Read the data of a configuration as a profile counts them.
+
+    Args:
+        opened: the configuration; ranges and lists of columns may be open.
+        base: folder that relative paths are relative to.
+
+    Raises:
+        ConfigError: if a column has no tag, or declarations contradict each other.
+        DataError: with every problem of the data; nothing is spent.
+    """
+    config = opened.config
+    problems = Problems()
+    source = _read(opened, base, problems)
+    columns = profiled_columns(opened, source.encoding)
+    table = _table(opened, source, columns, problems)
+    cap = source.records_per_person
+    table, dropped = cap_records(table, cap, config.data.excess_records)
+    partition = partition_of(config, table)
+    codes = partition.codes(len(table))
+    check_sites_per_person(table, codes, config.data.sites_per_person)
+    split = split_by_person(table, config.data.test_size, config.run.seed)
+    raw, keys = table.numbers(_RAW), keys_of_rows(table)
+
+    def block(rows: Ints) -> UnitBlock:
+        own = None if keys is None else keys[rows]
+        goals = np.zeros(len(rows))
+        return group_units(raw[rows], goals, table.persons[rows], cap, keys=own)
+
+    # Test rows are not looked at, and counted where the claim is not about them.
+    nobody = block(np.zeros(0, dtype=np.int64))
+    train = partition.keep(split.train)
+    sites = tuple(
+        SiteData(name, block(rows), nobody)
+        for name, rows in zip(train.names, train.rows, strict=True)
+    )
+    counted = sum(len(site.train) for site in sites)
+    persons = table.person_count()
+    declared = persons if source.own_size else None
+    check_delta(config, len(sites), persons, declared)
+    population = Population(
+        tagged=source.tagged,
+        encoding=source.encoding,
+        sites=sites,
+        units=public_units(config, len(sites), counted, declared),
+        records_per_person=cap,
+        clamped={},
+        undeclared={},
+        dropped=dropped,
+        ignored=table.ignored,
+    )
+    return ProfilePopulation(population, columns)
+
+
+def profiled_columns(
+    opened: OpenConfig, encoding: Encoding
+) -> tuple[ProfiledColumn, ...]:
+    """Return what is profiled: every column that a model may read, and the target."""
+    return tuple(
+        _profiled(opened, encoding, name)
+        for name in (*encoding.columns, encoding.schema.target)
+    )
+
+
+def _profiled(opened: OpenConfig, encoding: Encoding, name: str) -> ProfiledColumn:
+    column, tier = encoding.schema.by_name(name), encoding.tiers[name]
+    kind: ProfiledKind
+    if column.kind == "number":
+        kind = "number"
+    elif column.kind == "category":
+        kind = "category"
+    else:
+        kind = "flag"
+    if name in opened.columns:
+        return ProfiledColumn(name, kind, tier)
+    return ProfiledColumn(name, kind, tier, column.range, column.values)
+
+
+def _read(opened: OpenConfig, base: Path, problems: Problems) -> _Source:
+    config = opened.config
+    data = config.data
+    if data.source is not None and is_builtin(data.source):
+        made = builtin(data.source, **data.generator.model_dump(exclude_none=True))
+        tagged = tagged_schema_of(config, made, base)
+        encoding = build_encoding(tagged.schema, tagged.tiers())
+        cap = records_per_person_of(config, made)
+        return _Source([made.frame], tagged, encoding, cap, own_size=True)
+    tagged = tagged_schema_of(config, base=base)
+    encoding = build_encoding(tagged.schema, tagged.tiers())
+    files = data.sites.files if data.sites else None
+    paths = [base / file for file in files or (data.source or "",)]
+    schema = tagged.schema
+    wanted = [*sorted(schema.keys), *encoding.columns, schema.target]
+    frames = raw_frames(paths, wanted, problems)
+    cap = records_per_person_of(config)
+    return _Source(frames, tagged, encoding, cap, own_size=False)
+
+
+def _table(
+    opened: OpenConfig,
+    source: _Source,
+    columns: tuple[ProfiledColumn, ...],
+    problems: Problems,
+) -> Table:
+    """Return who the rows are about and where they belong, with their raw values."""
+    problems.raise_if_any()
+    raw = [raw_slots(columns, frame, problems) for frame in source.frames]
+    problems.raise_if_any()
+    schema, sites = source.tagged.schema, opened.config.data.sites
+    by_target = sites is not None and sites.partition == "dirichlet"
+    if by_target and schema.target in opened.columns:
+        what = '`partition = "dirichlet"` spreads rows by the target, which is open'
+        hint = f"declare `{schema.target}`, or use another partition"
+        raise ConfigError([Problem("`data.sites`", what, hint)])
+    table = read_frames(source.frames, schema, target=by_target, columns=())
+    return replace(table, columns={**table.columns, _RAW: np.concatenate(raw)})
