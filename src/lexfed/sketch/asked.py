@@ -15,6 +15,7 @@ and moves one site's table alone where every site has its own.
     letters  a text, two letters further than the       PAIRS cells for each prefix,
              prefixes that are asked                    other, missing
     keys     the key of a person, by hashes             width cells, with signs
+    chosen   a column of the model that a query names   as `lexfed.sketch.watched` says
 
 Which cell a value has is said in `lexfed.sketch.cells`.
 """
@@ -29,10 +30,13 @@ from numpy.typing import NDArray
 from lexfed import checks
 from lexfed.data.letters import LEVELS, PAIRS
 from lexfed.sketch.cells import DOUBLES, MOST_PREFIXES
-from lexfed.sketch.hashing import LARGEST_SEED, check_power_of_two
+from lexfed.sketch.hashing import check_power_of_two
 
-Domain = Literal["doubles", "bins", "codes", "letters", "keys"]
+Domain = Literal["doubles", "bins", "codes", "letters", "keys", "chosen"]
 Floats = NDArray[np.float64]
+
+LARGEST_SEED = 2**53 - 1
+"""Programmes are JSON, in which larger integers are not safe."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class AskedTable:
     Attributes:
         column: whose values are counted; empty for the keys of persons.
         domain: which cells there are.
-        slots: where a unit's inputs hold what is counted; empty for keys. A number has
+        slots: where a unit's inputs hold what is counted; empty for keys and where a
+            query says it. A number has
             one, and may have a second one that is 1 where it is missing. A code has
             one, or one for each value of its list, of which one is 1. Of a text they
             are its first pairs of letters, so there are as many as its level.
@@ -83,7 +88,7 @@ class AskedTable:
 
     def _fits(self) -> bool:
         slots, width = len(self.slots), self.width
-        if self.domain == "keys":
+        if self.domain in ("keys", "chosen"):
             return slots == 0
         if self.domain == "doubles":
             return slots in (1, 2) and width == DOUBLES + 1

@@ -70,8 +70,9 @@ def bin_cells(values: Floats, low: float, high: float, width: int) -> Cells:
     Bins are [e_0, e_1), ..., [e_n-1, e_n], the last one closed.
     """
     bins = width - 3
-    inside = (values >= low) & (values <= high)
-    part = (np.where(inside, values, low) - low) / (high - low)
+    # Ends that are none make no bins, and still no value has a cell outside the table.
+    with np.errstate(all="ignore"):
+        part = np.nan_to_num((values - low) / (high - low), nan=0.0).clip(0.0, 1.0)
     cells = 1 + np.minimum((part * bins).astype(np.int64), bins - 1)
     cells = np.where(values < low, 0, np.where(values > high, width - 2, cells))
     return np.where(np.isnan(values), width - 1, cells)
