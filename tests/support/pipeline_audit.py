@@ -225,6 +225,11 @@ def audit(pipeline: Pipeline) -> Audited:
     outs, ledger = pipeline(without, "without")
     ins, _ = pipeline(there, "there")
     found = lower_mu(_answers(outs, known), _answers(ins, known), MOST / 2.0)
+    return audited(found, ledger)
+
+
+def audited(found: float, ledger: Ledger) -> Audited:
+    """Set a lower bound on mu beside what a ledger was charged."""
     squares = sum(event.noise_multiplier**-2.0 for event in ledger.events())
     return Audited(
         found,
