@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's tables under attack: they show no more than was charged for them.
+
+See `support.asked_audit`. A bound is wrong with probability at most 1e-6 each; seeds
+are fixed. Every negative control is a run in which one thing is forgotten.
+"""
+
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lexfed.federation import noise_shares, sketch_vectors
+from lexfed.federation.cohort import Cohort
+from lexfed.privacy.distributed import draw_share
+from lexfed.privacy.events import Release
+from lexfed.privacy.ledger import Ledger
+from lexfed.sketch.asked import AskedTable
+from support import asked_audit
+from support.asked_audit import audit, in_one_process, under_masks
+from support.mutant import Mutant, Patch, both_tests
+
+SHARES: dict[str, Any] = {"trust": "distributed", "accountant": "rdp"}
+ATTACKS: dict[str, Any] = {
+    "central": partial(audit, in_one_process),
+    "masks": partial(audit, under_masks, **SHARES),
+    "twice": partial(audit, in_one_process, turns=2),
+}
+
+
+def _shows_no_more(name: str) -> None:
+    found = ATTACKS[name]()
+    assert found.epsilon <= found.stated
+    assert found.mu <= found.charged
+
+
+def a_told_table_shows_no_more_than_was_charged() -> None:
+    _shows_no_more("central")
+
+
+def a_masked_table_shows_no_more_than_was_charged() -> None:
+    _shows_no_more("masks")
+
+
+def two_tables_show_no_more_than_both_were_charged() -> None:
+    _shows_no_more("twice")
+
+
+def _noise_forgotten(patch: Patch) -> None:
+    """One of two sites sends its bare sum."""
+    turn = count()
+
+    def broken(*asked: Any) -> NDArray[np.int64]:
+        drawn = draw_share(*asked)
+        return drawn if next(turn) % 2 else np.zeros_like(drawn)
+
+    patch.setattr(noise_shares, "draw_share", broken)
+
+
+def _every_row_counts(patch: Patch) -> None:
+    def broken(units: Cohort) -> NDArray[np.float64]:
+        return (units.weights > 0).to(units.weights.dtype).numpy()
+
+    patch.setattr(sketch_vectors, "_weights", broken)
+
+
+def _clip_of_one_row(patch: Patch) -> None:
+    patch.setattr(AskedTable, "clip", property(lambda _: 1.0))
+
+
+def _charged_once(patch: Patch) -> None:
+    real = Ledger.charge
+
+    def broken(ledger: Ledger, release: Release) -> None:
+        if not ledger.events():
+            real(ledger, release)
+
+    patch.setattr(Ledger, "charge", broken)
+
+
+MUTANTS = (
+    Mutant(
+        "noise forgotten at one site",
+        _noise_forgotten,
+        a_masked_table_shows_no_more_than_was_charged,
+    ),
+    Mutant(
+        "a person counted once for every row",
+        _every_row_counts,
+        a_told_table_shows_no_more_than_was_charged,
+    ),
+    Mutant(
+        "masks, a person counted for every row",
+        _every_row_counts,
+        a_masked_table_shows_no_more_than_was_charged,
+    ),
+    Mutant(
+        "the clip of one row of hashes for all of them",
+        _clip_of_one_row,
+        a_told_table_shows_no_more_than_was_charged,
+    ),
+    Mutant(
+        "the second release not charged",
+        _charged_once,
+        two_tables_show_no_more_than_both_were_charged,
+    ),
+)
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_attack_is_no_blunt_tool(name: str) -> None:
+    found = ATTACKS[name]()
+    assert found.mu > 0.7 * found.charged
+
+
+def test_canaries_share_no_cell() -> None:
+    keys = asked_audit.canaries().view(np.uint64)
+    assert len(keys) > 5000
+    for row in asked_audit.ROWS.columns(keys):
+        assert len(np.unique(row)) == len(keys)
