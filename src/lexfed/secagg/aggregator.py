@@ -158,18 +158,20 @@ class AggregatorSession:
         Raises:
             SecAggError: if they are too few, differ, or are not what was signed here.
         """
+        listed, shares = self._agreed_shares(signed)
+        total = self._setting.terms.scheme.add(self._seat, shares, self._context.digest)
+        payload = listed.digest + total
+        return seal(Kind.PARTIAL_SUM, self._context, self._identity, payload)
+
+    def _agreed_shares(self, signed: Sequence[bytes]) -> tuple[Listed, list[bytes]]:
+        """Give out the shares of a list that a quorum signed, and drop all of them."""
         self._expect(self._signed is not None, "no signed list waits to be added")
         listed = _agreed(self._setting, self._context, signed)
         if listed.digest != _digest(self._context, self._signed or b""):
             raise SecAggError("another list was signed here: lists of sites differ")
-        total = self._setting.terms.scheme.add(
-            self._seat,
-            (self._shares[site][1] for site in listed.sites),
-            self._context.digest,
-        )
+        shares = [self._shares[site][1] for site in listed.sites]
         self._shares, self._signed = {}, None
-        payload = listed.digest + total
-        return seal(Kind.PARTIAL_SUM, self._context, self._identity, payload)
+        return listed, shares
 
     def _expect(self, true: bool, otherwise: str) -> None:
         if not true:

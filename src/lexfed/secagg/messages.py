@@ -68,6 +68,10 @@ class Kind(IntEnum):
     HE_RECEIPT = 33
     HE_SUM = 34
     HE_OPENED = 36
+    TRIPLE = 40
+    HIDDEN = 42
+    TESTED = 44
+    PRODUCTS = 46
 
 
 def _packed(context: Context) -> bytes:

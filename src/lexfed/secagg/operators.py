@@ -171,7 +171,7 @@ class SharingSite:
         self._identity = identity
         self._setting = setting
         self._source = source or SecureSource()
-        self._keys = _read_keys(setting, announced)
+        self._keys = read_keys(setting, announced)
         self._last = 0
 
     def deal(
@@ -205,9 +205,12 @@ class SharingSite:
         return sent
 
 
-def _read_keys(
-    setting: OperatorSetting, announced: Iterable[bytes]
-) -> dict[str, bytes]:
+def read_keys(setting: OperatorSetting, announced: Iterable[bytes]) -> dict[str, bytes]:
+    """Return the aggregators' keys of the epoch, by name.
+
+    Raises:
+        SecAggError: as the constructor of `SharingSite`.
+    """
     keys: dict[str, bytes] = {}
     for message in announced:
         opened = open_sealed(

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to get shared overlaps wrong, each noticed by a check."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lexfed.errors import SecAggError
+from lexfed.federation import overlap_aggregator
+from lexfed.federation.overlap_aggregator import OverlapAggregator
+from lexfed.privacy import distributed
+from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.events import Release
+from lexfed.secagg.aggregator import AggregatorSession
+from lexfed.sketch.sharing import beaver, overlap_plan
+from lexfed.sketch.sharing.overlap_plan import OverlapPlan
+from support import overlap_checks as checks
+from support.mutant import Mutant, Patch, both_tests
+
+
+def _bits_are_added(patch: Patch) -> None:
+    patch.setattr(OverlapAggregator, "add", AggregatorSession.add)
+
+
+def _no_test_of_bits(patch: Patch) -> None:
+    def broken(shares: tuple[Any, Any]) -> Any:
+        return np.ones(len(shares[0]), dtype=bool)
+
+    patch.setattr(overlap_aggregator, "all_bits", broken)
+
+
+def _half_of_the_noise(patch: Patch) -> None:
+    patch.setattr(overlap_plan, "AGGREGATORS", Cohort(2))
+
+
+def _noise_of_one(patch: Patch) -> None:
+    real, drawn = distributed.draw_share, []
+
+    def broken(*asked: Any) -> Any:
+        drawn.append(real(*asked))
+        return drawn[0] if len(drawn) == 1 else 0 * drawn[0]
+
+    patch.setattr(overlap_aggregator, "draw_share", broken)
+
+
+def _both_add_what_is_public(patch: Patch) -> None:
+    patch.setattr(OverlapAggregator, "_first", True)
+
+
+def _no_mask(patch: Patch) -> None:
+    real = beaver.gram_share
+
+    def broken(opened: Any, triple: Any, first: bool) -> Any:
+        return real(opened, replace(triple, gram=0 * triple.gram), first)
+
+    patch.setattr(overlap_aggregator, "gram_share", broken)
+
+
+def _unpaid(patch: Patch) -> None:
+    def broken(self: OverlapPlan, filter_: Any, ledger: Any) -> Any:
+        del self, ledger
+        return filter_.bits.astype("i8")
+
+    patch.setattr(OverlapPlan, "share", broken)
+
+
+def _event(
+    change: Callable[[OverlapPlan, Release], Release],
+) -> Callable[[Patch], None]:
+    def apply(patch: Patch) -> None:
+        real = OverlapPlan.event
+        patch.setattr(OverlapPlan, "event", lambda plan: change(plan, real(plan)))
+
+    return apply
+
+
+def _one_pair(plan: OverlapPlan, event: Release) -> Release:
+    pairs, sizes = event.groups
+    return replace(event, groups=(replace(pairs, clip=float(plan.places)), sizes))
+
+
+def _without_collisions(plan: OverlapPlan, event: Release) -> Release:
+    """Pairs of sites with the person only, as if no key ever shared a place."""
+    pairs, sizes = event.groups
+    own = max(1, plan.places * (plan.places - 1) // 2) ** 0.5
+    return replace(event, groups=(replace(pairs, clip=own), sizes))
+
+
+def _no_sizes(_: OverlapPlan, event: Release) -> Release:
+    return replace(event, groups=event.groups[:1])
+
+
+MUTANTS = (
+    Mutant(
+        "bits are added without noise",
+        _bits_are_added,
+        checks.bits_are_never_added_up_without_noise,
+    ),
+    Mutant(
+        "rows are not tested",
+        _no_test_of_bits,
+        checks.rows_that_are_not_of_bits_are_left_out,
+    ),
+    Mutant(
+        "noise that both must keep to themselves",
+        _half_of_the_noise,
+        checks.each_aggregator_draws_the_full_noise,
+    ),
+    Mutant(
+        "noise forgotten at one aggregator",
+        _noise_of_one,
+        checks.each_aggregator_draws_the_full_noise,
+    ),
+    Mutant(
+        "what is public is added twice",
+        _both_add_what_is_public,
+        checks.counts_are_exact_but_for_the_noise,
+        SecAggError,
+    ),
+    Mutant(
+        "the product of the masks left out",
+        _no_mask,
+        checks.counts_are_exact_but_for_the_noise,
+        SecAggError,
+    ),
+    Mutant(
+        "bits given out unpaid",
+        _unpaid,
+        checks.a_site_pays_before_its_bits_are_given_out,
+    ),
+    Mutant(
+        "one pair charged",
+        _event(_one_pair),
+        checks.nobody_moves_counts_further_than_the_event,
+    ),
+    Mutant(
+        "shared places forgotten",
+        _event(_without_collisions),
+        checks.nobody_moves_counts_further_than_the_event,
+    ),
+    Mutant(
+        "sizes for nothing",
+        _event(_no_sizes),
+        checks.the_event_is_one_of_shares,
+    ),
+    Mutant(
+        "values of one aggregator counted",
+        _event(lambda _, event: replace(event, samples=event.samples // 2)),
+        checks.the_event_is_one_of_shares,
+    ),
+    Mutant(
+        "charged as exact Gaussian noise",
+        _event(lambda _, event: replace(event, noise="gaussian")),
+        checks.the_event_is_one_of_shares,
+    ),
+)
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)
