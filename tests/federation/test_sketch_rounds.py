@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from lexfed.budget.plan import Budget
 from lexfed.data.letters import PAIRS, pairs_of
+from lexfed.federation.channel import Doors
 from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.engines import OverChannel
 from lexfed.federation.follow_ups import (
     ANY_ENDS,
     are_follow_ups,
@@ -20,7 +22,7 @@ from lexfed.federation.follow_ups import (
     next_question,
 )
 from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Refusal
+from lexfed.federation.messages import Query, Refusal, Reply
 from lexfed.federation.site import Site
 from lexfed.federation.told import told_before, told_tables
 from lexfed.federation.well_formed import is_well_formed
@@ -307,3 +309,44 @@ def test_declared_ends_need_no_array() -> None:
     [told] = told_before(of.programme, played.progress.memory, 1)
     assert told.asked.tolist() == [40.0, 250.0]
     assert told_before(of.programme, played.progress.memory, 0) == ()
+
+
+def doors(of: World) -> dict[str, Callable[[bytes], bytes]]:
+    """Return the doors of sites that have not answered yet."""
+    return {
+        data.name: Site(of.programme, data, of.ledger(place), seeded(1)).handle
+        for place, data in enumerate(of.sites)
+    }
+
+
+def test_sites_elsewhere_count_the_same_and_may_be_missing() -> None:
+    of = second_looks(sizes=(40, 25, 31))
+    names = of.programme.sites
+    query = play(of, rounds=1).queries[0]
+    here = engine_of(of, "inprocess", seeded(1)).ask(query, names)
+    everybody = Doors(doors(of))
+    there = OverChannel(of.programme, everybody, 1, lambda *_: None).ask(query, names)
+    assert len(here) == len(there) == 3
+    for mine, theirs in zip(here, there, strict=True):
+        assert isinstance(mine, Reply)
+        assert isinstance(theirs, Reply)
+        assert np.array_equal(mine.total, theirs.total)
+    without = Doors({**doors(of), "site1": lambda _: b""})
+    some = OverChannel(of.programme, without, 1, lambda *_: None).ask(query, names)
+    assert [answer.site for answer in some] == ["site0", "site2"]
+
+
+def test_what_is_asked_of_a_column_follows_from_that_column_alone() -> None:
+    """Nothing of a lower tier may depend on what a higher one released."""
+    loud = np.zeros(DOUBLES + 1)
+    loud[200:210] = 1000.0
+    own = told_of(TABLES["doubles"], loud)
+    found = next_question((TABLES["bins"],), (own,))
+    assert found is not None
+    for value in (0.0, 1e9):
+        column = replace(TABLES["doubles"], column="illness")
+        others = told_of(column, np.full(DOUBLES + 1, value))
+        text = told_of(TABLES["letters"], np.full(PAIRS + 2, value))
+        again = next_question((TABLES["bins"],), (others, own, text, others))
+        assert again is not None
+        assert np.array_equal(again["ends.0"], found["ends.0"])
