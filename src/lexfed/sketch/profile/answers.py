@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a profile says: every number with the interval that holds the truth in 95 %.
+
+These classes are what `profile.json` holds. They check themselves, since files come
+from others.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lexfed.sketch.estimates.estimate import Estimate
+
+
+def check(holds: bool, what: str) -> None:
+    """Raise unless something holds."""
+    if not holds:
+        raise ValueError(f"expected {what}")
+
+
+def all_finite(numbers: Iterable[float]) -> bool:
+    """Whether all of them are numbers."""
+    return all(map(math.isfinite, numbers))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A number and its interval; an end that is None is not known at all."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def __post_init__(self) -> None:
+        given = [end for end in (self.low, self.value, self.high) if end is not None]
+        check(all_finite(given), "finite numbers in an answer")
+        check(given == sorted(given), "low <= value <= high in an answer")
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> "Answer":
+        """Return an estimate without its variance."""
+        return cls(estimate.value, estimate.low, estimate.high)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The number up to which a share of all values lies."""
+
+    share: float
+    at: Answer
+
+    def __post_init__(self) -> None:
+        check(0 < self.share < 1, "a share between 0 and 1")
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Persons by the size of a number.
+
+    Attributes:
+        edges: of the bars, rising, one more than bars.
+        counts: of each bar; noise may leave less than nobody.
+        reaches: half the widths of their intervals.
+        below: persons whose number is less than the first edge.
+        above: persons whose number is more than the last edge.
+        by_size: whether bars are half octaves and not of equal width.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[float, ...]
+    reaches: tuple[float, ...]
+    below: Answer
+    above: Answer
+    by_size: bool = False
+
+    def __post_init__(self) -> None:
+        edges = self.edges
+        check(all_finite((*edges, *self.counts, *self.reaches)), "finite bars")
+        check(len(edges) == len(self.counts) + 1 > 1, "one more edge than bars")
+        check(len(self.reaches) == len(self.counts), "an interval for each bar")
+        check(list(edges) == sorted(set(edges)), "edges that rise")
+        check(min(self.reaches) >= 0, "intervals around the counts")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A value and how many persons have it.
+
+    Attributes:
+        value: the text.
+        count: persons.
+        whole: False if only the beginning of a longer text is known.
+    """
+
+    value: str
+    count: Answer
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far the distributions of one column are apart at two sites.
+
+    |p - q|, the root of the sum of squared differences: 0 if they are the same, 1.41 if
+    each site has one value, and another one.
+    """
+
+    left: str
+    right: str
+    distance: Answer
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Persons that two sites have in common.
+
+    Attributes:
+        left: a site.
+        right: another one.
+        persons: at both.
+        jaccard: these as a share of all that are at one of them; None if it is lost in
+            the noise.
+    """
+
+    left: str
+    right: str
+    persons: Answer
+    jaccard: Answer | None
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Persons of a site that are at others too.
+
+    Attributes:
+        site: its name.
+        persons: at this site.
+        elsewhere: these at others, once for each other site.
+    """
+
+    site: str
+    persons: Answer
+    elsewhere: Answer

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known about one column: whatever its tables can say, and what they cannot."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from lexfed.sketch.asked import ToldTable
+from lexfed.sketch.cells import MOST_PREFIXES
+from lexfed.sketch.estimates.estimate import Estimate, from_variance
+from lexfed.sketch.following import asked_prefixes
+from lexfed.sketch.profile import lists, numbers, sites
+from lexfed.sketch.profile.answers import (
+    Answer,
+    Distance,
+    Histogram,
+    Listed,
+    Quantile,
+    check,
+)
+from lexfed.sketch.profile.columns import ProfiledColumn, ProfiledKind
+from lexfed.sketch.profile.spread import Spread
+from lexfed.tiers import Tier
+
+Note = Literal["nothing-seen", "no-range", "no-values", "long-values", "many-values"]
+"""Why something is missing or incomplete:
+
+    nothing-seen  no cell stands out of the noise
+    no-range      the column has numbers, but their range was not found
+    no-values     no value stands out of the noise
+    long-values   some are longer than can be told, only their beginnings are known
+    many-values   more beginnings stood out than can be followed
+"""
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What a profile says about a column.
+
+    Attributes:
+        name: as in the configuration.
+        kind: number, category or flag.
+        tier: label of how sensitive it is.
+        missing: share of persons without a value; None if it was not asked.
+        range: of a number: what to declare, declared or found.
+        quantiles: of a number.
+        histogram: of a number.
+        values: of a category or a flag, with counts; as declared, or as found, the
+            most frequent first.
+        other: persons with a value that is not listed.
+        distances: between sites, where each has tables of its own.
+        notes: why something is missing.
+        found: whether range or values come from the data and not from a declaration.
+    """
+
+    name: str
+    kind: ProfiledKind
+    tier: str
+    missing: Answer | None = None
+    range: tuple[float, float] | None = None
+    quantiles: tuple[Quantile, ...] = ()
+    histogram: Histogram | None = None
+    values: tuple[Listed, ...] = ()
+    other: Answer | None = None
+    distances: tuple[Distance, ...] = ()
+    notes: tuple[Note, ...] = ()
+    found: bool = False
+
+    def __post_init__(self) -> None:
+        Tier.parse(self.tier)
+        if self.range is not None:
+            low, high = self.range
+            check(math.isfinite(high - low) and low < high, "a range that rises")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The values that are known whole: what a declaration can list."""
+        return tuple(each.value for each in self.values if each.whole)
+
+
+def profile_of(
+    column: ProfiledColumn,
+    told: Sequence[ToldTable],
+    people: float,
+    names: Sequence[str],
+) -> ColumnProfile:
+    """Return what the tables of a column say.
+
+    Args:
+        column: as declared.
+        told: its tables.
+        people: how many persons there are.
+        names: of the sites, in the order of tables that each of them has.
+    """
+    blank = ColumnProfile(column.name, column.kind, column.tier.label)
+    if not told:
+        return replace(blank, notes=("nothing-seen",))
+    common = replace(
+        blank,
+        missing=_missing(told, people),
+        distances=_distances(told, names),
+        found=column.range is None and column.codes is None,
+    )
+    if column.kind == "number":
+        return _number(common, column.range, told, people)
+    if column.codes is not None:
+        return _listed(common, column.codes, told, people)
+    return _sought(common, told, people)
+
+
+def _missing(told: Sequence[ToldTable], people: float) -> Answer:
+    """Share of persons without a value, which every table of the column tells."""
+    cells = [Spread.of(table, people) for table in told]
+    each = [spread.of_cell(len(spread.noised) - 1) for spread in cells]
+    share = best(each).within(0.0, people)
+    return Answer(share.value / people, share.low / people, share.high / people)
+
+
+def best(estimates: Sequence[Estimate]) -> Estimate:
+    """The best mean of independent estimates of one number."""
+    if not all(each.variance for each in estimates):
+        return min(estimates, key=lambda each: each.variance)
+    precision = [1 / each.variance for each in estimates]
+    value = sum(
+        each.value * weight for each, weight in zip(estimates, precision, strict=True)
+    )
+    return from_variance(value / sum(precision), 1 / sum(precision))
+
+
+def _distances(told: Sequence[ToldTable], names: Sequence[str]) -> tuple[Distance, ...]:
+    apart = [table for table in told if table.table.sites > 1]
+    for domain in ("bins", "codes", "doubles"):
+        for table in apart:
+            if table.table.domain == domain:
+                people = sites.people_by_site(apart)
+                return sites.distances(table, people, names)
+    return ()
+
+
+def _number(
+    common: ColumnProfile,
+    declared: tuple[float, float] | None,
+    told: Sequence[ToldTable],
+    people: float,
+) -> ColumnProfile:
+    bins, sizes = (
+        [table for table in told if table.table.domain == domain]
+        for domain in ("bins", "doubles")
+    )
+    if not bins:
+        return replace(common, notes=("no-range",))
+    scales = [numbers.Scale.of(table, people) for table in (*bins, *sizes)]
+    quantiles = numbers.quantiles(scales)
+    low, high = map(float, bins[0].asked)
+    found = numbers.range_of(quantiles, (low, high)) if quantiles else None
+    return replace(
+        common,
+        range=declared or found,
+        quantiles=quantiles,
+        histogram=numbers.histogram(scales[0], scales[-1] if sizes else None),
+        notes=() if quantiles else ("nothing-seen",),
+    )
+
+
+def _listed(
+    common: ColumnProfile,
+    values: Sequence[str],
+    told: Sequence[ToldTable],
+    people: float,
+) -> ColumnProfile:
+    listed = lists.declared(told[0], values, people)
+    seen = any(each.count.low for each in listed)
+    return replace(
+        common,
+        values=tuple(listed),
+        other=lists.other(told[0], people),
+        notes=() if seen else ("nothing-seen",),
+    )
+
+
+def _sought(
+    common: ColumnProfile, told: Sequence[ToldTable], people: float
+) -> ColumnProfile:
+    found = lists.found(told, people)
+    full = any(len(asked_prefixes(table)) == MOST_PREFIXES for table in told)
+    notes: dict[Note, bool] = {
+        "no-values": not found,
+        "long-values": not all(each.whole for each in found),
+        "many-values": full,
+    }
+    return replace(
+        common,
+        values=tuple(found),
+        other=lists.unlisted(told, found, people),
+        notes=tuple(note for note, holds in notes.items() if holds),
+    )
