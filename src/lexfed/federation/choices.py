@@ -12,6 +12,7 @@ from lexfed.budget.pace import NoiseSchedule
 from lexfed.budget.profiles import Profile, Realisation
 from lexfed.data.encode import Encoding
 from lexfed.federation.programme import Mechanism, Trust, Unit
+from lexfed.federation.sketching import Sketching
 from lexfed.federation.tolerance import cohort_of
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
@@ -56,6 +57,7 @@ class Choices:
     colluders: int = 0
     dropouts: int = 0
     setup_rounds: int = 32
+    sketching: Sketching = field(default_factory=Sketching)
 
     def cohort(self, sites: int) -> Cohort | None:
         """Return who adds shares of noise; None where nobody does.

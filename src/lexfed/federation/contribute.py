@@ -29,6 +29,7 @@ from lexfed.federation.cohort import Cohort
 from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.scoring import score_histogram
+from lexfed.federation.site_weights import weighed
 from lexfed.federation.sketch_vectors import counted
 from lexfed.federation.unit_factors import unit_factors
 from lexfed.models.batch import Batch
@@ -68,8 +69,16 @@ def contribute(
     """
     stage = programme.stages[query.stage]
     if stage.kind == "sketch":
-        as_one = programme.unit == "client"
-        return counted(stage, query.arrays, cohort, site_weights, places, as_one)
+        return counted(
+            stage,
+            query.arrays,
+            cohort,
+            site_weights,
+            places,
+            as_one=programme.unit == "client",
+            watched=programme.sketching.watched,
+        )
+    site_weights = weighed(query, site_weights, places)
     if stage.kind == "gradient":
         return _gradients(query, programme, stage, cohort, site_weights)
     if stage.kind == "update":

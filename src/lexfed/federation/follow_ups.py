@@ -3,6 +3,7 @@
 
     ends.i      lowest and highest value of the bins of table i
     prefixes.i  MOST_PREFIXES prefixes of level - 1 pairs each; -1 where there are fewer
+    chosen.i    which of the columns that may be watched is counted (`looking`)
 
 The coordinator takes them from what was released before; a site takes nothing for
 granted and looks at every one of them before it looks at its data.
@@ -37,16 +38,21 @@ def follow_up_name(table: AskedTable, place: int) -> str:
         return f"ends.{place}"
     if table.domain == "letters" and table.level > 1:
         return f"prefixes.{place}"
-    return ""
+    return f"chosen.{place}" if table.domain == "chosen" else ""
 
 
 def follow_up_lengths(tables: Sequence[AskedTable]) -> dict[str, int]:
     """Return how many numbers each of a stage's second looks needs."""
     return {
-        name: 2 if table.domain == "bins" else MOST_PREFIXES * (table.level - 1)
+        name: _length(table)
         for place, table in enumerate(tables)
         if (name := follow_up_name(table, place))
     }
+
+
+def _length(table: AskedTable) -> int:
+    fixed = {"bins": 2, "chosen": 1}
+    return fixed.get(table.domain, MOST_PREFIXES * (table.level - 1))
 
 
 def are_follow_ups(
@@ -56,7 +62,7 @@ def are_follow_ups(
 
     Guarantees:
         Ends are finite, rise and have a finite distance; codes are -1 or those of
-        pairs of letters.
+        pairs of letters. Which columns may be chosen is for the programme to say.
     """
     for place, table in enumerate(tables):
         name = follow_up_name(table, place)
@@ -68,6 +74,8 @@ def are_follow_ups(
 def _is_sound(table: AskedTable, numbers: Floats) -> bool:
     if table.domain == "bins":
         return are_ends(*numbers.tolist())
+    if table.domain == "chosen":
+        return True
     whole = numbers == np.floor(numbers)
     return bool((whole & (numbers >= -1) & (numbers < PAIRS)).all())
 

@@ -12,6 +12,7 @@ from lexfed.federation.differing import Shares, phases_of
 from lexfed.federation.noise_shares import grid_in_ring
 from lexfed.federation.programme import Block, Programme, Stage
 from lexfed.federation.shapes import column_groups
+from lexfed.federation.sketching import Sketching
 from lexfed.federation.wanted import Wanted
 from lexfed.models.rounding import summation_error
 from lexfed.models.shape import TowerShape
@@ -61,7 +62,10 @@ def lay_out(
                 kind=item.kind,
                 tower=item.draft.tower,
                 sampling_rate=item.draft.sampling_rate,
-                weights=shares[item.draft.tower].weights,
+                # Tables count persons, whatever their site is meant to count.
+                weights=(1.0,) * len(facts.sites)
+                if item.kind == "sketch"
+                else shares[item.draft.tower].weights,
                 rates=shares[item.draft.tower].rates,
                 divisor=shares[item.draft.tower].divisor,
                 releases=rounds,
@@ -94,6 +98,7 @@ def lay_out(
         site_units=facts.site_units,
         cohort=cohort,
         setup_rounds=choices.setup_rounds,
+        sketching=choices.sketching if private else Sketching(),
     )
 
 

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from lexfed.federation.agreed import most_rounds, planned_at, with_noise
 from lexfed.federation.descending import Descending
-from lexfed.federation.follow_ups import next_question
+from lexfed.federation.looking import Looking
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.progress import Progress
 from lexfed.federation.steering import TowerSteering
-from lexfed.federation.told import remembered, told_before
 from lexfed.models.cascade import Model, Tower, untrained
 from lexfed.models.importance import importance_radius
 from lexfed.models.rule import learn, network
@@ -46,6 +45,7 @@ class Learner:
         self._programme = programme
         self._steering = TowerSteering(programme)
         self._descending = Descending(programme, self._steering)
+        self._looking = Looking(programme)
 
     def start(self) -> Progress:
         """Return where every run of the programme begins."""
@@ -66,7 +66,7 @@ class Learner:
         if not self._steering.steers(stage):
             return planned
         factor = self._steering.state(stage, progress.memory).noise
-        if most_noise:
+        if most_noise or self._looking.is_cautious(progress.memory):
             factor = stage.noise_range[1]
         return with_noise(stage, planned, factor)
 
@@ -76,11 +76,15 @@ class Learner:
         if progress.step >= most_rounds(stage):
             return True
         if stage.kind == "sketch":
-            return self._table_question(stage, progress) is None
+            return self._looking.question(progress) is None
         return progress.step > 0 and self._steering.is_over(stage, progress.memory)
 
     def question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
         """Return the model and the numbers that sites need to answer a round."""
+        model, arrays = self._question(progress)
+        return model, {**arrays, **self._looking.weights(progress)}
+
+    def _question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
         stage = self._programme.stages[progress.stage]
         if stage.kind == "gradient" and self._programme.networks:
             return self._network_question(stage, progress)
@@ -90,7 +94,7 @@ class Learner:
         if stage.kind == "residuals":
             return progress.model, self._residuals_question(stage, progress)
         if stage.kind == "sketch":
-            return progress.model, self._table_question(stage, progress) or {}
+            return progress.model, self._looking.question(progress) or {}
         return progress.model, {}
 
     def learn(
@@ -120,7 +124,8 @@ class Learner:
         released: Floats,
         missing: Collection[str],
     ) -> Progress:
-        now = self._programme.without(stage.at(progress.step), missing)
+        now = self._looking.counted(stage.at(progress.step), progress)
+        now = self._programme.without(now, missing)
         divisor = now.divisor_of(release)
         mean = released / divisor
         deviation = self._noise(release, len(missing)) / divisor
@@ -131,15 +136,8 @@ class Learner:
         if stage.kind == "metrics":
             return replace(progress, memory={**progress.memory, "histogram": released})
         if stage.kind == "sketch":
-            tables = remembered(
-                stage,
-                progress.stage,
-                self._table_question(stage, progress) or {},
-                release,
-                released,
-                self._programme.loudness(len(missing)),
-            )
-            return replace(progress, memory={**progress.memory, **tables})
+            memory = self._looking.learned(progress, release, released, len(missing))
+            return replace(progress, memory=memory)
         if stage.kind == "gradient" and self._programme.networks:
             return self._learn_network(stage, progress, mean)
         if stage.kind in ("gradient", "update"):
@@ -150,13 +148,6 @@ class Learner:
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
         return self._learn_tower(stage, progress, mean, deviation)
-
-    def _table_question(
-        self, stage: Stage, progress: Progress
-    ) -> dict[str, Floats] | None:
-        """Return ends and prefixes of a stage's tables; None if nothing is to ask."""
-        told = told_before(self._programme, progress.memory, progress.stage)
-        return next_question(stage.tables, told)
 
     def _learn_importance(
         self, stage: Stage, progress: Progress, mean: Floats, deviation: float
@@ -257,7 +248,7 @@ class Learner:
         tower = self._network(stage, progress)
         weights_key, seen_key = f"{stage.tower}.network", f"{stage.tower}.averaged"
         rounds = len(stage.releases)
-        length = network.step_length(self._kappa(stage), rounds)
+        length = network.step_length(self._kappa(stage, progress), rounds)
         weights = progress.memory.get(weights_key, tower.parameters) - length * mean
         seen = int(progress.memory.get(seen_key, np.zeros(1))[0])
         served, seen = network.averaged(
@@ -277,15 +268,17 @@ class Learner:
             self._facts(stage),
             self._base(progress),
             state,
-            kappa=self._kappa(stage),
+            kappa=self._kappa(stage, progress),
             rounds=len(stage.releases),
         )
 
-    def _kappa(self, stage: Stage) -> float:
+    def _kappa(self, stage: Stage, progress: Progress) -> float:
         """Return the bound of the signal over the norm of the noise of all rounds."""
+        counted = self._looking.counted
         precision = sum(
-            (stage.at(step).divisor_of(release) / self._noise(release)) ** 2
-            for step, release in enumerate(stage.releases)
+            (counted(stage.at(k), progress).divisor_of(release) / self._noise(release))
+            ** 2
+            for k, release in enumerate(stage.releases)
         )
         return math.sqrt(precision / stage.dimension)
 

@@ -30,6 +30,11 @@ from lexfed.federation.differing import (
 from lexfed.federation.layout import lay_out
 from lexfed.federation.programme import ClassScale, Programme
 from lexfed.federation.shapes import read_tiers, tower_shapes
+from lexfed.federation.sketch_planning import (
+    require_use,
+    training_part,
+    wanted_with_sketches,
+)
 from lexfed.federation.wanted import (
     Wanted,
     is_worth_training,
@@ -66,7 +71,10 @@ def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
             for tower, square in enumerate(priced.shares.squares)
             if tower > 0
             and not is_worth_training(
-                priced.facts[tower], choices, shapes[tower], square
+                priced.facts[tower],
+                choices,
+                shapes[tower],
+                square * training_part(facts, choices, shapes, tower),
             )
         ]
         if noisy:
@@ -82,6 +90,7 @@ def plan(facts: Facts, budget: Budget, choices: Choices) -> Programme:
             facts, choices, priced.wanted, releases, priced.reads, priced.present
         )
         programme = lay_out(facts, choices, shapes, priced.wanted, releases, shares)
+        require_use(programme, facts, choices)
         return replace(programme, classes=_class_scales(facts, programme, priced))
 
 
@@ -167,7 +176,9 @@ def _price(
         wanted = tuple(
             item
             for tower, square in enumerate(squares)
-            for item in wanted_by_tower(expected[tower], choices, shapes, tower, square)
+            for item in wanted_with_sketches(
+                expected[tower], choices, shapes, tower, square
+            )
         )
         delta = effective_delta(budget, [item.draft for item in wanted])
     bounds = tower_bounds(budget, delta, reads, present)

@@ -19,6 +19,7 @@ import torch
 
 from lexfed.budget.adapting import Adapting
 from lexfed.canonical import digest
+from lexfed.federation.sketching import Sketching
 from lexfed.federation.stage import Block, Phase, Stage
 from lexfed.models.descent import Schedule
 from lexfed.models.losses import LossName
@@ -88,6 +89,7 @@ class Programme:
         cohort: who adds shares of noise under `distributed` trust, and what is
             assumed about them; None for other trust.
         setup_rounds: how many rounds one set-up of masks serves.
+        sketching: what is sketched between towers, and what follows from it.
     """
 
     mechanism: Mechanism
@@ -112,6 +114,7 @@ class Programme:
     site_units: tuple[float, ...] = ()
     cohort: Cohort | None = None
     setup_rounds: int = 32
+    sketching: Sketching = field(default_factory=Sketching)
 
     @property
     def precision(self) -> torch.dtype:

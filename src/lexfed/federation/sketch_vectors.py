@@ -27,6 +27,7 @@ from lexfed.federation.unit_factors import unit_factors
 from lexfed.sketch.asked import AskedTable
 from lexfed.sketch.cells import bin_cells, code_cells, double_cells, letter_cells
 from lexfed.sketch.hashing import HashRows
+from lexfed.sketch.watched import WatchedColumn
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -45,6 +46,7 @@ def counted(
     site_weights: Tensor,
     places: Sequence[int],
     as_one: bool,
+    watched: Sequence[WatchedColumn] = (),
 ) -> Tensor:
     """Return the sum over all sites of a cohort, each on the grid by itself.
 
@@ -55,6 +57,7 @@ def counted(
         site_weights: public weight of each site of the cohort, at most 1.
         places: of those sites in the programme.
         as_one: whether all units of a site count as one together.
+        watched: the columns that a query may choose from.
 
     Guarantees:
         The sum over sites is the sum of what each of them has alone, to the bit.
@@ -67,12 +70,17 @@ def counted(
         elif site.shares is not None:
             own = unit_factors(stage, site.shares, weight)
             factor, units = 1.0, replace(site, shares=own)
-        total += on_grid(table_sums(stage, arrays, units, place), stage, factor)
+        sums = table_sums(stage, arrays, units, place, watched)
+        total += on_grid(sums, stage, factor)
     return total
 
 
 def table_sums(
-    stage: Stage, arrays: Mapping[str, Floats], site: Cohort, place: int
+    stage: Stage,
+    arrays: Mapping[str, Floats],
+    site: Cohort,
+    place: int,
+    watched: Sequence[WatchedColumn] = (),
 ) -> Tensor:
     """Return the sum of one site's units in all tables of a stage.
 
@@ -82,6 +90,7 @@ def table_sums(
         site: the units of one site. Their `shares`, if any, are what each one's
             contribution is multiplied by, at most 1.
         place: of the site in the programme.
+        watched: the columns that a query may choose from.
 
     Guarantees:
         A unit moves the block of a table by at most its clip, whatever it holds.
@@ -102,7 +111,11 @@ def table_sums(
             if table.domain == "keys":
                 _count_keys(table, part, weights, row)
             else:
-                cells = cells_of(table, part.inputs, asked_of(table, at, arrays))
+                asked = asked_of(table, at, arrays)
+                if table.domain == "chosen":
+                    cells = watched[int(asked[0])].cells_of(part.inputs.numpy())
+                else:
+                    cells = cells_of(table, part.inputs, asked)
                 row[0] += np.bincount(cells.ravel(), weights.ravel(), table.width)
     return torch.from_numpy(total)
 

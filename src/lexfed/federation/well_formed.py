@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lexfed.federation.follow_ups import are_follow_ups, follow_up_lengths
 from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme
+from lexfed.federation.site_weights import NAME, are_weights, is_weighed
 from lexfed.models.cascade import Tower
 from lexfed.models.parameters import flatten
 from lexfed.models.shape import TowerShape
@@ -32,6 +33,8 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         Every array is a finite vector of float64 of the one length that the programme
         gives it, and no array is missing or too many.
         Ends of bins and prefixes of texts are such as a table can have.
+        A column that is chosen is one of the towers up to the stage's own.
+        No site is weighed above 1.
     """
     outputs = programme.shapes[0].outputs
     extra = _lengths(query, programme)
@@ -41,11 +44,39 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         and query.arrays.keys() == extra.keys()
         and all(_is_vector(query.arrays[name], size) for name, size in extra.items())
         and are_follow_ups(programme.stages[query.stage].tables, query.arrays)
+        and _may_be_chosen(query, programme)
+        and are_weights(query.arrays.get(NAME, _NO_WEIGHTS))
+    )
+
+
+_NO_WEIGHTS = np.zeros(0)
+
+
+def _may_be_chosen(query: Query, programme: Programme) -> bool:
+    """Say whether the columns to be counted are ones that the release reads.
+
+    A column of a tier above would be told at the price of a tier below.
+    """
+    read = programme.shapes[: query.tower + 1]
+    slots = [slot for shape in read for slot in shape.slots]
+    may = programme.sketching.within(slots)
+    tables = programme.stages[query.stage].tables
+    return all(
+        float(query.arrays[f"chosen.{place}"][0]) in may
+        for place, table in enumerate(tables)
+        if table.domain == "chosen"
     )
 
 
 def _lengths(query: Query, programme: Programme) -> Mapping[str, int]:
-    """Return the length of each array that a kind of query has beside the model."""
+    """Return the length of each array that a query has beside the model."""
+    own = dict(_kind_lengths(query, programme))
+    if is_weighed(programme, query.stage):
+        own[NAME] = len(programme.sites)
+    return own
+
+
+def _kind_lengths(query: Query, programme: Programme) -> Mapping[str, int]:
     shape = programme.shapes[query.tower]
     slots = len(shape.slots)
     if query.kind == "residuals":

@@ -33,7 +33,7 @@ ERROR = 0.05
 WORTH_A_WARNING = 0.1
 """Distance from which a drift is worth a word."""
 
-_TOTAL = 5.0
+TOTAL = 5.0
 """Deviations that a total must be above zero."""
 
 
@@ -59,7 +59,7 @@ class Histogram:
     def is_lost(self) -> bool:
         """Whether the number of persons cannot be told from nobody."""
         noise = math.sqrt(self.variance * self.counts.size)
-        return float(self.counts.sum()) <= max(_TOTAL * noise, 1.0)
+        return float(self.counts.sum()) <= max(TOTAL * noise, 1.0)
 
     def parts(self) -> Floats:
         """Return the part of persons in each cell."""

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at tables: what a sketch stage asks, and what a run makes of the answers.
+
+Everything here is a function of released tables, of the released model and of public
+constants. So it is post-processing, and what it changes afterwards (weights of sites,
+more noise after a drift) is fixed before anything of the next round is computed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.budget.overlap_weights import overlap_factors, site_weights
+from lexfed.federation.follow_ups import next_question
+from lexfed.federation.programme import Programme, Stage
+from lexfed.federation.progress import Progress
+from lexfed.federation.site_weights import NAME, counted_less, is_weighed
+from lexfed.federation.sketching import leaned_on
+from lexfed.federation.told import remembered, told_before, told_tables
+from lexfed.privacy.events import Release
+from lexfed.sketch.asked import ToldTable
+from lexfed.sketch.drift import Drift, Histogram, drift
+from lexfed.sketch.duplicates import duplicated
+from lexfed.sketch.watched import WatchedColumn
+
+Floats = NDArray[np.float64]
+Memory = Mapping[str, NDArray[Any]]
+
+DRIFTED = "sketch.drifted"
+FACTORS = "sketch.factors"
+
+
+@dataclass(frozen=True)
+class Look:
+    """A column that was looked at: cells by site, [sites, cells], and their noise."""
+
+    column: WatchedColumn
+    cells: Floats
+    variance: float
+
+    @property
+    def together(self) -> Histogram:
+        """All sites as one."""
+        sites = len(self.cells)
+        return Histogram(self.cells.sum(axis=0), sites * self.variance)
+
+    def of_site(self, site: int) -> tuple[Histogram, Histogram]:
+        """Return one site, and all others as one."""
+        own, others = self.cells[site], np.delete(self.cells, site, axis=0)
+        rest = Histogram(others.sum(axis=0), len(others) * self.variance)
+        return Histogram(own, self.variance), rest
+
+
+class Looking:
+    """Asks in sketch stages, and keeps what follows; holds public constants only.
+
+    Guarantees:
+        Columns are chosen by released weights of towers that the stage may read.
+        A look at the columns of the last look is not asked, hence not charged.
+    """
+
+    def __init__(self, programme: Programme) -> None:
+        self._programme = programme
+
+    def question(self, progress: Progress) -> dict[str, Floats] | None:
+        """Return what a sketch stage is asked with; None if there is nothing to ask."""
+        stage = self._programme.stages[progress.stage]
+        if stage.tables[0].domain == "chosen":
+            return self._columns(stage, progress)
+        told = told_before(self._programme, progress.memory, progress.stage)
+        return next_question(stage.tables, told)
+
+    def _columns(self, stage: Stage, progress: Progress) -> dict[str, Floats] | None:
+        chosen = leaned_on(self._programme.sketching, progress.model, stage.tower)
+        before = told_before(self._programme, progress.memory, progress.stage)
+        last = [int(one.asked[0]) for one in before if one.table.domain == "chosen"]
+        if not chosen or set(chosen) == set(last[-len(chosen) :]):
+            return None
+        # Fewer columns than places: the first one is counted again.
+        places = [*chosen, *[chosen[0]] * len(stage.tables)][: len(stage.tables)]
+        return {f"chosen.{at}": np.array([float(p)]) for at, p in enumerate(places)}
+
+    def learned(
+        self,
+        progress: Progress,
+        release: Release | None,
+        released: Floats,
+        missing: int,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the memory after the release of a sketch stage.
+
+        Args:
+            progress: where the run stood when it was asked.
+            release: what was charged for it.
+            released: the numbers.
+            missing: how many sites are not in the sum.
+        """
+        programme, stage = self._programme, self._programme.stages[progress.stage]
+        tables = remembered(
+            stage,
+            progress.stage,
+            self.question(progress) or {},
+            release,
+            released,
+            programme.loudness(missing),
+        )
+        memory = {**progress.memory, **tables}
+        if stage.tables[0].domain == "keys" and programme.sketching.weights != "none":
+            [told] = told_before(programme, tables, progress.stage + 1)
+            found = np.array([one.at_least for one in duplicated(told)])
+            memory[FACTORS] = overlap_factors(found, progress.memory.get(FACTORS))
+            memory[NAME] = site_weights(memory[FACTORS])
+        if any(one.warns for _, one in drifts(programme, memory)):
+            memory[DRIFTED] = np.ones(1)
+        return memory
+
+    def weights(self, progress: Progress) -> dict[str, Floats]:
+        """Return the weights that a query carries, by their name; or nothing."""
+        if not is_weighed(self._programme, progress.stage):
+            return {}
+        # A lost round leaves every site with its own weight.
+        ones = np.ones(len(self._programme.sites))
+        return {NAME: progress.memory.get(NAME, ones)}
+
+    def counted(self, stage: Stage, progress: Progress) -> Stage:
+        """Return a stage with the weights and the divisor of its sums."""
+        found = self.weights(progress)
+        return counted_less(self._programme, stage, found[NAME]) if found else stage
+
+    def is_cautious(self, memory: Memory) -> bool:
+        """Say whether noise must not be reduced, because the population has drifted."""
+        return DRIFTED in memory
+
+
+def looks(programme: Programme, memory: Memory) -> Iterator[Look]:
+    """Return the columns that were looked at, in order; each look once."""
+    for told in told_tables(programme, memory):
+        if told.table.domain == "chosen":
+            yield _look(programme, told)
+
+
+def _look(programme: Programme, told: ToldTable) -> Look:
+    column = programme.sketching.watched[int(told.asked[0])]
+    return Look(column, told.counts[:, 0, : column.cells], told.variance)
+
+
+def drifts(programme: Programme, memory: Memory) -> list[tuple[WatchedColumn, Drift]]:
+    """Compare every column that was looked at with what was released before the run.
+
+    Guarantees:
+        Without any drift there is a warning in at most 5 % of all runs.
+    """
+    asked = max(1, places(programme))
+    return [
+        (look.column, drift(before, look.together, asked))
+        for look in looks(programme, memory)
+        if (before := look.column.before) is not None
+    ]
+
+
+def places(programme: Programme) -> int:
+    """Return how many columns are looked at in all, at most."""
+    return sum(
+        table.domain == "chosen" for stage in programme.stages for table in stage.tables
+    )

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which sketches a tower pays for, and whether they can say anything.
+
+A tower gives a stated part of its budget to its sketches, in equal squares: the first
+one to the keys of persons, each one before a look at columns to that look. The most
+sensitive tower has no tower after it, so its tier pays for no look.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from lexfed.budget.drafts import Draft, DraftGroup
+from lexfed.budget.plan import Budget
+from lexfed.errors import ConfigError, Problem, Refused
+from lexfed.federation.choices import Choices, Facts
+from lexfed.federation.programme import Programme, Stage
+from lexfed.federation.wanted import Wanted, wanted_by_tower
+from lexfed.models.shape import TowerShape
+from lexfed.privacy.accountant import Accountant
+from lexfed.privacy.ledger import Limits
+from lexfed.privacy.rounding import up
+from lexfed.sketch.asked import AskedTable
+from lexfed.sketch.cadence import Cadence, planned_releases
+from lexfed.sketch.drift import TOTAL
+from lexfed.sketch.duplicates import noise_of_overlap, reach
+from lexfed.sketch.estimates.products import best_cells
+from lexfed.sketch.watched import places_for
+from lexfed.tiers import Tier
+
+PERSONS = "persons at sites"
+"""What the release of keys is called."""
+
+KEY_DEPTH = 5
+KEY_WIDTHS = (64, 2**14)
+"""Rows of a table of keys, and its fewest and most cells of a row."""
+
+MOST_SHARE = 0.5
+"""The largest part of a tower's budget that sketches may take."""
+
+
+def wanted_with_sketches(
+    facts: Facts,
+    choices: Choices,
+    shapes: Sequence[TowerShape],
+    tower: int,
+    square: float,
+) -> list[Wanted]:
+    """Return what a tower releases, its sketches included; as `wanted_by_tower`."""
+    rest = training_part(facts, choices, shapes, tower)
+    own = wanted_by_tower(facts, choices, shapes, tower, square * rest)
+    trained = [
+        replace(item, draft=replace(item.draft, share=item.draft.share * rest))
+        for item in own
+    ]
+    keys, look = _asks_keys(facts, choices, tower), _looks(choices, shapes, tower)
+    share = choices.sketching.share / max(1, keys + look)
+    if keys:
+        table = _keys_table(facts, choices, square * share)
+        trained = [
+            _wanted(facts, choices, PERSONS, tower, None, share, (table,)),
+            *trained,
+        ]
+    if look:
+        tables = _places(facts, choices, shapes, tower)
+        name, tier = f"columns up to {shapes[tower].tier.label}", shapes[tower].tier
+        trained.append(_wanted(facts, choices, name, tower, tier, share, tables))
+    return trained
+
+
+def training_part(
+    facts: Facts, choices: Choices, shapes: Sequence[TowerShape], tower: int
+) -> float:
+    """Return the part of a tower's budget that is left for training it."""
+    asked = _asks_keys(facts, choices, tower) or _looks(choices, shapes, tower)
+    return 1.0 - choices.sketching.share if asked else 1.0
+
+
+def _asks_keys(facts: Facts, choices: Choices, tower: int) -> bool:
+    return tower == 0 and choices.sketching.asks_persons and len(facts.sites) > 1
+
+
+def _looks(choices: Choices, shapes: Sequence[TowerShape], tower: int) -> bool:
+    return choices.sketching.looks_before(tower + 1, len(shapes)) and bool(
+        _watched_by(choices, shapes, tower)
+    )
+
+
+def _watched_by(
+    choices: Choices, shapes: Sequence[TowerShape], tower: int
+) -> tuple[int, ...]:
+    slots = [slot for shape in shapes[: tower + 1] for slot in shape.slots]
+    return choices.sketching.within(slots)
+
+
+def _wanted(
+    facts: Facts,
+    choices: Choices,
+    name: str,
+    tower: int,
+    reads: Tier | None,
+    share: float,
+    tables: tuple[AskedTable, ...],
+) -> Wanted:
+    groups = tuple(
+        DraftGroup(table.column or name, table.clip, table.cells) for table in tables
+    )
+    senders = choices.senders(len(facts.sites))
+    draft = Draft(name, tower, groups, 1.0, (1.0,), reads, share, senders)
+    return Wanted("sketch", draft, tables)
+
+
+def _keys_table(facts: Facts, choices: Choices, square: float) -> AskedTable:
+    """Return a table of the size that shows the overlap with the rest best."""
+    sites = len(facts.sites)
+    persons = facts.units / sites
+    rho = square / choices.loudness(sites) / 2.0
+    wanted = best_cells(rho, persons**0.5, ((sites - 1) * persons) ** 0.5) / KEY_DEPTH
+    width = 2 ** round(math.log2(max(1.0, wanted)))
+    low, high = KEY_WIDTHS
+    width = min(max(width, low), high)
+    return AskedTable("", "keys", (), width, KEY_DEPTH, choices.seed, sites)
+
+
+def _places(
+    facts: Facts, choices: Choices, shapes: Sequence[TowerShape], tower: int
+) -> tuple[AskedTable, ...]:
+    sketching = choices.sketching
+    known = _watched_by(choices, shapes, tower)
+    width = max(sketching.watched[place].cells for place in known)
+    places = min(sketching.columns, len(known))
+    name = f"columns up to {shapes[tower].tier.label}"
+    return places_for(name, places, width, len(facts.sites))
+
+
+def require_use(programme: Programme, facts: Facts, choices: Choices) -> None:
+    """Refuse sketches that could say nothing, whatever the data are.
+
+    Keys must show a site all of whose persons are elsewhere; cells of a column must
+    show that there is anybody.
+
+    Raises:
+        ConfigError: with the smallest useful share of the budget.
+    """
+    for stage in programme.stages:
+        release = stage.releases[0]
+        if stage.kind != "sketch" or release is None:
+            continue
+        square = release.noise_multiplier**-2 / len(stage.tables) / programme.loudness()
+        sees = partial(_sees, stage.tables[0], facts)
+        if not sees(square):
+            part = choices.sketching.share * _smallest(sees, square) / square
+            raise ConfigError([_too_small(stage, part)])
+
+
+def _sees(table: AskedTable, facts: Facts, square: float) -> bool:
+    if table.domain == "keys":
+        return _sees_persons(table, facts, square)
+    # The sum over sites has the noise of all of their cells.
+    return TOTAL * math.sqrt(table.cells / square) < facts.units
+
+
+def _sees_persons(table: AskedTable, facts: Facts, square: float) -> bool:
+    site = facts.units / len(facts.sites)
+    noise = noise_of_overlap(
+        table.depth * table.width, square, site, facts.units - site
+    )
+    return reach(table.sites) * noise < site
+
+
+def _smallest(holds: Callable[[float], bool], low: float) -> float:
+    """Return about the smallest square at which something holds, above one."""
+    high = 2.0 * low
+    while not holds(high):
+        low, high = high, 2.0 * high
+    for _ in range(30):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _too_small(stage: Stage, share: float) -> Problem:
+    if share <= MOST_SHARE:
+        hint = f"set it to {up(share, 3):g} at least"
+    else:
+        hint = (
+            f"that would take {share / MOST_SHARE:.3g} times what half of a tower's "
+            "budget is: remove `[sketches]`, raise `budget.epsilon`, or wait for more "
+            "persons"
+        )
+    what = f"`{stage.name}` would be lost in its noise, whatever the data are"
+    return Problem("`sketches.share`", what, hint)
+
+
+def refuse_every_round(
+    programme: Programme, budget: Budget, accountant: Accountant
+) -> None:
+    """Refuse new noise in every round, with what it would cost.
+
+    Raises:
+        ConfigError: always, if the programme has a sketch.
+    """
+    events = (stage.releases[0] for stage in programme.stages if stage.kind == "sketch")
+    limits = Limits(budget.epsilon, budget.delta, budget.neighbours)
+    made = Cadence(max(2, programme.rounds), every=1)
+    for event in events:
+        if event is None:
+            continue
+        try:
+            planned_releases(made, event, limits, accountant, budget.sites_per_person)
+        except Refused as refused:
+            hint = "set `every = 1`: one look before each tower"
+            problem = Problem("`sketches.every`", refused.message, hint)
+            raise ConfigError([problem]) from refused
