@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.privacy.levels import round_down
-from lexfed.privacy.rounding import up
+from lexfed.privacy.rounding import down, up
 from lexfed.privacy.steps import Step, gaussian_mu, merge, sensitivity
 
 STEPS = st.lists(
@@ -90,3 +90,20 @@ def test_rounding_keeps_what_is_already_round() -> None:
     assert up(0.1) == 0.1 or up(0.1) == pytest.approx(0.1, rel=1e-7)
     assert up(0.0) == 0.0
     assert up(math.inf) == math.inf
+
+
+@given(st.floats(1e-300, 1e300))
+def test_what_is_rounded_down_is_a_budget_that_no_stated_number_exceeds(
+    value: float,
+) -> None:
+    budget = down(value)
+    assert value * (1 - 1.1e-7) <= budget <= value
+    assert down(budget) == budget
+    # What costs less than the budget, by more than the rounding of a double, is not
+    # stated as more than it. Without `down` it would be.
+    for cost in (budget * (1 - 1e-12), budget * (1 - 1e-9)):
+        assert up(cost) <= budget * (1 + 1e-12)
+
+
+def test_budgets_of_few_digits_stay() -> None:
+    assert [down(value) for value in (0.48, 2.0, 1e-6)] == [0.48, 2.0, 1e-6]

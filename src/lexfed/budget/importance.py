@@ -30,6 +30,7 @@ from lexfed.data.encode import Encoding
 from lexfed.privacy.accountant import Accountant, epsilon
 from lexfed.privacy.attributes import Counted, per_person, steps_of, tier_releases
 from lexfed.privacy.calibrate import scale_to_budget
+from lexfed.privacy.rounding import down
 from lexfed.privacy.steps import Neighbours, Step
 
 Floats = NDArray[np.float64]
@@ -116,7 +117,8 @@ def left_of(budget: Budget, spent: Sequence[Counted], accountant: Accountant) ->
     Guarantees:
         A run that keeps to the rest costs, together with `spent`, at most the budget:
         for the record and for every capped tier.
-        Without sampling and with `gdp` or `pld`, nothing is wasted.
+        Without sampling and with `gdp` or `pld`, nothing is wasted but what is beyond
+        the digits of a stated epsilon.
 
     Raises:
         Refused: if the releases cost the whole budget, or a cap.
@@ -142,4 +144,4 @@ def _left(
     rest = scale_to_budget(
         [Step(1.0)], limit, budget.delta, neighbours, accountant, steps_of(paid)
     )
-    return epsilon([Step(rest)], budget.delta, neighbours, accountant)
+    return down(epsilon([Step(rest)], budget.delta, neighbours, accountant))

@@ -26,7 +26,7 @@ def importance_lines(priced: Priced) -> list[str]:
     if joint is not None:
         shown = math.ceil(joint * 1e4 - 1e-6) / 1e4
         lines.append(
-            "           together with the importances paid for before the record "
+            f"           together with {priced.paid_before} paid for before the record "
             f"reaches ε {shown:g} of {config.epsilon:g}"
         )
     return lines

@@ -12,6 +12,7 @@ from lexfed.budget.plan import Budget
 from lexfed.config import Config, load
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.importance import plan_importance
+from lexfed.privacy.rounding import down
 from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
 from lexfed.run.opening import resume as reopen
@@ -47,7 +48,7 @@ def priced_importance(config: Config, base: Path, epsilon: float) -> Priced:
         epsilon=epsilon,
         delta=budget.delta,
         neighbours=budget.neighbours,
-        caps={tier: part * cap for tier, cap in terms.caps.items()},
+        caps={tier: down(part * cap) for tier, cap in terms.caps.items()},
         sites_per_person=config.data.sites_per_person,
     )
     facts = public_facts(config, population, ())

@@ -27,6 +27,7 @@ from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
 from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import Population
+from lexfed.run.profile_paid import paid_profile
 from lexfed.run.site_budgets import OwnLimits, site_budgets
 from lexfed.tiers import Tier
 
@@ -36,7 +37,17 @@ _Opening = tuple[tuple[Counted, ...], float, tuple[tuple[Tier, float], ...]]
 
 @dataclass(frozen=True)
 class Priced:
-    """A programme, whom it is for and what it will cost; nothing is spent yet."""
+    """A programme, whom it is for and what it will cost; nothing is spent yet.
+
+    Attributes:
+        config: what was decided.
+        population: whom it is about.
+        programme: what is run.
+        budget: what it may spend.
+        profiles: sites with stricter budgets.
+        policy: what budgets had to keep to.
+        paid: what was released before about the same persons, and is used here.
+    """
 
     config: Config
     population: Population
@@ -44,6 +55,7 @@ class Priced:
     budget: Budget
     profiles: tuple[Profile, ...]
     policy: PolicyFile
+    paid: tuple[Counted, ...] = ()
 
     @property
     def private(self) -> bool:
@@ -140,11 +152,10 @@ class Priced:
 
     @property
     def joint_epsilon(self) -> float | None:
-        """What the run costs together with importances that were paid for before."""
-        paid = self.population.importance.paid
-        if not paid or not self.private:
+        """What the run costs together with what was paid for before."""
+        if not self.paid or not self.private:
             return None
-        both = (*paid, *self.programme.charges())
+        both = (*self.paid, *self.programme.charges())
         budget, accountant = self.budget, self.config.privacy.accountant
         return record_epsilon(
             both, budget.delta, budget.neighbours, accountant, budget.sites_per_person
@@ -156,9 +167,16 @@ class Priced:
             return ()
         both = up(joint, digits=6)
         return (
-            "the importances that were released before, with a claim of their own; "
-            f"together with them the record's epsilon is at most {both:g}",
+            f"{self.paid_before}, released before and claimed apart; together with "
+            f"that the record's epsilon is at most {both:g}",
         )
+
+    @property
+    def paid_before(self) -> str:
+        """What was paid for before, in words."""
+        importances = "the importances" if self.population.importance.paid else ""
+        profile = "the profile" if self.config.data.profile is not None else ""
+        return " and ".join(filter(None, (importances, profile)))
 
     def _places(self, profile: Profile) -> list[int]:
         return [self.programme.sites.index(site) for site in profile.sites]
@@ -207,14 +225,14 @@ def price(
         caps={tier: part * cap for tier, cap in terms.caps.items()},
         sites_per_person=config.data.sites_per_person,
     )
-    if population.importance.paid:
-        paid = population.importance.paid
+    paid = (*population.importance.paid, *paid_profile(config, base))
+    if paid:
         budget = left_of(budget, paid, config.privacy.accountant)
     budget, profiles = site_budgets(config, population.names, budget, part, limits)
     facts = public_facts(config, population, profiles)
     choices = choices_of(config, terms, population.importance.values)
     programme = planning.plan(facts, budget, choices)
-    return Priced(config, population, programme, budget, profiles, policy)
+    return Priced(config, population, programme, budget, profiles, policy, paid)
 
 
 def plan_json(priced: Priced) -> dict[str, Any]:

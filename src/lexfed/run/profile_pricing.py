@@ -19,6 +19,7 @@ from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.profile_planning import plan_profile
 from lexfed.federation.profile_worth import USEFUL, Hidden, hidden_shares
 from lexfed.federation.programme import Programme
+from lexfed.privacy.rounding import down
 from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
 from lexfed.run.policy import terms_of
@@ -98,10 +99,10 @@ class ProfilePricing:
         budget = self.config.budget
         part = epsilon / budget.epsilon
         return Budget(
-            epsilon=epsilon,
+            epsilon=down(epsilon),
             delta=budget.delta,
             neighbours=budget.neighbours,
-            caps={tier: part * cap for tier, cap in self.terms.caps.items()},
+            caps={tier: down(part * cap) for tier, cap in self.terms.caps.items()},
             sites_per_person=self.config.data.sites_per_person,
         )
 

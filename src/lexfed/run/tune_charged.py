@@ -169,6 +169,10 @@ def _require_provable(config: Config, population: Population) -> None:
             bool(population.importance.paid),
             "importances were paid for before, and the two are not priced together",
         ),
+        "`data.profile`": (
+            config.data.profile is not None,
+            "a profile was paid for before, and the two are not priced together",
+        ),
     }
     problems = [
         Problem(key, f"a charged search cannot be proven: {reason}", _ON_PUBLIC)

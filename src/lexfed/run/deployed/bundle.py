@@ -186,6 +186,12 @@ def _of_data(config: Config) -> Iterator[Problem]:
                 "reads a table or a run folder that the sites do not have",
                 "state importances or groups in the configuration",
             )
+    if config.data.profile is not None:
+        yield Problem(
+            "`data.profile`",
+            "reads a run folder that the sites do not have",
+            "declare ranges and values from public knowledge, or run in one process",
+        )
 
 
 def _of_model(config: Config) -> Iterator[Problem]:

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buying a profile: a run of its own, with folder, log and claim, but no model.
+
+It is charged like every run, so what it says is verified and paid for like the rest.
+The run that uses it (`[data] profile = "FOLDER"`) reads its claim and takes what it
+cost off its own budget.
+
+    opened = load_open(path)                           # ranges and lists may be "?"
+    found  = priced_profile(opened, base, epsilon)     # nothing spent yet
+    bought = buy_profile(path, epsilon, out)           # charged, released, written
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lexfed.config.importance_rules import not_paid_before
+from lexfed.config.model import Config, EvaluationTable
+from lexfed.config.open_columns import OpenConfig, load_open
+from lexfed.durable import write_atomically
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.told import told_tables
+from lexfed.models import cascade
+from lexfed.run.folder import STATE
+from lexfed.run.opening import resume as reopen
+from lexfed.run.opening import start
+from lexfed.run.planning import Priced
+from lexfed.run.policy import policy_of
+from lexfed.run.profile_paid import PROFILE
+from lexfed.run.profile_population import load_profile_population
+from lexfed.run.profile_pricing import ProfilePricing
+from lexfed.run.result import RunResult
+from lexfed.run.training import OnRound, train
+from lexfed.sketch.profile.columns import ProfiledColumn
+from lexfed.sketch.profile.profile import Profile, build_profile
+
+DEFAULT_PART = 0.1
+"""Part of the record's budget that a profile costs unless somebody says otherwise."""
+
+
+@dataclass(frozen=True)
+class PricedProfile:
+    """A profile that can be bought; nothing is spent yet.
+
+    Attributes:
+        priced: its programme, and whom it is about.
+        columns: what is profiled.
+        left_out: declared columns of which noise would leave nothing.
+    """
+
+    priced: Priced
+    columns: tuple[ProfiledColumn, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BoughtProfile:
+    """How buying ended, and what is known now."""
+
+    result: RunResult
+    profile: Profile
+
+
+def default_epsilon(config: Config) -> float:
+    """Return what a profile costs unless somebody says otherwise."""
+    return DEFAULT_PART * config.budget.epsilon
+
+
+def priced_profile(opened: OpenConfig, base: Path, epsilon: float) -> PricedProfile:
+    """Price a profile; nothing is spent.
+
+    Args:
+        opened: the configuration of the run that it is for.
+        base: folder that its paths are relative to.
+        epsilon: what it may cost a record. Every cap counts by the same part.
+
+    Raises:
+        ConfigError: if the configuration has no use for a profile, or the budget is
+            too small to say anything; with the smallest one that is not.
+        DataError: with every problem of the data.
+    """
+    _require_use(opened.config, epsilon)
+    config = _for_a_profile(opened.config)
+    found = load_profile_population(replace(opened, config=config), base)
+    policy = policy_of(config, base)
+    pricing = ProfilePricing.of(config, found, policy.policy)
+    plan = pricing.useful(epsilon)
+    priced = Priced(config, found.population, plan.programme, plan.budget, (), policy)
+    asked = tuple(c for c in found.columns if c.name not in plan.left_out)
+    return PricedProfile(priced, asked, plan.left_out)
+
+
+def buy_profile(
+    path: Path,
+    epsilon: float | None,
+    out: Path,
+    *,
+    resume: bool = False,
+    on_round: OnRound | None = None,
+) -> BoughtProfile:
+    """Release a profile of the data of a configuration file.
+
+    Args:
+        path: the configuration file.
+        epsilon: what it may cost a record; None for a tenth of the budget.
+        out: folder of the run that buys it.
+        resume: continue a run that was interrupted.
+        on_round: is told about every round.
+
+    Raises:
+        ConfigError, DataError: with every problem; nothing was written or spent.
+        RunFolderError: if the folder cannot be used.
+        Refused: if it could not be paid for.
+    """
+    opened, text = load_open(path), path.read_bytes().decode("utf-8-sig")
+    if epsilon is None:
+        epsilon = default_epsilon(opened.config)
+    found = priced_profile(opened, path.parent, epsilon)
+    run = (reopen if resume else start)(found.priced, out, text, path.parent)
+    result = train(found.priced, run, on_round)
+    return BoughtProfile(result, keep_profile(found, out))
+
+
+def keep_profile(found: PricedProfile, folder: Path) -> Profile:
+    """Write what the released tables of a finished run say, and return it.
+
+    It follows from the released state, so it costs nothing, and after a crash it is
+    done again.
+    """
+    profile = _released(found, folder)
+    write_atomically(folder / PROFILE, profile.to_bytes())
+    return profile
+
+
+def _released(found: PricedProfile, folder: Path) -> Profile:
+    priced = found.priced
+    _, _, memory = cascade.from_bytes((folder / STATE).read_bytes())
+    told = told_tables(priced.programme, memory)
+    people = float(priced.population.units)
+    return build_profile(told, found.columns, priced.programme.sites, people)
+
+
+def _require_use(config: Config, epsilon: float) -> None:
+    most = config.budget.epsilon
+    wrong = [f"does not go with {what}" for what, _ in not_paid_before(config)]
+    if config.data.profile is not None:
+        wrong.append("`data.profile` names one already: what it cost is paid once")
+    if config.federation.engine == "flare":
+        wrong.append('`engine = "flare"`: profiles between organisations are not there')
+    if not 0.0 < epsilon < most:
+        wrong.append(
+            f"`--epsilon`: expected a number above 0 and below `budget.epsilon` = "
+            f"{most:g}"
+        )
+    if wrong:
+        raise ConfigError([Problem("profile", what) for what in wrong])
+
+
+def _for_a_profile(config: Config) -> Config:
+    """Return the configuration without what only training knows."""
+    unknown: dict[str, Any] = {
+        "importance": {},
+        "importance_from": None,
+        "groups": {},
+        "groups_from": None,
+        "sparsity": 0.0,
+    }
+    return config.model_copy(
+        update={
+            "budget": config.budget.model_copy(update=unknown),
+            # Counts are of persons, however sites weigh in training.
+            "federation": config.federation.model_copy(update={"weighting": "units"}),
+            # No test row is looked at.
+            "evaluation": EvaluationTable(metrics="paid"),
+        }
+    )
