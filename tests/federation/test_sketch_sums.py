@@ -16,6 +16,7 @@ from lexfed.federation.cohort import Cohort
 from lexfed.federation.contribute import contribute
 from lexfed.federation.engines import Simulation
 from lexfed.federation.messages import Query, Reply
+from lexfed.federation.noise_shares import ring_of
 from lexfed.federation.site import Site
 from lexfed.federation.sketch_vectors import cells_of, on_grid, table_sums
 from lexfed.federation.sums import to_grid
@@ -29,9 +30,10 @@ from support.sketch_worlds import (
     ones,
     plain_loop,
     plain_sum,
+    sketch_programme,
     sketch_world,
 )
-from support.worlds import World, play, seeded
+from support.worlds import World, play, seeded, world
 
 ALL = ("keys", "shared keys", "doubles", "bins", "declared", "codes", "by site")
 ODD = (math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, -1.0, 0.5, 2.0**63)
@@ -146,6 +148,14 @@ def test_masked_sums_are_those_of_the_sites_to_the_bit() -> None:
     assert rounds == 2
 
 
+def test_a_million_persons_fit_the_ring() -> None:
+    base = world(sizes=(3, 3, 3), trust="distributed", accountant="rdp")
+    large = replace(base, facts=replace(base.facts, units=10**6))
+    programme = sketch_programme((TABLES["letters 2"],), base=large)
+    assert programme.cohort is not None
+    assert ring_of(programme, programme.cohort) == 32
+
+
 def test_masked_letters_fit_the_ring() -> None:
     of = sketch_world(
         (TABLES["letters"],), (TABLES["letters 2"],), trust="distributed",
@@ -197,6 +207,28 @@ def test_no_values_and_no_lies_lead_outside_a_table(name: str) -> None:
 @pytest.mark.parametrize("trust", ["central", "local"])
 def test_nobody_moves_a_table_further_than_the_clip(places: int, trust: str) -> None:
     checks.check_sensitivity(sketch_world(places=places, trust=trust))
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_cells_that_a_person_is_not_in_stay_as_they_are(
+    places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit, also where others are then in other slices: grids rest on it."""
+    of, query = asked_at_once(places=places)
+    stage = of.programme.stages[0]
+    monkeypatch.setattr(sketch_vectors, "_UNITS", 8)
+    cohort = Cohort.of([of.sites[0].train])
+    whole = checks.sum_of(of, query, cohort)
+    for gone in range(0, len(cohort), 5):
+        kept = np.arange(len(cohort)) != gone
+        moved = whole != checks.sum_of(of, query, cohort.take(kept))
+        for block in stage.blocks:
+            assert block.grid.moved is not None
+            cells = np.count_nonzero(moved[block.start : block.stop])
+            assert 1 <= cells <= block.grid.moved
+    assert {block.grid.moved for block in stage.blocks} == {places, 5 * places}
+    client = sketch_world((TABLES["codes"],), unit="client")
+    assert client.programme.stages[0].blocks[0].grid.moved is None
 
 
 def test_the_clip_is_reached_and_room_is_left_for_rounding() -> None:

@@ -69,6 +69,31 @@ def test_a_grid_is_as_fine_as_asked(fineness: float, dimension: int) -> None:
     )
 
 
+@pytest.mark.parametrize("moved", [1, 5, 100])
+def test_coordinates_that_nobody_moves_are_not_paid_for(moved: int) -> None:
+    """Each coordinate of the unit is rounded up, and each without it down."""
+    sparse = Grid(1.0, 30.0, 10**6, 10, fineness=128.0, moved=moved)
+    assert sparse.step == Grid(1.0, 30.0, moved, 10, fineness=128.0).step
+    assert sparse.clip_to == Grid(1.0, 30.0, moved, 10, fineness=128.0).clip_to
+    part = sparse.clip_to / math.sqrt(moved)
+    up = math.ceil(part / sparse.step + 0.5) - 0.5 + 1e-6
+    unit = np.zeros(10**6)
+    unit[:moved] = part
+    rest = np.full(10**6, sparse.step * (up - part / sparse.step))
+    apart = sparse.encode(rest + unit) - sparse.encode(rest)
+    assert not apart[moved:].any()
+    length = float(np.linalg.norm(apart)) * sparse.step
+    assert sparse.clip_to < length <= sparse.clip
+
+
+def test_a_grid_for_few_coordinates_does_not_pay_for_all() -> None:
+    """Why float sums, whose last bits move everywhere, must not use such a grid."""
+    sparse = Grid(1.0, 30.0, 10**6, 10, fineness=128.0, moved=1)
+    rest = np.full(10**6, sparse.step * (0.5 - 1e-9))
+    apart = sparse.encode(rest + 1e-9) - sparse.encode(rest)
+    assert float(np.linalg.norm(apart)) * sparse.step > sparse.clip
+
+
 def test_the_summation_error_is_charged_twice() -> None:
     plain, with_error = (Grid(1.0, 1.0, 10, 10, error) for error in (0.0, 1e-3))
     assert plain.clip_to - with_error.clip_to == pytest.approx(2e-3, rel=1e-3)
@@ -177,6 +202,8 @@ def test_sums_that_cannot_be_are_refused(total: np.ndarray) -> None:
         ((1.0, 1.0, 1, 0), "units"),
         ((1.0, 1.0, 1, 1, 0.5), "summation_error"),
         ((1.0, 1.0, 1, 1, 0.0, 99.0), "fineness"),
+        ((1.0, 1.0, 1, 1, 0.0, 128.0, 2), "moved"),
+        ((1.0, 1.0, 1, 1, 0.0, 128.0, 0), "moved"),
         ((1.0, 1e9, 10**6, 1), "sigma"),
         ((1.0, 1e5, 10**6, 2**40), "units"),
     ],

@@ -69,7 +69,9 @@ def lay_out(
                 rates=shares[item.draft.tower].rates,
                 divisor=shares[item.draft.tower].divisor,
                 releases=rounds,
-                blocks=_blocks(facts, item, rounds, noise_range[1], float32, cohort),
+                blocks=_blocks(
+                    facts, choices, item, rounds, noise_range[1], float32, cohort
+                ),
                 noise_range=noise_range,
                 extra=extra,
                 phases=phases_of(facts, choices, item, shares[item.draft.tower]),
@@ -109,6 +111,7 @@ def _in_shares(rounds: tuple[Release, ...]) -> tuple[Release, ...]:
 
 def _blocks(
     facts: Facts,
+    choices: Choices,
     item: Wanted,
     rounds: Sequence[Release | None],
     factor: float,
@@ -129,12 +132,24 @@ def _blocks(
             dimension=group.dimension,
             units=max(ROOM * facts.units, 1024),
             summation_error=error * clip,
+            moved=_moved(facts, choices, item, place),
         )
         if cohort is not None:
             grid = grid_in_ring(grid, facts.units, cohort)
         blocks.append(Block(start, start + group.dimension, grid))
         start += group.dimension
     return tuple(blocks)
+
+
+def _moved(facts: Facts, choices: Choices, item: Wanted, place: int) -> int | None:
+    """Return how many cells of a table a unit counts in; None where sums are floats.
+
+    Sums of tables are exact (`sketch_vectors`), so all other cells stay as they are.
+    """
+    if item.kind != "sketch" or choices.unit == "client":
+        return None
+    table = item.tables[place]
+    return min(table.cells, table.depth * facts.places)
 
 
 def _summation_error(facts: Facts, item: Wanted, float32: bool) -> float:

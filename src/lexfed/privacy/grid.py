@@ -7,9 +7,11 @@ integer sum, in units of the data, by at most
 
     clip_to (1 + 2e-6)        its contribution, with the rounding of the clip itself
     + 2 summation_error       the float sum is wrong by that much with and without it
-    + sqrt(dimension) step    both are rounded, each coordinate by half a step
+    + sqrt(moved) step        both are rounded, each coordinate by half a step
 
-and `clip_to` is chosen so that this is `clip`, the sensitivity that is charged. The
+and `clip_to` is chosen so that this is `clip`, the sensitivity that is charged. `moved`
+is the dimension, unless a unit moves few coordinates and the float sums of all others
+are the same to the bit with and without it: then those are rounded alike. The
 noise is round(N(0, (sigma/step)^2)) on the same grid, hence post-processing of a
 Gaussian mechanism with noise multiplier sigma/clip exactly (see `noise`).
 
@@ -54,8 +56,10 @@ class Grid:
         units: public bound on how many units enter one sum, over all sites.
         summation_error: bound on the L2 distance between a site's float sum and the
             exact sum of its clipped contributions.
-        fineness: least clip/(sqrt(dimension) step). Masked sums must fit a ring of 32
+        fineness: least clip/(sqrt(moved) step). Masked sums must fit a ring of 32
             bits, so their grids are coarser.
+        moved: how many coordinates one unit moves at most, where all others stay the
+            same to the bit; None for all of them.
 
     Guarantees:
         Integer sums of neighbouring inputs differ by at most `clip`, once descaled.
@@ -73,12 +77,15 @@ class Grid:
     units: int
     summation_error: float = 0.0
     fineness: float = 4000.0
+    moved: int | None = None
 
     def __post_init__(self) -> None:
         checks.finite_positive(clip=self.clip, sigma=self.sigma)
         checks.in_range(1, 2**40, dimension=self.dimension, units=self.units)
         checks.in_range(0.0, self.clip / 100.0, summation_error=self.summation_error)
         checks.in_range(LEAST_FINENESS, 2.0**20, fineness=self.fineness)
+        if self.moved is not None:
+            checks.in_range(1, self.dimension, moved=self.moved)
         if self.scale > LARGEST_SCALE:
             raise ValueError(
                 f"expected `sigma` below about {LARGEST_SCALE * self.step:.3g} for "
@@ -91,8 +98,13 @@ class Grid:
 
     @property
     def step(self) -> float:
-        """The fine grid: a power of two, sqrt(dimension) step <= clip/fineness."""
-        return _power_below(1.0 / self.fineness * self.clip / math.sqrt(self.dimension))
+        """The fine grid: a power of two, sqrt(moved) step <= clip/fineness."""
+        return _power_below(1.0 / self.fineness * self.clip / self._spread)
+
+    @property
+    def _spread(self) -> float:
+        """Root of the number of coordinates that are rounded otherwise for one unit."""
+        return math.sqrt(self.dimension if self.moved is None else self.moved)
 
     @property
     def release_step(self) -> float:
@@ -108,7 +120,7 @@ class Grid:
     @property
     def clip_to(self) -> float:
         """What contributions are really clipped to, so that all errors fit."""
-        rounding = math.sqrt(self.dimension) * self.step
+        rounding = self._spread * self.step
         room = self.clip - rounding - 2.0 * self.summation_error
         return room / (1.0 + CLIP_ROUNDING) * (1.0 - 1e-12)
 
