@@ -216,6 +216,8 @@ def test_answers_check_themselves() -> None:
             replace(bars, **change)
     with pytest.raises(ValueError, match="range that rises"):
         ColumnProfile("x", "number", "personal", range=(2.0, 1.0))
+    with pytest.raises(ValueError, match="all quantiles"):
+        ColumnProfile("x", "number", "personal", quantiles=(Quantile(0.5, one),))
     with pytest.raises(ValueError, match="expected one of"):
         ColumnProfile("x", "number", "secret")
 

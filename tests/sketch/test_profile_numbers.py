@@ -81,7 +81,7 @@ def test_half_octaves_make_quantiles_of_skewed_numbers_finer() -> None:
 @pytest.mark.parametrize(
     ("values", "low", "high"),
     [
-        (ages(20_000), (15, 20), (86, 95)),
+        (ages(20_000), (15, 20), (86, 98)),
         (np.zeros(20_000), (0, 0), (0.005, 0.05)),
         (np.repeat([0.0, 1.0], 10_000), (0, 0), (1, 1.05)),
         (np.repeat([-7.0, 7.0], 10_000), (-7.6, -6.8), (6.8, 7.6)),
@@ -91,12 +91,15 @@ def test_ranges_hold_nearly_all_values_in_round_numbers(
     values: Floats, low: tuple[float, float], high: tuple[float, float]
 ) -> None:
     both = scales(values, 5.0, 1)
-    edges = both[0].edges
-    found = range_of(quantiles(both), (float(edges[1]), float(edges[-2])))
+    found = range_of(quantiles(both), both[0])
     assert low[0] <= found[0] <= low[1]
     assert high[0] <= found[1] <= high[1]
     assert np.mean((values >= found[0]) & (values <= found[1])) > 0.98
     assert all(len(f"{end:.12g}".lstrip("-0.").replace(".", "")) <= 3 for end in found)
+
+
+def bins(values: Floats, ends: tuple[float, float]) -> Scale:
+    return Scale.of(Federation(1.0).bins("x", [values], ends), len(values))
 
 
 def test_a_range_stays_between_the_ends_that_were_asked() -> None:
@@ -104,12 +107,31 @@ def test_a_range_stays_between_the_ends_that_were_asked() -> None:
         Quantile(share, Answer(value, None, None))
         for share, value in ((0.005, -1e9), (0.995, 1e9))
     ]
-    assert range_of(told, (0.0, 128.0)) == (0.0, 130.0)
+    assert range_of(told, bins(ages(), (0.0, 128.0))) == (0.0, 130.0)
+
+
+def test_a_range_goes_no_further_than_occupied_cells() -> None:
+    wide = [
+        Quantile(0.005, Answer(40.0, None, 45.0)),
+        Quantile(0.995, Answer(60.0, 55.0, None)),
+    ]
+    low, high = range_of(wide, bins(np.repeat([30.0, 70.0], 500), (0.0, 128.0)))
+    assert 28 <= low <= 30
+    assert 70 <= high <= 74
+    # Where the intervals are narrow, it goes no further than these.
+    narrow = [
+        Quantile(0.005, Answer(40.0, 39.0, 45.0)),
+        Quantile(0.995, Answer(60.0, 55.0, 61.0)),
+    ]
+    assert range_of(narrow, bins(np.repeat([30.0, 70.0], 500), (0.0, 128.0))) == (
+        39,
+        61,
+    )
 
 
 def test_the_range_of_one_number_is_no_point() -> None:
     told = [Quantile(share, Answer(20.0, 20.0, 20.0)) for share in (0.005, 0.995)]
-    assert range_of(told, (0.0, 100.0)) == (20.0, 20.05)
+    assert range_of(told, bins(np.full(500, 20.0), (0.0, 100.0))) == (20.0, 20.05)
 
 
 def test_a_histogram_has_everybody_once() -> None:

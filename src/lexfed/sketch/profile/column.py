@@ -69,6 +69,8 @@ class ColumnProfile:
 
     def __post_init__(self) -> None:
         Tier.parse(self.tier)
+        told = tuple(each.share for each in self.quantiles)
+        check(told in ((), numbers.SHARES), "all quantiles, or none")
         if self.range is not None:
             low, high = self.range
             check(math.isfinite(high - low) and low < high, "a range that rises")
@@ -152,8 +154,7 @@ def _number(
         return replace(common, notes=("no-range",))
     scales = [numbers.Scale.of(table, people) for table in (*bins, *sizes)]
     quantiles = numbers.quantiles(scales)
-    low, high = map(float, bins[0].asked)
-    found = numbers.range_of(quantiles, (low, high)) if quantiles else None
+    found = numbers.range_of(quantiles, scales[0]) if quantiles else None
     return replace(
         common,
         range=declared or found,

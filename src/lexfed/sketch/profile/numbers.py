@@ -5,8 +5,9 @@ Both tables answer every question, with independent noise. Each interval gets it
 of the error, so that where they meet holds the truth as often as one alone would
 (Bonferroni); half octaves are finer near zero, bins elsewhere.
 
-The range is where 99 % of all values lie, as far as the noise lets it be seen, widened
-outward to round numbers: it is to be declared, and what lies outside is clamped.
+The range is where 99 % of all values lie, widened outward to round numbers: it is to be
+declared, and what lies outside is clamped. Where noise leaves open where these end, it
+goes as far as their intervals, but not beyond cells that are seen to be occupied.
 """
 
 import math
@@ -106,17 +107,28 @@ def _known(end: float) -> float | None:
     return end if math.isfinite(end) else None
 
 
-def range_of(
-    told: Sequence[Quantile], ends: tuple[float, float]
-) -> tuple[float, float]:
-    """The range to declare, from the outer quantiles and the ends that were asked.
+def range_of(told: Sequence[Quantile], bins: Scale) -> tuple[float, float]:
+    """The range to declare, from the outer quantiles.
+
+    Args:
+        told: quantiles, the lowest first.
+        bins: the table of bins; nothing is declared beyond its ends.
 
     Guarantees:
-        It holds both outer quantiles, as far as they lie between the ends.
+        It holds the outer quantiles, as far as they lie between the ends.
         The first end is the smaller one.
     """
-    values = [min(max(each.at.value, ends[0]), ends[1]) for each in told]
-    return rounded(min(values), max(values), ends)
+    first, stop = bins.spread.occupied
+    bottom, top = float(bins.edges[first]), float(bins.edges[stop])
+    low, high = told[0].at, told[-1].at
+    lowest = bottom if low.low is None else max(bottom, low.low)
+    highest = top if high.high is None else min(top, high.high)
+    ends = float(bins.edges[1]), float(bins.edges[-2])
+    return rounded(
+        min(max(min(low.value, lowest), ends[0]), ends[1]),
+        min(max(max(high.value, highest), ends[0]), ends[1]),
+        ends,
+    )
 
 
 def rounded(low: float, high: float, ends: tuple[float, float]) -> tuple[float, float]:

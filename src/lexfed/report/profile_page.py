@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a profile: one file that opens anywhere, asks nobody and runs nothing.
+
+As in the report, whatever a template prints is first made visible (`escape`) and then
+escaped by the engine; names of columns, sites and values are whatever somebody wrote.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup, escape
+
+from lexfed.report import profile_plots as plots
+from lexfed.report.escape import visible
+from lexfed.report.profile_words import (
+    NOTES,
+    exact,
+    gist,
+    interval,
+    percent,
+    persons,
+    told,
+)
+from lexfed.report.words import tier_name
+from lexfed.sketch.profile.answers import Answer
+from lexfed.sketch.profile.column import ColumnProfile
+from lexfed.sketch.profile.profile import Profile
+
+_CODE = re.compile(r"`([^`]*)`")
+
+_NOTHING = Markup("")
+
+_VALUES = 40
+"""So many values of a column are drawn."""
+
+_PAIRS = 40
+"""So many pairs of sites are listed, those that are most alike or apart first."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number with its interval in a table, with its drawing."""
+
+    name: str
+    drawing: Markup
+    value: str
+    interval: str
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page shows of a column."""
+
+    column: ColumnProfile
+    anchor: str
+    tier: str
+    gist: str
+    missing: Row | None
+    spark: Markup | None
+    figure: Markup | None
+    beyond: str
+    quantiles: tuple[Row, ...]
+    values: tuple[Row, ...]
+    more_values: int
+    notes: tuple[str, ...]
+
+
+def profile_html(profile: Profile, claim_lines: Sequence[str]) -> str:
+    """Return the page.
+
+    Args:
+        profile: what is known.
+        claim_lines: what it has cost and what is guaranteed, a sentence each.
+
+    Guarantees:
+        No script, no address that a browser would fetch.
+        Text of others is shown as text, whatever it looks like.
+        Every number that was computed from data stands with its interval.
+    """
+    sections = [_section(at, each) for at, each in enumerate(profile.columns)]
+    return (
+        _environment()
+        .get_template("profile.html")
+        .render(
+            css=Markup(_stylesheet()),  # noqa: S704 - our own file
+            people=persons(profile.people),
+            sites=profile.sites,
+            claim_lines=claim_lines,
+            sections=sections,
+            overlaps=_overlaps(profile),
+            more_overlaps=max(len(profile.overlaps) - _PAIRS, 0),
+            elsewhere=_elsewhere(profile),
+            distances=_distances(profile),
+            more_distances=max(_pairs_apart(profile) - _PAIRS, 0),
+        )
+    )
+
+
+def _section(at: int, column: ColumnProfile) -> Section:
+    bars = column.histogram
+    name = visible(column.name)
+    return Section(
+        column=column,
+        anchor=f"column-{at + 1}",
+        tier=tier_name(column.tier),
+        gist=gist(column),
+        missing=None if column.missing is None else _share(column.missing),
+        spark=_spark(column, name),
+        figure=None
+        if bars is None
+        else plots.histogram(
+            bars, column.quantiles, column.range, f"persons by {name}"
+        ),
+        beyond=_beyond(column),
+        quantiles=tuple(_row(_place(each.share), each.at) for each in column.quantiles),
+        values=_values(column),
+        more_values=max(len(column.values) - _VALUES, 0),
+        notes=tuple(NOTES[note] for note in column.notes),
+    )
+
+
+def _spark(column: ColumnProfile, name: str) -> Markup | None:
+    if column.histogram is not None:
+        counts = plots.put_together(column.histogram).counts
+    else:
+        counts = tuple(each.count.value for each in column.values[:_VALUES])
+    return plots.spark(counts, f"persons by {name}") if counts else None
+
+
+def _beyond(column: ColumnProfile) -> str:
+    """Who is not in the drawing."""
+    bars = column.histogram
+    if bars is None:
+        return ""
+    return (
+        f"Below {exact(bars.edges[0])}: {told(bars.below)} ({interval(bars.below)}) "
+        f"persons; above {exact(bars.edges[-1])}: {told(bars.above)} "
+        f"({interval(bars.above)})."
+    )
+
+
+def _place(share: float) -> str:
+    names = {0.25: "first quarter", 0.5: "half, the median", 0.75: "three quarters"}
+    return names.get(share, f"{100 * share:g} %")
+
+
+def _row(
+    name: str, answer: Answer, drawing: Markup = _NOTHING, remark: str = ""
+) -> Row:
+    return Row(name, drawing, told(answer), interval(answer), remark)
+
+
+def _share(answer: Answer) -> Row:
+    share = percent(answer)
+    return Row("missing", _NOTHING, f"{told(share)} %", f"{interval(share)} %")
+
+
+def _values(column: ColumnProfile) -> tuple[Row, ...]:
+    shown = [(each.value, each.whole, each.count) for each in column.values[:_VALUES]]
+    counts = [count for _, _, count in shown]
+    if column.other is not None:
+        counts.append(column.other)
+    most = max((count.high or count.value for count in counts), default=1.0)
+    rows = [
+        _row(
+            value,
+            count,
+            plots.whisker(count, most, f"persons with {visible(value)}"),
+            "" if whole else "beginning",
+        )
+        for value, whole, count in shown
+    ]
+    if column.other is not None:
+        drawing = plots.whisker(column.other, most, "persons with another value")
+        rows.append(_row("any other", column.other, drawing, "not listed"))
+    return tuple(rows)
+
+
+def _overlaps(profile: Profile) -> list[Row]:
+    pairs = sorted(profile.overlaps, key=lambda pair: -(pair.persons.low or 0.0))
+    most = max((pair.persons.high or 0.0 for pair in pairs), default=1.0)
+    return [
+        Row(
+            f"{pair.left} and {pair.right}",
+            plots.whisker(pair.persons, most, "persons in common"),
+            told(pair.persons),
+            interval(pair.persons),
+            "lost in the noise"
+            if pair.jaccard is None
+            else f"{told(share := percent(pair.jaccard))} % ({interval(share)})",
+        )
+        for pair in pairs[:_PAIRS]
+    ]
+
+
+def _elsewhere(profile: Profile) -> list[tuple[Row, Row]]:
+    most = max((each.persons.high or 0.0 for each in profile.elsewhere), default=1.0)
+    return [
+        (
+            _row(
+                each.site,
+                each.persons,
+                plots.whisker(each.persons, most, "persons at this site"),
+            ),
+            _row(
+                each.site,
+                each.elsewhere,
+                plots.whisker(each.elsewhere, most, "of these at other sites"),
+            ),
+        )
+        for each in profile.elsewhere
+    ]
+
+
+def _distances(profile: Profile) -> list[Row]:
+    pairs = [(column, each) for column in profile.columns for each in column.distances]
+    pairs.sort(key=lambda pair: -(pair[1].distance.low or 0.0))
+    most = max((each.distance.high or 0.0 for _, each in pairs), default=1.0)
+    return [
+        _row(
+            column.name,
+            each.distance,
+            plots.whisker(each.distance, most, "distance", bar=False),
+            f"{each.left} and {each.right}",
+        )
+        for column, each in pairs[:_PAIRS]
+    ]
+
+
+def _pairs_apart(profile: Profile) -> int:
+    return sum(len(column.distances) for column in profile.columns)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lexfed.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = _words
+    return environment
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return value
+
+
+def _words(text: str) -> Markup:
+    """Return a sentence with what stands in backticks set as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
+
+
+def _stylesheet() -> str:
+    folder = resources.files("lexfed.report") / "templates"
+    return (folder / "report.css").read_text(encoding="utf-8")
