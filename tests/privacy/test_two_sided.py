@@ -13,6 +13,7 @@ from lexfed.privacy import two_sided
 from lexfed.privacy.two_sided import (
     kurtosis_of,
     reach_of,
+    spread_within,
     two_sided_geometric,
     variance_of,
 )
@@ -101,6 +102,37 @@ def test_hardly_anything_lies_beyond_the_reach(scale: float) -> None:
         ratio = mpmath.exp(-1 / mpmath.mpf(scale))
         beyond = 2 * ratio ** (reach_of(scale) + 1) / (1 + ratio)
         assert beyond < mpmath.ldexp(1, -100)
+
+
+@pytest.mark.parametrize("scale", [0.02, 0.5, 1.0, 16.0, 1000.0])
+def test_one_value_lies_within_its_spread(scale: float) -> None:
+    within = spread_within((scale,), 0.95)
+    ratio = math.exp(-1.0 / scale)
+    assert 2 * ratio ** (within + 1) / (1 + ratio) <= 0.05 * (1 + 1e-6)
+    if within:
+        assert 2 * ratio**within / (1 + ratio) > 0.05 * (1 - 1e-6)
+
+
+def test_sums_lie_within_their_spread() -> None:
+    """The share of 200,000 sums: 5 deviations, exceeded with chance below 1e-6."""
+    parts = [two_sided_geometric(SeededSource(at), 20.0, DRAWN) for at in (4, 5)]
+    total = np.abs(parts[0] + parts[1])
+    within = spread_within((20.0, 20.0), 0.95)
+    slack = 5 * math.sqrt(0.95 * 0.05 / DRAWN)
+    assert float(np.mean(total <= within)) >= 0.95 - slack
+    assert float(np.mean(total <= within - 1)) <= 0.95 + slack
+    # Negative control: the spread of one value is too narrow for two.
+    alone = spread_within((20.0,), 0.95)
+    assert float(np.mean(total <= alone)) < 0.95 - 10 * slack
+
+
+def test_laws_that_are_too_long_are_refused() -> None:
+    with pytest.raises(ValueError, match="scale"):
+        spread_within((1001.0, 1.0), 0.95)
+    with pytest.raises(ValueError, match="scale"):
+        spread_within((1.1e5,), 0.95)
+    with pytest.raises(ValueError, match="confidence"):
+        spread_within((1.0,), 0.9999)
 
 
 @dataclass

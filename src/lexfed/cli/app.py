@@ -16,6 +16,7 @@ from lexfed import __version__
 from lexfed.cli import (
     deploy_commands,
     importance_command,
+    joining_commands,
     ledger_commands,
     log_commands,
     policy_commands,
@@ -239,6 +240,7 @@ app.add_typer(log_commands.log, name="log")
 app.add_typer(log_commands.witness, name="witness")
 app.add_typer(policy_commands.policy, name="policy")
 app.add_typer(ledger_commands.ledger, name="ledger")
+app.add_typer(joining_commands.joining, name="joining")
 app.add_typer(deploy_commands.deploy, name="deploy")
 app.add_typer(deploy_commands.coordinator, name="coordinator")
 app.add_typer(deploy_commands.site, name="site")

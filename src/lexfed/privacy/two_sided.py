@@ -22,6 +22,8 @@ of its law, far below `noise.TOTAL_VARIATION`, which is what is charged.
 """
 
 import math
+from collections.abc import Sequence
+from functools import lru_cache
 
 import mpmath
 import numpy as np
@@ -85,7 +87,38 @@ def reach_of(scale: float) -> int:
     return math.ceil(scale * 101.0 * math.log(2.0))
 
 
-def _digits(scale: float) -> list[int]:
+def spread_within(scales: Sequence[float], confidence: float) -> int:
+    """Return the least t for which a sum of such values lies in [-t, t] so often.
+
+    Args:
+        scales: of the independent values, at most 1000 each, or 100,000 for one.
+        confidence: the probability of [-t, t], at most .999.
+    """
+    checks.in_range(0.0, 0.999, confidence=confidence)
+    # Laws of several are folded into each other: the square of their length.
+    most = 1e5 if len(scales) == 1 else 1e3
+    checks.in_range(LEAST_SCALE, most, scale=max(scales))
+    sides = [_one_side(scale) for scale in scales]
+    law = sides[0]
+    for side in sides[1:]:
+        law = np.convolve(law, side)
+    middle = len(law) // 2
+    # From the middle outwards: P[0], then P[-t] + P[t].
+    inside = np.cumsum(law[middle:] + law[middle::-1]) - law[middle]
+    return int(np.searchsorted(inside, confidence))
+
+
+def _one_side(scale: float) -> NDArray[np.float64]:
+    """Return the law on [-reach, reach], beyond which less than 1e-9 lies."""
+    reach = math.ceil(22.0 * scale)
+    sizes = np.abs(np.arange(-reach, reach + 1))
+    ratio = math.exp(-1.0 / scale)
+    law: NDArray[np.float64] = (1.0 - ratio) / (1.0 + ratio) * np.exp(-sizes / scale)
+    return law
+
+
+@lru_cache(maxsize=64)
+def _digits(scale: float) -> tuple[int, ...]:
     """Return 2^128 times the probability of each digit, from the lowest."""
     found = []
     with mpmath.workprec(_PRECISION):
@@ -94,7 +127,7 @@ def _digits(scale: float) -> list[int]:
         while (chance := int(mpmath.ldexp(1 / (1 + mpmath.exp(exponent)), _BITS))) > 0:
             found.append(chance)
             exponent *= 2
-    return found
+    return tuple(found)
 
 
 def _coins(source: RandomSource, chance: int, count: int) -> NDArray[np.bool_]:

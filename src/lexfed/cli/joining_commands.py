@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `lexfed joining ...`; declared, not done, here."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+People = Annotated[
+    Path, typer.Argument(help="A CSV or Parquet file of people.", readable=False)
+]
+Key = Annotated[str, typer.Option(metavar="COLUMN", help="Column of their keys.")]
+Size = Annotated[
+    int, typer.Option(help="Neither side has more people; the same on both sides.")
+]
+Epsilon = Annotated[
+    float, typer.Option(metavar="E", help="What it may cost one of your people.")
+]
+Ledgers = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder of the ledger that pays, as in runs."),
+]
+Site = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Whose ledger, as runs name the site."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+
+joining = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Learn how many people two organisations share, before they join.",
+)
+
+
+@joining.command()
+def sketch(
+    people: People,
+    key: Key,
+    size: Size,
+    epsilon: Epsilon,
+    seed: Annotated[int, typer.Option(help="Any number; the same on both sides.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The sketch to hand over.")],
+    delta: Annotated[
+        float | None, typer.Option(help="Gaussian noise; without it ε is pure.")
+    ] = None,
+    ledgers: Ledgers = None,
+    site: Site = None,
+) -> None:
+    """Write a noised sketch of your people that may be handed over."""
+    from lexfed.cli.joining import sketch as command
+
+    command(people, key, (size, seed, epsilon, delta), out, (ledgers, site))
+
+
+@joining.command()
+def compare(
+    left: Annotated[Path, typer.Argument(help="One sketch.", readable=False)],
+    right: Annotated[Path, typer.Argument(help="The other one.", readable=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Say how many people two sketches share, with intervals, and what it cost."""
+    from lexfed.cli.joining import compare as command
+
+    command(left, right, as_json)

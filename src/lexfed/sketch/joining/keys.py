@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys of people, written alike on both sides.
+
+Two organisations write one person's key in two ways: ` Anna.Berg@Example.org` and
+`anna.berg@example.org`. Before they are compared keys are brought to one form:
+
+    1. Unicode compatibility form (NFKC): full-width letters, ligatures, composed marks
+    2. no white space at the ends, and one space for any run of it inside
+    3. case folded
+
+Nothing else: `Müller` is not `Mueller`, and `+49 30 1` is not `0049301`. Blank keys are
+nobody's and left out. A person with several rows is one key, so one count.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lexfed.canonical import digest
+from lexfed.data.person_keys import KEY_BITS, person_keys
+from lexfed.sketch.hashing import Keys
+
+FORM = digest({"joining keys": 1, "form": "NFKC, spaces, case", "bits": KEY_BITS})
+"""What keys of a sketch are; sketches of other keys cannot be compared."""
+
+
+def one_form(text: str) -> str:
+    """Return the form in which a key is compared.
+
+    Guarantees:
+        The form of a form is the form itself.
+    """
+    # Folding case may leave what NFKC joins, and the other way round; twice is stable.
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+@dataclass(frozen=True)
+class People:
+    """The different keys of one organisation.
+
+    Attributes:
+        texts: in one form, sorted, each once.
+        rows: how many rows there were.
+        blank: how many of them had no key.
+    """
+
+    texts: tuple[str, ...]
+    rows: int
+    blank: int
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def keys(self) -> Keys:
+        """The numbers that are hashed, one for each person."""
+        numbers = person_keys(self.texts)
+        return np.unique(numbers).astype(np.uint64)
+
+
+def people_of(texts: Iterable[str]) -> People:
+    """Return the different people of a column of keys."""
+    forms = [one_form(text) for text in texts]
+    held = {form for form in forms if form}
+    return People(tuple(sorted(held)), len(forms), forms.count(""))
