@@ -12,6 +12,8 @@ before anything is spent what differs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lexfed.canonical import digest
 from lexfed.errors import DataError, Problem
 from lexfed.privacy.ledger import Ledger
@@ -19,10 +21,12 @@ from lexfed.randomness import RandomSource
 from lexfed.sketch.noise_shares import MaskedPlan, noised_share, opened
 from lexfed.sketch.noised import Column, Integers, NoisedSketch
 from lexfed.sketch.shape import HEADER_BYTES, Kind, SketchShape
+from lexfed.sketch.sharing.packing import packed, unpacked
 from lexfed.sketch.tables import Table
 
 _COUNTS = {Kind.COUNT_MIN: False, Kind.COUNT_SKETCH: True, Kind.EXACT: False}
 """Whether the cells of a kind have signs; filters hold no counts."""
+_SIZE = 4
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,39 @@ class SharedPlan:
     def opened(self, total: Integers, present: int, private: bool) -> NoisedSketch:
         """Return the opened sum as a noised sketch; see `noise_shares.opened`."""
         return opened(self.masked, total, present, private)
+
+    def packed(self, total: Integers) -> bytes:
+        """Return an opened sum in few bytes; each table has noise of its own size."""
+        parts = [packed(part) for part in np.split(total, self._ends)]
+        sizes = (len(part).to_bytes(_SIZE, "big") for part in parts)
+        return b"".join(size + part for size, part in zip(sizes, parts, strict=True))
+
+    def unpacked(self, data: bytes, where: str) -> Integers:
+        """Read an opened sum.
+
+        Guarantees:
+            What was packed is read to the bit, if no cell exceeds the plan's bound.
+
+        Raises:
+            DataError: if the bytes are none.
+        """
+        found, at = [], 0
+        for shape in self.shapes:
+            size = int.from_bytes(data[at : at + _SIZE], "big")
+            at += _SIZE
+            part = data[at : at + size]
+            found.append(unpacked(part, shape.cells, self.masked.bound(), where))
+            at += size
+        if at != len(data):
+            what = "there are bytes after the last table"
+            raise DataError([Problem(where, what, "ask for the tables again")])
+        return np.concatenate(found)
+
+    @property
+    def _ends(self) -> list[int]:
+        cells = [shape.cells for shape in self.shapes]
+        ends: list[int] = np.cumsum(cells)[:-1].tolist()
+        return ends
 
 
 def _fits(column: Column, shape: SketchShape) -> bool:

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of two distributions is common: the sum over bins of min(p, q).
+
+It is 1 - sum |p - q| / 2, one less the total variation. Noise makes it too small: where
+p = q, every bin seems to differ. No function of a noised difference is right in mean
+for its size, so the answer is found by comparison with noise that is known, a
+parametric bootstrap:
+
+    d      the noised difference of shares, bin by bin
+    d_x    a difference of size x = sum |d_x| / 2 that may be the true one
+    T      sum |d| / 2, and T*_x the same of d_x with fresh noise on top
+
+The x whose T* have T as their median is the value, and the interval holds all x for
+which T lies between the 2.5 % and the 97.5 % quantiles of T*: the differences that
+explain what was seen. Which bins differ matters, since noise hides a difference that
+is spread over many bins better than the same in few. So x runs along two paths: d with
+all sizes reduced by the same amount, which leaves few bins, and multiples of d with
+sizes drawn towards their mean by as much as noise drives them apart (James and Stein
+1961), which leaves all. The interval holds what either explains; the value lies
+between. Noise of both histograms, and of the totals that they are divided by, is drawn
+as it is known to be.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.sketch.estimates.estimate import Estimate, lost_in_noise
+
+Floats = NDArray[np.float64]
+
+_DRAWS = 400
+_STEPS = 40
+_TAIL = 0.025
+
+
+@dataclass(frozen=True)
+class NoisedBins:
+    """A histogram with independent noise of known variance on every bin.
+
+    Attributes:
+        counts: of the bins, as released.
+        variance: of the noise on each of them.
+    """
+
+    counts: Floats
+    variance: float
+
+    def __post_init__(self) -> None:
+        if self.counts.ndim != 1 or len(self.counts) < 2:
+            raise ValueError("expected two bins at least")
+        if not np.isfinite(self.counts).all() or not 0 <= self.variance < np.inf:
+            raise ValueError("expected finite counts and a finite variance")
+
+    @property
+    def shares(self) -> Floats:
+        """Counts by their total.
+
+        Raises:
+            DataError: if the total is lost in the noise.
+        """
+        total = float(self.counts.sum())
+        if total <= 4 * (self.variance * len(self.counts)) ** 0.5:
+            raise lost_in_noise("a total")
+        return self.counts / total
+
+    def errors(self, rng: np.random.Generator, draws: int) -> Floats:
+        """Return what noise does to shares, to first order, [draws, bins]."""
+        noise = rng.normal(0, self.variance**0.5, (draws, len(self.counts)))
+        total = noise.sum(axis=1, keepdims=True)
+        error: Floats = (noise - self.shares * total) / float(self.counts.sum())
+        return error
+
+
+def common_mass(left: NoisedBins, right: NoisedBins) -> Estimate:
+    """The sum of min(p, q) over bins, from 0 to 1.
+
+    The noise of the bootstrap is drawn from a fixed seed: a question that is asked
+    again has the same answer.
+
+    Guarantees:
+        The interval covers the truth in 92 % of releases or more, where the noise of a
+        bin is up to 2 % of the total and the noise of the total 15 %, for equal,
+        near, far and disjoint distributions. Often it is too wide.
+
+    Raises:
+        ValueError: if the histograms have different bins.
+        DataError: if a total is lost in the noise.
+    """
+    if left.counts.shape != right.counts.shape:
+        raise ValueError("expected two histograms of the same bins")
+    difference = left.shares - right.shares
+    rng = np.random.default_rng(0)
+    noise = left.errors(rng, _DRAWS) - right.errors(rng, _DRAWS)
+    seen = _half_sum(difference)
+    found = [_sizes(path, noise, seen) for path in _paths(difference, noise)]
+    least = min(low for low, _, _ in found)
+    most = max(high for _, _, high in found)
+    size = sum(middle for _, middle, _ in found) / len(found)
+    deviation = (most - least) / 4
+    whole = Estimate(1 - size, deviation**2, 1 - most, 1 - least)
+    return whole.within(0.0, 1.0)
+
+
+def _paths(difference: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """Return differences from none to too many, in few bins and in all, [steps, n]."""
+    sizes, signs = np.abs(difference), np.sign(difference)
+    mean, reach = float(sizes.mean()), 2 * float(noise.std())
+    reductions = np.linspace(float(sizes.max()), -reach, _STEPS)
+    few = np.maximum(sizes - reductions[:, None], 0.0) * signs
+    spread, own = float(sizes.var()), float(noise.var())
+    kept = max(0.0, 1.0 - own / spread) ** 0.5 if spread else 0.0
+    factors = np.linspace(0.0, 1.0 + reach / mean, _STEPS) if mean else np.zeros(_STEPS)
+    return few, factors[:, None] * (mean + kept * (sizes - mean)) * signs
+
+
+def _sizes(path: Floats, noise: Floats, seen: float) -> tuple[float, float, float]:
+    """Return the sizes on a path that explain what was seen: least, median, most."""
+    drawn = np.stack([np.abs(kept + noise).sum(axis=1) / 2 for kept in path])
+    low, middle, high = np.quantile(drawn, [_TAIL, 0.5, 1 - _TAIL], axis=1)
+    sizes = np.abs(path).sum(axis=1) / 2
+    least, median, most = (
+        float(np.interp(seen, np.maximum.accumulate(each), sizes))
+        for each in (high, middle, low)
+    )
+    return least, median, most
+
+
+def _half_sum(difference: Floats) -> float:
+    return float(np.abs(difference).sum()) / 2
