@@ -21,7 +21,7 @@ from lexfed.federation.site import Site
 from lexfed.federation.sketch_vectors import cells_of, on_grid, table_sums
 from lexfed.federation.sums import to_grid
 from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.cells import BINS, DOUBLES, MOST_PREFIXES
+from lexfed.sketch.cells import BINS, MOST_PREFIXES
 from support import checks
 from support.masked_worlds import ask, federation
 from support.sketch_worlds import (
@@ -338,22 +338,6 @@ def test_units_without_keys_are_refused() -> None:
     cohort = replace(Cohort.of([of.sites[0].train]), keys=None)
     with pytest.raises(ValueError, match="units have none"):
         contribute(query, of.programme, cohort, ones(cohort), (0,))
-
-
-# Encoded units, as training has them
-
-
-def test_numbers_with_a_slot_for_missing_and_one_slot_per_value() -> None:
-    inputs = torch.tensor(
-        [[[0.5, 0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0, 0.0]], [[-1.0, 0.0, 1.0, 0.0]]]
-    )
-    bins = AskedTable("age", "bins", (0, 1), 7, ends=(-1.0, 1.0))
-    doubles = AskedTable("age", "doubles", (0, 1), DOUBLES + 1)
-    codes = AskedTable("ward", "codes", (2, 3), 4)
-    ends = np.array([-1.0, 1.0])
-    assert cells_of(bins, inputs, ends).ravel().tolist() == [4, 6, 1]
-    assert cells_of(doubles, inputs, ends).ravel()[1] == DOUBLES
-    assert cells_of(codes, inputs, ends).ravel().tolist() == [1, 3, 0]
 
 
 def test_a_sum_on_the_grid_stays_where_it_is() -> None:

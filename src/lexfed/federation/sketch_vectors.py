@@ -154,25 +154,15 @@ def cells_of(table: AskedTable, inputs: Tensor, asked: Floats) -> Integers:
     if table.domain == "letters":
         prefixes = asked.reshape(-1, table.level - 1) if table.level > 1 else _EMPTY
         return letter_cells(values, prefixes)
+    [numbers] = np.moveaxis(values, -1, 0)
     if table.domain == "codes":
-        return code_cells(_code(values), table.width)
-    numbers = values[..., 0]
-    if values.shape[-1] == 2:
-        numbers = np.where(values[..., 1] > 0.5, np.nan, numbers)
+        return code_cells(numbers, table.width)
     if table.domain == "doubles":
         return double_cells(numbers)
     return bin_cells(numbers, asked[0], asked[1], table.width)
 
 
 _EMPTY = np.zeros((1, 0))
-
-
-def _code(values: Floats) -> Floats:
-    """Return the place in a list: as it stands, or of the slot that is 1."""
-    if values.shape[-1] == 1:
-        return values[..., 0]
-    chosen = values == 1.0
-    return np.where(chosen.any(axis=-1), chosen.argmax(axis=-1), np.nan)
 
 
 def _weights(units: Cohort) -> Floats:

@@ -47,10 +47,8 @@ class AskedTable:
         column: whose values are counted; empty for the keys of persons.
         domain: which cells there are.
         slots: where a unit's inputs hold what is counted; empty for keys and where a
-            query says it. A number has
-            one, and may have a second one that is 1 where it is missing. A code has
-            one, or one for each value of its list, of which one is 1. Of a text they
-            are its first pairs of letters, so there are as many as its level.
+            query says it. Of a text they are its first pairs of letters, so there are
+            as many as its level.
         width: cells of a row, those for other and missing values included.
         depth: rows, each with hashes of its own; 1 where cells are exact.
         seed: of the hashes; public.
@@ -91,11 +89,11 @@ class AskedTable:
         if self.domain in ("keys", "chosen"):
             return slots == 0
         if self.domain == "doubles":
-            return slots in (1, 2) and width == DOUBLES + 1
+            return slots == 1 and width == DOUBLES + 1
         if self.domain == "bins":
-            return slots in (1, 2) and width >= 4
+            return slots == 1 and width >= 4
         if self.domain == "codes":
-            return width >= 3 and slots in (1, width - 2)
+            return slots == 1 and width >= 3
         prefixes = 1 if slots == 1 else MOST_PREFIXES
         return 1 <= slots <= LEVELS and width == prefixes * PAIRS + 2
 
