@@ -14,47 +14,8 @@ from lexfed.sketch.profile.column import ColumnProfile, best
 from lexfed.sketch.profile.columns import ProfiledColumn
 from lexfed.sketch.profile.profile import MOST_BYTES, Profile, build_profile
 from lexfed.tiers import Tier
+from support.profile_samples import PEOPLE, SITES, category, number, whole
 from support.profile_tables import Federation
-
-PEOPLE = 4000
-SITES = ("north", "south")
-
-
-def number(name: str, ends: tuple[float, float] | None = None) -> ProfiledColumn:
-    return ProfiledColumn(name, "number", Tier.PERSONAL, range=ends)
-
-
-def category(name: str, values: tuple[str, ...] | None = None) -> ProfiledColumn:
-    return ProfiledColumn(name, "category", Tier.SPECIAL, values=values)
-
-
-def whole() -> Profile:
-    """A profile with something of everything."""
-    draw = Federation(8.0, 1)
-    rng = np.random.default_rng(1)
-    ages = rng.normal(50, 12, PEOPLE).round()
-    ages[:400] = np.nan
-    halves = [ages[: PEOPLE // 2], ages[PEOPLE // 2 :] + 10]
-    wards = np.repeat([0.0, 1.0], PEOPLE // 2)
-    told = [
-        *draw.number("age", ages),
-        draw.bins("height", halves, (0.0, 128.0)),
-        draw.codes("ward", [wards[::2], wards[1::2]], 2),
-        draw.codes("smoker", [wards], 2),
-        *draw.words("kind", {"urgent": 2500, "planned": 1400, None: 100}),
-        draw.doubles("nothing", np.full(PEOPLE, np.nan)),
-        draw.keys([np.arange(2000.0), np.arange(1900.0, 3900.0)]),
-    ]
-    columns = [
-        number("age"),
-        number("height", (0.0, 128.0)),
-        category("ward", ("a", "b")),
-        ProfiledColumn("smoker", "flag", Tier.PERSONAL),
-        category("kind"),
-        number("nothing"),
-        number("unasked"),
-    ]
-    return build_profile(told, columns, SITES, PEOPLE)
 
 
 def column(profile: Profile, name: str) -> ColumnProfile:

@@ -18,6 +18,9 @@ NOTES: Mapping[Note, str] = {
     "list may lack some",
 }
 
+_WORD = 30
+"""Longer values are cut where several stand together."""
+
 _LONGEST = 10**7
 _SHORTEST = 1e-3
 
@@ -30,14 +33,14 @@ def number(value: float, precision: float) -> str:
     >>> number(3e12, 1e10), number(0.0, 0.0), number(52.0, 0.0)
     ('3.000e+12', '0', '52')
     """
-    if not precision:
+    if not value or not precision:
         return _plain(value, 12)
     # Two digits of the uncertainty, but nothing finer than seven of the number.
     places = 1 - math.floor(math.log10(precision))
-    size = abs(value) or precision
+    size = abs(value)
     digits = math.floor(math.log10(size)) + 1 + places
     if size >= _LONGEST or size < _SHORTEST:
-        return f"{value:.{min(max(digits, 1), 7) - 1}e}" if value else "0"
+        return f"{value:.{min(max(digits, 1), 7) - 1}e}"
     rounded = round(value, min(places, 7))
     return f"{rounded:,.{max(min(places, 7), 0)}f}"
 
@@ -118,4 +121,5 @@ def gist(column: ColumnProfile, most: int = 6) -> str:
 
 
 def _named(value: str, whole: bool) -> str:
-    return visible(value) if whole else f"{visible(value)}…"
+    shown = visible(value)
+    return shown if whole and len(shown) <= _WORD else f"{shown[:_WORD]}…"
