@@ -192,8 +192,10 @@ def test_what_a_mechanism_releases(tmp_path: Path) -> None:
     grouped(run, "grouped")
     assert "claim" not in failed(compared(run.write(tmp_path / "1")))
     grouped(run := fake_run(), "cascade")
+    assert "claim" not in failed(compared(run.write(tmp_path / "tables")))
+    grouped(run := fake_run(), "uniform")
     row = compared(run.write(tmp_path / "2"))["claim"]
-    assert "only `grouped` has groups" in row["detail"]
+    assert "`uniform` has no groups" in row["detail"]
     grouped(run := fake_run(), "grouped", reads=None)
     assert "claim" in failed(compared(run.write(tmp_path / "3")))
 

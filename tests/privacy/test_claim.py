@@ -137,14 +137,16 @@ def test_what_is_no_claim_is_refused(content: bytes | str) -> None:
         load_claim(content)
 
 
-def test_towers_release_one_group_at_a_time() -> None:
+def test_one_model_without_groups_is_released_as_one() -> None:
+    """Towers release tables of counts with several groups, under one `reads`."""
     groups = (Group("a", 1.0, 9.0), Group("b", 1.0, 9.0))
     joint: list[Counted] = [(Release("model", groups, 1.0, Tier.SPECIAL, 9), 5)]
     assert build(joint, mechanism="grouped").tiers["personal"].epsilon == (
         build(joint, mechanism="grouped").label.epsilon
     )
+    assert build(joint).tiers["personal"].epsilon == build(joint).label.epsilon
     with pytest.raises(ClaimError, match="2 groups"):
-        build(joint)
+        build(joint, mechanism="uniform")
 
 
 def test_without_towers_every_tier_is_read() -> None:

@@ -30,6 +30,7 @@ from lexfed.config import (
     ledger_rules,
     notes,
     site_rules,
+    sketch_rules,
     training_rules,
     trust_rules,
 )
@@ -51,6 +52,7 @@ RULES = (
     *ledger_rules.RULES,
     *training_rules.RULES,
     *adapt_rules.RULES,
+    *sketch_rules.RULES,
     *trust_rules.RULES,
     *audit_rules.RULES,
     *notes.RULES,

@@ -24,6 +24,7 @@ from lexfed.config.site_tables import (
     PaceTable,
     ProfileTable,
 )
+from lexfed.config.sketch_tables import SketchesTable
 from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
 from lexfed.law.tagger.settings import Settings
 from lexfed.tiers import Tier
@@ -241,6 +242,7 @@ class Config(Table):
     privacy: PrivacyTable = PrivacyTable()
     federation: FederationTable = FederationTable()
     adapt: AdaptTable = AdaptTable()
+    sketches: SketchesTable = SketchesTable()
     evaluation: EvaluationTable = EvaluationTable()
     audit: AuditTable = AuditTable()
     report: ReportTable = ReportTable()

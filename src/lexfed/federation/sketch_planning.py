@@ -33,7 +33,7 @@ PERSONS = "persons at sites"
 """What the release of keys is called."""
 
 KEY_DEPTH = 5
-KEY_WIDTHS = (64, 2**14)
+KEY_WIDTHS = (8, 2**14)
 """Rows of a table of keys, and its fewest and most cells of a row."""
 
 MOST_SHARE = 0.5

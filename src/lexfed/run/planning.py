@@ -2,7 +2,7 @@
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from lexfed.federation import planning
 from lexfed.federation.differing import budget_of
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers
+from lexfed.federation.sketch_planning import refuse_every_round
 from lexfed.privacy import claim_parts
 from lexfed.privacy.attributes import Counted, record_epsilon
 from lexfed.privacy.claim import build_claim
@@ -29,6 +30,7 @@ from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import Population
 from lexfed.run.profile_paid import paid_profile
 from lexfed.run.site_budgets import OwnLimits, site_budgets
+from lexfed.run.watching import sketching_of
 from lexfed.tiers import Tier
 
 _HERE = Path()
@@ -230,8 +232,13 @@ def price(
         budget = left_of(budget, paid, config.privacy.accountant)
     budget, profiles = site_budgets(config, population.names, budget, part, limits)
     facts = public_facts(config, population, profiles)
-    choices = choices_of(config, terms, population.importance.values)
+    choices = replace(
+        choices_of(config, terms, population.importance.values),
+        sketching=sketching_of(config, population.encoding, base),
+    )
     programme = planning.plan(facts, budget, choices)
+    if config.sketches.every == 0:
+        refuse_every_round(programme, budget, config.privacy.accountant)
     return Priced(config, population, programme, budget, profiles, policy, paid)
 
 

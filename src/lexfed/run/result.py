@@ -18,6 +18,7 @@ from lexfed.run.evaluation import evaluate, gains, paid_metrics
 from lexfed.run.folder import RunFolder
 from lexfed.run.logbook import Logbook
 from lexfed.run.planning import Priced, claims_json, plan_json
+from lexfed.run.sketch_notes import sketch_notes
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def finish(
         claim=claim,
         metrics=evaluate(priced, progress.model) if paid is None else paid,
         gains=gains(priced, progress.model) if paid is None else {},
-        notes=notes_of(priced),
+        notes=(*notes_of(priced), *sketch_notes(priced, progress)),
         plan=plan_json(priced),
         adapted=result_lines(priced, folder.events.rows, progress),
     )

@@ -99,10 +99,8 @@ def _of_site(own: Floats, others: Floats, told: ToldTable) -> Duplicated:
     spread = math.sqrt(moment_variance(left, size))
     if size <= far * spread:
         return Duplicated(0.0, 0.0)
-    # Collisions and noise by the largest sizes that the tables allow.
     largest = size + far * spread
-    around = rest + far * math.sqrt(moment_variance(right, rest))
-    variance = product_variance(left, right, largest, max(around, 0.0), common)
+    variance = product_variance(left, right, size, max(rest, 0.0), common)
     low = common - far * math.sqrt(variance)
     return Duplicated(_part(common / size), _part(low / largest))
 

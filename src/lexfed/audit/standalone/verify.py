@@ -1704,7 +1704,7 @@ def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
         sum(name != "clip bit" for name, _, _ in release.groups) <= 1
         for release, _ in plan.releases
     )
-    require(single or mechanism == "grouped", "claim: only `grouped` has groups", index)
+    require(single or mechanism != "uniform", "claim: `uniform` has no groups", index)
     for rank, tier in enumerate(TIERS):
         reads = [release.name for release, _ in plan.releases if release.reads >= rank]
         if tier in found["tiers"]:

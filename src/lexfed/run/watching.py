@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a configuration says about sketches, and what its profile lets them expect.
+
+A column that was profiled is counted in cells of the profile, joined to a few that hold
+about as many persons each. So what is compared later are the same cells: a difference
+is one of persons, not of how they are counted.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.config.model import Config
+from lexfed.data.encode import Encoding
+from lexfed.data.scaling import scaled
+from lexfed.data.schema import Column
+from lexfed.federation.sketching import Sketching
+from lexfed.run.profile_paid import read_profile
+from lexfed.sketch.cells import bin_cells
+from lexfed.sketch.estimates.estimate import CONFIDENCE, normal_quantile
+from lexfed.sketch.profile.answers import Answer, Histogram
+from lexfed.sketch.profile.column import ColumnProfile
+from lexfed.sketch.profile.profile import Profile
+from lexfed.sketch.watched import CELLS, WatchedColumn, watched_columns
+
+Floats = NDArray[np.float64]
+
+
+def sketching_of(config: Config, encoding: Encoding, base: Path) -> Sketching:
+    """Return what is sketched along the way.
+
+    Args:
+        config: the configuration.
+        encoding: of its columns.
+        base: folder that the path of its profile is relative to.
+
+    Raises:
+        RunFolderError, DataError: if there is no such profile, or it is damaged.
+    """
+    table = config.sketches
+    if table.share == 0.0:
+        return Sketching()
+    profile = None
+    if config.data.profile is not None:
+        profile = read_profile(base / config.data.profile)
+    return Sketching(
+        share=table.share,
+        every=max(1, table.every),
+        weights=table.weights,
+        columns=table.columns,
+        persons=encoding.schema.person is not None,
+        watched=expecting(encoding, profile),
+    )
+
+
+def expecting(encoding: Encoding, profile: Profile | None) -> tuple[WatchedColumn, ...]:
+    """Return the columns that may be watched, with what a profile found of them."""
+    columns = watched_columns(encoding)
+    if profile is None:
+        return columns
+    return tuple(
+        column
+        if (known := profile.column(column.name)) is None
+        else _expected(column, encoding.schema.by_name(column.name), known, profile)
+        for column in columns
+    )
+
+
+def _expected(
+    watched: WatchedColumn, column: Column, known: ColumnProfile, profile: Profile
+) -> WatchedColumn:
+    if known.missing is None:
+        return watched
+    gone = _times(known.missing, profile.people)
+    if column.kind == "number":
+        if known.histogram is None:
+            return watched
+        return _number(watched, column, known.histogram, gone)
+    names = ("no", "yes") if column.kind == "flag" else column.values or ()
+    counts = {each.value: each.count for each in known.values if each.whole}
+    if known.other is None or not counts.keys() >= set(names):
+        return watched
+    # What is on no list and what is missing have one cell in a model.
+    rest = (known.other.value + gone.value, _deviation(known.other, gone))
+    cells = [(counts[name].value, _deviation(counts[name])) for name in names]
+    return _with_cells(watched, [*cells, rest])
+
+
+def _number(
+    watched: WatchedColumn, column: Column, seen: Histogram, gone: Answer
+) -> WatchedColumn:
+    """Return a number in joined bars of its histogram.
+
+    Edges at or beyond the ends of the declared range are left out: training clamps.
+    """
+    low, high = column.range if column.range is not None else (-math.inf, math.inf)
+    reach = normal_quantile(CONFIDENCE)
+    bars = [
+        (seen.below.value, _deviation(seen.below)),
+        *zip(seen.counts, (wide / reach for wide in seen.reaches), strict=True),
+        (seen.above.value, _deviation(seen.above)),
+    ]
+    share = sum(max(0.0, count) for count, _ in bars) / CELLS
+    cells, edges = [bars[0]], []
+    for edge, bar in zip(_edges(seen), bars[1:], strict=True):
+        if low < edge < high and cells[-1][0] >= share:
+            edges.append(edge)
+            cells.append(bar)
+        else:
+            cells[-1] = (cells[-1][0] + bar[0], math.hypot(cells[-1][1], bar[1]))
+    if not edges:
+        return watched
+    places = scaled(column, np.array(edges))
+    if not (np.diff(places) > 0).all():
+        return watched
+    found = replace(watched, edges=tuple(places.tolist()))
+    return _with_cells(found, [*cells, (gone.value, _deviation(gone))])
+
+
+def _edges(seen: Histogram) -> Sequence[float]:
+    """Return the smallest value of each bar, and of what is above."""
+    if seen.by_size:
+        return seen.edges
+    edges = np.array(seen.edges)
+    cells = bin_cells(edges, edges[0], edges[-1], len(edges) + 2)
+    # A bin is found by a product, whose rounding may leave an edge in the bin before.
+    late = cells[:-1] < np.arange(1, len(edges))
+    starts = np.where(late, np.nextafter(edges[:-1], np.inf), edges[:-1])
+    return [*starts.tolist(), float(np.nextafter(edges[-1], np.inf))]
+
+
+def _with_cells(
+    watched: WatchedColumn, cells: Sequence[tuple[float, float]]
+) -> WatchedColumn:
+    # One variance for all: the largest, so that no cell is taken for more exact.
+    largest = max(deviation for _, deviation in cells)
+    counts = tuple(count for count, _ in cells)
+    return replace(watched, expected=counts, variance=largest**2)
+
+
+def _deviation(*answers: Answer) -> float:
+    reach = 2.0 * normal_quantile(CONFIDENCE)
+    return math.hypot(
+        *(
+            0.0
+            if each.low is None or each.high is None
+            else (each.high - each.low) / reach
+            for each in answers
+        )
+    )
+
+
+def _times(answer: Answer, people: float) -> Answer:
+    low, high = answer.low, answer.high
+    return Answer(
+        answer.value * people,
+        None if low is None else low * people,
+        None if high is None else high * people,
+    )
