@@ -36,6 +36,12 @@ def test_a_long_text_is_cut_to_its_beginning() -> None:
     assert text_of(pairs_of("abcdefghijklmnopqrstuvw")) == "abcdefghijklmnop"
 
 
+def test_a_character_that_was_cut_is_not_shown() -> None:
+    assert text_of(pairs_of("abcdefghijklmné")) == "abcdefghijklmn"
+    assert text_of(pairs_of("abcdefghijkéé")) == "abcdefghijk"
+    assert text_of(pairs_of("abcdefghijklmno%")) == "abcdefghijklmno"
+
+
 def test_a_text_ends_within_its_last_pair_or_after_it() -> None:
     assert is_ended(pairs_of("a")[0])
     assert not is_ended(pairs_of("ab")[0])

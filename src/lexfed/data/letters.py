@@ -7,6 +7,8 @@ A pair is one number, SYMBOLS * first + second, and a text is LEVELS pairs, fill
 with END. What is longer than that is cut: it can no longer be told from its beginning.
 """
 
+import re
+from itertools import takewhile
 from urllib.parse import quote, unquote
 
 SYMBOLS = 96
@@ -39,14 +41,15 @@ def pairs_of(text: str) -> tuple[int, ...]:
 
 
 def text_of(pairs: tuple[int, ...]) -> str:
-    """Return the text that begins with these pairs, up to the first END."""
-    letters: list[str] = []
-    for pair in pairs:
-        for symbol in divmod(pair, SYMBOLS):
-            if symbol == END:
-                return unquote("".join(letters), errors="replace")
-            letters.append(chr(symbol + _FIRST))
-    return unquote("".join(letters), errors="replace")
+    """Return the text that begins with these pairs, up to the first END.
+
+    What is left of a character that was cut in the middle is not shown.
+    """
+    symbols = [symbol for pair in pairs for symbol in divmod(pair, SYMBOLS)]
+    known = takewhile(lambda symbol: symbol != END, symbols)
+    escaped = "".join(chr(symbol + _FIRST) for symbol in known)
+    # A percent sign stands as %25, so these can only be the beginning of an escape.
+    return unquote(re.sub("%.?$", "", escaped), errors="ignore")
 
 
 def is_ended(pair: int) -> bool:

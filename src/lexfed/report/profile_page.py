@@ -21,6 +21,7 @@ from lexfed.report.profile_words import (
     exact,
     gist,
     interval,
+    number,
     percent,
     persons,
     told,
@@ -137,10 +138,13 @@ def _beyond(column: ColumnProfile) -> str:
     bars = column.histogram
     if bars is None:
         return ""
+    first, last = (
+        number(edge, abs(edge) / 100) if bars.by_size else exact(edge)
+        for edge in (bars.edges[0], bars.edges[-1])
+    )
     return (
-        f"Below {exact(bars.edges[0])}: {told(bars.below)} ({interval(bars.below)}) "
-        f"persons; above {exact(bars.edges[-1])}: {told(bars.above)} "
-        f"({interval(bars.above)})."
+        f"Below {first}: {told(bars.below)} persons ({interval(bars.below)}); above "
+        f"{last}: {told(bars.above)} ({interval(bars.above)})."
     )
 
 

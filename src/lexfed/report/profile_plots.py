@@ -26,6 +26,11 @@ _NOISY = 0.2
 """Intervals larger than this share of the highest bar make bars be put together."""
 
 _FEWEST = 8
+_TOWERS = 3.0
+"""A bar so many times as high as the next one is cut."""
+
+_SEEN = 0.02
+"""Unless the next one is hardly anything beside it."""
 
 
 def histogram(
@@ -43,7 +48,7 @@ def histogram(
         title: what it shows.
     """
     shown = put_together(bars)
-    highest = max(*_tops(shown), 1.0)
+    highest = _highest(shown)
     y = Scale(0.0, highest, _BASE, _TOP)
     x = Axis(shown)
     parts = [
@@ -128,20 +133,29 @@ def put_together(bars: Histogram) -> Histogram:
     return bars
 
 
-def _tops(bars: Histogram) -> list[float]:
-    return [
+def _highest(bars: Histogram) -> float:
+    """Where the axis ends: so that one bar far above all others does not hide them."""
+    tops = sorted(
         count + reach for count, reach in zip(bars.counts, bars.reaches, strict=True)
-    ]
+    )
+    alone = len(tops) > 1 and tops[-1] > _TOWERS * tops[-2] > _TOWERS * _SEEN * tops[-1]
+    return max(1.25 * tops[-2] if alone else tops[-1], 1.0)
 
 
 def _bars(bars: Histogram, x: Axis, y: Scale) -> list[Markup]:
     parts = []
     for at, (count, reach) in enumerate(zip(bars.counts, bars.reaches, strict=True)):
         left, right = x.edge(at) + 0.6, x.edge(at + 1) - 0.6
-        top = y.at(max(count, 0.0))
+        middle = (left + right) / 2
+        top = y.at(min(max(count, 0.0), y.high))
         parts.append(rectangle(left, top, right - left, _BASE - top, "soft"))
-        if count + reach > 0:
-            middle = (left + right) / 2
+        if count > y.high:
+            told = f"{number(count, reach)} ±{number(reach, reach)}"
+            parts += [
+                line(left - 3.0, top + 12.0, right + 3.0, top + 6.0, "cut"),
+                text(right + 6.0, top + 10.0, told, "start", "muted"),
+            ]
+        elif count + reach > 0:
             ends = y.at(max(count - reach, 0.0)), y.at(count + reach)
             parts.append(line(middle, ends[0], middle, ends[1], "whisker"))
     return parts

@@ -21,28 +21,30 @@ NOTES: Mapping[Note, str] = {
 _WORD = 30
 """Longer values are cut where several stand together."""
 
-_LONGEST = 10**7
-_SHORTEST = 1e-3
+_SMALLEST, _LARGEST = -4, 7
+"""Powers of ten between which numbers are written out."""
 
 
 def number(value: float, precision: float) -> str:
-    """Return a number rounded to two digits of its uncertainty.
+    """Return a number rounded to what its uncertainty leaves of it.
 
-    >>> number(1234.56, 130.0), number(0.1234, 0.012), number(1234567.0, 10.0)
-    ('1,230', '0.123', '1,234,567')
-    >>> number(3e12, 1e10), number(0.0, 0.0), number(52.0, 0.0)
-    ('3.000e+12', '0', '52')
+    Two digits of the uncertainty if the first is a one, otherwise one digit; and two
+    digits of the number in any case.
+
+    >>> number(1234.56, 130.0), number(0.1234, 0.032), number(899.2, 9.8)
+    ('1,230', '0.12', '899')
+    >>> number(3e12, 1e10), number(0.0, 0.0), number(52.0, 0.0), number(-2e5, 1e18)
+    ('3.000e+12', '0', '52', '-200,000')
     """
     if not value or not precision:
         return _plain(value, 12)
-    # Two digits of the uncertainty, but nothing finer than seven of the number.
-    places = 1 - math.floor(math.log10(precision))
-    size = abs(value)
-    digits = math.floor(math.log10(size)) + 1 + places
-    if size >= _LONGEST or size < _SHORTEST:
-        return f"{value:.{min(max(digits, 1), 7) - 1}e}"
-    rounded = round(value, min(places, 7))
-    return f"{rounded:,.{max(min(places, 7), 0)}f}"
+    size = math.floor(math.log10(abs(value)))
+    spread = math.floor(math.log10(precision))
+    bears = 1 - spread if precision < 2 * 10.0**spread else -spread
+    places = min(max(bears, 1 - size), 7 - size)
+    if not _SMALLEST <= size < _LARGEST:
+        return f"{value:.{size + places}e}"
+    return f"{round(value, places):,.{max(places, 0)}f}"
 
 
 def _plain(value: float, digits: int) -> str:
@@ -70,7 +72,7 @@ def interval(answer: Answer) -> str:
     """Return the interval of an answer.
 
     >>> interval(Answer(52.3, 51.02, 53.4)), interval(Answer(90.0, 81.0, None))
-    ('51.0 to 53.4', '81.0 or more')
+    ('51.0 to 53.4', '81 or more')
     """
     half = reach(answer)
     low = None if answer.low is None else number(answer.low, half)

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from lexfed.sketch.asked import Floats, ToldTable
-from lexfed.sketch.cells import DOUBLES, HALVES, double_edges
+from lexfed.sketch.cells import DOUBLES, HALVES, OCTAVES, double_edges
 from lexfed.sketch.estimates.estimate import CONFIDENCE, Estimate
 from lexfed.sketch.following import ERROR, threshold
 from lexfed.sketch.profile.answers import Answer, Histogram, Quantile
@@ -79,6 +79,9 @@ class Scale:
 def quantiles(scales: Sequence[Scale]) -> tuple[Quantile, ...]:
     """Quantiles of a number from all of its tables; none if nobody is seen.
 
+    Args:
+        scales: the bins, and the half octaves if there are any.
+
     Guarantees:
         Each interval covers the true quantile in 95 % of seeds at least.
     """
@@ -99,12 +102,22 @@ def _quantile(scales: Sequence[Scale], share: float) -> Quantile | None:
     scale, place = known[best]
     if low > high:
         low, high = spans[best]
-    value = min(max(scale.value(place), low), high)
-    return Quantile(share, Answer(value, _known(low), _known(high)))
+    value = _near_zero(min(max(scale.value(place), low), high))
+    # Far out there are sizes that nobody asked about: as good as no end.
+    bottom, top = float(scales[0].edges[1]), float(scales[0].edges[-2])
+    return Quantile(
+        share,
+        Answer(
+            value,
+            _near_zero(low) if bottom <= low else None,
+            _near_zero(high) if high <= top else None,
+        ),
+    )
 
 
-def _known(end: float) -> float | None:
-    return end if math.isfinite(end) else None
+def _near_zero(number: float) -> float:
+    """Sizes below the smallest half octave count as zero."""
+    return number if abs(number) > math.ldexp(1.0, OCTAVES[0]) else 0.0
 
 
 def range_of(told: Sequence[Quantile], bins: Scale) -> tuple[float, float]:
