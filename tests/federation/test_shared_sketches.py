@@ -10,10 +10,11 @@ import pytest
 from lexfed.errors import ConfigError, SecAggError
 from lexfed.federation.shared_sketches import masking_terms, sharing_terms
 from lexfed.privacy.distributed import Cohort
+from lexfed.secagg.relay import MaskRelay, RelayedServer
 from lexfed.secagg.sharing import SEED
 from lexfed.sketch.sharing.shared_plan import SharedPlan
 from support import shared_sums as sums
-from support.secure_sums import names
+from support.secure_sums import SERVER, identity, names
 
 PLAN = sums.plan()
 
@@ -41,6 +42,31 @@ def test_shares_for_aggregators_add_up_to_the_same_bits(operators: int) -> None:
     found = sums.shared(PLAN, vectors, [f"operator{at}" for at in range(operators)])
     assert np.array_equal(found.values, sums.truth(vectors))
     assert found.listed.sites == names(3)
+
+
+def test_sums_through_regions_are_the_same_bits() -> None:
+    """Sites, two regions and a root, with one seed; also plain tables, by levels."""
+    agreed = sums.plan(4)
+    vectors = sums.shares(agreed)
+    epoch = sums.mask_epoch(agreed)
+    epoch.set_up()
+    established = epoch.established
+    regions = {"east": names(4)[:2], "west": names(4)[2:]}
+    relays = sums.roster(regions)
+    root = RelayedServer(SERVER, established, relays)
+    root.begin(1, agreed.digest)
+    for region, members in regions.items():
+        agreed_on = established.cohort.agreed
+        relay = MaskRelay(identity(region), epoch.agreed, relays, agreed_on)
+        relay.begin(1, agreed.digest)
+        for name in members:
+            relay.take(epoch.sites[name].mask(1, agreed.digest, vectors[name]))
+        root.relayed(relay.forward())
+    assert np.array_equal(epoch.opened(root, names(4)), sums.truth(vectors))
+    left, right, third, fourth = (sums.tables(at)[0] for at in range(4))
+    by_levels = left.add(right).add(third.add(fourth))
+    at_once = left.add(right).add(third).add(fourth)
+    assert by_levels.to_bytes() == at_once.to_bytes()
 
 
 def test_sites_can_be_the_aggregators_of_each_other() -> None:
