@@ -122,15 +122,21 @@ def _number(
 
 
 def _edges(seen: Histogram) -> Sequence[float]:
-    """Return the smallest value of each bar, and of what is above."""
+    """Return the smallest value of each bar, and of what is above; NaN if unclear.
+
+    A bin is found by a product, whose rounding may leave an edge in the bin before;
+    and the last bin holds its upper end. Such edges cannot part cells: a value on them
+    would change its side.
+    """
     if seen.by_size:
         return seen.edges
     edges = np.array(seen.edges)
-    cells = bin_cells(edges, edges[0], edges[-1], len(edges) + 2)
-    # A bin is found by a product, whose rounding may leave an edge in the bin before.
-    late = cells[:-1] < np.arange(1, len(edges))
-    starts = np.where(late, np.nextafter(edges[:-1], np.inf), edges[:-1])
-    return [*starts.tolist(), float(np.nextafter(edges[-1], np.inf))]
+    bins = len(edges) - 1
+    cells = bin_cells(edges, edges[0], edges[-1], bins + 3)
+    clear: list[float] = np.where(
+        cells == np.arange(1, bins + 2), edges, np.nan
+    ).tolist()
+    return clear
 
 
 def _with_cells(

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are sketched: what they say, that both verifiers pass, how they go on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lexfed.errors import ConfigError
+from lexfed.run import resume, start, train
+from lexfed.run.profile_run import buy_profile
+from support.sketched_files import (
+    TRUST,
+    priced_of,
+    ran,
+    write_visits,
+    written,
+)
+from support.two_verifiers import both, failed
+
+
+@pytest.mark.parametrize("trust", TRUST)
+def test_every_trust_is_verified(tmp_path: Path, trust: str) -> None:
+    tables = f'\n[privacy]\n{TRUST[trust]}\n[federation]\nengine = "inprocess"\n'
+    result = ran(written(tmp_path, tables=tables), tmp_path / "run")
+    assert result.claim is not None
+    assert result.claim.epsilon <= 16.0
+    names = [row.release.release().name for row in result.claim.releases]
+    assert names[0] == "persons at sites"
+    assert "columns up to personal" in names
+    verdict, rows = both(tmp_path / "run")
+    assert verdict.ok
+    assert not failed(rows)
+
+
+def test_persons_at_two_sites_are_named_and_weighed(tmp_path: Path) -> None:
+    """Of a and b five in six are at both; c shares nobody."""
+    result = ran(written(tmp_path), tmp_path / "run")
+    said = [note for note in result.notes if "are at other sites too" in note]
+    assert [note[:8] for note in said] == ["site `a`", "site `b`"]
+    [weights] = [note for note in result.notes if note.startswith("weights of sites")]
+    assert weights.endswith("`c` 1")
+    assert not any("has drifted" in note for note in result.notes)
+    kept = json.loads((tmp_path / "run" / "result.json").read_text())["notes"]
+    assert list(result.notes) == kept
+
+
+def test_who_is_declared_to_be_at_one_site_is_not_covered_at_two(
+    tmp_path: Path,
+) -> None:
+    """Sites that are elsewhere cannot be compared, so only a sketch can tell."""
+    write_visits(tmp_path, common=0)
+    path = written(tmp_path, ("sites_per_person = 2", "sites_per_person = 1"))
+    result = ran(path, tmp_path / "run")
+    assert not any("are at other sites" in note for note in result.notes)
+    assert not any(note.startswith("weights") for note in result.notes)
+
+
+def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    whole = ran(path, tmp_path / "whole")
+    priced = priced_of(path)
+    text = path.read_text()
+    begun = start(priced, tmp_path / "parts", text, tmp_path)
+    assert train(priced, begun, most_rounds=1) is None
+    for _ in range(60):
+        opened = resume(priced_of(path), tmp_path / "parts", text, tmp_path)
+        result = train(priced, opened, most_rounds=9)
+        if result is not None:
+            break
+    assert result is not None
+    assert result.notes == whole.notes
+    model = "model.safetensors"
+    one, other = (tmp_path / name / model for name in ("whole", "parts"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_every_round_is_refused_with_its_cost(tmp_path: Path) -> None:
+    path = written(tmp_path, ("share = 0.3", "share = 0.3\nevery = 0"))
+    with pytest.raises(ConfigError, match=r"in each of \d+ rounds would cost"):
+        priced_of(path)
+
+
+def test_a_drift_since_the_profile_is_warned_of(tmp_path: Path) -> None:
+    """Cells of age move by half of all persons; without it nothing is said, which is
+    wrong with probability 5 % over seeds, and the seed is fixed.
+    """
+    path = written(tmp_path)
+    buy_profile(path, 6.0, tmp_path / "p")
+    used = written(
+        tmp_path,
+        ("[data]\n", '[data]\nprofile = "p"\n'),
+        ('source = "visits.csv"', 'source = "later.csv"'),
+    )
+    lines = (tmp_path / "visits.csv").read_text().splitlines()
+    for shift, drifted in ((0, False), (15, True)):
+        moved = [line.split(",") for line in lines[1:]]
+        for row in moved:
+            row[2] = str(min(39, int(row[2]) + shift))
+        (tmp_path / "later.csv").write_text(
+            "\n".join([lines[0], *map(",".join, moved)]) + "\n"
+        )
+        result = ran(used, tmp_path / f"run{shift}")
+        said = [note for note in result.notes if "has drifted since" in note]
+        assert bool(said) == drifted
+        assert all(note.startswith("column `bed`") for note in said)
+        assert not failed(both(tmp_path / f"run{shift}")[1])
