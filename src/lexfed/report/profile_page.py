@@ -64,6 +64,7 @@ class Section:
     missing: Row | None
     spark: Markup | None
     figure: Markup | None
+    marked: bool
     beyond: str
     quantiles: tuple[Row, ...]
     values: tuple[Row, ...]
@@ -117,6 +118,7 @@ def _section(at: int, column: ColumnProfile) -> Section:
         else plots.histogram(
             bars, column.quantiles, column.range, f"persons by {name}"
         ),
+        marked=bars is not None and bool(plots.marks(bars, column.range)),
         beyond=_beyond(column),
         quantiles=tuple(_row(_place(each.share), each.at) for each in column.quantiles),
         values=_values(column),

@@ -61,12 +61,16 @@ def histogram(
         for tick in ticks(0.0, highest, 4)
     ]
     parts += _bars(shown, x, y)
-    for end in ends or ():
-        if shown.edges[0] <= end <= shown.edges[-1]:
-            parts.append(line(x.at(end), _TOP - 8.0, x.at(end), _BASE, "limit"))
+    for end in marks(shown, ends):
+        parts.append(line(x.at(end), _TOP - 8.0, x.at(end), _BASE, "limit"))
     parts += _box(quantiles, x)
     parts += [line(_LEFT, _BASE, _RIGHT, _BASE, "thin"), *x.labels(_LABELS)]
     return figure(WIDTH, _HEIGHT, title, parts)
+
+
+def marks(bars: Histogram, ends: tuple[float, float] | None) -> list[float]:
+    """Return the ends of a range that lie within a drawing."""
+    return [end for end in ends or () if bars.edges[0] <= end <= bars.edges[-1]]
 
 
 class Axis:
