@@ -30,7 +30,7 @@ from lexfed.sketch.asked import AskedTable, ToldTable
 from lexfed.sketch.cells import DOUBLES, MOST_PREFIXES
 from lexfed.sketch.following import standing_out
 from support.sketch_worlds import TABLES, TOWNS, cohort_of_all, plain_sum, sketch_world
-from support.worlds import World, engine_of, play, seeded
+from support.worlds import World, engine_of, play, seeded, with_slots
 
 Floats = NDArray[np.float64]
 
@@ -350,3 +350,18 @@ def test_what_is_asked_of_a_column_follows_from_that_column_alone() -> None:
         again = next_question((TABLES["bins"],), (others, own, text, others))
         assert again is not None
         assert np.array_equal(again["ends.0"], found["ends.0"])
+
+
+def test_other_values_of_a_column_leave_rounds_of_others_as_they_are() -> None:
+    """Queries, sums and releases of one column, to the bit; those of the other move."""
+    age, town = (TABLES["doubles"],), (TABLES["letters"],)
+    of = sketch_world(age, (TABLES["bins"],), town, sizes=(400, 300, 350))
+    towns = list(range(3, of.sites[0].train.inputs.shape[-1]))
+    before = play(of)
+    for change in (np.zeros_like, lambda values: np.full_like(values, np.nan)):
+        after = play(with_slots(of, towns, change))
+        for at in range(2):
+            assert before.queries[at].to_bytes() == after.queries[at].to_bytes()
+            assert np.array_equal(before.totals[at], after.totals[at])
+            assert np.array_equal(before.released[at], after.released[at])
+        assert not np.array_equal(before.totals[2], after.totals[2])
