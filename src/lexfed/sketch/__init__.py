@@ -13,6 +13,7 @@
     cadence      how often it gets new noise; running_sums: in every round, by a tree
     laplace      the same with pure epsilon; randomised_response: bits of Bloom filters
     estimates    what a noised table says, without bias, with an interval
+    sharing      sums and overlaps that are only opened with noise
 
 A table without noise is as private as the data it was built from. Nothing here is
 released by itself.
