@@ -11,6 +11,7 @@ import pytest
 from lexfed.config import load
 from lexfed.config.open_columns import load_open
 from lexfed.errors import ConfigError, DataError, RunFolderError
+from lexfed.federation.profile_worth import PERSONS
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.run import load_population, price
 from lexfed.run.profile_paid import read_profile
@@ -49,7 +50,6 @@ def test_a_profile_finds_what_is_open(tmp_path: Path) -> None:
     assert ward.words == WARDS
     assert bed is not None
     assert (bed.range, bed.found) == ((0.0, 40.0), False)
-    assert len(bought.profile.overlaps) == 3
     assert read_profile(tmp_path / "runs/p") == bought.profile
     assert bought.result.claim is not None
     assert bought.result.claim.epsilon <= 6.0
@@ -74,6 +74,7 @@ def test_every_trust_and_engine_is_verified(
     assert age is not None
     assert age.range is not None
     assert age.range[0] < 40 < 70 < age.range[1]
+    assert len(bought.profile.overlaps) == (0 if trust == "local" else 3)
     verdict, rows = both(tmp_path / "p")
     assert verdict.ok
     assert not failed(rows)
@@ -103,7 +104,10 @@ def test_a_profile_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     assert not failed(both(tmp_path / "killed")[1])
     # A finished one is told again and costs nothing.
     before = (tmp_path / "killed" / "events.jsonl").read_bytes()
-    assert buy_profile(path, 6.0, tmp_path / "killed", resume=True) .profile == again.profile
+    assert (
+        buy_profile(path, 6.0, tmp_path / "killed", resume=True).profile
+        == again.profile
+    )
     assert (tmp_path / "killed" / "events.jsonl").read_bytes() == before
     with pytest.raises(RunFolderError, match="started with other data"):
         buy_profile(path, 5.0, tmp_path / "killed", resume=True)
@@ -245,7 +249,7 @@ def test_declared_columns_that_noise_would_hide_are_left_out(tmp_path: Path) -> 
     )
     opened = load_open(written(tmp_path, *changes))
     found = priced_profile(opened, tmp_path, 6.0)
-    assert found.left_out == ("bmi", "diagnosis")
+    assert found.left_out == (PERSONS, "bmi", "diagnosis")
     assert [c.name for c in found.columns] == ["ward", "bed", "age", "readmitted"]
     assert Tier.SPECIAL not in found.priced.tower_tiers
     # Where nothing else is asked they are not left out, but refused.

@@ -16,10 +16,12 @@ from lexfed import __version__
 from lexfed.cli import (
     deploy_commands,
     importance_command,
+    init_command,
     joining_commands,
     ledger_commands,
     log_commands,
     policy_commands,
+    profile_command,
     tag_command,
     talk,
     tune_command,
@@ -85,19 +87,7 @@ def demo(
     command(out, seeds, as_json)
 
 
-@app.command()
-def init(
-    table: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file.", readable=False)
-    ],
-    out: Annotated[Path, typer.Option(help="Where to write.")] = DEFAULT,
-) -> None:
-    """Write a commented configuration from a table's header, for you to complete."""
-    from lexfed.cli.commands import init as command
-
-    command(table, out)
-
-
+app.command()(init_command.init)
 app.command()(tag_command.tag)
 
 
@@ -139,6 +129,7 @@ def run(
 
 app.command()(tune_command.tune)
 app.command()(importance_command.importance)
+app.command()(profile_command.profile)
 
 
 @app.command()

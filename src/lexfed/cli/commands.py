@@ -11,9 +11,10 @@ from typing import Any
 from lexfed.cli import show, talk
 from lexfed.cli.places import located, named_places
 from lexfed.cli.untagged import with_suggestions
+from lexfed.cli.written import write_new
 from lexfed.config import Config, examine_file, scaffold
 from lexfed.data.scaffold import scaffold as guess_columns
-from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
+from lexfed.errors import ConfigError, LexfedError, Problem
 from lexfed.run import Priced, api, plan_json, priced_file
 from lexfed.run.logs import check_statements
 
@@ -29,18 +30,7 @@ def init(table: Path, out: Path) -> None:
     # Paths in a configuration are relative to its folder.
     source = table if table.is_absolute() else os.path.relpath(table, out.parent)
     text = scaffold(str(source), [(guess.name, guess.kind) for guess in guesses])
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise RunFolderError(
-            f"`{out}` exists already", "remove it, or write elsewhere with `--out`"
-        ) from error
-    except OSError as error:
-        raise RunFolderError(
-            f"cannot write `{out}`: {(error.strerror or '').lower()}",
-            "write elsewhere with `--out`",
-        ) from error
+    write_new(out, text)
     shown = "" if str(out) == "lexfed.toml" else f"{out} "
     talk.say(
         f"wrote {out}: {len(guesses)} columns, only their names and kinds\n"

@@ -21,12 +21,14 @@ _QUICK_S = 0.02
 
 
 @contextmanager
-def progress_lines(priced: Priced) -> Iterator[Callable[[RoundReport], None]]:
-    """Give a function that shows each round; the last line stays."""
+def progress_lines(
+    priced: Priced, what: str = "training"
+) -> Iterator[Callable[[RoundReport], None]]:
+    """Give a function that shows each round of what is done; the last line stays."""
     if os.environ.get("LEXFED_NO_PROGRESS"):
         yield lambda _: None
         return
-    shown = _Shown(priced, bar=sys.stderr.isatty())
+    shown = _Shown(priced, what, bar=sys.stderr.isatty())
     try:
         yield shown.report
     finally:
@@ -34,7 +36,8 @@ def progress_lines(priced: Priced) -> Iterator[Callable[[RoundReport], None]]:
 
 
 class _Shown:
-    def __init__(self, priced: Priced, bar: bool) -> None:
+    def __init__(self, priced: Priced, what: str, bar: bool) -> None:
+        self._what = what
         self._budget = priced.budget.epsilon
         self._private = priced.private
         self._bar = bar
@@ -68,7 +71,7 @@ class _Shown:
 
     def _line(self, report: RoundReport, now: float) -> str:
         done = round(_WIDTH * report.round / report.rounds)
-        fields = [f"  training {'━' * done}{'╌' * (_WIDTH - done)}"]
+        fields = [f"  {self._what:<8} {'━' * done}{'╌' * (_WIDTH - done)}"]
         width = len(str(report.rounds))
         fields.append(f"{report.round:>{width}}/{report.rounds}")
         name, value = next(iter(report.metrics.items()), ("", 0.0))

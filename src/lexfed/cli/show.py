@@ -93,7 +93,7 @@ def remarks(priced: Priced) -> list[str]:
 
 def opening(priced: Priced) -> list[str]:
     """Return what is said before training."""
-    lines = [f"  law      {law_line(priced)}", *_budget_lines(priced)]
+    lines = [f"  law      {law_line(priced)}", *budget_lines(priced)]
     policy = priced.policy.policy
     if policy.name != "default":
         lines.append(f"  policy   {policy.name}: {policy.title}")
@@ -104,7 +104,8 @@ def opening(priced: Priced) -> list[str]:
     return lines
 
 
-def _budget_lines(priced: Priced) -> list[str]:
+def budget_lines(priced: Priced) -> list[str]:
+    """Return what a run guarantees, and what it takes part with."""
     claim = priced.claim(priced.programme.rounds)
     if claim is None:
         return ["  budget   none: NOT PRIVATE, no noise is added"]
@@ -233,6 +234,8 @@ def plan_table(priced: Priced) -> str:
             )
     rounds, budget = priced.programme.rounds, priced.budget.epsilon
     fit = "1 round fits" if rounds == 1 else f"{rounds} rounds fit"
+    # What is left after something was paid for has many digits.
+    whole = f"{budget:g}" if budget == round(budget, 2) else up(budget)
     lines += ["", f"  {fit}: the record reaches ε {up(claim.epsilon)} of "
-              f"{budget:g}; nothing was spent"]  # fmt: skip
+              f"{whole}; nothing was spent"]  # fmt: skip
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 """`lexfed run`: train or continue, show the rounds, stop where nothing is lost."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from lexfed.cli import show, talk
@@ -44,19 +45,27 @@ def run(path: Path, resuming: bool, as_json: bool) -> None:
         print_json(result.to_json())
 
 
-def show_training(priced: Priced, opened: OpenRun, again: str) -> RunResult:
+def show_training(
+    priced: Priced,
+    opened: OpenRun,
+    again: str,
+    opening: Sequence[str] | None = None,
+    what: str = "training",
+) -> RunResult:
     """Train with progress on the screen.
 
     Args:
         priced: the run.
         opened: from `start` or `resume`.
         again: how to go on after Ctrl-C.
+        opening: what is said first; by default what a training begins with.
+        what: is done, in a word.
     """
-    for line in show.opening(priced):
+    for line in show.opening(priced) if opening is None else opening:
         talk.say(line)
     reached = ""
     try:
-        with between_rounds() as stop, progress_lines(priced) as on_round:
+        with between_rounds() as stop, progress_lines(priced, what) as on_round:
 
             def each(report: RoundReport) -> None:
                 nonlocal reached

@@ -48,6 +48,26 @@ def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> No
     talk.say(f"wrote {path}")
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a text file that is not there yet.
+
+    Raises:
+        RunFolderError: if it is there, or cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise RunFolderError(
+            f"`{path}` exists already", "remove it, or write elsewhere with `--out`"
+        ) from error
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write `{path}`: {(error.strerror or '').lower()}",
+            "write elsewhere with `--out`",
+        ) from error
+
+
 def _mode(target: Path, keep: bool) -> int:
     if keep:
         return stat.S_IMODE(target.stat().st_mode)

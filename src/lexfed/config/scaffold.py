@@ -36,7 +36,8 @@ sites = "?"              # {{ column = "hospital" }}, {{ count = 8, partition = 
 test_size = 0.2
 
 # What anyone may know about a column without seeing the data. Kinds are guesses.
-# Ranges and categories must be public knowledge: those of your data would leak.
+# Ranges and categories must be public knowledge: those of your data would leak. Where
+# nobody knows them leave the "?": `lexfed profile` learns them, with noise, at a price.
 # Remove a column that no model should read.
 [data.columns]
 """

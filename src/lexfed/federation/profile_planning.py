@@ -36,6 +36,7 @@ from lexfed.data.raw_slots import raw_places
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.differing import whole_shares
 from lexfed.federation.layout import lay_out
+from lexfed.federation.profile_worth import PERSONS
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers, tower_shapes
 from lexfed.federation.wanted import Wanted
@@ -77,7 +78,8 @@ def plan_profile(
         choices: of the run that the profile is for; only trust, accountant and seed
             matter here.
         columns: of the units' raw slots, in order.
-        left_out: names of those that nothing is asked about; at least one is asked.
+        left_out: names of those that nothing is asked about, PERSONS for the keys of
+            persons; at least one column is asked.
 
     Raises:
         ConfigError: if the tables do not fit what sites can sum.
@@ -139,9 +141,10 @@ def _steps(
 ) -> Iterator[_Step]:
     schema, places = facts.encoding.schema, raw_places(columns)
     columns = [column for column in columns if column.name not in left_out]
-    if schema.person is not None and len(facts.sites) > 1:
+    alone = schema.person is None or len(facts.sites) == 1
+    if not alone and PERSONS not in left_out:
         keys = AskedTable(
-            "", "keys", (), KEY_WIDTHS[0], KEY_DEPTH, sites=len(facts.sites)
+            PERSONS, "keys", (), KEY_WIDTHS[0], KEY_DEPTH, sites=len(facts.sites)
         )
         yield _Step(0, None, keys)
     target = [column for column in columns if column.name == schema.target]

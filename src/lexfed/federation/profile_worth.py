@@ -3,18 +3,30 @@
 
 A cell stands out of a table of m cells with noise of variance s² if it is above
 s sqrt(2 ln(m / a)) (`lexfed.sketch.following`). Divided by the public number of persons
-that is the share of persons whose value would be hidden. It follows from the programme
-alone, so it is known before anything is spent.
+that is the share of persons whose value would be hidden.
+
+Two sites with n persons each share J of them. Their tables of keys, of m cells at rho
+each, tell J with variance n²/m + n/rho + m/(4 rho²), beside what J itself adds
+(`lexfed.sketch.estimates`). An overlap below 1.96 standard deviations is hidden.
+
+Both follow from the programme alone, so they are known before anything is spent.
 """
 
 import math
 from dataclasses import dataclass
 
 from lexfed.federation.programme import Programme, Stage
+from lexfed.sketch.asked import AskedTable
 from lexfed.sketch.following import ERROR, threshold
 
 USEFUL = 0.1
 """A value that so many of all persons have must not be hidden in noise."""
+
+USEFUL_OVERLAP = 0.5
+"""Nor must an overlap of so many of a site's persons."""
+
+PERSONS = ""
+"""Stands for a column where the keys of persons are asked."""
 
 
 @dataclass(frozen=True)
@@ -22,49 +34,52 @@ class Hidden:
     """What a table hides.
 
     Attributes:
-        column: whose values it counts.
-        tower: who pays for it.
-        share: part of all persons that must have a value so that it is seen.
+        column: whose values it counts; PERSONS for keys.
+        share: part of all persons that must have a value so that it is seen; of keys,
+            part of a site's persons that must be at another one as well.
     """
 
     column: str
-    tower: int
     share: float
 
     @property
     def useful(self) -> bool:
         """Whether the table says anything worth its price."""
-        return self.share <= USEFUL
+        most = USEFUL_OVERLAP if self.column == PERSONS else USEFUL
+        return self.share <= most
 
 
 def hidden_shares(programme: Programme, units: int) -> tuple[Hidden, ...]:
-    """Return what the tables of columns hide, in the order in which they are asked.
+    """Return what each table hides, in the order in which they are asked.
 
     Args:
         programme: of a profile.
         units: public number of persons.
     """
+    persons = units / len(programme.sites)
     return tuple(
-        Hidden(table.column, stage.tower, _least(cells, sigma, programme) / units)
+        Hidden(table.column, _overlap(table, deviation, persons))
+        if table.domain == "keys"
+        else Hidden(table.column, threshold(table.cells, deviation**2, ERROR) / units)
         for stage in programme.stages
-        for table, cells, sigma in zip(
-            stage.tables, _cells(stage), _sigmas(stage), strict=True
+        for table, deviation in zip(
+            stage.tables, _deviations(stage, programme), strict=True
         )
-        if table.column
     )
 
 
-def _cells(stage: Stage) -> list[int]:
-    return [table.cells for table in stage.tables]
-
-
-def _sigmas(stage: Stage) -> list[float]:
+def _deviations(stage: Stage, programme: Programme) -> list[float]:
     release = stage.releases[0]
     if release is None:
         return [0.0] * len(stage.tables)
-    return [group.sigma for group in release.groups]
+    louder = math.sqrt(programme.loudness())
+    return [louder * group.sigma for group in release.groups]
 
 
-def _least(cells: int, sigma: float, programme: Programme) -> float:
-    spread = sigma * math.sqrt(programme.loudness())
-    return threshold(cells, spread * spread, ERROR)
+def _overlap(table: AskedTable, deviation: float, persons: float) -> float:
+    """Return the share of a site's persons below which an overlap is hidden."""
+    cells = table.depth * table.width
+    # Noise on every cell of variance depth / (2 rho).
+    doubt = deviation * deviation / table.depth
+    variance = persons**2 / cells + 2.0 * persons * doubt + cells * doubt**2
+    return 1.96 * math.sqrt(variance) / persons

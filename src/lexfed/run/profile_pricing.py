@@ -3,8 +3,9 @@
 
 A profile is planned for all columns. Where noise would hide the values of a tier whose
 columns are all declared, nothing needs to be learned there: the tier is left out, the
-most sensitive first, and its part goes to the others. Where open columns would be
-hidden, the budget is too small, and the smallest one is searched for.
+most sensitive first, and its part goes to the others. So are the keys of persons. Where
+open columns would be hidden, the budget is too small, and the smallest one that is not
+is searched for.
 """
 
 import math
@@ -17,7 +18,7 @@ from lexfed.config.model import Config
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.choices import Choices, Facts
 from lexfed.federation.profile_planning import plan_profile
-from lexfed.federation.profile_worth import USEFUL, Hidden, hidden_shares
+from lexfed.federation.profile_worth import PERSONS, USEFUL, Hidden, hidden_shares
 from lexfed.federation.programme import Programme
 from lexfed.privacy.rounding import down
 from lexfed.run.choices import choices_of
@@ -80,7 +81,8 @@ class ProfilePricing:
             shares = hidden_shares(programme, self.facts.units)
             hidden = tuple(one for one in shares if not one.useful)
             idle = self._idle(left_out, hidden)
-            if not idle or len(left_out) + len(idle) == len(self.columns):
+            asked = {column.name for column in self.columns} - {*left_out, *idle}
+            if not idle or not asked:
                 return ProfilePlan(programme, budget, left_out, hidden)
             left_out += idle
 
@@ -109,8 +111,10 @@ class ProfilePricing:
     def _idle(
         self, left_out: Sequence[str], hidden: Sequence[Hidden]
     ) -> tuple[str, ...]:
-        """Return the most sensitive columns that are hidden and all declared."""
+        """Return keys that are hidden, or the most sensitive columns, all declared."""
         names = {one.column for one in hidden}
+        if PERSONS in names:
+            return (PERSONS,)
         groups: dict[str, list[ProfiledColumn]] = {}
         for column in self.columns:
             if column.name not in left_out:
@@ -130,11 +134,13 @@ class ProfilePricing:
 
     def _too_small(self, epsilon: float, hidden: Sequence[Hidden]) -> Problem:
         worst = max(hidden, key=lambda one: one.share)
-        seen = "nothing at all" if worst.share > 1 else f"only what {worst.share:.0%}"
-        seen += "" if worst.share > 1 else " of the persons have"
+        seen = "nothing would be seen"
+        if worst.share < 1:
+            percent = math.ceil(1000 * worst.share) / 10
+            seen = f"only what {percent:g} % of the persons have would be seen"
         what = (
             f"epsilon {epsilon:g} is too small to say anything: of `{worst.column}` "
-            f"{seen} would be seen, expected {USEFUL:.0%} or less"
+            f"{seen}, and what {100 * USEFUL:g} % have must be"
         )
         least = self._least(epsilon)
         tier = next(c.tier for c in self.columns if c.name == worst.column)

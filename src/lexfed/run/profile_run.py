@@ -45,7 +45,8 @@ class PricedProfile:
     Attributes:
         priced: its programme, and whom it is about.
         columns: what is profiled.
-        left_out: declared columns of which noise would leave nothing.
+        left_out: declared columns of which noise would leave nothing; PERSONS if that
+            is so for their keys.
     """
 
     priced: Priced

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed init --profile`: a configuration with what a profile has learned in it."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.written import write_new
+from lexfed.config.fill import Learned, filled
+from lexfed.config.open_columns import examine_open
+from lexfed.errors import RunFolderError
+from lexfed.run.opening import base_of
+from lexfed.run.profile_paid import content_of, read_profile
+from lexfed.sketch.profile.profile import Profile
+
+DEFAULT = "profiled.toml"
+
+
+def init_from_profile(folder: Path, out: Path | None) -> None:
+    """Write the configuration of a profile with what it has learned.
+
+    Args:
+        folder: of the profile.
+        out: where to write; else beside the configuration that the profile is of.
+    """
+    known = read_profile(folder)
+    base = base_of(folder)
+    text = content_of(folder, "config.toml").decode()
+    target = base / DEFAULT if out is None else out
+    if target.parent.resolve() != base.resolve():
+        raise RunFolderError(
+            f"paths in the configuration are relative to `{base}`, where the profile "
+            "was started",
+            f"write it there: `--out {shlex.quote(str(base / target.name))}`",
+        )
+    open_columns = examine_open(text, str(folder / "config.toml")).require().columns
+    learned = learned_of(known, open_columns)
+    source = os.path.relpath(folder, base)
+    write_new(target, filled(text, learned, source, str(folder / "config.toml")))
+    _say(target, known, learned, open_columns)
+
+
+def learned_of(known: Profile, columns: tuple[str, ...]) -> dict[str, Learned]:
+    """Return what a profile has found of open columns."""
+    learned = {}
+    for name in columns:
+        column = known.column(name)
+        if column is not None and column.range is not None:
+            learned[name] = Learned(range=column.range)
+        elif column is not None and column.words:
+            learned[name] = Learned(values=column.words)
+    return learned
+
+
+def _say(
+    target: Path,
+    known: Profile,
+    learned: Mapping[str, Learned],
+    columns: tuple[str, ...],
+) -> None:
+    names = ", ".join(learned) or "nothing"
+    talk.say(f"wrote {target}, filled in from the profile: {names}")
+    for name in columns:
+        if known.column(name) is None:
+            talk.say(
+                f"`{name}` is still open and was not profiled: if it is a key, make it "
+                '`kind = "text"`, else declare it from public knowledge'
+            )
+        elif name not in learned:
+            talk.say(
+                f"`{name}` is still open, since nothing was found: declare it from "
+                "public knowledge, or remove it"
+            )
+    file = shlex.quote(str(target))
+    talk.say(f"what the profile cost is taken off the budget: `lexfed check {file}`")

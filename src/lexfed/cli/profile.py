@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed profile`: buy a profile, show it, and say how to train with it."""
+
+import json
+import shlex
+from pathlib import Path
+
+from lexfed.cli import show, show_profile, talk
+from lexfed.cli.commands import print_json
+from lexfed.cli.places import named_places
+from lexfed.cli.training import show_training
+from lexfed.cli.untagged import with_suggestions
+from lexfed.config.open_columns import OpenConfig, examine_open_file
+from lexfed.durable import write_atomically
+from lexfed.errors import ConfigError
+from lexfed.federation.profile_worth import PERSONS
+from lexfed.report.profile_page import profile_html
+from lexfed.run import RunResult, folder_of, resume, start
+from lexfed.run.planning import claims_json
+from lexfed.run.profile_pricing import is_open
+from lexfed.run.profile_run import (
+    PricedProfile,
+    default_epsilon,
+    keep_profile,
+    priced_profile,
+)
+from lexfed.sketch.profile.profile import Profile
+
+PAGE = "profile.html"
+
+
+def profile(
+    path: Path, epsilon: float | None, out: Path | None, resuming: bool, as_json: bool
+) -> None:
+    """Release a profile, and print it."""
+    opened = _load(path)
+    run = folder_of(path, opened.config)
+    folder = run.with_name(f"{run.name}-profile") if out is None else out
+    price = default_epsilon(opened.config) if epsilon is None else epsilon
+    with named_places(path):
+        found = priced_profile(opened, path.parent, price)
+        text = path.read_bytes().decode("utf-8-sig")
+        begin = resume if resuming else start
+        running = begin(found.priced, folder, text, path.parent)
+    again = f"continue with `{_command(path, epsilon, out)} --resume`"
+    lines = opening(found)
+    result = show_training(found.priced, running, again, lines, "profile")
+    known = keep_profile(found, folder)
+    write_atomically(folder / PAGE, profile_html(known, claim_lines(result)).encode())
+    if as_json:
+        print_json(_plain(result, known))
+    else:
+        print("\n".join(show_profile.lines(known)))
+    talk.say(closing(folder, known))
+
+
+def _load(path: Path) -> OpenConfig:
+    seen = examine_open_file(path)
+    if seen.found.config is None:
+        raise ConfigError(with_suggestions(path, seen.found.problems))
+    for note in seen.found.notes:
+        # Metrics on test rows, and the like, are a matter of training.
+        if note.key == "run.test":
+            talk.warn(str(note), note.hint)
+    return seen.require()
+
+
+def opening(found: PricedProfile) -> list[str]:
+    """Return what is said before anything is asked."""
+    priced = found.priced
+    sought = [column.name for column in found.columns if is_open(column)]
+    asked = f"{len(found.columns)} columns"
+    if sought:
+        asked += f", of which these are open: {', '.join(sought)}"
+    keys = [table for stage in priced.programme.stages for table in stage.tables]
+    if any(table.domain == "keys" for table in keys):
+        asked += f"; persons that {len(priced.programme.sites)} sites share"
+    lines = [
+        f"  law      {show.law_line(priced)}",
+        *show.budget_lines(priced),
+        f"  profile  {asked}",
+    ]
+    declared = [name for name in found.left_out if name != PERSONS]
+    if declared:
+        names = ", ".join(declared)
+        lines.append(f"           left out, declared and hidden in noise: {names}")
+    if PERSONS in found.left_out:
+        lines.append(
+            "           left out, since at this budget noise would hide it: how many "
+            "persons sites share"
+        )
+    return lines
+
+
+def claim_lines(result: RunResult) -> list[str]:
+    """Return what a profile guarantees, for its page."""
+    if result.claim is None:  # pragma: no cover - a profile is always private
+        return []
+    stamp = [result.claim.stamp] if result.claim.stamp else []
+    lines = [show.guarantee(result.claim), *show.tier_lines(result.claim)]
+    return stamp + [line.strip() for line in lines]
+
+
+def closing(folder: Path, known: Profile) -> str:
+    """Return what is said at the end."""
+    open_still = [
+        f"`{column.name}`"
+        for column in known.columns
+        if column.found and column.range is None and not column.words
+    ]
+    lines = [f"  audit    {show.audit_line(folder)}"]
+    if open_still:
+        lines.append(f"  open     nothing was found of {', '.join(open_still)}")
+    lines += [
+        f"\nProfile: {folder}; the page is `{folder / PAGE}`",
+        f"`lexfed init --profile {shlex.quote(str(folder))}` writes a configuration "
+        "with what was found; the run then has the rest of the budget",
+    ]
+    return "\n".join(lines)
+
+
+def _command(path: Path, epsilon: float | None, out: Path | None) -> str:
+    words = ["lexfed", "profile", str(path)]
+    words += [] if epsilon is None else ["--epsilon", f"{epsilon:g}"]
+    words += [] if out is None else ["--out", str(out)]
+    return shlex.join(words)
+
+
+def _plain(result: RunResult, known: Profile) -> dict[str, object]:
+    return {
+        "folder": str(result.folder),
+        "claims": None if result.claim is None else claims_json(result.claim),
+        "profile": json.loads(known.to_bytes()),
+    }
