@@ -63,3 +63,61 @@ def compare(
     from lexfed.cli.joining import compare as command
 
     command(left, right, as_json)
+
+
+@joining.command()
+def ask(
+    people: People,
+    key: Key,
+    size: Size,
+    epsilon: Epsilon,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The question to hand over.")
+    ],
+    secret: Annotated[
+        Path, typer.Option(metavar="FILE", help="What opens the answer; keep it.")
+    ],
+) -> None:
+    """Ask exactly how many people are shared, by private set intersection."""
+    from lexfed.cli.joining_exact import ask as command
+
+    command(people, key, (size, epsilon), out, secret)
+
+
+@joining.command()
+def answer(
+    question: Annotated[Path, typer.Argument(help="Their question.", readable=False)],
+    people: People,
+    key: Key,
+    size: Size,
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The answer to hand over.")],
+    ledgers: Ledgers = None,
+    site: Site = None,
+) -> None:
+    """Answer such a question, with noise that the other side cannot take out."""
+    from lexfed.cli.joining_exact import answer as command
+
+    command(question, people, key, (size, epsilon), out, (ledgers, site))
+
+
+@joining.command("open")
+def open_(
+    answer: Annotated[Path, typer.Argument(help="Their answer.", readable=False)],
+    secret: Annotated[
+        Path, typer.Option(metavar="FILE", help="What was kept of the question.")
+    ],
+    tell: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the number for the other side; it is charged."
+        ),
+    ] = None,
+    ledgers: Ledgers = None,
+    site: Site = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open the answer to a question: how many people are shared."""
+    from lexfed.cli.joining_exact import opened as command
+
+    command(answer, secret, tell, (ledgers, site), as_json)

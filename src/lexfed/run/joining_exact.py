@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exact way of a joining: a question, an answer that is paid for, a told number.
+
+Who asks pays nothing until it tells the other side what it found. Who answers pays
+before its noise is drawn. The steps are files, so that they travel as people like.
+"""
+
+from dataclasses import dataclass
+
+from lexfed.randomness import RandomSource
+from lexfed.run.joining import Purse, pay
+from lexfed.sketch.joining import exact
+from lexfed.sketch.joining.exact import Agreement
+from lexfed.sketch.joining.keys import People
+from lexfed.sketch.joining.messages import Message
+from lexfed.sketch.joining.offered import require_within
+
+
+def make_question(
+    agreement: Agreement, people: People, data_set: str, source: RandomSource
+) -> tuple[Message, Message]:
+    """Return the question of the exact way, and the secret that stays.
+
+    Nothing is paid: what leaves looks random to whoever has not the secret.
+
+    Raises:
+        DataError: if there is nobody, or more people than agreed.
+        ConfigError: if the library is not installed.
+    """
+    keys = exact.asking_keys(agreement, people, source)
+    secret, request = exact.ask(keys)
+    size, epsilon = agreement.size, agreement.epsilon
+    question = Message("question", size, epsilon, "", (request,))
+    kept = Message(
+        *("secret", size, epsilon, question.hash, (secret,)),
+        people=len(people),
+        data_set=data_set,
+    )
+    return question, kept
+
+
+def make_answer(
+    agreement: Agreement,
+    question: Message,
+    people: People,
+    purse: Purse | None,
+    source: RandomSource,
+) -> Message:
+    """Check a question, pay for the answer, then answer with noise.
+
+    Guarantees:
+        Nothing is paid for a question that is not as agreed, or for people that are
+        not.
+        Nothing is drawn or computed before it is paid.
+
+    Raises:
+        DataError: if question or people are not as agreed.
+        Refused: if a ceiling of the ledger leaves no room.
+        LedgerError: if the ledger cannot be used.
+        ConfigError: if the library is not installed.
+    """
+    question.check_agreed(agreement)
+    require_within(people, agreement.size)
+    (request,) = question.parts
+    exact.check_question(request, agreement)
+    pay(purse, agreement.event())
+    keys = exact.answering_keys(agreement, people, source)
+    parts = tuple(exact.answer(request, agreement, keys))
+    size, epsilon = agreement.size, agreement.epsilon
+    return Message("answer", size, epsilon, question.hash, parts)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A count of people in both, with noise.
+
+    Attributes:
+        value: the count, as it is known.
+        low: lower end of the 95 % interval.
+        high: upper end.
+    """
+
+    value: int
+    low: int
+    high: int
+
+
+def open_answer(secret: Message, answer: Message) -> Shared:
+    """Return the count that an answer gives to whoever asked.
+
+    Raises:
+        DataError: if it answers another question, or is not as agreed.
+        ConfigError: if the library is not installed.
+    """
+    if answer.question != secret.question:
+        raise exact.wrong("answer", "it answers another question")
+    answer.check_agreed(secret.agreement)
+    (own,) = secret.parts
+    found = exact.count(own, list(answer.parts), secret.agreement)
+    return _shared(secret.agreement, found, noises=1)
+
+
+def tell(
+    secret: Message, found: Shared, purse: Purse | None, source: RandomSource
+) -> Shared:
+    """Pay for telling the count to the answering side, then add noise of one's own.
+
+    Raises:
+        Refused: if a ceiling of the ledger leaves no room.
+        LedgerError: if the ledger cannot be used.
+    """
+    agreement = secret.agreement
+    pay(purse, agreement.event())
+    return _shared(agreement, found.value + exact.drawn(agreement, source), noises=2)
+
+
+def _shared(agreement: Agreement, value: int, noises: int) -> Shared:
+    reach = agreement.reach(noises)
+    low, high = (
+        max(0, min(agreement.size, end)) for end in (value - reach, value + reach)
+    )
+    return Shared(value, low, high)
