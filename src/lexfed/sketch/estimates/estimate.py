@@ -134,12 +134,16 @@ def jackknife(rows: Rows, ratio: Callable[[Rows], float]) -> Estimate:
     return _student(value, variance, depth - 1)
 
 
-def _student(value: float, variance: float, freedom: int) -> Estimate:
-    reach = student_quantile(CONFIDENCE, freedom) * math.sqrt(variance)
+def _student(
+    value: float, variance: float, freedom: int, confidence: float = CONFIDENCE
+) -> Estimate:
+    reach = student_quantile(confidence, freedom) * math.sqrt(variance)
     return Estimate(value, variance, value - reach, value + reach)
 
 
-def summed(parts: Sequence[tuple[Estimate, float]]) -> Estimate:
+def summed(
+    parts: Sequence[tuple[Estimate, float]], confidence: float = CONFIDENCE
+) -> Estimate:
     """The sum of independent estimates, each with its degrees of freedom.
 
     Variances add up, and the sum has V^2 / sum (V_i^2 / freedom_i) degrees of freedom,
@@ -147,14 +151,15 @@ def summed(parts: Sequence[tuple[Estimate, float]]) -> Estimate:
 
     Args:
         parts: estimates with their degrees of freedom, infinite for a known variance.
+        confidence: chance that the interval holds the truth.
     """
     value = sum(each.value for each, _ in parts)
     variance = sum(each.variance for each, _ in parts)
     uncertain = sum(each.variance**2 / freedom for each, freedom in parts)
     freedom = variance**2 / uncertain if uncertain else math.inf
     if freedom > _NEARLY_NORMAL:
-        return from_variance(value, variance)
-    return _student(value, variance, max(int(freedom), 1))
+        return from_variance(value, variance, confidence)
+    return _student(value, variance, max(int(freedom), 1), confidence)
 
 
 def lost_in_noise(name: str) -> DataError:

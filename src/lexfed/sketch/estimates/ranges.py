@@ -50,7 +50,7 @@ class Quantile:
     """The bin in which a share of all values is reached.
 
     Attributes:
-        bin: a leaf of the exact tree.
+        bin: a leaf of the exact tree, or a node of the finest level.
         low: first leaf of the interval.
         high: last leaf of the interval.
     """
@@ -100,16 +100,18 @@ def range_count(
     return summed([*parts, (tree.weighted(weights), math.inf)])
 
 
-def quantile(tree: NoisedTree, share: float) -> Quantile:
+def quantile(
+    tree: NoisedTree, share: float, confidence: float = CONFIDENCE
+) -> Quantile:
     """The first leaf up to which a share of all values lies.
 
     The leaf k is the quantile if D(k) >= 0 > D(k - 1), D(k) the count up to k less the
     share of the total. Both are weighted sums of leaves with known variances; the
-    interval holds every leaf from the first to the last that neither of two tests at
-    97.5 % rejects.
+    interval holds every leaf from the first to the last that neither of two tests
+    rejects, each with half of the error.
 
     Guarantees:
-        The interval covers the true leaf in 95 % of seeds at least.
+        The interval covers the true leaf with this confidence at least.
 
     Raises:
         ValueError: if the share is not between 0 and 1.
@@ -120,7 +122,7 @@ def quantile(tree: NoisedTree, share: float) -> Quantile:
     if tree.weighted(np.ones(leaves)).low <= 0:
         raise lost_in_noise("the total")
     above = np.cumsum(tree.leaves) - share * tree.leaves.sum()
-    reach = normal_quantile(CONFIDENCE) * np.sqrt(_prefix_variances(tree, share))
+    reach = normal_quantile(confidence) * np.sqrt(_prefix_variances(tree, share))
     # The last leaf has D > 0 for certain, and there is none before the first.
     may_reach = np.append(above[:-1] >= -reach[:-1], True)
     may_miss_before = np.insert(above[:-1] < reach[:-1], 0, True)
