@@ -59,7 +59,10 @@ def _commands(text: str) -> list[list[str]]:
     ]
 
 
-GROUPS = {"coordinator", "deploy", "ledger", "log", "policy", "site", "witness"}
+GROUPS = {
+    *("coordinator", "deploy", "joining", "ledger"),
+    *("log", "policy", "site", "witness"),
+}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,7 @@ GROUPS = {"coordinator", "deploy", "ledger", "log", "policy", "site", "witness"}
         "docs/deployment.md",
         "docs/policies.md",
         "docs/tagging.md",
+        "docs/joining.md",
     ],
 )
 def test_commands_and_their_options_exist(name: str) -> None:
