@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of profiles.
+
+Written like `test_mutants.py`: every check passes on the real code and fails on its
+mutants.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lexfed.data.raw_slots import raw_places
+from lexfed.data.split import Split
+from lexfed.federation import profile_planning
+from lexfed.federation.programme import Programme
+from lexfed.run import planning, profile_population
+from lexfed.tiers import Tier
+from support import profile_checks as checks
+from support.mutant import Mutant, Patch, both_tests
+
+
+def _charged_to_less(patch: Patch) -> None:
+    real = profile_planning._wanted
+
+    def lower(step: Any, *others: Any) -> Any:
+        return real(replace(step, reads=Tier.NON_PERSONAL), *others)
+
+    patch.setattr(profile_planning, "_wanted", lower)
+
+
+def _charged_as_label(patch: Patch) -> None:
+    real = profile_planning._wanted
+    patch.setattr(
+        profile_planning,
+        "_wanted",
+        lambda step, *o: real(replace(step, reads=None), *o),
+    )
+
+
+def _reads_the_slots_of_others(patch: Patch) -> None:
+    """One column is given the slots of a more sensitive one."""
+
+    def places(columns: Any) -> dict[str, tuple[int, ...]]:
+        own = raw_places(columns)
+        return {**own, "dose": own["hba1c"]}
+
+    patch.setattr(profile_planning, "raw_places", places)
+
+
+def _free_of_charge(patch: Patch) -> None:
+    patch.setattr(planning, "left_of", lambda budget, *_: budget)
+
+
+def _not_asked_what_it_cost(patch: Patch) -> None:
+    patch.setattr(planning, "paid_profile", lambda *_: ())
+
+
+def _counts_test_rows(patch: Patch) -> None:
+    def everybody(table: Any, test_size: float, seed: int) -> Split:
+        rows = np.arange(len(table), dtype=np.int64)
+        return Split(rows, rows[:0])
+
+    patch.setattr(profile_population, "split_by_person", everybody)
+
+
+def _hears_one_site(patch: Patch) -> None:
+    patch.setattr(Programme, "loudness", lambda *_: 1.0)
+
+
+MUTANTS = (
+    Mutant(
+        "a table charged to a lower tier",
+        _charged_to_less,
+        checks.a_table_moves_with_no_tier_above_its_own,
+    ),
+    Mutant(
+        "a table charged as the label",
+        _charged_as_label,
+        checks.a_table_moves_with_no_tier_above_its_own,
+    ),
+    Mutant(
+        "a table of a special column's slots",
+        _reads_the_slots_of_others,
+        checks.a_table_moves_with_no_tier_above_its_own,
+    ),
+    Mutant(
+        "a profile free of charge",
+        _free_of_charge,
+        checks.a_profile_and_its_run_cost_the_budget_together,
+    ),
+    Mutant(
+        "a profile that nobody asked the price of",
+        _not_asked_what_it_cost,
+        checks.a_profile_and_its_run_cost_the_budget_together,
+    ),
+    Mutant(
+        "persons of the test counted",
+        _counts_test_rows,
+        checks.a_profile_counts_the_persons_of_training,
+    ),
+    Mutant(
+        "noise of one site heard where all add it",
+        _hears_one_site,
+        checks.noise_of_every_site_hides_more,
+    ),
+)
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)
