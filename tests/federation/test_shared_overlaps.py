@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from lexfed.errors import SecAggError
@@ -220,3 +221,32 @@ def test_settings_that_would_not_be_what_is_charged_are_refused() -> None:
         refused(lambda: deal_triple(stranger, OVERLAP, 1, world().keys))
     )
     assert names(4) == OVERLAP.operators.sites.names
+
+
+@pytest.mark.slow
+def test_counts_tell_a_curious_aggregator_no_more_than_their_event() -> None:
+    multiplier = sums.plan(16, 2, sigma=4.0).event().noise_multiplier
+    assert math.isclose(multiplier, 1.0)
+    found = overlap_checks.counts_tell_no_more_than_their_event()
+    assert found <= 1.0
+
+
+@pytest.mark.slow
+def test_noise_forgotten_by_the_other_aggregator_is_noticed() -> None:
+    """Negative control: what is left after its own noise is the exact count."""
+
+    class Forgets(OverlapAggregator):
+        def multiply(self, message: bytes) -> bytes:
+            self._source = Zeros()
+            return super().multiply(message)
+
+    assert overlap_checks.counts_tell_no_more_than_their_event(Forgets) > 1.1
+
+
+class Zeros:
+    """A source whose Skellam noise is always the same."""
+
+    private = False
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.zeros(count, dtype=np.uint64)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common mass of two histograms, with intervals that hold under known noise.
 
-200 trials: the standard error of a coverage of 95 % is 1.5 %, so 9 % are 5.8 of them,
-and an interval as stated (92 %) is found below 80 % with probability below 1e-8.
-2,000 trials: .5 % and .6 %; below 88 % with probability below 1e-8.
+200 trials: the standard error of a coverage of 92 % is 1.9 %, so that 11 % are 5.8 of
+them, and an interval as stated is found below 81 % with probability below 1e-8.
+500 trials: 1.2 %; an interval as stated is found below 85 % with probability 1e-8.
 """
 
 import math
@@ -48,7 +48,7 @@ def coverage(case: str, bins: int, sigma: float, trials: int) -> tuple[float, fl
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover(case: str) -> None:
     covered, error = coverage(case, 20, 25.0, 200)
-    assert covered >= 0.83
+    assert covered >= 0.81
     # The value leans to the inside where the truth is at an end, by little.
     assert abs(error) < 0.03
 
@@ -59,7 +59,7 @@ def test_intervals_cover(case: str) -> None:
     ("bins", "sigma"), [(20, 10.0), (20, 50.0), (64, 10.0), (64, 50.0)]
 )
 def test_intervals_cover_in_many_trials(case: str, bins: int, sigma: float) -> None:
-    assert coverage(case, bins, sigma, 2000)[0] >= 0.89
+    assert coverage(case, bins, sigma, 500)[0] >= 0.85
 
 
 def test_the_plain_answer_would_be_wrong() -> None:

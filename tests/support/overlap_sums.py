@@ -71,11 +71,12 @@ class Computation:
 
     overlap: OverlapSetting
     number: int = 1
+    seed: str = "overlap noise"
     parties: dict[str, OverlapAggregator] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for at, name in enumerate(PARTIES):
-            source = SeededSource(at, "overlap noise")
+            source = SeededSource(at, self.seed)
             self.parties[name] = OverlapAggregator(identity(name), self.overlap, source)
         self.keys = [party.announce() for party in self.parties.values()]
         for party in self.parties.values():
