@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.errors import Refused
+from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.accountant import Accountant, delta, epsilon
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.events import Release
+from lexfed.privacy.claim import build_claim, dump_claim, load_claim
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.grid import Grid
 from lexfed.privacy.ledger import Ledger, Limits
 from lexfed.privacy.pure import gaussian_of, pure_release
 from lexfed.privacy.rdp import ORDERS, curve
@@ -172,6 +174,31 @@ def test_a_tier_it_does_not_read_pays_nothing() -> None:
     event = pure_release("people", 0.5, None, 1)
     assert tier_epsilon([(event, 1)], Tier.NON_PERSONAL, 1e-6) == 0.0
     assert epsilon([Step(event.noise_multiplier)], 1e-6) > 0.5
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+def test_a_claim_rests_on_it_like_on_any_release(accountant: Accountant) -> None:
+    pure = pure_release("overlap", 0.5, Tier.PERSONAL, 1)
+    tower = Release("tower", (Group("all", 1.0, 9.0),), 1.0, Tier.PERSONAL, 10)
+    claim = build_claim(
+        [(pure, 2), (tower, 3)],
+        delta=1e-6,
+        neighbours="add-remove",
+        accountant=accountant,
+        mechanism="cascade",
+        unit="record",
+        trust="central",
+        rounds=5,
+        columns={Tier.PERSONAL: ["age"]},
+        grids={"all": Grid(1.0, 9.0, 10, 100)},
+        private=True,
+        not_covered=["the test rows"],
+    )
+    assert load_claim(dump_claim(claim)) == claim
+    lying = dump_claim(claim)
+    lying["releases"][0]["release"]["groups"][0]["clip"] *= 1.5
+    with pytest.raises(ClaimError):
+        load_claim(lying)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, 500.1, math.inf, math.nan])

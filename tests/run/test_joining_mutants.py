@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of paying for a joining; written like `test_paying_mutants`."""
+
+from lexfed.privacy.events import Release
+from lexfed.randomness import RandomSource
+from lexfed.run import joining
+from lexfed.run.joining import Purse
+from lexfed.sketch.joining.keys import People
+from lexfed.sketch.joining.offered import Offered, exact_tables, offer
+from lexfed.sketch.joining.terms import Terms
+from support import joining_order_checks as checks
+from support.mutant import Mutant, Patch, both_tests
+
+
+def _noise_first(patch: Patch) -> None:
+    def broken(
+        terms: Terms, people: People, purse: Purse | None, source: RandomSource
+    ) -> Offered:
+        made = offer(terms, exact_tables(terms, people), source)
+        joining.pay(purse, terms.noise.event(terms.width))
+        return made
+
+    patch.setattr(joining, "make_offer", broken)
+
+
+def _paid_unseen(patch: Patch) -> None:
+    def broken(
+        terms: Terms, people: People, purse: Purse | None, source: RandomSource
+    ) -> Offered:
+        joining.pay(purse, terms.noise.event(terms.width))
+        return offer(terms, exact_tables(terms, people), source)
+
+    patch.setattr(joining, "make_offer", broken)
+
+
+def _one_name_for_all(patch: Patch) -> None:
+    patch.setattr("lexfed.run.joining.secrets.token_hex", lambda _=16: "00" * 16)
+
+
+def _never_paid(patch: Patch) -> None:
+    def broken(_purse: Purse | None, _event: Release) -> None:
+        return
+
+    patch.setattr(joining, "pay", broken)
+
+
+MUTANTS = (
+    Mutant(
+        "noise drawn before it is paid", _noise_first, checks.paid_before_noise_is_drawn
+    ),
+    Mutant(
+        "paid before people are looked at",
+        _paid_unseen,
+        checks.nothing_paid_for_people_that_do_not_fit,
+    ),
+    Mutant(
+        "a second sketch as the first again",
+        _one_name_for_all,
+        checks.every_sketch_is_paid,
+    ),
+    Mutant("never paid", _never_paid, checks.every_sketch_is_paid, (Exception,)),
+)
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)
