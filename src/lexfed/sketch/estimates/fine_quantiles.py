@@ -79,7 +79,7 @@ def _descend(
     choose: _Choose,
 ) -> int:
     """Follow the chosen child of every level, from a leaf of the exact part."""
-    before = (np.arange(len(tree.leaves)) < leaf) - share
+    before = (np.arange(len(tree.leaves)) < leaf).astype(np.float64) - share
     parts: list[tuple[Estimate, float]] = [(tree.weighted(before), math.inf)]
     node = leaf
     for level in finer:

@@ -7,7 +7,9 @@ of the error, so that where they meet holds the truth as often as one alone woul
 
 The range is where 99 % of all values lie, widened outward to round numbers: it is to be
 declared, and what lies outside is clamped. Where noise leaves open where these end, it
-goes as far as their intervals, but not beyond cells that are seen to be occupied.
+goes as far as their intervals, but not beyond cells that are seen to be occupied. Noise
+hides the ends of a distribution, though: the more persons a cell can have unseen, the
+further it goes on from there, half of the way to the end of the interval at most.
 """
 
 import math
@@ -35,6 +37,9 @@ _CROWDED = 0.5
 
 _FEW = 3
 """Bars by size that show no more than bins would."""
+
+_MUCH = 4 * TAIL
+"""Share of all persons that is much for a cell to have unseen."""
 
 _STEPS = 20
 """A range is rounded outward to this part of its width, or to a finer round number."""
@@ -131,17 +136,31 @@ def range_of(told: Sequence[Quantile], bins: Scale) -> tuple[float, float]:
         It holds the outer quantiles, as far as they lie between the ends.
         The first end is the smaller one.
     """
-    first, stop = bins.spread.occupied
-    bottom, top = float(bins.edges[first]), float(bins.edges[stop])
-    low, high = told[0].at, told[-1].at
-    lowest = bottom if low.low is None else max(bottom, low.low)
-    highest = top if high.high is None else min(top, high.high)
-    ends = float(bins.edges[1]), float(bins.edges[-2])
-    return rounded(
-        min(max(min(low.value, lowest), ends[0]), ends[1]),
-        min(max(max(high.value, highest), ends[0]), ends[1]),
-        ends,
+    spread, ends = bins.spread, (float(bins.edges[1]), float(bins.edges[-2]))
+    seen = [float(bins.edges[cell]) for cell in spread.occupied]
+    part = min(spread.hidden / (spread.people * _MUCH), 1.0) / 2
+    bottom, top = told[0].at, told[-1].at
+    mirrored = Answer(
+        -bottom.value,
+        None if bottom.high is None else -bottom.high,
+        None if bottom.low is None else -bottom.low,
     )
+    low = -_end(mirrored, -seen[0], -ends[0], part)
+    return rounded(low, _end(top, seen[1], ends[1], part), ends)
+
+
+def _end(quantile: Answer, seen: float, asked: float, part: float) -> float:
+    """The upper end of a range.
+
+    Args:
+        quantile: the upper one.
+        seen: up to where cells are occupied.
+        asked: the end of the bins.
+        part: of the way from there to the end of the interval.
+    """
+    furthest = asked if quantile.high is None else min(quantile.high, asked)
+    inner = max(min(quantile.value, asked), min(furthest, seen))
+    return inner + part * max(furthest - inner, 0.0)
 
 
 def rounded(low: float, high: float, ends: tuple[float, float]) -> tuple[float, float]:

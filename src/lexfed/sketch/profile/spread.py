@@ -15,6 +15,7 @@ cells alone: from the first to the last run of 1, 2, 4 ... cells whose sum stand
 the noise, as `following` has it.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -81,6 +82,17 @@ class Spread:
         missing = (self.people - float(self.noised.sum())) / len(self.noised)
         return self.noised + missing
 
+    @property
+    def _lengths(self) -> list[int]:
+        """How long runs of cells are."""
+        return [2**power for power in range((len(self.noised) - 1).bit_length())]
+
+    @cached_property
+    def hidden(self) -> float:
+        """How many persons a cell must have to stand out."""
+        runs = sum(len(self.noised) - length for length in self._lengths)
+        return threshold(runs, self.variance, ERROR)
+
     @cached_property
     def occupied(self) -> tuple[int, int]:
         """First cell of values that is occupied, and the one after the last.
@@ -91,11 +103,9 @@ class Spread:
         """
         values = self.noised[:-1]
         upto = np.concatenate([[0.0], np.cumsum(values)])
-        lengths = [2**power for power in range(len(values).bit_length())]
-        runs = sum(len(upto) - length for length in lengths)
         starts, stops = [], []
-        for length in lengths:
-            least = threshold(runs, self.variance * length, ERROR)
+        for length in self._lengths:
+            least = self.hidden * math.sqrt(length)
             found = np.flatnonzero(upto[length:] - upto[:-length] > least)
             starts += [(int(start), length) for start in found]
             stops += [(int(start) + length, -length) for start in found]
