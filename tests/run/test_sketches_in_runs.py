@@ -2,13 +2,17 @@
 """Runs that are sketched: what they say, that both verifiers pass, how they go on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lexfed.errors import ConfigError
+from lexfed.federation.learner import Learner, Progress
+from lexfed.models import cascade
 from lexfed.run import resume, start, train
 from lexfed.run.profile_run import buy_profile
+from lexfed.run.sketch_notes import sketch_notes
 from support.sketched_files import (
     TRUST,
     priced_of,
@@ -45,15 +49,63 @@ def test_persons_at_two_sites_are_named_and_weighed(tmp_path: Path) -> None:
     assert list(result.notes) == kept
 
 
+AT_ONE = ("sites_per_person = 2", "sites_per_person = 1")
+
+
+def test_without_common_persons_nothing_is_said(tmp_path: Path) -> None:
+    write_visits(tmp_path, common=0)
+    result = ran(written(tmp_path, AT_ONE), tmp_path / "run")
+    assert not any("are at other sites" in note for note in result.notes)
+    assert not any(note.startswith("weights") for note in result.notes)
+
+
 def test_who_is_declared_to_be_at_one_site_is_not_covered_at_two(
     tmp_path: Path,
 ) -> None:
-    """Sites that are elsewhere cannot be compared, so only a sketch can tell."""
-    write_visits(tmp_path, common=0)
-    path = written(tmp_path, ("sites_per_person = 2", "sites_per_person = 1"))
-    result = ran(path, tmp_path / "run")
-    assert not any("are at other sites" in note for note in result.notes)
-    assert not any(note.startswith("weights") for note in result.notes)
+    """In one file keys are compared; of sites elsewhere a sketch alone tells."""
+    path = written(tmp_path)
+    ran(path, tmp_path / "run")
+    content = (tmp_path / "run" / "state.safetensors").read_bytes()
+    model, _, memory = cascade.from_bytes(content)
+    priced = priced_of(path)
+    once = replace(priced, budget=replace(priced.budget, sites_per_person=1))
+    said = [
+        note
+        for note in sketch_notes(once, Progress(0, model, memory))
+        if "are at other sites too" in note
+    ]
+    assert len(said) == 2
+    assert all("what is claimed does not hold for them" in note for note in said)
+
+
+def test_a_site_that_differs_is_named(tmp_path: Path) -> None:
+    write_visits(tmp_path)
+    path = tmp_path / "visits.csv"
+    head, *rows = path.read_text().splitlines()
+    moved = []
+    for row in rows:
+        cells = row.split(",")
+        if cells[1] == "c":
+            cells[2] = "1"
+        moved.append(",".join(cells))
+    path.write_text("\n".join([head, *moved]) + "\n")
+    result = ran(written(tmp_path), tmp_path / "run")
+    said = [note for note in result.notes if "is spread otherwise" in note]
+    assert any("column `bed` is spread otherwise at site `c`" in note for note in said)
+    assert all("`bed`" in note for note in said)
+
+
+def test_what_was_not_released_is_named(tmp_path: Path) -> None:
+    """As at the end of a run that lost, or did not ask, everything."""
+    priced = priced_of(written(tmp_path))
+    begun = Learner(priced.programme).start()
+    ended = replace(begun, stage=len(priced.programme.stages))
+    assert sketch_notes(priced, begun) == ()
+    assert [note.partition(":")[0] for note in sketch_notes(priced, ended)] == [
+        "`persons at sites`",
+        "`columns up to non_personal`",
+        "`columns up to personal`",
+    ]
 
 
 def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:

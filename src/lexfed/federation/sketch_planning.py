@@ -201,12 +201,15 @@ def refuse_every_round(
     Raises:
         ConfigError: always, if the programme has a sketch.
     """
-    events = (stage.releases[0] for stage in programme.stages if stage.kind == "sketch")
+    events = [
+        release
+        for stage in programme.stages
+        for release in stage.releases
+        if stage.kind == "sketch" and release is not None
+    ]
     limits = Limits(budget.epsilon, budget.delta, budget.neighbours)
     made = Cadence(max(2, programme.rounds), every=1)
     for event in events:
-        if event is None:
-            continue
         try:
             planned_releases(made, event, limits, accountant, budget.sites_per_person)
         except Refused as refused:

@@ -98,6 +98,6 @@ def _not_asked(priced: Priced, progress: Progress) -> Iterator[str]:
         asked = f"sketch.{place}.0" in progress.memory
         if stage.kind == "sketch" and not asked and place < progress.stage:
             yield (
-                f"`{stage.name}`: not asked, since the columns were those of the last "
-                "look; what it would have cost stays unspent"
+                f"`{stage.name}`: not released: the round was lost, or columns were "
+                "those of the last look, and then nothing was spent on it"
             )
