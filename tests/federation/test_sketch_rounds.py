@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds that count: what is asked next, what is remembered, what is refused."""
+"""Rounds that count: what is found, what is remembered, what is not asked."""
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,36 +14,23 @@ from lexfed.data.letters import PAIRS, pairs_of
 from lexfed.federation.channel import Doors
 from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.engines import OverChannel
-from lexfed.federation.follow_ups import (
-    ANY_ENDS,
-    are_follow_ups,
-    follow_up_lengths,
-    next_question,
-)
 from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Refusal, Reply
+from lexfed.federation.messages import Reply
 from lexfed.federation.site import Site
 from lexfed.federation.told import told_before, told_tables
-from lexfed.federation.well_formed import is_well_formed
-from lexfed.sketch.asked import AskedTable, ToldTable
-from lexfed.sketch.cells import DOUBLES, MOST_PREFIXES
 from lexfed.sketch.following import standing_out
-from support.sketch_worlds import TABLES, TOWNS, cohort_of_all, plain_sum, sketch_world
+from support.sketch_worlds import (
+    RICH,
+    TABLES,
+    TOWNS,
+    cohort_of_all,
+    plain_sum,
+    second_looks,
+    sketch_world,
+)
 from support.worlds import World, engine_of, play, seeded, with_slots
 
 Floats = NDArray[np.float64]
-
-RICH = Budget(20.0, 1e-5, "add-remove", {})
-"""Little noise: follow-ups then find what is there."""
-
-SECOND_LOOKS = ("doubles", "letters"), ("bins",), ("letters 2",)
-
-
-def second_looks(**options: Any) -> World:
-    stages = [tuple(TABLES[name] for name in names) for names in SECOND_LOOKS]
-    return sketch_world(
-        *stages, **{"sizes": (400, 300, 350), "budget": RICH, **options}
-    )
 
 
 def test_second_looks_follow_what_was_found() -> None:
@@ -179,128 +165,6 @@ def test_a_lost_first_look_has_no_second() -> None:
     assert told_tables(of.programme, coordinator.progress.memory) == ()
 
 
-def told_of(
-    table: AskedTable, counts: Floats, asked: Floats | None = None
-) -> ToldTable:
-    given = np.zeros(0) if asked is None else asked
-    return ToldTable(table, given, counts.reshape(table.shape), 1.0)
-
-
-def test_columns_of_which_nothing_was_found_go_along_with_others() -> None:
-    loud = np.zeros(DOUBLES + 1)
-    loud[200:210] = 1000.0
-    silent = replace(TABLES["doubles"], column="height", slots=(2,))
-    told = (
-        told_of(TABLES["doubles"], loud),
-        told_of(silent, np.zeros(DOUBLES + 1)),
-        told_of(TABLES["letters"], np.zeros(PAIRS + 2)),
-    )
-    asked = (TABLES["bins"], replace(TABLES["bins"], column="height"),
-             TABLES["letters 2"])  # fmt: skip
-    found = next_question(asked, told)
-    assert found is not None
-    assert found.keys() == {"ends.0", "ends.1", "prefixes.2"}
-    assert tuple(found["ends.1"]) == ANY_ENDS
-    assert not np.array_equal(found["ends.0"], found["ends.1"])
-    assert (found["prefixes.2"] == -1).all()
-    assert are_follow_ups(asked, found)
-    assert next_question(asked[1:], told) is None
-    assert next_question((), told) is None
-    # A first look is always asked, whatever was found of others.
-    assert next_question((TABLES["codes"], *asked[1:]), told) is not None
-
-
-def test_letters_go_on_from_the_level_before() -> None:
-    third = replace(TABLES["letters 2"], slots=(3, 4, 5))
-    first = np.zeros(PAIRS + 2)
-    first[pairs_of("Ulm")[0]] = 1000.0
-    told = (told_of(TABLES["letters"], first),)
-    assert next_question((third,), told) is None
-    second = next_question((TABLES["letters 2"],), told)
-    assert second is not None
-    assert second["prefixes.0"][0] == pairs_of("Ulm")[0]
-    other = replace(TABLES["letters 2"], column="street")
-    assert next_question((other,), told) is None
-    bins_of_a_text = replace(TABLES["bins"], column="town")
-    assert next_question((bins_of_a_text,), told) is None
-
-
-# What a site refuses
-
-
-def spoil(name: str, value: Callable[[Floats], Floats]) -> Callable[[Query], Query]:
-    def apply(query: Query) -> Query:
-        return replace(
-            query, arrays={**query.arrays, name: value(query.arrays[name].copy())}
-        )
-
-    return apply
-
-
-def with_first(number: float) -> Callable[[Floats], Floats]:
-    def change(array: Floats) -> Floats:
-        array[0] = number
-        return array
-
-    return change
-
-
-LIES: dict[str, tuple[int, Callable[[Query], Query]]] = {
-    "too many ends": (1, spoil("ends.0", lambda a: np.append(a, 1.0))),
-    "one end": (1, spoil("ends.0", lambda a: a[:1])),
-    "ends of nothing": (1, spoil("ends.0", lambda a: a * math.nan)),
-    "endless ends": (1, spoil("ends.0", with_first(-math.inf))),
-    "ends that are one": (1, spoil("ends.0", lambda a: a * 0)),
-    "ends that fall": (1, spoil("ends.0", lambda a: a[::-1].copy())),
-    "ends too far apart": (1, spoil("ends.0", lambda _: np.array([-1.7e308, 1.7e308]))),
-    "ends with an axis": (1, spoil("ends.0", lambda a: a.reshape(1, 2))),
-    "single precision": (1, spoil("ends.0", lambda a: a.astype(np.float32))),
-    "ends of a table that has none": (
-        1,
-        lambda q: replace(q, arrays={**q.arrays, "ends.1": q.arrays["ends.0"]}),
-    ),
-    "no ends": (1, lambda q: replace(q, arrays={})),
-    "too few prefixes": (2, spoil("prefixes.0", lambda a: a[:-1])),
-    "a pair that is none": (2, spoil("prefixes.0", with_first(PAIRS))),
-    "less than nothing": (2, spoil("prefixes.0", with_first(-2.0))),
-    "half a pair": (2, spoil("prefixes.0", with_first(0.5))),
-    "no pair": (2, spoil("prefixes.0", with_first(math.nan))),
-}
-
-
-@pytest.fixture(scope="module")
-def asked() -> tuple[World, list[Query]]:
-    of = second_looks()
-    return of, play(of).queries
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_a_site_looks_at_ends_and_prefixes_before_its_data(
-    lie: str, asked: tuple[World, list[Query]]
-) -> None:
-    of, queries = asked
-    stage, change = LIES[lie]
-    ledger = of.ledger(0)
-    assert ledger is not None
-    site = Site(of.programme, of.sites[0], ledger, seeded(1), every_answer=True)
-    answer = site.answer(change(queries[stage]).to_bytes())
-    assert isinstance(answer, Refusal)
-    assert "not the one that was agreed on" in answer.reason
-    assert ledger.events() == ()
-    assert not is_well_formed(change(queries[stage]), of.programme)
-
-
-def test_honest_questions_are_answered(asked: tuple[World, list[Query]]) -> None:
-    of, queries = asked
-    site = Site(of.programme, of.sites[0], of.ledger(0), seeded(1), every_answer=True)
-    for query in queries:
-        assert is_well_formed(query, of.programme)
-        assert not isinstance(site.answer(query.to_bytes()), Refusal)
-    assert follow_up_lengths(of.programme.stages[2].tables) == {
-        "prefixes.0": MOST_PREFIXES
-    }
-
-
 def test_declared_ends_need_no_array() -> None:
     of = sketch_world((TABLES["declared"],))
     played = play(of)
@@ -334,22 +198,6 @@ def test_sites_elsewhere_count_the_same_and_may_be_missing() -> None:
     without = Doors({**doors(of), "site1": lambda _: b""})
     some = OverChannel(of.programme, without, 1, lambda *_: None).ask(query, names)
     assert [answer.site for answer in some] == ["site0", "site2"]
-
-
-def test_what_is_asked_of_a_column_follows_from_that_column_alone() -> None:
-    """Nothing of a lower tier may depend on what a higher one released."""
-    loud = np.zeros(DOUBLES + 1)
-    loud[200:210] = 1000.0
-    own = told_of(TABLES["doubles"], loud)
-    found = next_question((TABLES["bins"],), (own,))
-    assert found is not None
-    for value in (0.0, 1e9):
-        column = replace(TABLES["doubles"], column="illness")
-        others = told_of(column, np.full(DOUBLES + 1, value))
-        text = told_of(TABLES["letters"], np.full(PAIRS + 2, value))
-        again = next_question((TABLES["bins"],), (others, own, text, others))
-        assert again is not None
-        assert np.array_equal(again["ends.0"], found["ends.0"])
 
 
 def test_other_values_of_a_column_leave_rounds_of_others_as_they_are() -> None:

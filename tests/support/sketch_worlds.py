@@ -26,6 +26,7 @@ from lexfed.federation.choices import Choices
 from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.federation.differing import whole_shares
 from lexfed.federation.layout import lay_out
+from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers, tower_shapes
 from lexfed.federation.sketch_vectors import FINEST
@@ -34,7 +35,7 @@ from lexfed.federation.wanted import Wanted
 from lexfed.sketch.asked import AskedTable
 from lexfed.sketch.cells import BINS, DOUBLES, MOST_PREFIXES, double_edges
 from lexfed.sketch.hashing import HashRows
-from support.worlds import BUDGET, World, world
+from support.worlds import BUDGET, World, play, world
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +61,22 @@ STAGES = (
     ("bins",),
     ("letters 2",),
 )
+
+EVERY = (
+    "keys",
+    "shared keys",
+    "doubles",
+    "bins",
+    "declared",
+    "codes",
+    "by site",
+    "letters",
+    "letters 2",
+)
+RICH = Budget(20.0, 1e-5, "add-remove", {})
+"""Little noise: follow-ups then find what is there."""
+
+SECOND_LOOKS = ("doubles", "letters"), ("bins",), ("letters 2",)
 
 
 def raw_block(
@@ -229,6 +246,27 @@ def cell_of(
             if prefix == slots[:-1]:
                 return number * PAIRS + int(slots[-1])
     return table.width - 2
+
+
+def asked_at_once(**options: Any) -> tuple[World, Query]:
+    """Return a world with one stage of all tables, and its query."""
+    tables = tuple(TABLES[name] for name in EVERY)
+    of = sketch_world(tables, **options)
+    query = play(of, rounds=1).queries[0]
+    prefixes = np.full(MOST_PREFIXES, -1.0)
+    towns = of.sites[0].train.inputs[..., 3].ravel()
+    known = np.unique(towns[np.isfinite(towns)])
+    prefixes[: len(known)] = known
+    arrays = {"ends.3": np.array([30.0, 90.0]), "prefixes.8": prefixes}
+    return of, replace(query, arrays=arrays)
+
+
+def second_looks(**options: Any) -> World:
+    """Return a world of first and second looks, with little noise."""
+    stages = [tuple(TABLES[name] for name in names) for names in SECOND_LOOKS]
+    return sketch_world(
+        *stages, **{"sizes": (400, 300, 350), "budget": RICH, **options}
+    )
 
 
 def cohort_of_all(of: World) -> Cohort:
