@@ -23,7 +23,7 @@ from lexfed.federation.told import remembered, told_before, told_tables
 from lexfed.privacy.events import Release
 from lexfed.sketch.asked import ToldTable
 from lexfed.sketch.drift import Drift, Histogram, drift
-from lexfed.sketch.duplicates import duplicated
+from lexfed.sketch.duplicates import duplicated, persons
 from lexfed.sketch.watched import WatchedColumn
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,7 @@ Memory = Mapping[str, NDArray[Any]]
 
 DRIFTED = "sketch.drifted"
 FACTORS = "sketch.factors"
+PERSONS = "sketch.persons"
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class Looking:
             found = np.array([one.at_least for one in duplicated(told)])
             memory[FACTORS] = overlap_factors(found, progress.memory.get(FACTORS))
             memory[NAME] = site_weights(memory[FACTORS])
+            memory[PERSONS] = persons(told)
         if any(one.warns for _, one in drifts(programme, memory)):
             memory[DRIFTED] = np.ones(1)
         return memory
@@ -128,7 +130,10 @@ class Looking:
     def counted(self, stage: Stage, progress: Progress) -> Stage:
         """Return a stage with the weights and the divisor of its sums."""
         found = self.weights(progress)
-        return counted_less(self._programme, stage, found[NAME]) if found else stage
+        if not found:
+            return stage
+        known = progress.memory.get(PERSONS)
+        return counted_less(self._programme, stage, found[NAME], known)
 
     def is_cautious(self, memory: Memory) -> bool:
         """Say whether noise must not be reduced, because the population has drifted."""

@@ -61,14 +61,28 @@ def weighed(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
 
 
 def counted_less(
-    programme: Programme, stage: Stage, weights: NDArray[np.float64]
+    programme: Programme,
+    stage: Stage,
+    weights: NDArray[np.float64],
+    persons: NDArray[np.float64] | None = None,
 ) -> Stage:
     """Return a stage with the weights that its sums have, and the divisor to match.
 
     The divisor follows from public units, weights and rates, as `Programme.without`.
+    Where sizes of sites are private, all have as many public units. Sites that overlap
+    are then weighed less and are larger than that, and sums would be divided by too
+    much: what keys of persons told of their sizes is used instead.
+
+    Args:
+        programme: what is run.
+        stage: of it.
+        weights: of the sites.
+        persons: at each site, as released with the weights; None if nothing was.
     """
-    units = programme.site_units or (1.0,) * len(programme.sites)
-    every = zip(units, stage.weights, stage.rates, strict=True)
+    units = np.array(programme.site_units or (1.0,) * len(programme.sites))
+    if persons is not None and persons.any() and len(set(units.tolist())) == 1:
+        units = persons
+    every = zip(units.tolist(), stage.weights, stage.rates, strict=True)
     parts = np.array([unit * weight * rate for unit, weight, rate in every])
     whole = math.fsum(parts)
     there = math.fsum(parts * weights)

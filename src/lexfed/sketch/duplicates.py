@@ -69,6 +69,19 @@ def duplicated(told: ToldTable) -> tuple[Duplicated, ...]:
     return tuple(_of_site(own, total - own, told) for own in cells)
 
 
+def persons(told: ToldTable) -> Floats:
+    """Return how many persons each site has, as far as its table of keys shows it.
+
+    Guarantees:
+        Whatever the cells are, every number is finite and at least 0.
+    """
+    cells = told.counts.reshape(told.table.shape)
+    if not bool((np.abs(cells) <= _HONEST).all()):
+        return np.zeros(len(cells))
+    tables = (NoisedCells(own, told.variance, signed=True) for own in cells)
+    return np.array([max(0.0, float(moment_rows(table).mean())) for table in tables])
+
+
 def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:
     """Return the standard deviation of an overlap before anything is released.
 
