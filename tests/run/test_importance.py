@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importances for a run: read from files and folders, paid for once, used once."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -273,12 +272,16 @@ def test_folders_without_fitting_importances_are_refused(write: Write) -> None:
         priced_of(write(PAID))
     (path.parent / "bought").unlink()
     buy_importance(path, 1.0, path.parent / "bought")
-    plain = (path.parent / "bought" / "encoding.json").read_text()
-    other = json.loads(plain)
-    other["columns"] = other["columns"][:-1]
-    (path.parent / "bought" / "encoding.json").write_text(json.dumps(other))
-    with pytest.raises(ConfigError, match="other columns"):
+    kept = path.parent / "bought" / "claim.json"
+    content = kept.read_bytes()
+    kept.write_bytes(content + b" ")
+    with pytest.raises(ConfigError, match="does not verify: FAIL"):
         priced_of(write(PAID))
+    kept.write_bytes(content)
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(row for row in rows if not row.startswith("copy")))
+    with pytest.raises(ConfigError, match="other declarations"):
+        priced_of(path)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from lexfed.config.fill import Learned, filled
 from lexfed.config.open_columns import examine_open
 from lexfed.errors import RunFolderError
 from lexfed.run.opening import base_of
-from lexfed.run.profile_paid import content_of, read_profile
+from lexfed.run.paid_before import content_of
+from lexfed.run.profile_paid import MAKE, read_profile
 from lexfed.sketch.profile.profile import Profile
 
 DEFAULT = "profiled.toml"
@@ -27,7 +28,7 @@ def init_from_profile(folder: Path, out: Path | None) -> None:
     """
     known = read_profile(folder)
     base = base_of(folder)
-    text = content_of(folder, "config.toml").decode()
+    text = content_of(folder, "config.toml", MAKE).decode()
     target = base / DEFAULT if out is None else out
     if target.parent.resolve() != base.resolve():
         raise RunFolderError(

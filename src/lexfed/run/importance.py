@@ -17,12 +17,12 @@ from lexfed.budget import column_groups, importance
 from lexfed.config.model import Config
 from lexfed.data.encode import Encoding, encode, encode_target
 from lexfed.data.sources import read_files
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import ConfigError, Problem
 from lexfed.models import cascade
 from lexfed.models.importance import slot_scales, slot_weights
 from lexfed.privacy.attributes import Counted
-from lexfed.privacy.claim import load_claim
 from lexfed.run.folder import STATE
+from lexfed.run.paid_before import content_of, releases_before
 
 Floats = NDArray[np.float64]
 PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
@@ -71,7 +71,7 @@ def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
         found = importance.decayed(found, stated)
     elif source.startswith(PAID):
         folder = base / source.removeprefix(PAID)
-        found, paid = _from_paid(folder, encoding, test=config.run.test)
+        found, paid = _from_paid(config, folder, encoding)
     elif not (budget.groups or budget.groups_from or budget.sparsity):
         return Importance(stated)
     if not source.startswith(WEIGHTS):
@@ -137,13 +137,16 @@ def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:
 
 
 def _from_paid(
-    folder: Path, encoding: Encoding, test: bool
+    config: Config, folder: Path, encoding: Encoding
 ) -> tuple[dict[str, float], tuple[Counted, ...]]:
-    claim = load_claim(_content(folder, "claim.json"))
-    if claim.stamp and not test:
-        what = "was made with seeded noise, so it is not private"
-        hint = "make it again without `run.test`"
-        raise ConfigError([Problem(f"`{folder}`", what, hint)])
+    releases = releases_before(
+        folder,
+        config,
+        encoding.schema,
+        encoding.tiers,
+        "`budget.importance_from`",
+        _MAKE,
+    )
     known = Encoding.from_dict(json.loads(_content(folder, "encoding.json")))
     if known.slots != encoding.slots:
         what = "holds importances of other columns, or of other declarations"
@@ -158,7 +161,6 @@ def _from_paid(
         values[places] = memory[f"{number}.importance"]
         noise[places] = memory[f"{number}.importance.noise"]
     found = importance.relative(importance.by_column(encoding, values, noise))
-    releases = tuple((row.release.release(), row.count) for row in claim.releases)
     return found, releases
 
 
@@ -166,8 +168,4 @@ _MAKE = "make them with `lexfed importance lexfed.toml --epsilon E --out FOLDER`
 
 
 def _content(folder: Path, name: str) -> bytes:
-    try:
-        return (folder / name).read_bytes()
-    except OSError as error:
-        what = f"`{folder}` holds no finished run: there is no `{name}`"
-        raise RunFolderError(what, _MAKE) from error
+    return content_of(folder, name, _MAKE)

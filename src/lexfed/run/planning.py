@@ -227,7 +227,7 @@ def price(
         caps={tier: part * cap for tier, cap in terms.caps.items()},
         sites_per_person=config.data.sites_per_person,
     )
-    paid = (*population.importance.paid, *paid_profile(config, base))
+    paid = (*population.importance.paid, *paid_profile(config, base, population.tagged))
     if paid:
         budget = left_of(budget, paid, config.privacy.accountant)
     budget, profiles = site_budgets(config, population.names, budget, part, limits)

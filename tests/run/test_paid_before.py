@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prices of two runs add up only if both speak of the same persons and columns."""
+
+from pathlib import Path
+
+import pytest
+
+from lexfed.config import load
+from lexfed.errors import ConfigError
+from lexfed.run import load_population, price
+from lexfed.run.planning import Priced
+from lexfed.run.profile_run import buy_profile
+from support.profile_files import NUMBERS_ONLY, written
+
+Change = tuple[str, str]
+
+DECLARED = (
+    ('range = "?"', "range = [0, 128]"),
+    ('bmi = { kind = "number" }', 'bmi = { kind = "number", range = [0, 64] }'),
+    ("[data]\n", '[data]\nprofile = "p"\n'),
+)
+
+
+def used(
+    folder: Path, *changes: Change, before: tuple[Change, ...] = (), epsilon: float = 4
+) -> Priced:
+    """Buy a profile, change the configuration, and price the run that uses it."""
+    path = written(folder, *before, text=NUMBERS_ONLY)
+    buy_profile(path, epsilon, folder / "p")
+    text = NUMBERS_ONLY
+    for old, new in (*DECLARED, *changes):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    config = load(path)
+    return price(config, load_population(config, folder), folder)
+
+
+DISTRIBUTED = '[privacy]\ntrust = "distributed"\naccountant = "rdp"\n\n[evaluation]'
+INPROCESS = '[federation]\nengine = "inprocess"\n\n'
+BMI = 'bmi = { tier = "special"'
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "what"),
+    [
+        ([('person = "patient"\n', "")], [], "each row for a person, this run "
+         "`patient`"),
+        ([], [('person = "patient"\n', "")], "`patient` for a person, this run "
+         "each row"),
+        ([(BMI, 'bmi = { tier = "personal"')], [], "`bmi` in the tier personal, and it "
+         "is special now"),
+        ([('target = "readmitted"', 'target = "diagnosis"')], [], "label `diagnosis`, "
+         "this run `readmitted`"),
+        ([("delta = 1e-6", 'delta = 1e-6\nneighbours = "replace-one"')], [],
+         "tells the number of persons"),
+        ([], [("units = 2500", "units = 2500\nsites_per_person = 2")],
+         "a person at 1 site(s), this run at 2"),
+        ([], [("[evaluation]", '[privacy]\ntrust = "local"\n\n[evaluation]')],
+         '`trust = "central"`, and this run has "local"'),
+        ([], [("[evaluation]", INPROCESS + DISTRIBUTED)],
+         '`trust = "central"`, and this run has "distributed"'),
+    ],
+)  # fmt: skip
+def test_prices_that_do_not_add_up_are_refused(
+    tmp_path: Path, before: list[Change], changes: list[Change], what: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        used(tmp_path, *changes, before=tuple(before))
+    [problem] = refused.value.problems
+    assert what in str(problem)
+    assert problem.where == "`data.profile`"
+
+
+@pytest.mark.parametrize(
+    ("before", "changes"),
+    [
+        ([], []),
+        ([], [("delta = 1e-6", 'delta = 1e-6\nneighbours = "replace-one"')]),
+        ([], [(BMI, 'bmi = { tier = "personal"')]),
+        ([("[evaluation]", '[privacy]\ntrust = "local"\n\n[evaluation]')], []),
+    ],
+)
+def test_a_profile_that_promises_more_than_the_run_is_fine(
+    tmp_path: Path, before: list[Change], changes: list[Change]
+) -> None:
+    assert used(tmp_path, *changes, before=tuple(before)).paid
+
+
+def test_a_profile_that_withstands_fewer_colluders_is_refused(tmp_path: Path) -> None:
+    shared = ("[evaluation]", INPROCESS + DISTRIBUTED)
+    more = ('engine = "inprocess"', 'engine = "inprocess"\ncolluders = 1')
+    with pytest.raises(ConfigError, match="withstands 0 colluding sites only"):
+        used(tmp_path, shared, more, before=(shared,), epsilon=8)
+
+
+def test_a_claim_that_is_not_the_logged_one_is_refused(tmp_path: Path) -> None:
+    cheap, dear = tmp_path / "cheap", tmp_path / "dear"
+    for place, epsilon in ((cheap, 3.0), (dear, 6.0)):
+        place.mkdir()
+        used(place, epsilon=epsilon)
+    content = (cheap / "p" / "claim.json").read_bytes()
+    (dear / "p" / "claim.json").write_bytes(content)
+    config = load(dear / "lexfed.toml")
+    with pytest.raises(ConfigError, match="does not verify"):
+        price(config, load_population(config, dear), dear)
