@@ -64,10 +64,9 @@ def numbers(values: Floats, noise: float, trials: int) -> dict[str, Any]:
     truths = np.quantile(known, SHARES, method="inverted_cdf")
     held, missing = np.zeros(len(SHARES)), 0
     inside = []
-    # Other noise for every column and deviation.
-    start = round(float(known[-1] ** 2 * noise))
-    for seed in range(start, start + trials):
-        told = Federation(noise, seed).number("x", values)
+    for seed in range(trials):
+        # Other noise for every column.
+        told = Federation(noise, seed + round(known.max())).number("x", values)
         (column,) = build_profile(told, asked, (), PEOPLE).columns
         if column.missing is None or column.range is None:
             continue
@@ -93,7 +92,7 @@ def words(noise: float, trials: int) -> dict[str, Any]:
     asked = [ProfiledColumn("x", "category", Tier.PERSONAL)]
     found = dict.fromkeys(WORDS, 0)
     held = wrong = 0
-    for seed in range(round(noise) * trials, (round(noise) + 1) * trials):
+    for seed in range(trials):
         told = Federation(noise, seed).words("x", WORDS)
         (column,) = build_profile(told, asked, (), PEOPLE).columns
         for listed in column.values:

@@ -63,6 +63,13 @@ def test_every_number_stands_with_its_interval() -> None:
         assert interval(overlap.persons) in page
 
 
+def test_a_test_run_is_stamped() -> None:
+    page = profile_html(empty(), ["NOT PRIVATE", "ε 2.00", "special 1.34"])
+    assert '<p class="stamp">NOT PRIVATE</p>' in page
+    assert '<p class="lede">ε 2.00</p>' in page
+    assert "<p>special 1.34</p>" in page
+
+
 def test_every_link_leads_somewhere() -> None:
     page = profile_html(whole(), [])
     for address in Tags(page).addresses:
