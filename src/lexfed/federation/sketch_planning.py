@@ -112,15 +112,18 @@ def _wanted(
 
 
 def _keys_table(facts: Facts, choices: Choices, square: float) -> AskedTable:
-    """Return a table of the size that shows the overlap with the rest best."""
     sites = len(facts.sites)
-    persons = facts.units / sites
-    rho = square / choices.loudness(sites) / 2.0
-    wanted = best_cells(rho, persons**0.5, ((sites - 1) * persons) ** 0.5) / KEY_DEPTH
-    width = 2 ** round(math.log2(max(1.0, wanted)))
-    low, high = KEY_WIDTHS
-    width = min(max(width, low), high)
+    width = _key_width(facts, square / choices.loudness(sites))
     return AskedTable("", "keys", (), width, KEY_DEPTH, choices.seed, sites)
+
+
+def _key_width(facts: Facts, square: float) -> int:
+    """Return the width of a table that shows the overlap with the rest best."""
+    site = facts.units / len(facts.sites)
+    norms = math.sqrt(site), math.sqrt(facts.units - site)
+    wanted = best_cells(square / 2.0, *norms) / KEY_DEPTH
+    low, high = KEY_WIDTHS
+    return min(max(2 ** round(math.log2(max(1.0, wanted))), low), high)
 
 
 def _places(
@@ -156,17 +159,16 @@ def require_use(programme: Programme, facts: Facts, choices: Choices) -> None:
 
 def _sees(table: AskedTable, facts: Facts, square: float) -> bool:
     if table.domain == "keys":
-        return _sees_persons(table, facts, square)
+        return _sees_persons(facts, square)
     # The sum over sites has the noise of all of their cells.
     return TOTAL * math.sqrt(table.cells / square) < facts.units
 
 
-def _sees_persons(table: AskedTable, facts: Facts, square: float) -> bool:
+def _sees_persons(facts: Facts, square: float) -> bool:
     site = facts.units / len(facts.sites)
-    noise = noise_of_overlap(
-        table.depth * table.width, square, site, facts.units - site
-    )
-    return reach(table.sites) * noise < site
+    cells = KEY_DEPTH * _key_width(facts, square)
+    noise = noise_of_overlap(cells, square, site, facts.units - site)
+    return reach(len(facts.sites)) * noise < site
 
 
 def _smallest(holds: Callable[[float], bool], low: float) -> float:
