@@ -225,7 +225,7 @@ def test_settings_that_would_not_be_what_is_charged_are_refused() -> None:
 
 @pytest.mark.slow
 def test_counts_tell_a_curious_aggregator_no_more_than_their_event() -> None:
-    multiplier = sums.plan(16, 2, sigma=4.0).event().noise_multiplier
+    multiplier = sums.plan(9, 2, sigma=3.0).event().noise_multiplier
     assert math.isclose(multiplier, 1.0)
     found = overlap_checks.counts_tell_no_more_than_their_event()
     assert found <= 1.0
