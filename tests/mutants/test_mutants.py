@@ -450,7 +450,7 @@ def _scale_before_the_clip(patch: Patch) -> None:
         return scaled
 
     patch.setattr(contributions, "_per_unit", broken)
-    patch.setattr(contributions, "_factors", lambda _, shares, __: shares**0)
+    patch.setattr(contributions, "unit_factors", lambda _, shares, __: shares**0)
 
 
 def _reads_not_raised(patch: Patch) -> None:

@@ -193,10 +193,14 @@ def weight_applied_before_the_clip(patch: Patch) -> None:
     real = contribute
 
     def broken(
-        query: Query, programme: Programme, cohort: Cohort, weights: torch.Tensor
+        query: Query,
+        programme: Programme,
+        cohort: Cohort,
+        weights: torch.Tensor,
+        places: Sequence[int],
     ) -> torch.Tensor:
         lighter = replace(cohort, weights=cohort.weights * weights[0])
-        return real(query, programme, lighter, torch.ones_like(weights))
+        return real(query, programme, lighter, torch.ones_like(weights), places)
 
     patch.setattr(sites, "contribute", broken)
 
@@ -211,9 +215,13 @@ def clients_not_weighted(patch: Patch) -> None:
     real = contribute
 
     def broken(
-        query: Query, programme: Programme, cohort: Cohort, weights: torch.Tensor
+        query: Query,
+        programme: Programme,
+        cohort: Cohort,
+        weights: torch.Tensor,
+        places: Sequence[int],
     ) -> torch.Tensor:
-        return real(query, programme, cohort, torch.ones_like(weights))
+        return real(query, programme, cohort, torch.ones_like(weights), places)
 
     patch.setattr(sites, "contribute", broken)
 
