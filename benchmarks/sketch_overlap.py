@@ -7,7 +7,8 @@ table is how often a 95 % interval holds the truth, and how wide it is.
 
     heart, eICU     hospitals and regions as they are; nobody is at two of them
     Taiwan          five banks by credit limit; a part of each bank's clients is also
-                    at the next one
+                    at the next one; once by sketches with noise, once by what two
+                    aggregators count under secret sharing
 """
 
 import itertools
@@ -21,6 +22,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks import sketch_common
+from benchmarks.sketch_common import counted
 from benchmarks.tables import data_folder
 from lexfed.privacy import gdp
 from lexfed.privacy.ledger import Ledger, Limits
@@ -136,6 +139,21 @@ def overlaps(sites: dict[str, Keys], epsilon: float, turns: int) -> list[Compari
     return found
 
 
+def counted_overlaps(
+    sites: dict[str, Keys], places: int, turns: int
+) -> list[Comparison]:
+    """Compare all pairs by what two aggregators count, at `sketch_common.EPSILON`."""
+    keys = [(own >> np.uint64(2)).view(np.int64) for own in sites.values()]
+    found = []
+    for turn in range(turns):
+        bits = counted(keys, places, seed=turn)
+        for one, other in itertools.combinations(range(len(keys)), 2):
+            truth = len(np.intersect1d(keys[one], keys[other]))
+            answer = bits.overlap(bits.sites[one], bits.sites[other])
+            found.append(Comparison(float(truth), answer))
+    return found
+
+
 def distances(
     sites: dict[str, NDArray[np.float64]], bins: Bins, epsilon: float, turns: int
 ) -> list[Comparison]:
@@ -171,9 +189,11 @@ def summary(found: Sequence[Comparison], digits: int = 0) -> dict[str, Any]:
     held = np.array([each.held for each in found])
     reach = [(each.found.high - each.found.low) / 2.0 for each in found]
     truths = [each.truth for each in found]
+    seen = [each.found.low > 0 for each in found if each.truth > 0]
     return {
         "intervals": len(found),
         "held": round(float(held.mean()), 3),
+        "seen_where_there": round(float(np.mean(seen)), 3) if seen else None,
         "truth": [round(min(truths), digits), round(max(truths), digits)],
         "mean_half_width": round(float(np.mean(reach)), digits),
         "median_error": round(
@@ -197,5 +217,9 @@ def measure(epsilon: float, turns: int) -> dict[str, Any]:
         "heart": summary(overlaps(persons(heart, None), epsilon, turns)),
         "eicu": summary(overlaps(persons(eicu, "uniquepid"), epsilon, turns)),
         "taiwan": summary(overlaps(doubled, epsilon, turns)),
+        "taiwan_two_aggregators": {
+            "epsilon": sketch_common.EPSILON,
+            **summary(counted_overlaps(doubled, 2, turns)),
+        },
         "heart_ages": summary(distances(ages, five, epsilon, turns), 4),
     }
