@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.cli import show, talk
-from lexfed.cli.places import located, named_places
+from lexfed.cli.places import named_places
 from lexfed.cli.untagged import with_suggestions
 from lexfed.cli.written import write_new
 from lexfed.config import Config, examine_file, scaffold
@@ -82,7 +82,7 @@ def check(path: Path, as_json: bool) -> None:
         except LexfedError as error:
             listed = getattr(error, "problems", None)
             plain = (Problem(str(path), error.message, error.hint),)
-            problems += listed or located(path, plain)
+            problems += listed or plain
     if as_json:
         rows = [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems]
         print_json({"problems": rows})

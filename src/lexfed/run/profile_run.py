@@ -14,19 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lexfed.audit.evidence import read_evidence
+from lexfed.audit.verify.files import PROFILE
 from lexfed.config.importance_rules import not_paid_before
 from lexfed.config.model import Config, EvaluationTable
 from lexfed.config.open_columns import OpenConfig, load_open
 from lexfed.durable import write_atomically
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.told import told_tables
 from lexfed.models import cascade
+from lexfed.run.exports import NotLogged, log_export
 from lexfed.run.folder import STATE
 from lexfed.run.opening import resume as reopen
 from lexfed.run.opening import start
 from lexfed.run.planning import Priced
 from lexfed.run.policy import policy_of
-from lexfed.run.profile_paid import PROFILE
 from lexfed.run.profile_population import load_profile_population
 from lexfed.run.profile_pricing import ProfilePricing
 from lexfed.run.result import RunResult
@@ -126,10 +128,18 @@ def keep_profile(found: PricedProfile, folder: Path) -> Profile:
     """Write what the released tables of a finished run say, and return it.
 
     It follows from the released state, so it costs nothing, and after a crash it is
-    done again.
+    done again. The log says which file it is, since the run that uses it reads no
+    other.
+
+    Raises:
+        RunFolderError: if it cannot be logged.
     """
     profile = _released(found, folder)
-    write_atomically(folder / PROFILE, profile.to_bytes())
+    content = profile.to_bytes()
+    write_atomically(folder / PROFILE, content)
+    logged = log_export(read_evidence(folder), "profile", content, None)
+    if isinstance(logged, NotLogged):
+        raise RunFolderError(f"the profile is not logged: {logged.reason}")
     return profile
 
 
@@ -151,7 +161,7 @@ def _require_use(config: Config, epsilon: float) -> None:
     if not 0.0 < epsilon < most:
         wrong.append(
             f"`--epsilon`: expected a number above 0 and below `budget.epsilon` = "
-            f"{most:g}"
+            f"{most:g}, got: {epsilon:g}"
         )
     if wrong:
         raise ConfigError([Problem("profile", what) for what in wrong])
