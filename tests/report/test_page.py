@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: one file, well-formed, self-contained, honest, and deaf to hostile text."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -161,6 +162,18 @@ def test_hostile_text_stays_text(dossier_of: MakeDossier) -> None:
     assert "img" not in parsed.tags
     assert '</td><script>alert("x")</script>' in parsed.text
     assert "\u202e" not in content.decode()
+
+
+def test_notes_of_the_run_are_shown_as_text(dossier_of: MakeDossier) -> None:
+    run = fake_run()
+    notes = ["site `a`: 5 % are at other sites too", HOSTILE, 3]
+    run.files["result.json"] = json.dumps({"notes": notes}).encode()
+    content = render(dossier_of(run), SALT)
+    parsed = Page(content)
+    assert "5 % are at other sites too" in parsed.text
+    assert "script" not in parsed.tags
+    plain = render(dossier_of(fake_run()), SALT).decode()
+    assert "notes about itself" not in plain
 
 
 def test_backticks_become_code_and_nothing_else() -> None:

@@ -304,8 +304,9 @@ def test_a_run_that_released_nothing_has_no_gains(dossier_of: MakeDossier) -> No
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[1]", b"\xff", b'{"metrics": 3, "gains": {"a": "x"}}',
-     b'{"metrics": {"auc": NaN}, "gains": {"a": Infinity}}', b"[" * 100_000],
-    ids=["empty", "cut", "list", "bytes", "types", "nan", "deep"],
+     b'{"metrics": {"auc": NaN}, "gains": {"a": Infinity}}', b"[" * 100_000,
+     b'{"notes": "x"}', b'{"notes": [1, null]}'],
+    ids=["empty", "cut", "list", "bytes", "types", "nan", "deep", "word", "numbers"],
 )  # fmt: skip
 def test_damaged_results_give_no_numbers(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_bytes(content)

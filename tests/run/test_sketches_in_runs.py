@@ -12,7 +12,7 @@ from lexfed.federation.learner import Learner, Progress
 from lexfed.models import cascade
 from lexfed.run import resume, start, train
 from lexfed.run.profile_run import buy_profile
-from lexfed.run.sketch_notes import sketch_notes
+from lexfed.run.sketch_notes import sketch_lines, sketch_notes
 from support.sketched_files import (
     TRUST,
     priced_of,
@@ -40,13 +40,15 @@ def test_every_trust_is_verified(tmp_path: Path, trust: str) -> None:
 def test_persons_at_two_sites_are_named_and_weighed(tmp_path: Path) -> None:
     """Of a and b five in six are at both; c shares nobody."""
     result = ran(written(tmp_path), tmp_path / "run")
-    said = [note for note in result.notes if "are at other sites too" in note]
+    said = [note for note in result.sketched if "are at other sites too" in note]
     assert [note[:8] for note in said] == ["site `a`", "site `b`"]
-    [weights] = [note for note in result.notes if note.startswith("weights of sites")]
+    [weights] = [
+        note for note in result.sketched if note.startswith("weights of sites")
+    ]
     assert weights.endswith("`c` 1")
-    assert not any("has drifted" in note for note in result.notes)
-    kept = json.loads((tmp_path / "run" / "result.json").read_text())["notes"]
-    assert list(result.notes) == kept
+    assert not any("has drifted" in note for note in result.sketched)
+    kept = json.loads((tmp_path / "run" / "result.json").read_text())["sketched"]
+    assert list(result.sketched) == kept
 
 
 AT_ONE = ("sites_per_person = 2", "sites_per_person = 1")
@@ -55,8 +57,8 @@ AT_ONE = ("sites_per_person = 2", "sites_per_person = 1")
 def test_without_common_persons_nothing_is_said(tmp_path: Path) -> None:
     write_visits(tmp_path, common=0)
     result = ran(written(tmp_path, AT_ONE), tmp_path / "run")
-    assert not any("are at other sites" in note for note in result.notes)
-    assert not any(note.startswith("weights") for note in result.notes)
+    assert not any("are at other sites" in note for note in result.sketched)
+    assert not any(note.startswith("weights") for note in result.sketched)
 
 
 def test_who_is_declared_to_be_at_one_site_is_not_covered_at_two(
@@ -90,9 +92,21 @@ def test_a_site_that_differs_is_named(tmp_path: Path) -> None:
         moved.append(",".join(cells))
     path.write_text("\n".join([head, *moved]) + "\n")
     result = ran(written(tmp_path), tmp_path / "run")
-    said = [note for note in result.notes if "is spread otherwise" in note]
+    said = [note for note in result.sketched if "is spread otherwise" in note]
     assert any("column `bed` is spread otherwise at site `c`" in note for note in said)
     assert all("`bed`" in note for note in said)
+
+
+def test_a_plan_says_what_is_sketched(tmp_path: Path) -> None:
+    assert sketch_lines(priced_of(written(tmp_path))) == [
+        "persons at sites, columns up to non_personal, columns up to personal: 30% of "
+        "their towers' budgets",
+        "weights of sites follow overlap, between a half and one",
+    ]
+    quiet = written(tmp_path, ('weights = "overlap"', ""))
+    assert len(sketch_lines(priced_of(quiet))) == 1
+    off = written(tmp_path, ('share = 0.3\nweights = "overlap"', "share = 0.0"))
+    assert sketch_lines(priced_of(off)) == []
 
 
 def test_what_was_not_released_is_named(tmp_path: Path) -> None:
@@ -121,7 +135,7 @@ def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
         if result is not None:
             break
     assert result is not None
-    assert result.notes == whole.notes
+    assert result.sketched == whole.sketched
     model = "model.safetensors"
     one, other = (tmp_path / name / model for name in ("whole", "parts"))
     assert one.read_bytes() == other.read_bytes()
@@ -153,7 +167,7 @@ def test_a_drift_since_the_profile_is_warned_of(tmp_path: Path) -> None:
             "\n".join([lines[0], *map(",".join, moved)]) + "\n"
         )
         result = ran(used, tmp_path / f"run{shift}")
-        said = [note for note in result.notes if "has drifted since" in note]
+        said = [note for note in result.sketched if "has drifted since" in note]
         assert bool(said) == drifted
         assert all(note.startswith("column `bed`") for note in said)
         assert not failed(both(tmp_path / f"run{shift}")[1])

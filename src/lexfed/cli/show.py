@@ -17,6 +17,7 @@ from lexfed.config import Config
 from lexfed.privacy.claim_record import Claim
 from lexfed.run import Priced, RunResult, notes_of
 from lexfed.run.adapted import plan_lines
+from lexfed.run.sketch_notes import sketch_lines
 from lexfed.tiers import Tier
 
 _TIER_WORDS = {
@@ -99,6 +100,7 @@ def opening(priced: Priced) -> list[str]:
         lines.append(f"  policy   {policy.name}: {policy.title}")
     lines += [f"  note     {note}" for note in notes_of(priced)]
     lines += [f"  adapts   {line}" for line in plan_lines(priced)]
+    lines += [f"  sketches {line}" for line in sketch_lines(priced)]
     if priced.config.data.test_size > 0:
         lines.append(f"  metrics  {_METRICS[priced.config.evaluation.metrics]}")
     return lines
@@ -190,6 +192,7 @@ def closing(config: Config, result: RunResult) -> list[str]:
             "were charged: paid for, not used"
         )
     lines += [f"  adapted  {line}" for line in result.adapted]
+    lines += [f"  sketched {line}" for line in result.sketched]
     if result.metrics:
         values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
         lines.append(f"  result   {values} ({_METRICS[config.evaluation.metrics]})")

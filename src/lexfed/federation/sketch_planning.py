@@ -123,7 +123,7 @@ def _key_width(facts: Facts, square: float) -> int:
     norms = math.sqrt(site), math.sqrt(facts.units - site)
     wanted = best_cells(square / 2.0, *norms) / KEY_DEPTH
     low, high = KEY_WIDTHS
-    return min(max(2 ** round(math.log2(max(1.0, wanted))), low), high)
+    return min(max(1 << round(math.log2(max(1.0, wanted))), low), high)
 
 
 def _places(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured on test rows: files of the run folder that are not in the log.
+"""What was measured or noted: files of the run folder that are not in the log.
 
 Metrics depend on people whom the guarantee does not cover, so their log would confirm
 guesses about them for ever. They are read here as somebody's word: a file that is
 missing or damaged gives no numbers, and nothing else in the report depends on them.
+Notes of a run follow from released values; they too are the word of who wrote them.
 """
 
 import csv
@@ -25,12 +26,14 @@ class Measured:
         gains: the deciding metric with the towers up to each tier, in order.
         by_round: round, stage and the deciding metric after it.
         metric: name of the deciding metric; empty where nothing was measured.
+        notes: what the run says about itself, such as persons at several sites.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
     gains: Mapping[str, float] = field(default_factory=dict)
     by_round: tuple[tuple[int, str, float], ...] = ()
     metric: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def read_measured(folder: Path) -> Measured:
@@ -40,7 +43,8 @@ def read_measured(folder: Path) -> Measured:
     gains = _numbers(plain.get("gains"))
     names, rounds = _rows(folder / "metrics.csv")
     metric = next(iter(metrics), names[0] if names else "")
-    return Measured(metrics, gains, rounds, metric)
+    notes = (*_words(plain.get("notes")), *_words(plain.get("sketched")))
+    return Measured(metrics, gains, rounds, metric, notes)
 
 
 def _json(path: Path) -> Mapping[str, object]:
@@ -67,6 +71,12 @@ def _numbers(value: object) -> dict[str, float]:
         for name, number in value.items()
         if isinstance(number, int | float) and math.isfinite(number)
     }
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(note for note in value if isinstance(note, str))
 
 
 def _rows(path: Path) -> tuple[list[str], tuple[tuple[int, str, float], ...]]:

@@ -135,6 +135,7 @@ def _gains(dossier: Dossier) -> dict[str, Any]:
         "metric": gains.metric_name(dossier),
         "metrics_note": gains.metrics_note(dossier),
         "curve": gains.curve(dossier),
+        "run_notes": dossier.measured.notes,
     }
 
 

@@ -36,6 +36,7 @@ class RunResult:
         notes: what a reader should know, such as slow layers.
         adapted: rounds and noise of each tower, where something adapts.
         plan: the machine-readable plan.
+        sketched: what tables of counts show of persons, columns and sites.
     """
 
     folder: Path
@@ -48,6 +49,7 @@ class RunResult:
     notes: tuple[str, ...]
     plan: Mapping[str, Any]
     adapted: tuple[str, ...] = ()
+    sketched: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the result under its fixed names."""
@@ -63,6 +65,7 @@ class RunResult:
             "stopped": self.stopped,
             "notes": list(self.notes),
             "adapted": list(self.adapted),
+            "sketched": list(self.sketched),
             "folder": str(self.folder),
         }
 
@@ -89,9 +92,10 @@ def finish(
         claim=claim,
         metrics=evaluate(priced, progress.model) if paid is None else paid,
         gains=gains(priced, progress.model) if paid is None else {},
-        notes=(*notes_of(priced), *sketch_notes(priced, progress)),
+        notes=notes_of(priced),
         plan=plan_json(priced),
         adapted=result_lines(priced, folder.events.rows, progress),
+        sketched=sketch_notes(priced, progress),
     )
     written = None if claim is None else dump_claim(claim)
     model = cascade.to_bytes(progress.model, {"claim": written})
@@ -132,6 +136,7 @@ def read_result(folder: Path) -> RunResult:
             notes=tuple(plain["notes"]),
             plan={name: plain[name] for name in ("mechanism", "neighbours", "groups")},
             adapted=tuple(plain["adapted"]),
+            sketched=tuple(plain.get("sketched", ())),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"`{folder}` holds no readable result") from error

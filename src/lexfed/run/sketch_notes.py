@@ -17,6 +17,18 @@ from lexfed.sketch.drift import drift
 from lexfed.sketch.duplicates import Duplicated, duplicated
 
 
+def sketch_lines(priced: Priced) -> list[str]:
+    """Return what is sketched along the way, before anything runs."""
+    sketching = priced.programme.sketching
+    stages = [s.name for s in priced.programme.stages if s.kind == "sketch"]
+    if sketching.share == 0.0 or not stages:
+        return []
+    lines = [f"{', '.join(stages)}: {sketching.share:.0%} of their towers' budgets"]
+    if sketching.weights == "overlap":
+        lines.append("weights of sites follow overlap, between a half and one")
+    return lines
+
+
 def sketch_notes(priced: Priced, progress: Progress) -> tuple[str, ...]:
     """Return what a reader of the result should know of its sketches.
 
