@@ -16,7 +16,7 @@ import pytest
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.run.joining import Purse
-from lexfed.sketch.joining import exact
+from lexfed.run.set_intersection import library
 
 Lexfed = Callable[..., Any]
 AGREED = ("--key", "email", "--size", "150", "--epsilon", "2")
@@ -27,7 +27,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     """Two folders, with 120 and 100 people, 70 of them shared."""
     reason = "needs the library `openmined-psi` (extra `psi`)"
     pytest.importorskip("private_set_intersection", reason=reason)
-    exact.library.cache_clear()
+    library.cache_clear()
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder, who in ((ours, range(120)), (theirs, range(50, 150))):
         folder.mkdir()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact way of joining: agreement, noise, files; and the protocol where it is."""
+"""The exact way of joining: agreement, noise, files."""
 
+import hashlib
 import json
 import math
 import struct
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -81,13 +81,6 @@ def test_numbers_out_of_range_are_refused(size: int, epsilon: float) -> None:
         Agreement(size, epsilon)
 
 
-def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact.library.cache_clear()
-    monkeypatch.setitem(sys.modules, "private_set_intersection.python", None)
-    with pytest.raises(ConfigError, match="needs the library `openmined-psi`"):
-        exact.library()
-
-
 def test_a_person_whose_key_looks_made_up_is_a_person() -> None:
     people = people_of(["made up\x003", "3"])
     keys = exact.asking_keys(AGREED, people, SeededSource(1))
@@ -101,6 +94,7 @@ def test_files_are_read_as_they_were_written() -> None:
     answer = replace(QUESTION, kind="answer", parts=(b"", b"two"))
     assert read(answer.to_bytes(), "answer", 2) == answer
     assert QUESTION.agreement == AGREED
+    assert QUESTION.hash == hashlib.sha256(QUESTION.to_bytes()).hexdigest()
 
 
 def _changed(**changes: Any) -> bytes:
@@ -142,100 +136,3 @@ def test_another_agreement_is_named() -> None:
         QUESTION.check_agreed(Agreement(40, 1.0))
     with pytest.raises(DataError, match="its `epsilon` is 1, not 2"):
         QUESTION.check_agreed(Agreement(30, 2.0))
-
-
-# From here on with the library itself.
-
-
-@pytest.fixture
-def psi() -> Any:
-    reason = "needs the library `openmined-psi` (extra `psi`)"
-    pytest.importorskip("private_set_intersection", reason=reason)
-    exact.library.cache_clear()
-    return exact.library()
-
-
-SMALL = Agreement(20, 5.0)
-
-
-def _asked(psi: Any) -> tuple[bytes, bytes, list[str]]:
-    people = people_of(f"p{n}" for n in range(12))
-    keys = exact.asking_keys(SMALL, people, SeededSource(1))
-    return (*exact.ask(keys), keys)
-
-
-def test_the_protocol_finds_the_size_of_the_intersection(psi: Any) -> None:
-    secret, question, keys = _asked(psi)
-    exact.check_question(question, SMALL)
-    for seed, who in enumerate((range(1), range(5, 20), range(30, 50))):
-        own = exact.answering_keys(
-            SMALL, people_of(f"p{n}" for n in who), SeededSource(seed, "answer")
-        )
-        parts = exact.answer(question, SMALL, own)
-        truth = len(set(keys).intersection(own)) - SMALL.margin
-        assert exact.count(secret, parts, SMALL) == truth
-
-
-def test_nothing_leaves_in_an_order_that_tells(psi: Any) -> None:
-    _, question, keys = _asked(psi)
-    own = exact.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
-    setup, response = exact.answer(question, SMALL, own)
-    for points in (
-        psi.Request.FromString(question).encrypted_elements,
-        psi.ServerSetup.FromString(setup).raw.encrypted_elements,
-        psi.Response.FromString(response).encrypted_elements,
-    ):
-        assert list(points) == sorted(points)
-        assert len(points) == SMALL.elements == len(keys)
-
-
-def test_every_question_and_answer_has_a_secret_of_its_own(psi: Any) -> None:
-    keys = exact.asking_keys(SMALL, people_of(["p1"]), SeededSource(1))
-    questions = [exact.ask(keys)[1] for _ in range(2)]
-    assert questions[0] != questions[1]
-    own = exact.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
-    answers = [exact.answer(questions[0], SMALL, own)[0] for _ in range(2)]
-    assert answers[0] != answers[1]
-
-
-def test_questions_that_are_not_as_agreed_are_refused(psi: Any) -> None:
-    _, question, _ = _asked(psi)
-    good = psi.Request.FromString(question)
-
-    def broken(change: str) -> bytes:
-        request = psi.Request()
-        request.CopyFrom(good)
-        points = request.encrypted_elements
-        if change == "reveal":
-            request.reveal_intersection = True
-        elif change == "fewer":
-            del points[0]
-        elif change == "twice":
-            points[0] = points[1]
-        else:
-            points[0] = b"x" * 5
-        return bytes(request.SerializeToString())
-
-    for data, words in (
-        (b"nonsense", "no message of the protocol"),
-        (broken("reveal"), "asks for people, not for their number"),
-        (broken("fewer"), f"expected {SMALL.elements} keys"),
-        (broken("twice"), "a key is in it twice"),
-        (broken("short"), "no point of the curve"),
-    ):
-        with pytest.raises(DataError, match=words):
-            exact.check_question(data, SMALL)
-
-
-def test_what_is_no_point_of_the_curve_is_refused(psi: Any) -> None:
-    secret, question, _ = _asked(psi)
-    own = exact.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
-    setup, response = exact.answer(question, SMALL, own)
-    bad_question = psi.Request.FromString(question)
-    bad_question.encrypted_elements[0] = b"\xff" * 33
-    with pytest.raises(DataError, match=r"question: .*no point of the curve"):
-        exact.answer(bad_question.SerializeToString(), SMALL, own)
-    bad = psi.Response.FromString(response)
-    bad.encrypted_elements[0] = b"\xff" * 33
-    with pytest.raises(DataError, match=r"answer: .*no point of the curve"):
-        exact.count(secret, [setup, bad.SerializeToString()], SMALL)

@@ -78,6 +78,14 @@ def test_gaussian_noise_has_no_price_without_a_delta() -> None:
     assert JoiningNoise("gaussian", 3.0, 9.0).costs(None, 64) == math.inf
 
 
+def test_the_count_is_as_exact_as_its_noise() -> None:
+    """Two-sided geometric: 2 r^(t+1)/(1 + r) of the noise lies beyond t."""
+    assert JoiningNoise("gaussian", 3.0, 10.0).count_reach == pytest.approx(19.6, 1e-3)
+    reach, ratio = JoiningNoise("laplace", 3.0, 10.0).count_reach, math.exp(-0.1)
+    assert 2 * ratio ** (reach + 1) / (1 + ratio) <= 0.05
+    assert 2 * ratio**reach / (1 + ratio) > 0.05
+
+
 def test_budgets_that_say_nothing_are_refused_with_the_least_that_does() -> None:
     for size, delta in ((300, None), (20_000, 1e-6)):
         with pytest.raises(ConfigError, match="half of them are shared or none") as got:

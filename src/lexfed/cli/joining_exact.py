@@ -16,7 +16,8 @@ from lexfed.run.joining_exact import (
     open_answer,
     tell,
 )
-from lexfed.sketch.joining.exact import Agreement, library
+from lexfed.run.set_intersection import library
+from lexfed.sketch.joining.exact import Agreement
 from lexfed.sketch.joining.messages import MOST_BYTES, read
 
 Numbers = tuple[int, float]

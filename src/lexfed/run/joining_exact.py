@@ -8,6 +8,7 @@ before its noise is drawn. The steps are files, so that they travel as people li
 from dataclasses import dataclass
 
 from lexfed.randomness import RandomSource
+from lexfed.run import set_intersection
 from lexfed.run.joining import Purse, pay
 from lexfed.sketch.joining import exact
 from lexfed.sketch.joining.exact import Agreement
@@ -28,7 +29,7 @@ def make_question(
         ConfigError: if the library is not installed.
     """
     keys = exact.asking_keys(agreement, people, source)
-    secret, request = exact.ask(keys)
+    secret, request = set_intersection.ask(keys)
     size, epsilon = agreement.size, agreement.epsilon
     question = Message("question", size, epsilon, "", (request,))
     kept = Message(
@@ -62,10 +63,10 @@ def make_answer(
     question.check_agreed(agreement)
     require_within(people, agreement.size)
     (request,) = question.parts
-    exact.check_question(request, agreement)
+    set_intersection.check_question(request, agreement)
     pay(purse, agreement.event())
     keys = exact.answering_keys(agreement, people, source)
-    parts = tuple(exact.answer(request, agreement, keys))
+    parts = tuple(set_intersection.answer(request, agreement, keys))
     size, epsilon = agreement.size, agreement.epsilon
     return Message("answer", size, epsilon, question.hash, parts)
 
@@ -96,7 +97,7 @@ def open_answer(secret: Message, answer: Message) -> Shared:
         raise exact.wrong("answer", "it answers another question")
     answer.check_agreed(secret.agreement)
     (own,) = secret.parts
-    found = exact.count(own, list(answer.parts), secret.agreement)
+    found = set_intersection.count(own, list(answer.parts), secret.agreement)
     return _shared(secret.agreement, found, noises=1)
 
 

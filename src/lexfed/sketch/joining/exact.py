@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many people two organisations share, exactly but for noise of a few.
 
-Private set intersection by Diffie and Hellman, of which only the size is seen (the
-library `openmined-psi`): the asking side sends its keys x as H(x)^a, the answering side
-returns them as H(x)^ab, in sorted order, beside its own keys y as H(y)^b. The asking
-side takes a out of the first and counts how many are among the second. It sees which
-numbers are equal, but not whose they are.
+Private set intersection by Diffie and Hellman, of which only the size is seen
+(`lexfed.run.set_intersection`): the asking side sends its keys x as H(x)^a. The
+answering side returns them as H(x)^ab, in sorted order, beside its own keys y as
+H(y)^b. The asking side takes a out of the first and counts how many are among the
+second. It sees which numbers are equal, but not whose they are.
 
 **Noise before the number is told.** Both sides know the same 2t made-up keys. The
 asking side sends all of them. The answering side puts t + X of them beside its own
@@ -31,10 +31,6 @@ trust: their noise is in them before they leave.
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from types import ModuleType
-from typing import Any
 
 from lexfed import checks
 from lexfed.errors import ConfigError, DataError, Problem
@@ -49,10 +45,6 @@ from lexfed.sketch.joining.offered import require_within
 
 LEAST_EPSILON, LARGEST_EPSILON = 0.01, 5.0
 MOST_PEOPLE = 2**20
-POINT_BYTES = 33
-"""Of a point of the curve, as the library writes it."""
-
-_FALSE_POSITIVES = 1e-9  # asked for by the library; raw points have none
 
 
 @dataclass(frozen=True)
@@ -135,84 +127,6 @@ def answering_keys(
     return _filled(agreement, people, made_up, source)
 
 
-@cache
-def library() -> ModuleType:
-    """Return `openmined-psi`.
-
-    Raises:
-        ConfigError: if it is not installed.
-    """
-    try:
-        return import_module("private_set_intersection.python")
-    except ImportError as error:
-        raise ConfigError(
-            [
-                Problem(
-                    "joining",
-                    "the exact way needs the library `openmined-psi`",
-                    "install the extra `psi` in an environment of its own, or use "
-                    "`lexfed joining sketch`",
-                )
-            ]
-        ) from error
-
-
-def ask(keys: list[str]) -> tuple[bytes, bytes]:
-    """Return the secret of a question and the question."""
-    psi = library()
-    client = psi.client.CreateWithNewKey(False)
-    request = client.CreateRequest(keys)
-    _sort(request.encrypted_elements)
-    return client.GetPrivateKeyBytes(), request.SerializeToString()
-
-
-def answer(question: bytes, agreement: Agreement, keys: list[str]) -> list[bytes]:
-    """Return the answer to a checked question, under a secret that is used once."""
-    psi = library()
-    server = psi.server.CreateWithNewKey(False)
-    raw = psi.DataStructure.RAW
-    request = psi.Request.FromString(question)
-    setup = server.CreateSetupMessage(_FALSE_POSITIVES, agreement.elements, keys, raw)
-    try:
-        response = server.ProcessRequest(request)
-    except RuntimeError as error:
-        raise wrong("question", "it holds what is no point of the curve") from error
-    # Order must not say whose a number is; the library sorts, and we rely on nobody.
-    _sort(setup.raw.encrypted_elements)
-    _sort(response.encrypted_elements)
-    return [setup.SerializeToString(), response.SerializeToString()]
-
-
-def check_question(question: bytes, agreement: Agreement) -> None:
-    """Refuse a question that is not as agreed, before anything is paid for it.
-
-    Raises:
-        DataError: saying what is wrong.
-    """
-    request = _parsed("Request", question, "question")
-    if request.reveal_intersection:
-        raise wrong("question", "it asks for people, not for their number")
-    _check_points(request.encrypted_elements, agreement, "question")
-
-
-def count(secret: bytes, parts: list[bytes], agreement: Agreement) -> int:
-    """Return the people in both, with the answering side's noise.
-
-    Raises:
-        DataError: if the answer is not as agreed.
-    """
-    setup = _parsed("ServerSetup", parts[0], "answer")
-    response = _parsed("Response", parts[1], "answer")
-    _check_points(setup.raw.encrypted_elements, agreement, "answer")
-    _check_points(response.encrypted_elements, agreement, "answer")
-    try:
-        client = library().client.CreateFromKey(secret, False)
-        found: int = client.GetIntersectionSize(setup, response)
-    except RuntimeError as error:
-        raise wrong("answer", "it holds what is no point of the curve") from error
-    return found - agreement.margin
-
-
 def wrong(where: str, what: str) -> DataError:
     """Return the error of a message that is not as agreed."""
     return DataError([Problem(where, what, "agree again, and begin anew")])
@@ -226,31 +140,6 @@ def _filled(
     keys += [f"made up\0{number}" for number in range(made_up)]
     words = source.words(2 * (agreement.elements - len(keys))).reshape(-1, 2)
     return keys + [f"nobody\0{one:016x}{two:016x}" for one, two in words.tolist()]
-
-
-def _sort(points: Any) -> None:
-    ordered = sorted(points)
-    del points[:]
-    points.extend(ordered)
-
-
-def _parsed(kind: str, data: bytes, where: str) -> Any:
-    try:
-        return getattr(library(), kind).FromString(data)
-    # The library's own error is of a package that is only there with the library.
-    except Exception as error:
-        raise wrong(where, "it is no message of the protocol") from error
-
-
-def _check_points(points: Any, agreement: Agreement, where: str) -> None:
-    if len(points) != agreement.elements:
-        what = f"expected {agreement.elements} keys, got {len(points)}"
-        raise wrong(where, what)
-    # One key several times would count one person several times.
-    if len(set(points)) != len(points):
-        raise wrong(where, "a key is in it twice")
-    if any(len(point) != POINT_BYTES for point in points):
-        raise wrong(where, "it holds what is no point of the curve")
 
 
 def _scale(epsilon: float) -> float:

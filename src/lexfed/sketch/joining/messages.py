@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lexfed.canonical import canonical_bytes
-from lexfed.sketch.joining.exact import MOST_PEOPLE, POINT_BYTES, Agreement, wrong
+from lexfed.sketch.joining.exact import MOST_PEOPLE, Agreement, wrong
 from lexfed.sketch.joining.keys import FORM
 
 Kind = Literal["question", "secret", "answer"]
@@ -26,8 +26,8 @@ Kind = Literal["question", "secret", "answer"]
 _MAGIC = {"question": b"lexfedjq", "secret": b"lexfedjs", "answer": b"lexfedja"}
 _PREFIX = struct.Struct("<8sI")
 _MOST_HEADER = 4096
-# Two lists of points, each with a few bytes around it, and all the made-up ones.
-MOST_BYTES = 2 * (POINT_BYTES + 7) * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
+# Two lists of keys in disguise, less than 40 bytes each, the made-up ones included.
+MOST_BYTES = 2 * 40 * (MOST_PEOPLE + 2**14) + _MOST_HEADER + _PREFIX.size
 """No file is longer; nothing more is read."""
 
 
