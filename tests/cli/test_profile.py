@@ -30,6 +30,7 @@ def test_from_open_ranges_to_a_verified_model(lexfed: Lexfed, here: Path) -> Non
     assert "age" in said.out
     page = (here / "runs/visits-profile/profile.html").read_text()
     assert "whole record (ε, δ) = (8.00, 1e-6)" in page
+    assert "per attribute (bmi, diagnosis)" in page
     assert lexfed("verify", "runs/visits-profile").code == 0
     said = lexfed("init", "--profile", "runs/visits-profile")
     assert said.code == 0, said.err
@@ -129,7 +130,7 @@ def test_what_was_not_found_stays_open(lexfed: Lexfed, here: Path) -> None:
     [
         (("init",), "either a table or `--profile DIR`"),
         (("init", "patients.csv", "--profile", "p"), "either a table or"),
-        (("init", "--profile", "nowhere"), "holds no finished profile"),
+        (("init", "--profile", "nowhere"), "there is no `profile.json`"),
         (("profile", "--epsilon", "much"), "--epsilon"),
     ],
 )

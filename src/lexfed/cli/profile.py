@@ -97,8 +97,11 @@ def claim_lines(result: RunResult) -> list[str]:
     if result.claim is None:  # pragma: no cover - a profile is always private
         return []
     stamp = [result.claim.stamp] if result.claim.stamp else []
-    lines = [show.guarantee(result.claim), *show.tier_lines(result.claim)]
-    return stamp + [line.strip() for line in lines]
+    tiers = [
+        f"{name}: {show.up(tier.epsilon)} per attribute ({', '.join(tier.columns)})"
+        for name, tier in reversed(result.claim.tiers.items())
+    ]
+    return [*stamp, show.guarantee(result.claim), *tiers]
 
 
 def closing(folder: Path, known: Profile) -> str:
