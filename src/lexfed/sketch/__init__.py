@@ -15,6 +15,10 @@
     estimates    what a noised table says, without bias, with an interval
     sharing      sums and overlaps that are only opened with noise
 
+    asked       tables that a run asks for; cells: where a value falls
+    following   what is asked next, from what was released
+    profile     what released tables say about columns and sites
+
 A table without noise is as private as the data it was built from. Nothing here is
 released by itself.
 """
