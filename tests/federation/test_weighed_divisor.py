@@ -6,11 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lexfed.federation import looking
+from lexfed.federation.looking import Looking
 from lexfed.federation.site_weights import counted_less
 from lexfed.sketch.asked import AskedTable, ToldTable
 from lexfed.sketch.duplicates import persons
 from lexfed.sketch.hashing import HashRows
-from support.worlds import world
+from support.mutant import Mutant, Patch, both_tests
+from support.sketched_worlds import sketched
+from support.worlds import play, world
 
 SIZES = (4000, 4000, 1000)
 HALVES = np.array([0.5, 0.5, 1.0])
@@ -69,3 +73,36 @@ def test_nothing_released_leaves_the_public_units() -> None:
     stage = of.stages[-1]
     found = counted_less(of, stage, HALVES, np.zeros(3))
     assert found == counted_less(of, stage, HALVES)
+
+
+def sums_of_a_run_are_divided_by_what_is_in_them() -> None:
+    """The first two sites share nearly everybody, and are far larger than the third.
+
+    Sizes are seen to 10 % or so, which moves this divisor by 1 %; public units alone
+    are wrong by more than 10 %. Seeds are fixed.
+    """
+    of = sketched(sizes=(1500, 1500, 200), common=1450)
+    seen = play(of)
+    assert seen.progress is not None
+    weights = seen.progress.memory["site_weights"]
+    assert weights[:2].max() < 0.8
+    last = len(of.programme.stages) - 1
+    stage, progress = of.programme.stages[last], replace(seen.progress, stage=last)
+    found = Looking(of.programme).counted(stage, progress).divisor
+    truth = stage.divisor * float(weights @ (1500, 1500, 200)) / 3200.0
+    assert found == pytest.approx(truth, rel=0.03)
+
+
+def _sizes_forgotten(patch: Patch) -> None:
+    patch.setattr(looking, "persons", lambda told: np.zeros(told.table.sites))
+
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(
+    [
+        Mutant(
+            "sums of weighed sites divided by public units",
+            _sizes_forgotten,
+            sums_of_a_run_are_divided_by_what_is_in_them,
+        )
+    ]
+)
