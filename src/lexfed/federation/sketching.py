@@ -17,19 +17,16 @@ keep the most noise of their range: steering was made for the population that wa
 declared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed.models.cascade import Model
 from lexfed.models.importance import slot_scales, slot_weights
 from lexfed.sketch.watched import WatchedColumn
 
-Floats = NDArray[np.float64]
-Memory = Mapping[str, NDArray[Any]]
 WeightRule = Literal["none", "overlap"]
 
 
