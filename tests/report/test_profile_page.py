@@ -108,6 +108,15 @@ def test_bars_are_put_together_until_noise_is_small() -> None:
     assert plots.put_together(by_size) is by_size
 
 
+def test_bars_without_quantiles_have_no_box() -> None:
+    bars = Histogram((0.0, 1.0, 2.0), (5.0, -1.0), (2.0, 2.0), ZERO, ZERO)
+    drawn = plots.histogram(bars, (), None, "x")
+    assert 'class="box"' not in drawn
+    assert drawn.count('class="soft"') == 2
+    column = ColumnProfile("x", "number", "personal", histogram=bars)
+    assert "Share of values" not in profile_html(Profile(5.0, (), (column,)), [])
+
+
 def test_drawings_stay_inside() -> None:
     for profile in (whole(), odd()):
         for column in profile.columns:

@@ -181,7 +181,7 @@ def _box(quantiles: Sequence[Quantile], x: Axis) -> list[Markup]:
 
 def spark(counts: Sequence[float], title: str) -> Markup:
     """Draw bars without axes, for a cell of a table."""
-    highest = max(*counts, 1.0) if len(counts) > 1 else max(1.0, *counts)
+    highest = max((*counts, 1.0))
     width = 120.0 / max(len(counts), 1)
     parts = [
         rectangle(at * width, 24.0 - high, max(width - 0.4, 0.4), high, "bar")
