@@ -11,6 +11,7 @@ from lexfed.run import load_population, price
 from lexfed.run.planning import Priced
 from lexfed.run.profile_run import buy_profile
 from support.profile_files import NUMBERS_ONLY, written
+from support.two_verifiers import both, failed
 
 Change = tuple[str, str]
 
@@ -94,13 +95,17 @@ def test_a_profile_that_withstands_fewer_colluders_is_refused(tmp_path: Path) ->
         used(tmp_path, shared, more, before=(shared,), epsilon=8)
 
 
-def test_a_claim_that_is_not_the_logged_one_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["claim.json", "profile.json"])
+def test_what_is_not_logged_is_refused(tmp_path: Path, name: str) -> None:
     cheap, dear = tmp_path / "cheap", tmp_path / "dear"
     for place, epsilon in ((cheap, 3.0), (dear, 6.0)):
         place.mkdir()
         used(place, epsilon=epsilon)
-    content = (cheap / "p" / "claim.json").read_bytes()
-    (dear / "p" / "claim.json").write_bytes(content)
+    content = (cheap / "p" / name).read_bytes()
+    (dear / "p" / name).write_bytes(content)
+    verdict, rows = both(dear / "p")
+    assert not verdict.ok
+    assert list(failed(rows)) == ["files"]
     config = load(dear / "lexfed.toml")
     with pytest.raises(ConfigError, match="does not verify"):
         price(config, load_population(config, dear), dear)

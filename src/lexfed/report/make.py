@@ -21,6 +21,7 @@ from typing import Literal, get_args
 
 from lexfed.audit.entries import Completed, Export
 from lexfed.audit.evidence import Evidence, read_evidence
+from lexfed.audit.exports import NotLogged, exports_are_sound, log_export
 from lexfed.audit.log import utc_now
 from lexfed.audit.trust import parse_policy
 from lexfed.audit.verify import Verdict, verify_run
@@ -29,7 +30,6 @@ from lexfed.errors import RunFolderError
 from lexfed.report.bundle import evidence_bundle
 from lexfed.report.dossier import Dossier, build_dossier
 from lexfed.report.drafts import dpia, model_card
-from lexfed.report.exports import NotLogged, exports_are_sound, log_export
 from lexfed.report.headline import headline
 from lexfed.report.listing import readable_time
 from lexfed.report.page import render

@@ -7,14 +7,12 @@ that uses them is charged together with it (`budget.importance.left_of`).
 
 from pathlib import Path
 
+from lexfed.audit.verify.files import PROFILE
 from lexfed.config.model import Config
 from lexfed.law.tags import TaggedSchema
 from lexfed.privacy.attributes import Counted
 from lexfed.run.paid_before import content_of, releases_before
 from lexfed.sketch.profile.profile import Profile
-
-PROFILE = "profile.json"
-"""File of a run folder that holds what the released tables say."""
 
 MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
 

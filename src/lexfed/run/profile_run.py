@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.audit.evidence import read_evidence
+from lexfed.audit.exports import NotLogged, is_logged, log_export
 from lexfed.audit.verify.files import PROFILE
 from lexfed.config.importance_rules import not_paid_before
 from lexfed.config.model import Config, EvaluationTable
@@ -23,7 +24,6 @@ from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.told import told_tables
 from lexfed.models import cascade
-from lexfed.run.exports import NotLogged, log_export
 from lexfed.run.folder import STATE
 from lexfed.run.opening import resume as reopen
 from lexfed.run.opening import start
@@ -137,9 +137,11 @@ def keep_profile(found: PricedProfile, folder: Path) -> Profile:
     profile = _released(found, folder)
     content = profile.to_bytes()
     write_atomically(folder / PROFILE, content)
-    logged = log_export(read_evidence(folder), "profile", content, None)
-    if isinstance(logged, NotLogged):
-        raise RunFolderError(f"the profile is not logged: {logged.reason}")
+    evidence = read_evidence(folder)
+    if not is_logged(evidence, "profile", content):
+        logged = log_export(evidence, "profile", content, None)
+        if isinstance(logged, NotLogged):
+            raise RunFolderError(f"the profile is not logged: {logged.reason}")
     return profile
 
 

@@ -161,7 +161,7 @@ class Export(Entry):
 
     kind: ClassVar[str] = "export"
 
-    what: Literal["report", "evidence", "restore-drill"]
+    what: Literal["report", "evidence", "profile", "restore-drill"]
     digest: Digest
     size: Count
     root: Digest

@@ -2159,6 +2159,10 @@ def files(evidence: Evidence) -> str:
         states = kept[-1:] if evidence.of("completed") else kept[-2:]
         digests = [each.body["state"] for each in states]
         logged.append(("state.safetensors", digests, entry.index))
+    told = [one for one in evidence.of("export") if one.body["what"] == "profile"]
+    if told or file_digest(evidence.folder, "profile.json") is not None:
+        digests = [one.body["digest"] for one in told[:1]] or [""]
+        logged.append(("profile.json", digests, told[0].index if told else 0))
     found, absent = 0, []
     for name, digests, index in [row for row in logged if row[1][-1] is not None]:
         here = file_digest(evidence.folder, name)

@@ -27,6 +27,9 @@ from lexfed.audit.evidence import Evidence
 from lexfed.audit.verify.outcome import Remark, Unsound
 from lexfed.errors import AuditError, RunFolderError
 
+PROFILE = "profile.json"
+"""File of a run folder that holds what the released tables of a profile say."""
+
 
 def blobs(evidence: Evidence) -> str | Remark:
     """Everything that entries cite is there, and whatever is there has its digest."""
@@ -112,6 +115,11 @@ def _logged(evidence: Evidence) -> Iterator[tuple[str, tuple[str | None, ...], i
         pending = () if completed else tuple(r.entry.state for r in kept[-2:-1])
         digests = (kept[-1].entry.state, *pending)
         yield "state.safetensors", digests, kept[-1].index
+    told = [found for found in evidence.of(Export) if found.entry.what == "profile"]
+    if told or (evidence.folder / PROFILE).exists():
+        # Whoever uses a profile reads this file, so it must be the one that was told.
+        digests = tuple(found.entry.digest for found in told[:1])
+        yield PROFILE, digests, told[0].index if told else 0
 
 
 def reports(evidence: Evidence) -> str | Remark:

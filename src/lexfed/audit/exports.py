@@ -28,7 +28,7 @@ class NotLogged:
 
 def log_export(
     evidence: Evidence,
-    what: Literal["report", "evidence"],
+    what: Literal["report", "evidence", "profile"],
     content: bytes,
     keys: Path | None,
 ) -> Logged | NotLogged:
@@ -54,6 +54,13 @@ def log_export(
     except LexfedError as error:
         return NotLogged(error.message)
     return Logged(record.index)
+
+
+def is_logged(evidence: Evidence, what: str, content: bytes) -> bool:
+    """Say whether the log knows of these very bytes already."""
+    digest = sha256(content).hexdigest()
+    exports = (found.entry for found in evidence.of(Export))
+    return any((one.what, one.digest) == (what, digest) for one in exports)
 
 
 def exports_are_sound(evidence: Evidence) -> bool:
