@@ -132,11 +132,15 @@ def test_where_a_profile_says_too_little_nothing_is_expected() -> None:
     column = SCALES["linear"]
     nothing = ColumnProfile("x", "number", "personal")
     seen = number(column, np.array([200.0, 300.0]), np.array([1.0, 5.0, 1.0]), False)
+    # Two edges that are one in the unit of the model.
+    close = np.array([6.0, np.nextafter(6.0, 99.0)])
+    one = number(column, close, np.array([300.0, 300.0, 300.0]), True)
     for known in (
         None,
         nothing,
         ColumnProfile("x", "number", "personal", missing=around(0.5, 0.1)),
         seen,
+        one,
     ):
         found = watched(column, known)
         assert found.before is None

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from lexfed.sketch.asked import AskedTable, ToldTable
-from lexfed.sketch.duplicates import ERROR, duplicated, noise_of_overlap, reach
+from lexfed.sketch.duplicates import (
+    ERROR,
+    duplicated,
+    noise_of_overlap,
+    persons,
+    reach,
+)
 from lexfed.sketch.hashing import HashRows
 
 DEPTH, WIDTH = 5, 256
@@ -83,6 +89,9 @@ def test_whatever_the_cells_are_parts_are_parts(value: float) -> None:
     cells = one.counts.copy()
     cells[0] = value
     found = duplicated(ToldTable(one.table, one.asked, cells, one.variance))
+    sizes = persons(ToldTable(one.table, one.asked, cells, one.variance))
+    assert np.isfinite(sizes).all()
+    assert (sizes >= 0.0).all()
     for each in found:
         assert 0.0 <= each.at_least <= 1.0
         assert 0.0 <= each.part <= 1.0
