@@ -55,6 +55,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
 
 
 def test_places_have_names_of_their_own() -> None:
-    tables = places_for("columns", 2, 17, 3)
-    assert [table.column for table in tables] == ["columns 1", "columns 2"]
+    tables = places_for("special", 2, 17, 3)
+    names = [table.column for table in tables]
+    assert names == ["column 1 up to special", "column 2 up to special"]
     assert {(table.cells, table.clip) for table in tables} == {(51, 1.0)}

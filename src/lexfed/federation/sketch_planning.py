@@ -133,8 +133,7 @@ def _places(
     known = _watched_by(choices, shapes, tower)
     width = max(sketching.watched[place].cells for place in known)
     places = min(sketching.columns, len(known))
-    name = f"columns up to {shapes[tower].tier.label}"
-    return places_for(name, places, width, len(facts.sites))
+    return places_for(shapes[tower].tier.label, places, width, len(facts.sites))
 
 
 def require_use(programme: Programme, facts: Facts, choices: Choices) -> None:

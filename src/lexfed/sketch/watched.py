@@ -112,17 +112,17 @@ def _watched(encoding: Encoding, name: str) -> WatchedColumn:
 
 
 def places_for(
-    name: str, columns: int, width: int, sites: int
+    tier: str, columns: int, width: int, sites: int
 ) -> tuple[AskedTable, ...]:
     """Return places for columns that are chosen later, a table for each site in each.
 
     Args:
-        name: of the stage.
+        tier: label of the most sensitive one that is looked at.
         columns: how many places.
         width: cells of the largest column.
         sites: how many sites.
     """
     return tuple(
-        AskedTable(f"{name} {place}", "chosen", (), width, sites=sites)
+        AskedTable(f"column {place} up to {tier}", "chosen", (), width, sites=sites)
         for place in range(1, columns + 1)
     )
