@@ -109,6 +109,26 @@ def test_a_plan_says_what_is_sketched(tmp_path: Path) -> None:
     assert sketch_lines(priced_of(off)) == []
 
 
+def test_the_same_look_again_is_not_charged_and_verified(tmp_path: Path) -> None:
+    """The label follows the bed, so the model leans on nothing else."""
+    write_visits(tmp_path)
+    path = tmp_path / "visits.csv"
+    head, *rows = path.read_text().splitlines()
+    cells = [row.split(",") for row in rows]
+    told = [[*row[:-1], str(int(int(row[2]) > 20))] for row in cells]
+    path.write_text("\n".join([head, *map(",".join, told)]) + "\n")
+    once = written(tmp_path, ("share = 0.3", "share = 0.3\ncolumns = 1"))
+    result = ran(once, tmp_path / "run")
+    [line] = [line for line in result.sketched if "not released" in line]
+    assert line.startswith("`columns up to personal`")
+    events = (tmp_path / "run" / "events.jsonl").read_text().splitlines()
+    charged = [row for row in map(json.loads, events) if row["type"] == "charge"]
+    assert "columns up to personal" not in {row["release"]["name"] for row in charged}
+    verdict, checked = both(tmp_path / "run")
+    assert verdict.ok
+    assert not failed(checked)
+
+
 def test_what_was_not_released_is_named(tmp_path: Path) -> None:
     """As at the end of a run that lost, or did not ask, everything."""
     priced = priced_of(written(tmp_path))
