@@ -7,9 +7,13 @@ import pytest
 
 from lexfed.config import load
 from lexfed.errors import ConfigError
+from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.privacy.rounding import up
 from lexfed.run import load_population, price
+from lexfed.run.importance_run import priced_importance
 from lexfed.run.planning import Priced
 from lexfed.run.profile_run import buy_profile
+from lexfed.tiers import Tier
 from support.profile_files import NUMBERS_ONLY, written
 from support.two_verifiers import both, failed
 
@@ -109,3 +113,36 @@ def test_what_is_not_logged_is_refused(tmp_path: Path, name: str) -> None:
     config = load(dear / "lexfed.toml")
     with pytest.raises(ConfigError, match="does not verify"):
         price(config, load_population(config, dear), dear)
+
+
+def test_the_claim_names_what_both_cost_every_scope(tmp_path: Path) -> None:
+    priced = used(tmp_path)
+    claim = priced.claim(priced.programme.rounds)
+    assert claim is not None
+    [line] = [gap for gap in claim.not_covered if "the profile" in gap]
+    both = [*priced.paid, *priced.programme.charges()]
+    special = tier_epsilon(both, Tier.SPECIAL, 1e-6)
+    assert special > claim.tiers["special"].epsilon
+    assert f"special {up(special, digits=6):g}" in line
+    assert "personal" in line
+    assert f"the record {up(priced.joint_epsilon or 0.0, digits=6):g}" in line
+
+
+def test_importances_are_bought_with_what_a_profile_has_left(tmp_path: Path) -> None:
+    config = used(tmp_path, epsilon=6.0).config
+    priced = priced_importance(config, tmp_path, 11.5)
+    both = [*priced.paid, *priced.programme.charges()]
+    assert priced.paid
+    assert record_epsilon(both, 1e-6, "add-remove") <= 12.0
+    assert tier_epsilon(both, Tier.SPECIAL, 1e-6) <= 8.0
+
+
+def test_a_profile_comes_before_paid_importances(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        ("delta = 1e-6", 'delta = 1e-6\nallocation = "multiplier"'),
+        ("delta = 1e-6", 'delta = 1e-6\nimportance_from = "paid:i"'),
+        text=NUMBERS_ONLY,
+    )
+    with pytest.raises(ConfigError, match="comes before importances"):
+        buy_profile(path, 4.0, tmp_path / "p")

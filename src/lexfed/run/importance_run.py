@@ -6,8 +6,10 @@ The run that uses it (`importance_from = "paid:FOLDER"`) reads its claim and tak
 it cost off its own budget.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
+from lexfed.budget.importance import left_of
 from lexfed.budget.plan import Budget
 from lexfed.config import Config, load
 from lexfed.errors import ConfigError, Problem
@@ -20,6 +22,7 @@ from lexfed.run.opening import start
 from lexfed.run.planning import Priced
 from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import load_population
+from lexfed.run.profile_paid import paid_profile
 from lexfed.run.result import RunResult
 from lexfed.run.training import train
 
@@ -43,17 +46,31 @@ def priced_importance(config: Config, base: Path, epsilon: float) -> Priced:
     population = load_population(config, base)
     policy = policy_of(config, base)
     terms = terms_of(config, population, policy.policy)
-    part = epsilon / budget.epsilon
-    own = Budget(
-        epsilon=epsilon,
+    whole = Budget(
+        epsilon=budget.epsilon,
         delta=budget.delta,
         neighbours=budget.neighbours,
-        caps={tier: down(part * cap) for tier, cap in terms.caps.items()},
+        caps=terms.caps,
         sites_per_person=config.data.sites_per_person,
     )
+    paid = paid_profile(config, base, population.tagged)
+    own = _part_of(whole, epsilon, left_of(whole, paid, config.privacy.accountant))
     facts = public_facts(config, population, ())
     programme = plan_importance(facts, own, choices_of(config, terms, {}))
-    return Priced(config, population, programme, own, (), policy)
+    return Priced(config, population, programme, own, (), policy, paid)
+
+
+def _part_of(whole: Budget, epsilon: float, left: Budget) -> Budget:
+    """Return the same part of everything, as far as a profile has left it."""
+    part = epsilon / whole.epsilon
+    return replace(
+        whole,
+        epsilon=min(epsilon, left.epsilon),
+        caps={
+            tier: min(down(part * cap), left.caps[tier])
+            for tier, cap in whole.caps.items()
+        },
+    )
 
 
 def buy_importance(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +19,14 @@ from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers
 from lexfed.federation.sketch_planning import refuse_every_round
 from lexfed.privacy import claim_parts
-from lexfed.privacy.attributes import Counted, record_epsilon
+from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.privacy.ledger import Ledger, Limits
 from lexfed.privacy.rounding import up
 from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
+from lexfed.run.joint_price import RECORD, joint_prices
 from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import Population
 from lexfed.run.profile_paid import paid_profile
@@ -154,23 +155,25 @@ class Priced:
 
     @property
     def joint_epsilon(self) -> float | None:
-        """What the run costs together with what was paid for before."""
+        """What the run costs a record together with what was paid for before."""
+        return None if self._joint is None else self._joint[RECORD]
+
+    @property
+    def _joint(self) -> Mapping[str, float] | None:
         if not self.paid or not self.private:
             return None
         both = (*self.paid, *self.programme.charges())
-        budget, accountant = self.budget, self.config.privacy.accountant
-        return record_epsilon(
-            both, budget.delta, budget.neighbours, accountant, budget.sites_per_person
+        return joint_prices(
+            both, self.budget, self.read_tiers, self.config.privacy.accountant
         )
 
     def _bought_before(self) -> tuple[str, ...]:
-        joint = self.joint_epsilon
-        if joint is None:
+        if self._joint is None:
             return ()
-        both = up(joint, digits=6)
+        prices = [f"{name} {up(e, digits=6):g}" for name, e in self._joint.items()]
         return (
             f"{self.paid_before}, released before and claimed apart; together with "
-            f"that the record's epsilon is at most {both:g}",
+            f"that epsilon is at most: {', '.join(prices)}",
         )
 
     @property

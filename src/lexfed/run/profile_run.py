@@ -158,6 +158,8 @@ def _require_use(config: Config, epsilon: float) -> None:
     wrong = [f"does not go with {what}" for what, _ in not_paid_before(config)]
     if config.data.profile is not None:
         wrong.append("`data.profile` names one already: what it cost is paid once")
+    if (config.budget.importance_from or "").startswith("paid:"):
+        wrong.append("comes before importances that are paid for: what those cost")
     if config.federation.engine == "flare":
         wrong.append('`engine = "flare"`: profiles between organisations are not there')
     if not 0.0 < epsilon < most:
