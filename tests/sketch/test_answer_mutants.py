@@ -12,9 +12,11 @@ from lexfed.sketch.asked import Floats, ToldTable
 from lexfed.sketch.estimates.estimate import normal_quantile
 from lexfed.sketch.profile import lists, sites, spread
 from lexfed.sketch.profile.answers import Answer
+from lexfed.sketch.profile.everybody import Everybody
 from lexfed.sketch.profile.profile import Profile
 from support import answer_checks as checks
 from support.mutant import Mutant, Patch, both_tests
+from support.profile_tables import exactly
 
 
 def _threshold_of_one_cell(patch: Patch) -> None:
@@ -62,6 +64,10 @@ def _noise_counted_as_distance(patch: Patch) -> None:
     patch.setattr(sites, "squared_interval", broken)
 
 
+def _public_number_taken_for_the_sum(patch: Patch) -> None:
+    patch.setattr(Everybody, "without", lambda *_: exactly(500.0))
+
+
 def _other_keys_passed_over(patch: Patch) -> None:
     def broken(data: bytes) -> Profile:
         return TypeAdapter(Profile).validate_json(data, strict=True)
@@ -104,6 +110,11 @@ MUTANTS = (
         "noise counted as distance",
         _noise_counted_as_distance,
         checks.distances_of_equal_sites_hold_zero,
+    ),
+    Mutant(
+        "public number taken for the sum",
+        _public_number_taken_for_the_sum,
+        checks.a_rough_number_of_persons_does_no_harm,
     ),
     Mutant(
         "keys that nobody knows passed over",

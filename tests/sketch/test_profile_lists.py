@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lexfed.sketch.profile.lists import chosen, declared, found, other, unlisted
-from support.profile_tables import Federation
+from support.profile_tables import Federation, exactly
 
 NOISE = 10.0
 
@@ -17,9 +17,9 @@ def test_counts_of_a_declared_list_are_covered() -> None:
     held = np.zeros(4)
     for _ in range(4000):
         table = federation.codes("ward", [codes], 3)
-        listed = declared(table, ("a", "b", "c"), 500)
+        listed = declared(table, ("a", "b", "c"), exactly(500))
         assert [each.value for each in listed] == ["a", "b", "c"]
-        counts = [*(each.count for each in listed), other(table, 500)]
+        counts = [*(each.count for each in listed), other(table, exactly(500))]
         for at, (truth, count) in enumerate(zip(truths, counts, strict=True)):
             assert count.low is not None
             assert count.high is not None
@@ -30,7 +30,7 @@ def test_counts_of_a_declared_list_are_covered() -> None:
 def test_a_list_of_another_length_is_refused() -> None:
     table = Federation(NOISE).codes("ward", [np.zeros(10)], 3)
     with pytest.raises(ValueError, match="3 values, got 2"):
-        declared(table, ("a", "b"), 10)
+        declared(table, ("a", "b"), exactly(10))
 
 
 @pytest.mark.parametrize("truth", [30.0, 50.0, 60.0, 200.0])
@@ -68,7 +68,7 @@ def test_words_are_found_whole_with_their_counts() -> None:
     }
     people = sum(words.values())
     tables = Federation(NOISE, 1).words("kind", words)
-    listed = found(tables, people)
+    listed = found(tables)
     assert [(each.value, each.whole) for each in listed] == [
         ("emergency", True),
         ("elective", True),
@@ -77,7 +77,8 @@ def test_words_are_found_whole_with_their_counts() -> None:
     ]
     for each, truth in zip(listed, (900, 700, 400, 300), strict=True):
         assert each.count.value == pytest.approx(truth, abs=50)
-    rest = unlisted(tables, listed, people)
+    rest = unlisted(tables, listed, exactly(people))
+    assert rest is not None
     assert rest.low is not None
     assert rest.high is not None
     assert rest.low <= 4 <= rest.high
@@ -85,9 +86,7 @@ def test_words_are_found_whole_with_their_counts() -> None:
 
 def test_values_that_nobody_has_are_listed_as_rarely_as_stated() -> None:
     # At most 5 % of 200, 10; 24 or more have probability 1e-4 at most.
-    wrong = sum(
-        bool(found(Federation(NOISE, s).words("kind", {}), 1)) for s in range(200)
-    )
+    wrong = sum(bool(found(Federation(NOISE, s).words("kind", {}))) for s in range(200))
     assert wrong < 24
 
 
@@ -98,7 +97,8 @@ def test_unlisted_persons_are_covered() -> None:
     held = 0
     for seed in range(1000):
         tables = Federation(NOISE, seed).words("kind", words)
-        rest = unlisted(tables, found(tables, people), people)
+        rest = unlisted(tables, found(tables), exactly(people))
+        assert rest is not None
         assert rest.low is not None
         assert rest.high is not None
         held += rest.low <= 150 <= rest.high

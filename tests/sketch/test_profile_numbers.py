@@ -13,7 +13,7 @@ from lexfed.sketch.profile.numbers import (
     quantiles,
     range_of,
 )
-from support.profile_tables import Federation
+from support.profile_tables import Federation, exactly
 
 TRIALS = 600
 
@@ -38,7 +38,7 @@ COLUMNS = {"ages": ages(), "incomes": incomes(), "amounts": amounts()}
 
 def scales(values: Floats, noise: float, seed: int) -> list[Scale]:
     tables = Federation(noise, seed).number("x", values)
-    return [Scale.of(table, len(values)) for table in reversed(tables)]
+    return [Scale.of(table, exactly(len(values))) for table in reversed(tables)]
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -99,7 +99,7 @@ def test_ranges_hold_nearly_all_values_in_round_numbers(
 
 
 def bins(values: Floats, ends: tuple[float, float]) -> Scale:
-    return Scale.of(Federation(1.0).bins("x", [values], ends), len(values))
+    return Scale.of(Federation(1.0).bins("x", [values], ends), exactly(len(values)))
 
 
 def test_a_range_stays_between_the_ends_that_were_asked() -> None:
@@ -155,7 +155,7 @@ def test_the_range_of_one_number_is_no_point() -> None:
 def test_a_histogram_has_everybody_once() -> None:
     values = np.append(ages(), [np.nan] * 500)
     table = Federation(0.001).bins("x", [values], (20.0, 84.0))
-    bars = histogram(Scale.of(table, len(values)), None)
+    bars = histogram(Scale.of(table, exactly(len(values))), None)
     assert not bars.by_size
     assert len(bars.counts) == 64
     total = sum(bars.counts) + bars.below.value + bars.above.value
@@ -190,9 +190,9 @@ def test_a_single_value_is_shown_by_bins() -> None:
     bins, sizes = scales(np.ones(5000), 5.0, 1)
     assert not histogram(bins, sizes).by_size
     nothing = Federation(5.0).doubles("x", np.empty(0))
-    assert not histogram(bins, Scale.of(nothing, 5000)).by_size
+    assert not histogram(bins, Scale.of(nothing, exactly(5000))).by_size
 
 
 def test_nobody_has_no_quantiles() -> None:
     table = Federation(20.0).bins("x", [np.full(100, np.nan)], (0.0, 1.0))
-    assert quantiles([Scale.of(table, 100)]) == ()
+    assert quantiles([Scale.of(table, exactly(100))]) == ()

@@ -107,5 +107,3 @@ def test_where_nobody_is_seen_there_is_no_place() -> None:
 def test_what_is_no_spread_is_refused() -> None:
     with pytest.raises(ValueError, match="cells"):
         Spread(np.zeros(1), 1.0, 10.0)
-    with pytest.raises(ValueError, match="people"):
-        Spread(np.zeros(3), 1.0, 0.0)

@@ -12,9 +12,11 @@ from lexfed.report.profile_page import profile_html
 from lexfed.sketch.following import ends_after, prefixes_after
 from lexfed.sketch.profile import lists, numbers, sites
 from lexfed.sketch.profile.answers import Answer
-from lexfed.sketch.profile.profile import Profile
+from lexfed.sketch.profile.columns import ProfiledColumn
+from lexfed.sketch.profile.profile import Profile, build_profile
+from lexfed.tiers import Tier
 from support.profile_samples import odd, whole
-from support.profile_tables import Federation
+from support.profile_tables import Federation, exactly
 
 NOISE = 10.0
 
@@ -36,7 +38,7 @@ def tables_of_sites_have_the_noise_of_all() -> None:
     found = 0
     for seed in range(200):
         told = Federation(NOISE, seed).codes("x", nothing, 3)
-        counts = lists.declared(told, ("a", "b", "c"), 1.0)
+        counts = lists.declared(told, ("a", "b", "c"), exactly(1.0))
         found += any(not _holds(each.count, 0.0) for each in counts)
     assert found < 50
 
@@ -63,7 +65,7 @@ def quantiles_are_covered() -> None:
     held = 0
     for seed in range(200):
         tables = Federation(20.0, seed).number("x", values)
-        scales = [numbers.Scale.of(table, 3000) for table in reversed(tables)]
+        scales = [numbers.Scale.of(table, exactly(3000)) for table in reversed(tables)]
         middle = numbers.quantiles(scales)[2].at
         held += _holds(middle, float(np.median(values)))
     assert held > 176
@@ -78,6 +80,19 @@ def distances_of_equal_sites_hold_zero() -> None:
         (pair,) = sites.distances(told, sites.people_by_site([told]), ("a", "b"))
         held += _holds(pair.distance, 0.0)
     assert held > 270
+
+
+def a_rough_number_of_persons_does_no_harm() -> None:
+    """95 % of 200; below 88 % with probability 1e-4. 500 is stated, 1000 are there."""
+    codes = np.repeat([0.0, 1.0], [700, 300])
+    asked = [ProfiledColumn("x", "category", Tier.PERSONAL, values=("a", "b"))]
+    held = 0
+    for seed in range(200):
+        draw = Federation(NOISE, seed)
+        told = [draw.codes("x", [codes], 2), draw.codes("y", [codes], 2)]
+        (column,) = build_profile(told, asked, (), 500.0).columns
+        held += _holds(column.values[0].count, 700.0)
+    assert held > 176
 
 
 def files_are_read_to_the_byte() -> None:

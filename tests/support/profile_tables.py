@@ -15,8 +15,14 @@ from lexfed.sketch.cells import (
     code_cells,
     double_cells,
 )
+from lexfed.sketch.estimates.estimate import Estimate, from_variance
 from lexfed.sketch.following import ends_after, prefixes_after
 from lexfed.sketch.hashing import HashRows
+
+
+def exactly(people: float) -> Estimate:
+    """A number of persons that is known."""
+    return from_variance(float(people), 0.0)
 
 
 class Federation:

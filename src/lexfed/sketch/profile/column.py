@@ -20,6 +20,7 @@ from lexfed.sketch.profile.answers import (
     check,
 )
 from lexfed.sketch.profile.columns import ProfiledColumn, ProfiledKind
+from lexfed.sketch.profile.everybody import Everybody
 from lexfed.sketch.profile.spread import Spread
 from lexfed.tiers import Tier
 
@@ -84,7 +85,7 @@ class ColumnProfile:
 def profile_of(
     column: ProfiledColumn,
     told: Sequence[ToldTable],
-    people: float,
+    people: Everybody,
     names: Sequence[str],
 ) -> ColumnProfile:
     """Return what the tables of a column say.
@@ -92,7 +93,7 @@ def profile_of(
     Args:
         column: as declared.
         told: its tables.
-        people: how many persons there are.
+        people: how many persons there are, from all tables of the profile.
         names: of the sites, in the order of tables that each of them has.
     """
     blank = ColumnProfile(column.name, column.kind, column.tier.label)
@@ -111,12 +112,20 @@ def profile_of(
     return _sought(common, told, people)
 
 
-def _missing(told: Sequence[ToldTable], people: float) -> Answer:
-    """Share of persons without a value, which every table of the column tells."""
-    cells = [Spread.of(table, people) for table in told]
-    each = [spread.of_cell(len(spread.noised) - 1) for spread in cells]
-    share = best(each).within(0.0, people)
-    return Answer(share.value / people, share.low / people, share.high / people)
+def _missing(told: Sequence[ToldTable], people: Everybody) -> Answer | None:
+    """Share of persons without a value, which every table of the column tells.
+
+    The variance of the ratio is that of the delta method; nothing is told where the
+    number of persons is lost in the noise.
+    """
+    counted = people.counted
+    if counted.low <= 0:
+        return None
+    cells = [Spread.of(table, people.without(table)) for table in told]
+    absent = best([spread.of_cell(len(spread.noised) - 1) for spread in cells])
+    share = min(max(absent.value / counted.value, 0.0), 1.0)
+    variance = (absent.variance + share**2 * counted.variance) / counted.value**2
+    return Answer.of(from_variance(absent.value / counted.value, variance).within(0, 1))
 
 
 def best(estimates: Sequence[Estimate]) -> Estimate:
@@ -144,7 +153,7 @@ def _number(
     common: ColumnProfile,
     declared: tuple[float, float] | None,
     told: Sequence[ToldTable],
-    people: float,
+    people: Everybody,
 ) -> ColumnProfile:
     bins, sizes = (
         [table for table in told if table.table.domain == domain]
@@ -152,7 +161,9 @@ def _number(
     )
     if not bins:
         return replace(common, notes=("no-range",))
-    scales = [numbers.Scale.of(table, people) for table in (*bins, *sizes)]
+    scales = [
+        numbers.Scale.of(table, people.without(table)) for table in (*bins, *sizes)
+    ]
     quantiles = numbers.quantiles(scales)
     found = numbers.range_of(quantiles, scales[0]) if quantiles else None
     return replace(
@@ -168,22 +179,23 @@ def _listed(
     common: ColumnProfile,
     values: Sequence[str],
     told: Sequence[ToldTable],
-    people: float,
+    people: Everybody,
 ) -> ColumnProfile:
-    listed = lists.declared(told[0], values, people)
+    everybody = people.without(told[0])
+    listed = lists.declared(told[0], values, everybody)
     seen = any(each.count.low for each in listed)
     return replace(
         common,
         values=tuple(listed),
-        other=lists.other(told[0], people),
+        other=lists.other(told[0], everybody),
         notes=() if seen else ("nothing-seen",),
     )
 
 
 def _sought(
-    common: ColumnProfile, told: Sequence[ToldTable], people: float
+    common: ColumnProfile, told: Sequence[ToldTable], people: Everybody
 ) -> ColumnProfile:
-    found = lists.found(told, people)
+    found = lists.found(told)
     full = any(len(asked_prefixes(table)) == MOST_PREFIXES for table in told)
     notes: dict[Note, bool] = {
         "no-values": not found,
@@ -193,6 +205,6 @@ def _sought(
     return replace(
         common,
         values=tuple(found),
-        other=lists.unlisted(told, found, people),
+        other=lists.unlisted(told, found, people.without(told[0])),
         notes=tuple(note for note, holds in notes.items() if holds),
     )

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from lexfed.data.letters import LEVELS, PAIRS, is_ended, text_of
 from lexfed.sketch.asked import ToldTable
-from lexfed.sketch.estimates.estimate import CONFIDENCE, from_variance
+from lexfed.sketch.estimates.estimate import CONFIDENCE, Estimate, from_variance
 from lexfed.sketch.following import (
     ERROR,
     asked_prefixes,
@@ -30,8 +30,11 @@ from lexfed.sketch.following import (
 from lexfed.sketch.profile.answers import Answer, Listed
 from lexfed.sketch.profile.spread import Spread
 
+_FAR = 10.0
+"""Deviations of the noise that nothing is away from its count."""
 
-def declared(told: ToldTable, values: Sequence[str], people: float) -> list[Listed]:
+
+def declared(told: ToldTable, values: Sequence[str], people: Estimate) -> list[Listed]:
     """Return every value of a declared list, in its order.
 
     Guarantees:
@@ -44,23 +47,22 @@ def declared(told: ToldTable, values: Sequence[str], people: float) -> list[List
     if len(spread.noised) != len(values) + 2:
         raise ValueError(f"expected {len(spread.noised) - 2} values, got {len(values)}")
     return [
-        Listed(value, Answer.of(spread.of_cell(at).within(0.0, people)))
+        Listed(value, Answer.of(spread.of_cell(at).within(0.0, math.inf)))
         for at, value in enumerate(values)
     ]
 
 
-def other(told: ToldTable, people: float) -> Answer:
+def other(told: ToldTable, people: Estimate) -> Answer:
     """Return how many persons have a value that is not on a declared list."""
     spread = Spread.of(told, people)
-    return Answer.of(spread.of_cell(len(spread.noised) - 2).within(0.0, people))
+    return Answer.of(spread.of_cell(len(spread.noised) - 2).within(0.0, math.inf))
 
 
-def found(told: Sequence[ToldTable], people: float) -> list[Listed]:
+def found(told: Sequence[ToldTable]) -> list[Listed]:
     """Return the values that were found, the most frequent first.
 
     Args:
         told: the tables of letters of a column, of any levels.
-        people: how many persons there are.
 
     Guarantees:
         The interval of a value that is listed covers its true count in 95 % of seeds.
@@ -69,35 +71,40 @@ def found(told: Sequence[ToldTable], people: float) -> list[Listed]:
     listed = [
         Listed(text_of(pairs), count, whole=is_ended(pairs[-1]))
         for table in told
-        for pairs, count in _counted(table, people)
+        for pairs, count in _counted(table)
         if is_ended(pairs[-1]) or len(pairs) == LEVELS
     ]
     return sorted(listed, key=lambda item: (-item.count.value, item.value))
 
 
 def unlisted(
-    told: Sequence[ToldTable], listed: Sequence[Listed], people: float
-) -> Answer:
+    told: Sequence[ToldTable], listed: Sequence[Listed], people: Estimate
+) -> Answer | None:
     """Return how many persons have a value that was not found.
 
     All less those without a value and those listed; the noise of the counts adds up.
+
+    Returns:
+        None if nobody knows how many there are.
     """
+    if math.isinf(people.variance):
+        return None
     first = Spread.of(told[0], people)
     missing = first.of_cell(len(first.noised) - 1)
-    rest = people - missing.value - sum(each.count.value for each in listed)
+    rest = people.value - missing.value - sum(each.count.value for each in listed)
     _, variance = pooled(told[0])
-    spread = from_variance(rest, variance * (len(listed) + 1))
-    return Answer.of(spread.within(0.0, people))
+    spread = from_variance(rest, variance * (len(listed) + 1) + people.variance)
+    return Answer.of(spread.within(0.0, math.inf))
 
 
-def _counted(told: ToldTable, people: float) -> list[tuple[tuple[int, ...], Answer]]:
+def _counted(told: ToldTable) -> list[tuple[tuple[int, ...], Answer]]:
     """What stands out in a table, with counts that allow for having been chosen."""
     _, variance = pooled(told)
     cells = len(asked_prefixes(told)) * PAIRS
     least = threshold(max(cells, 1), variance, ERROR / LEVELS)
     deviation = math.sqrt(variance)
     return [
-        (pairs, chosen(noised, least, deviation, people))
+        (pairs, chosen(noised, least, deviation, noised + _FAR * deviation))
         for pairs, noised in standing_out(told)
     ]
 

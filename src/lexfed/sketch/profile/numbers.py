@@ -58,7 +58,7 @@ class Scale:
     edges: Floats
 
     @classmethod
-    def of(cls, told: ToldTable, people: float) -> "Scale":
+    def of(cls, told: ToldTable, people: Estimate) -> "Scale":
         """Return the cells of a table of bins or of doubles, all sites together."""
         if told.table.domain == "bins":
             low, high = map(float, told.asked)
@@ -138,7 +138,7 @@ def range_of(told: Sequence[Quantile], bins: Scale) -> tuple[float, float]:
     """
     spread, ends = bins.spread, (float(bins.edges[1]), float(bins.edges[-2]))
     seen = [float(bins.edges[cell]) for cell in spread.occupied]
-    part = min(spread.hidden / (spread.people * _MUCH), 1.0) / 2
+    part = min(spread.hidden / (max(spread.people, 1.0) * _MUCH), 1.0) / 2
     bottom, top = told[0].at, told[-1].at
     mirrored = Answer(
         -bottom.value,
@@ -213,8 +213,8 @@ def _bars(scale: Scale, starts: list[int], by_size: bool) -> Histogram:
         edges=tuple(float(scale.edges[start]) for start in starts),
         counts=tuple(bar.value for bar in bars),
         reaches=tuple(bar.high - bar.value for bar in bars),
-        below=Answer.of(_persons(spread, 0, starts[0]).within(0.0, spread.people)),
-        above=Answer.of(_persons(spread, starts[-1], last).within(0.0, spread.people)),
+        below=Answer.of(_persons(spread, 0, starts[0]).within(0.0, math.inf)),
+        above=Answer.of(_persons(spread, starts[-1], last).within(0.0, math.inf)),
         by_size=by_size,
     )
 

@@ -19,6 +19,7 @@ from lexfed.sketch.asked import ToldTable
 from lexfed.sketch.profile.answers import Elsewhere, Overlap
 from lexfed.sketch.profile.column import ColumnProfile, profile_of
 from lexfed.sketch.profile.columns import ProfiledColumn
+from lexfed.sketch.profile.everybody import Everybody
 from lexfed.sketch.profile.sites import elsewhere, overlaps
 
 VERSION: Final = 1
@@ -110,12 +111,15 @@ def build_profile(
         told: all tables, in any order.
         columns: those that were asked about, as declared.
         sites: names of the sites, in the order of the tables that each of them has.
-        people: how many persons there are, which is public.
+        people: how many persons there are, which is public; it may be rough, and
+            nothing is computed from it.
 
     Raises:
         ValueError: if tables do not fit the columns or sites.
     """
     keys = [table for table in told if table.table.domain == "keys"]
+    counts = tuple(table for table in told if table.table.domain != "keys")
+    everybody = Everybody(counts)
     # A sketch of one site alone has nobody to be compared with.
     shared = [table for table in keys if table.table.sites > 1]
     return Profile(
@@ -124,13 +128,8 @@ def build_profile(
         columns=tuple(
             profile_of(
                 column,
-                [
-                    table
-                    for table in told
-                    if table.table.column == column.name
-                    and table.table.domain != "keys"
-                ],
-                people,
+                [table for table in counts if table.table.column == column.name],
+                everybody,
                 sites,
             )
             for column in columns

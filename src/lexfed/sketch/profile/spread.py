@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells whose sum is public: less noise, and quantiles with their intervals.
+"""Cells whose sum is known from elsewhere: less noise, and quantiles with intervals.
 
-All n persons are in one of m cells each. Cells y with independent noise of variance v
-have the best linear unbiased counts h = y + (n - sum y) / m, by least squares under the
-known sum; their covariance is v (I - 11' / m). A weighted sum w'h has the variance
+All n persons are in one of m cells each. Cells y have independent noise of variance v,
+and n is known from other tables with variance d. The best linear unbiased counts are
+h = y + (n - sum y) / m', m' = m + d / v, by least squares; their covariance is
+v (I - 11' / m'). A weighted sum w'h has the variance
 
-    v (w'w - (sum w)^2 / m),
+    v (w'w - (sum w)^2 / m'),
 
-so that counting from either end gives the same, as exact as from the nearer one.
+so that, where n is well known, counting from either end gives the same, as exact as
+from the nearer one.
 
 A long tail of empty cells adds up much noise, and a quantile far out would end anywhere
 in it. So the value of a quantile, though not its interval, is read from the *occupied*
@@ -16,7 +18,7 @@ the noise, as `following` has it.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,31 +58,43 @@ class Spread:
     Attributes:
         noised: as released.
         variance: of the noise on each.
-        people: how many there are, which is public.
+        people: how many there are, from elsewhere.
+        doubt: the variance of that number; infinite if it is not known.
 
     Raises:
-        ValueError: if there are fewer than two cells, or nobody.
+        ValueError: if there are fewer than two cells.
     """
 
     noised: Floats
     variance: float
     people: float
+    doubt: float = 0.0
 
     def __post_init__(self) -> None:
         checks.in_range(2, 2**24, cells=len(self.noised))
-        checks.finite_positive(people=self.people)
 
     @classmethod
-    def of(cls, told: ToldTable, people: float) -> "Spread":
-        """Return the cells of a table of one row, all sites together."""
+    def of(cls, told: ToldTable, people: Estimate) -> "Spread":
+        """Return the cells of a table of one row, all sites together.
+
+        Args:
+            told: the table.
+            people: how many persons there are, independent of this table.
+        """
         counts, variance = pooled(told)
-        return cls(counts[0], variance, people)
+        return cls(counts[0], variance, people.value, people.variance)
+
+    @property
+    def _share(self) -> float:
+        """1 / m', the part of what is missing in sum that a cell is given."""
+        if not self.variance:
+            return 0.0
+        return 1 / (len(self.noised) + self.doubt / self.variance)
 
     @cached_property
     def counts(self) -> Floats:
-        """The best counts; their sum is the number of people."""
-        missing = (self.people - float(self.noised.sum())) / len(self.noised)
-        return self.noised + missing
+        """The best counts."""
+        return self.noised + (self.people - float(self.noised.sum())) * self._share
 
     @property
     def _lengths(self) -> list[int]:
@@ -125,7 +139,7 @@ class Spread:
             uses the known sum has less.
         """
         value = float(weights @ self.counts)
-        spread = float(weights @ weights - weights.sum() ** 2 / len(weights))
+        spread = float(weights @ weights - weights.sum() ** 2 * self._share)
         # Rounding may leave less than nothing where all weights are equal.
         return from_variance(value, self.variance * max(spread, 0.0), confidence)
 
@@ -157,7 +171,7 @@ class Spread:
         above = np.cumsum(counts)[:-1] - share * counts.sum()
         squares = upto * (1 - share) ** 2 + (cells - upto) * share**2
         sums = upto - share * cells
-        variances = self.variance * (squares - sums**2 / (cells + 1))
+        variances = self.variance * (squares - sums**2 * self._share)
         reach = normal_quantile(confidence) * np.sqrt(variances)
         may_reach = np.append(above >= -reach, True)
         may_miss_before = np.insert(above < reach, 0, True)
@@ -169,7 +183,7 @@ class Spread:
         """Where the occupied cells reach a share; an interval holds it in any case."""
         first, stop = self.occupied
         kept = np.append(self.noised[first:stop], self.noised[-1])
-        inside = Spread(kept, self.variance, self.people).counts[:-1]
+        inside = replace(self, noised=kept).counts[:-1]
         below = np.cumsum(inside) - share * inside.sum()
         # Noise lets the sum fall now and then: the number below leans to no side.
         at = int((below[:-1] < 0).sum())
