@@ -102,10 +102,18 @@ def test_no_profile_is_ever_charged_above_its_budget(
 
 
 def independent(charges: Sequence[Counted], neighbours: Neighbours) -> float:
-    """Price Gaussians by the formula of another library; nobody is sampled here."""
+    """Price Gaussians by the formula of another library.
+
+    Nobody is sampled here, but sites that a release leaves out have the rate 0.
+    """
     shift = {"add-remove": 1.0, "replace-one": 2.0}[neighbours]
-    assert all(release.sampling_rate == 1.0 for release, _ in charges)
-    squares = sum(count / release.noise_multiplier**2 for release, count in charges)
+    assert {release.sampling_rate for release, _ in charges} <= {0.0, 1.0}
+    squares = sum(
+        count * release.sampling_rate / release.noise_multiplier**2
+        for release, count in charges
+    )
+    if not squares:
+        return 0.0
     sigma = 1.0 / (shift * math.sqrt(squares))
     return float(dp_accounting.get_epsilon_gaussian(sigma, 1e-6))
 
