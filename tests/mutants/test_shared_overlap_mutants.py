@@ -14,8 +14,11 @@ from lexfed.privacy import distributed
 from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import Release
 from lexfed.secagg.aggregator import AggregatorSession
+from lexfed.secagg.agree import agree
+from lexfed.secagg.prg import add_mask
 from lexfed.sketch.sharing import beaver, overlap_plan
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan
+from support import dealer_checks
 from support import overlap_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -56,6 +59,36 @@ def _no_mask(patch: Patch) -> None:
         return real(opened, replace(triple, gram=0 * triple.gram), first)
 
     patch.setattr(overlap_aggregator, "gram_share", broken)
+
+
+def _bare(left_bare: str) -> Callable[[Patch], None]:
+    """Leave the mask off one of the two messages."""
+
+    def apply(patch: Patch) -> None:
+        real = OverlapAggregator._masked
+
+        def broken(self: OverlapAggregator, share: Any, what: str, named: bytes) -> Any:
+            return share if what == left_bare else real(self, share, what, named)
+
+        patch.setattr(OverlapAggregator, "_masked", broken)
+
+    return apply
+
+
+def _one_mask_for_all(patch: Patch) -> None:
+    real = agree
+
+    def broken(private: Any, peer: bytes, context: bytes, _: str, *rest: Any) -> bytes:
+        return real(private, peer, context, "mask", *rest)
+
+    patch.setattr(overlap_aggregator, "agree", broken)
+
+
+def _both_add_the_mask(patch: Patch) -> None:
+    real = add_mask
+    patch.setattr(
+        overlap_aggregator, "add_mask", lambda total, key, _: real(total, key, 1)
+    )
 
 
 def _unpaid(patch: Patch) -> None:
@@ -122,6 +155,27 @@ MUTANTS = (
     Mutant(
         "the product of the masks left out",
         _no_mask,
+        checks.counts_are_exact_but_for_the_noise,
+        SecAggError,
+    ),
+    Mutant(
+        "shares of the counts bare to the dealer",
+        _bare("the counts"),
+        dealer_checks.the_dealer_reads_nothing,
+    ),
+    Mutant(
+        "shares of the test bare to the dealer",
+        _bare("the test"),
+        dealer_checks.the_dealer_reads_nothing,
+    ),
+    Mutant(
+        "one mask for two messages",
+        _one_mask_for_all,
+        dealer_checks.a_mask_is_for_one_message,
+    ),
+    Mutant(
+        "a mask that does not cancel",
+        _both_add_the_mask,
         checks.counts_are_exact_but_for_the_noise,
         SecAggError,
     ),

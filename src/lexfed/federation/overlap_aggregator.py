@@ -10,6 +10,11 @@
 
 Each step is taken once a round and in this order. The bits have no noise of their own,
 so they are never added as other vectors are: only counts leave, with noise.
+
+**The dealer** knows A and both shares of the triple. From a bare share of the counts,
+X A_1^T + A_1 X^T + noise is left to it, with A_1 uniform and known: a person moves
+that by a random word, which no noise hides. So shares leave under a mask that the two
+aggregators alone can make. One adds it, the other subtracts it: the sum is the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,10 +35,12 @@ from lexfed.federation.shared_overlaps import (
 from lexfed.privacy.distributed import draw_share
 from lexfed.randomness import RandomSource, SecureSource
 from lexfed.secagg.aggregator import AggregatorSession
+from lexfed.secagg.agree import agree
 from lexfed.secagg.cohort import check_size
 from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import DIGEST, Kind, Opened, open_sealed, seal
 from lexfed.secagg.operators import NONCE, channel, read_keys
+from lexfed.secagg.prg import KEY_BYTES, add_mask
 from lexfed.sketch.sharing.beaver import (
     TESTS,
     TripleShare,
@@ -67,7 +74,7 @@ class _Hidden:
 
 @dataclass(frozen=True)
 class _Tested:
-    """What it has after D was opened, and its share of the test."""
+    """What it has after D was opened, and its share of the test, masked."""
 
     before: _Hidden
     opened: Words
@@ -80,6 +87,8 @@ class OverlapAggregator(AggregatorSession):
     Guarantees:
         A triple is used for one list. Each step is taken once a round.
         Counts leave with noise of the full planned variance that it drew itself.
+        Its shares of the test and of the counts are uniform to all but the other
+        aggregator, also to the dealer of the triple; only their sums are seen.
         Rows that are not of bits are in no count.
         Bits are never added up without noise.
     """
@@ -182,6 +191,7 @@ class OverlapAggregator(AggregatorSession):
         whole = work.hidden + _matrix(content[named:], work.hidden)
         columns = drawn_columns(whole, self._context, TESTS)
         share = bits_share(whole, work.rows, work.triple, self._first, columns)
+        share = self._masked(share, "the test", work.named)
         self._work = _Tested(work, whole, share)
         payload = work.named[:DIGEST] + RING.pack(share.ravel())
         return seal(Kind.TESTED, self._context, self._identity, payload)
@@ -209,6 +219,7 @@ class OverlapAggregator(AggregatorSession):
         counts = share[np.triu_indices(len(kept))]
         noise = draw_share(self._source, [self._overlap.plan.half], [len(counts)])
         counts = counts + noise.astype(np.uint32)  # two's complement, modulo 2^32
+        counts = self._masked(counts, "the counts", before.named)
         verdict = Verdict(listed, before.seats, tuple(fine.tolist()))
         said = bytes((self._source.private,))
         payload = verdict.packed() + said + RING.pack(counts)
@@ -217,6 +228,21 @@ class OverlapAggregator(AggregatorSession):
     @property
     def _first(self) -> bool:
         return self._seat == 0
+
+    def _masked(self, share: Words, what: str, named: bytes) -> Words:
+        """Return a share under the mask that the other aggregator's share takes off.
+
+        Args:
+            share: of what leaves.
+            what: it is; a key makes one mask.
+            named: the list and the triple that it belongs to.
+        """
+        purpose = f"mask of {what} of {named.hex()}"
+        context, names = self._context.digest, (self._identity.name, self._other)
+        key = agree(self._channel, self._peer, context, purpose, names, KEY_BYTES)
+        masked = share.flatten()
+        add_mask(masked, key, 1 if self._first else -1)
+        return masked.reshape(share.shape)
 
     def _expanded(self, share: bytes) -> Words:
         scheme, context = self._setting.terms.scheme, self._context.digest

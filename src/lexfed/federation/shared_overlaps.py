@@ -5,16 +5,19 @@
     dealer       TRIPLE     to each aggregator its share of a triple, encrypted
     aggregators  HELD, LISTED   which sites are in, signed by both
                  HIDDEN     shares of X - A, encrypted to the other
-                 TESTED     shares of the test that rows are bits
-                 PRODUCTS   shares of all counts, noise included
+                 TESTED     shares of the test that rows are bits, masked
+                 PRODUCTS   shares of all counts, noise included, masked
 
-The dealer sees nothing of the data. It may be the coordinator, and must not work with
-an aggregator: whoever has A and D has every site's bits. All but the second
-aggregator's part of a triple is a seed of 32 bytes.
+The dealer may be the coordinator, also the one that opens the counts, and sees no more
+than everybody: HIDDEN is encrypted, and TESTED and PRODUCTS carry a mask that only the
+two aggregators can make (`overlap_aggregator`). Without that mask it would take its
+triple off a share and read persons past the noise. It must not work with an
+aggregator: whoever has A and D has every site's bits. All but the second aggregator's
+part of a triple is a seed of 32 bytes.
 
-Nobody sees more than the counts with noise if the two aggregators and the dealer keep
-to the protocol and no two of them work together. Sites may do what they like: a row
-that is not of bits is left out, and named.
+Nobody sees more than the counts with noise, and which sites sent no bits, if the two
+aggregators and the dealer keep to the protocol and no two of them work together. Sites
+may do what they like: a row that is not of bits is left out, and named.
 """
 
 from collections.abc import Iterable

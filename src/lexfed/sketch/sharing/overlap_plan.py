@@ -26,7 +26,10 @@ are bits is part of the privacy of others, so it is tested on the shares (`beave
 
 **Noise.** An aggregator knows the noise that it added. So each adds Skellam noise of
 the full variance (Theorem D in `privacy.distributed`), and the charge holds against
-either of them, and against whoever sees the result.
+either of them, and against whoever sees the *sum* of their shares. It says nothing of
+one share alone: noise is small beside the words of a triple, and the dealer knows the
+triple. That single shares are uniform to the dealer, and to everybody else, is the
+work of a mask that the aggregators have in common.
 """
 
 from dataclasses import dataclass
