@@ -57,6 +57,10 @@ def sketching_of(config: Config, encoding: Encoding, base: Path) -> Sketching:
     )
 
 
+_MOST_MISSING = 0.99
+"""Where nearly all is missing, the few values do not tell how many that is."""
+
+
 def expecting(encoding: Encoding, profile: Profile | None) -> tuple[WatchedColumn, ...]:
     """Return the columns that may be watched, with what a profile found of them."""
     columns = watched_columns(encoding)
@@ -65,33 +69,34 @@ def expecting(encoding: Encoding, profile: Profile | None) -> tuple[WatchedColum
     return tuple(
         column
         if (known := profile.column(column.name)) is None
-        else _expected(column, encoding.schema.by_name(column.name), known, profile)
+        else _expected(column, encoding.schema.by_name(column.name), known)
         for column in columns
     )
 
 
 def _expected(
-    watched: WatchedColumn, column: Column, known: ColumnProfile, profile: Profile
+    watched: WatchedColumn, column: Column, known: ColumnProfile
 ) -> WatchedColumn:
-    if known.missing is None:
+    if known.missing is None or known.missing.value > _MOST_MISSING:
         return watched
-    gone = _times(known.missing, profile.people)
     if column.kind == "number":
         if known.histogram is None:
             return watched
-        return _number(watched, column, known.histogram, gone)
+        return _number(watched, column, known.histogram, known.missing)
     names = ("no", "yes") if column.kind == "flag" else column.values or ()
     counts = {each.value: each.count for each in known.values if each.whole}
     if known.other is None or not counts.keys() >= set(names):
         return watched
     # What is on no list and what is missing have one cell in a model.
-    rest = (known.other.value + gone.value, _deviation(known.other, gone))
     cells = [(counts[name].value, _deviation(counts[name])) for name in names]
+    other = (known.other.value, _deviation(known.other))
+    gone = _gone(known.missing, [*cells, other])
+    rest = (other[0] + gone[0], math.hypot(other[1], gone[1]))
     return _with_cells(watched, [*cells, rest])
 
 
 def _number(
-    watched: WatchedColumn, column: Column, seen: Histogram, gone: Answer
+    watched: WatchedColumn, column: Column, seen: Histogram, missing: Answer
 ) -> WatchedColumn:
     """Return a number in joined bars of its histogram.
 
@@ -118,7 +123,7 @@ def _number(
     if not (np.diff(places) > 0).all():
         return watched
     found = replace(watched, edges=tuple(places.tolist()))
-    return _with_cells(found, [*cells, (gone.value, _deviation(gone))])
+    return _with_cells(found, [*cells, _gone(missing, bars)])
 
 
 def _edges(seen: Histogram) -> Sequence[float]:
@@ -160,10 +165,16 @@ def _deviation(*answers: Answer) -> float:
     )
 
 
-def _times(answer: Answer, people: float) -> Answer:
-    low, high = answer.low, answer.high
-    return Answer(
-        answer.value * people,
-        None if low is None else low * people,
-        None if high is None else high * people,
-    )
+def _gone(
+    missing: Answer, present: Sequence[tuple[float, float]]
+) -> tuple[float, float]:
+    """Return how many persons have no value, and its deviation.
+
+    Of the share m that is missing and of P counted values, as P m / (1 - m): how many
+    persons there are at all is declared, perhaps roughly, and would be taken for drift.
+    """
+    there = sum(count for count, _ in present)
+    odds = missing.value / (1.0 - missing.value)
+    slope = there / (1.0 - missing.value) ** 2
+    doubt = math.hypot(*(deviation for _, deviation in present))
+    return there * odds, math.hypot(slope * _deviation(missing), odds * doubt)
