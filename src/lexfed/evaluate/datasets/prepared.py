@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a name to a table that the product reads like any other file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lexfed.checks import in_range
+from lexfed.evaluate.datasets.cleaning import clean
+from lexfed.evaluate.datasets.folder import digest, read_source
+from lexfed.evaluate.datasets.kept import Kept, kept, public_names
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A prepared table: its public facts, and where its CSV file is.
+
+    Attributes:
+        name: of the data set.
+        folder: holds `table.csv`, in the ordinary form that the product reads.
+        tables: the `data` and `law` tables of a configuration: columns, ranges, tiers,
+            sites, person, units.
+        target: the column to predict.
+        groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the
+            file, where the data has it. Such a column need not be an input.
+        digest: SHA-256 of the source files, or of what decides a synthetic table.
+    """
+
+    name: str
+    folder: Path
+    tables: Mapping[str, Any]
+    target: str
+    groups: Mapping[str, str]
+    digest: str
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all data sets."""
+    return public_names()
+
+
+def prepare(
+    name: str, into: Path, *, rows: int | None = None, seed: int = 0
+) -> Dataset:
+    """Write a data set into a folder as one CSV file and return its public facts.
+
+    Guarantees:
+        The same arguments write the same bytes. What is declared does not depend on
+        what the rows hold.
+
+    Args:
+        name: one of `names()`.
+        into: the folder; it is made if there is none.
+        rows: use at most so many rows, drawn by whole persons; all if None.
+        seed: decides which rows are drawn.
+
+    Raises:
+        DataError: if there is no such data set, its folder is missing, a checksum
+            differs, or its classes contradict the tiers.
+    """
+    facts = kept(name)
+    frame = clean(name, read_source(facts))
+    if rows is not None:
+        in_range(1, facts.rows, rows=rows)
+        frame = _drawn(frame, facts, rows, seed)
+    into.mkdir(parents=True, exist_ok=True)
+    frame[_written(facts)].to_csv(into / "table.csv", index=False, lineterminator="\n")
+    return Dataset(
+        name=name,
+        folder=into,
+        tables=facts.tables(facts.rows if rows is None else rows),
+        target=facts.target,
+        groups=facts.groups,
+        digest=digest(facts),
+    )
+
+
+def _drawn(frame: pd.DataFrame, facts: Kept, rows: int, seed: int) -> pd.DataFrame:
+    """Return the rows of persons in a random order, until there are enough."""
+    keys = frame[facts.person] if facts.person else pd.Series(range(len(frame)))
+    person = pd.factorize(keys.to_numpy())[0]
+    place = np.random.default_rng(seed).permutation(person.max() + 1)[person]
+    order = np.argsort(place, kind="stable")
+    return frame.iloc[np.sort(order[:rows])]
+
+
+def _written(facts: Kept) -> list[str]:
+    """Return the columns of the file: what is declared, the keys, and the groups."""
+    keys = [facts.person, facts.sites.get("column")]
+    wanted = [*facts.columns, *(key for key in keys if key), *facts.groups.values()]
+    return list(dict.fromkeys(wanted))
