@@ -181,7 +181,7 @@ def test_a_folder_without_a_whole_profile_is_refused(
     [
         ('[privacy]\nmechanism = "none"', None, '`mechanism = "none"`'),
         ("[federation]\nsampling_rate = 0.5", None, "`sampling_rate` below 1"),
-        ('[federation]\nengine = "flare"', None, "between organisations"),
+        ('[federation]\nengine = "flare"', None, "the data are elsewhere"),
         ("", ("delta = 1e-6", 'delta = 1e-6\nunit = "client"'), '`unit = "client"`'),
         (
             '[[budget.classes]]\nname = "x"\nwhere = "age < 18"\nepsilon = 1.0',

@@ -41,11 +41,12 @@ class Leader:
     run: str = RUN
     signer: Signer | None = None
     statements: dict[str, bytes] = field(default_factory=dict)
+    profile: float | None = None
 
     @property
     def bundle(self) -> Bundle:
         """What it asks about."""
-        return Bundle.read(self.path)
+        return Bundle.read(self.path, profile=self.profile)
 
     @property
     def key(self) -> Signer:
@@ -54,7 +55,8 @@ class Leader:
 
     def join(self, site: str, **changed: object) -> bytes:
         """Ask a site to join; return what it answers."""
-        asked = Join.of(self.run, self.bundle.text, dict(self.bundle.files))
+        bundle = self.bundle
+        asked = Join.of(self.run, bundle.text, dict(bundle.files), bundle.profile)
         asked = asked.model_copy(update=changed)
         return self.world.open_doors[site](seal("join", asked, self.key))
 

@@ -173,12 +173,12 @@ class World:
         path.write_text(text)
         return path
 
-    def agree(self, text: str) -> str:
+    def agree(self, text: str, profile: float | None = None) -> str:
         """Have all people consent to a configuration; return the name of its run."""
         path = self.write(text)
         for kit in self.sites.values():
-            consent(kit, path)
-        return place_run(self.coordinator, path)
+            consent(kit, path, profile)
+        return place_run(self.coordinator, path, profile)
 
     def doors(self) -> dict[str, SiteDoor]:
         """Open every site anew, as processes of a new job do."""
@@ -193,13 +193,19 @@ class World:
             door.close()
         self.open_doors.clear()
 
-    def run(self, text: str, spy: Spy | None = None, epochs: int = 40) -> Path:
+    def run(
+        self,
+        text: str,
+        spy: Spy | None = None,
+        epochs: int = 40,
+        profile: float | None = None,
+    ) -> Path:
         """Consent and drive a run to its end, each epoch with new processes.
 
         Returns:
             The run folder.
         """
-        name = self.agree(text)
+        name = self.agree(text, profile)
         for _ in range(epochs):
             channel = spy or Spy({})
             channel.doors = self.doors()

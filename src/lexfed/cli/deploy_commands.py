@@ -8,6 +8,16 @@ import typer
 
 KitFolder = Annotated[Path, typer.Argument(metavar="KIT", help="Folder of the kit.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+AProfile = Annotated[
+    bool, typer.Option("--profile", help="A profile of the data, no training.")
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        metavar="E",
+        help="With `--profile`: what it may cost a record; else a tenth of the budget.",
+    ),
+]
 
 deploy = typer.Typer(
     no_args_is_help=True,
@@ -81,12 +91,14 @@ def deploy_run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run.")
     ] = False,
+    profile: AProfile = False,
+    epsilon: Epsilon = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model with the sites of a deployment, each of which agreed to it."""
+    """Train a model, or make a profile, with sites each of which agreed to it."""
     from lexfed.cli.deploy_run import run as command
 
-    command(config, kit, resume, as_json)
+    command(config, kit, profile, epsilon, resume, as_json)
 
 
 @deploy.command("status")
@@ -133,6 +145,8 @@ def site_consent(
     config: Annotated[
         Path, typer.Argument(metavar="CONFIG", help="Configuration of the run.")
     ],
+    profile: AProfile = False,
+    epsilon: Epsilon = None,
     agreed: Annotated[
         bool, typer.Option("--yes", help="Agree; else only say what it costs.")
     ] = False,
@@ -140,7 +154,7 @@ def site_consent(
     """Say what a run would cost this site, and agree to it."""
     from lexfed.cli.site import consent as command
 
-    command(kit, config, agreed)
+    command(kit, config, profile, epsilon, agreed)
 
 
 @site.command("start")

@@ -19,6 +19,7 @@ from lexfed.run import RunResult, folder_of, resume, start
 from lexfed.run.planning import claims_json
 from lexfed.run.profile_pricing import is_open
 from lexfed.run.profile_run import (
+    BoughtProfile,
     PricedProfile,
     default_epsilon,
     keep_profile,
@@ -45,13 +46,19 @@ def profile(
     again = f"continue with `{_command(path, epsilon, out)} --resume`"
     lines = opening(found)
     result = show_training(found.priced, running, again, lines, "profile")
-    known = keep_profile(found, folder)
-    write_atomically(folder / PAGE, profile_html(known, claim_lines(result)).encode())
+    bought = BoughtProfile(result, keep_profile(found, folder))
+    write_page(bought)
     if as_json:
-        print_json(_plain(result, known))
+        print_json(plain(bought))
     else:
-        print("\n".join(show_profile.lines(known)))
-    talk.say(closing(folder, known))
+        print("\n".join(show_profile.lines(bought.profile)))
+    talk.say(closing(folder, bought.profile))
+
+
+def write_page(bought: BoughtProfile) -> None:
+    """Write the page of a profile beside it."""
+    page = profile_html(bought.profile, claim_lines(bought.result))
+    write_atomically(bought.result.folder / PAGE, page.encode())
 
 
 def _load(path: Path) -> OpenConfig:
@@ -129,9 +136,11 @@ def _command(path: Path, epsilon: float | None, out: Path | None) -> str:
     return shlex.join(words)
 
 
-def _plain(result: RunResult, known: Profile) -> dict[str, object]:
+def plain(bought: BoughtProfile) -> dict[str, object]:
+    """Return a profile and its claims under their fixed names."""
+    claim = bought.result.claim
     return {
-        "folder": str(result.folder),
-        "claims": None if result.claim is None else claims_json(result.claim),
-        "profile": json.loads(known.to_bytes()),
+        "folder": str(bought.result.folder),
+        "claims": None if claim is None else claims_json(claim),
+        "profile": json.loads(bought.profile.to_bytes()),
     }

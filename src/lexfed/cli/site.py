@@ -36,21 +36,27 @@ def roster(folder: Path, path: Path) -> None:
     )
 
 
-def consent(folder: Path, config: Path, agreed: bool) -> None:
+def consent(
+    folder: Path, config: Path, a_profile: bool, epsilon: float | None, agreed: bool
+) -> None:
     """Say what a run costs, and agree to it."""
+    from lexfed.cli.deploy_profile import stated_price
     from lexfed.run.deployed.consent import consent as agree
     from lexfed.run.deployed.consent import cost_in_words
 
     kit = _site(folder)
-    for line in cost_in_words(kit, config):
+    price = stated_price(config, a_profile, epsilon)
+    for line in cost_in_words(kit, config, price):
         print(line)
     if not agreed:
-        talk.say(
-            f"nothing was agreed to; `lexfed site consent {folder} {config} --yes`"
-        )
+        asked = f"{folder} {config}"
+        if price is not None:
+            asked += f" --profile --epsilon {price!r}"
+        talk.say(f"nothing was agreed to; `lexfed site consent {asked} --yes`")
         return
-    agree(kit, config)
-    talk.say(f"`{kit.name}` agrees to one run of this configuration")
+    agree(kit, config, price)
+    what = "run" if price is None else f"profile at epsilon {price:g}"
+    talk.say(f"`{kit.name}` agrees to one {what} of this configuration")
 
 
 def start(folder: Path, data: Path) -> None:

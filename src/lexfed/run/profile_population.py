@@ -7,6 +7,7 @@ they were read (`lexfed.data.raw_slots`), since a profile looks for the very ran
 lists that training scales by.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records, check_sites_per_person
 from lexfed.data.problems import Problems
 from lexfed.data.raw_slots import raw_slots
+from lexfed.data.schema import Schema
 from lexfed.data.sources import raw_frames, read_frames
 from lexfed.data.split import split_by_person
 from lexfed.data.table import Ints, Table
@@ -68,25 +70,16 @@ def load_profile_population(opened: OpenConfig, base: Path) -> ProfilePopulation
     problems = Problems()
     source = _read(opened, base, problems)
     columns = profiled_columns(opened, source.encoding)
-    table = _table(opened, source, columns, problems)
+    table = raw_table(opened, source.frames, source.tagged.schema, columns, problems)
     cap = source.records_per_person
     table, dropped = cap_records(table, cap, config.data.excess_records)
     partition = partition_of(config, table)
     codes = partition.codes(len(table))
     check_sites_per_person(table, codes, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, config.run.seed)
-    raw, keys = table.numbers(_RAW), keys_of_rows(table)
-
-    def block(rows: Ints) -> UnitBlock:
-        own = None if keys is None else keys[rows]
-        goals = np.zeros(len(rows))
-        return group_units(raw[rows], goals, table.persons[rows], cap, keys=own)
-
-    # Test rows are not looked at, and counted where the claim is not about them.
-    nobody = block(np.zeros(0, dtype=np.int64))
     train = partition.keep(split.train)
     sites = tuple(
-        SiteData(name, block(rows), nobody)
+        raw_site(name, table, rows, cap)
         for name, rows in zip(train.names, train.rows, strict=True)
     )
     counted = sum(len(site.train) for site in sites)
@@ -105,6 +98,25 @@ def load_profile_population(opened: OpenConfig, base: Path) -> ProfilePopulation
         ignored=table.ignored,
     )
     return ProfilePopulation(population, columns)
+
+
+def raw_site(name: str, table: Table, train: Ints, cap: int) -> SiteData:
+    """Return a site's units with raw values.
+
+    Args:
+        name: of the site.
+        table: from `raw_table`.
+        train: its rows for training. Those for tests are not looked at.
+        cap: rows that one person may have.
+    """
+    raw, keys = table.numbers(_RAW), keys_of_rows(table)
+
+    def block(rows: Ints) -> UnitBlock:
+        own = None if keys is None else keys[rows]
+        goals = np.zeros(len(rows))
+        return group_units(raw[rows], goals, table.persons[rows], cap, keys=own)
+
+    return SiteData(name, block(train), block(np.zeros(0, dtype=np.int64)))
 
 
 def profiled_columns(
@@ -144,28 +156,37 @@ def _read(opened: OpenConfig, base: Path, problems: Problems) -> _Source:
     encoding = build_encoding(tagged.schema, tagged.tiers())
     files = data.sites.files if data.sites else None
     paths = [base / file for file in files or (data.source or "",)]
-    schema = tagged.schema
-    wanted = [*sorted(schema.keys), *encoding.columns, schema.target]
-    frames = raw_frames(paths, wanted, problems)
+    frames = raw_frames(paths, wanted_columns(encoding), problems)
     cap = records_per_person_of(config)
     return _Source(frames, tagged, encoding, cap, own_size=False)
 
 
-def _table(
+def wanted_columns(encoding: Encoding) -> list[str]:
+    """Return the columns of a file that a profile reads: no other is looked at."""
+    schema = encoding.schema
+    return [*sorted(schema.keys), *encoding.columns, schema.target]
+
+
+def raw_table(
     opened: OpenConfig,
-    source: _Source,
+    frames: Sequence[Frame],
+    schema: Schema,
     columns: tuple[ProfiledColumn, ...],
     problems: Problems,
 ) -> Table:
-    """Return who the rows are about and where they belong, with their raw values."""
+    """Return who the rows are about and where they belong, with their raw values.
+
+    Raises:
+        DataError: with every problem of the data.
+    """
     problems.raise_if_any()
-    raw = [raw_slots(columns, frame, problems) for frame in source.frames]
+    raw = [raw_slots(columns, frame, problems) for frame in frames]
     problems.raise_if_any()
-    schema, sites = source.tagged.schema, opened.config.data.sites
+    sites = opened.config.data.sites
     by_target = sites is not None and sites.partition == "dirichlet"
     if by_target and schema.target in opened.columns:
         what = '`partition = "dirichlet"` spreads rows by the target, which is open'
         hint = f"declare `{schema.target}`, or use another partition"
         raise ConfigError([Problem("`data.sites`", what, hint)])
-    table = read_frames(source.frames, schema, target=by_target, columns=())
+    table = read_frames(frames, schema, target=by_target, columns=())
     return replace(table, columns={**table.columns, _RAW: np.concatenate(raw)})

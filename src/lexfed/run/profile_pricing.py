@@ -25,6 +25,7 @@ from lexfed.run.choices import choices_of
 from lexfed.run.facts import public_facts
 from lexfed.run.policy import terms_of
 from lexfed.run.profile_population import ProfilePopulation
+from lexfed.run.site_budgets import OwnLimits, within
 from lexfed.sketch.profile.columns import ProfiledColumn
 
 _MOST_PART = 0.99
@@ -59,16 +60,21 @@ class ProfilePricing:
     choices: Choices
     terms: Terms
     columns: tuple[ProfiledColumn, ...]
+    limits: tuple[OwnLimits, ...] = ()
 
     @classmethod
     def of(
-        cls, config: Config, found: ProfilePopulation, policy: BudgetPolicy
+        cls,
+        config: Config,
+        found: ProfilePopulation,
+        policy: BudgetPolicy,
+        limits: Sequence[OwnLimits] = (),
     ) -> "ProfilePricing":
         """Take what is public about a population."""
         terms = terms_of(config, found.population, policy)
         facts = public_facts(config, found.population, ())
         choices = choices_of(config, terms, {})
-        return cls(config, facts, choices, terms, found.columns)
+        return cls(config, facts, choices, terms, found.columns, tuple(limits))
 
     def plan(self, epsilon: float) -> ProfilePlan:
         """Return the plan of a budget; it may be too small."""
@@ -100,13 +106,14 @@ class ProfilePricing:
     def _budget(self, epsilon: float) -> Budget:
         budget = self.config.budget
         part = epsilon / budget.epsilon
-        return Budget(
+        whole = Budget(
             epsilon=down(epsilon),
             delta=budget.delta,
             neighbours=budget.neighbours,
             caps={tier: down(part * cap) for tier, cap in self.terms.caps.items()},
             sites_per_person=self.config.data.sites_per_person,
         )
+        return within(whole, self.limits)
 
     def _idle(
         self, left_out: Sequence[str], hidden: Sequence[Hidden]

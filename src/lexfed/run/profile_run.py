@@ -10,6 +10,7 @@ cost off its own budget.
     bought = buy_profile(path, epsilon, out)           # charged, released, written
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,10 @@ from lexfed.run.opening import resume as reopen
 from lexfed.run.opening import start
 from lexfed.run.planning import Priced
 from lexfed.run.policy import policy_of
-from lexfed.run.profile_population import load_profile_population
+from lexfed.run.profile_population import ProfilePopulation, load_profile_population
 from lexfed.run.profile_pricing import ProfilePricing
 from lexfed.run.result import RunResult
+from lexfed.run.site_budgets import OwnLimits
 from lexfed.run.training import OnRound, train
 from lexfed.sketch.profile.columns import ProfiledColumn
 from lexfed.sketch.profile.profile import Profile, build_profile
@@ -82,11 +84,37 @@ def priced_profile(opened: OpenConfig, base: Path, epsilon: float) -> PricedProf
             too small to say anything; with the smallest one that is not.
         DataError: with every problem of the data.
     """
-    _require_use(opened.config, epsilon)
-    config = _for_a_profile(opened.config)
+    require_use(opened.config, epsilon)
+    if opened.config.federation.engine == "flare":
+        what = '`engine = "flare"`: the data are elsewhere'
+        hint = "sites of a deployment are profiled by `lexfed deploy run --profile`"
+        raise ConfigError([Problem("profile", what, hint)])
+    config = for_a_profile(opened.config)
     found = load_profile_population(replace(opened, config=config), base)
+    return price_profile(config, found, base, epsilon)
+
+
+def price_profile(
+    config: Config,
+    found: ProfilePopulation,
+    base: Path,
+    epsilon: float,
+    limits: Sequence[OwnLimits] = (),
+) -> PricedProfile:
+    """Price a profile of a population; the data may be elsewhere.
+
+    Args:
+        config: from `for_a_profile`.
+        found: whom it is about, and which columns.
+        base: folder that its paths are relative to.
+        epsilon: what it may cost a record.
+        limits: what single sites allow at most.
+
+    Raises:
+        ConfigError: if the budget is too small to say anything.
+    """
     policy = policy_of(config, base)
-    pricing = ProfilePricing.of(config, found, policy.policy)
+    pricing = ProfilePricing.of(config, found, policy.policy, limits)
     plan = pricing.useful(epsilon)
     priced = Priced(config, found.population, plan.programme, plan.budget, (), policy)
     asked = tuple(c for c in found.columns if c.name not in plan.left_out)
@@ -153,15 +181,18 @@ def _released(found: PricedProfile, folder: Path) -> Profile:
     return build_profile(told, found.columns, priced.programme.sites, people)
 
 
-def _require_use(config: Config, epsilon: float) -> None:
+def require_use(config: Config, epsilon: float) -> None:
+    """Refuse a configuration that has no use for a profile, or not at this price.
+
+    Raises:
+        ConfigError: with everything that does not fit.
+    """
     most = config.budget.epsilon
     wrong = [f"does not go with {what}" for what, _ in not_paid_before(config)]
     if config.data.profile is not None:
         wrong.append("`data.profile` names one already: what it cost is paid once")
     if (config.budget.importance_from or "").startswith("paid:"):
         wrong.append("comes before importances that are paid for: what those cost")
-    if config.federation.engine == "flare":
-        wrong.append('`engine = "flare"`: profiles between organisations are not there')
     if not 0.0 < epsilon < most:
         wrong.append(
             f"`--epsilon`: expected a number above 0 and below `budget.epsilon` = "
@@ -171,7 +202,7 @@ def _require_use(config: Config, epsilon: float) -> None:
         raise ConfigError([Problem("profile", what) for what in wrong])
 
 
-def _for_a_profile(config: Config) -> Config:
+def for_a_profile(config: Config) -> Config:
     """Return the configuration without what only training knows."""
     unknown: dict[str, Any] = {
         "importance": {},

@@ -15,6 +15,8 @@ from lexfed.run.deployed.messages import Statement
 from lexfed.run.deployed.statement import limits_of, merged
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import Elsewhere, Population, classes_of, used_columns
+from lexfed.run.profile_population import ProfilePopulation, profiled_columns
+from lexfed.run.profile_run import PricedProfile, price_profile
 from lexfed.run.public_size import check_delta, public_units
 
 
@@ -34,9 +36,33 @@ def agreed(bundle: Bundle, base: Path, statements: Sequence[Statement]) -> Price
         ConfigError: if the configuration contradicts itself or its budget policy.
         AuditError: if a statement does not fit the configuration.
     """
+    if bundle.profile is not None:
+        return agreed_profile(bundle, bundle.profile, base, statements).priced
     population = population_of(bundle, base, statements)
     limits = [limits_of(said) for said in statements]
     return price(bundle.config, population, base, limits=limits)
+
+
+def agreed_profile(
+    bundle: Bundle, epsilon: float, base: Path, statements: Sequence[Statement]
+) -> PricedProfile:
+    """Return the profile that follows from a configuration and all statements.
+
+    Args:
+        bundle: the configuration.
+        epsilon: what the profile may cost a record.
+        base: folder of the files it names.
+        statements: of all sites, checked, in the order of the programme.
+
+    Raises:
+        ConfigError: if that budget is too small to say anything.
+        AuditError: if a statement does not fit the configuration.
+    """
+    population = population_of(bundle, base, statements)
+    columns = profiled_columns(bundle.opened, population.encoding)
+    found = ProfilePopulation(population, columns)
+    limits = [limits_of(said) for said in statements]
+    return price_profile(bundle.config, found, base, epsilon, limits)
 
 
 def population_of(

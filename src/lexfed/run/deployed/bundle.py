@@ -2,24 +2,29 @@
 """A configuration with the files it names, as one thing to consent to.
 
 A budget policy or a catalogue of law decides as much as the configuration that names
-it. So both travel together, and their digest is over both.
+it, and so does what the run is: training, or a profile at a price. So all of it travels
+together, and the digest is over all of it.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from lexfed.audit.entries.base import decimal
 from lexfed.canonical import digest
 from lexfed.config import Config, loads
+from lexfed.config.open_columns import OpenConfig, examine_open
 from lexfed.config.policy_file import BUILT_IN
 from lexfed.config.policy_signature import SUFFIX
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import COORDINATOR, NAME
 from lexfed.models.architecture import is_imported
+from lexfed.run.profile_run import for_a_profile, require_use
 
 CONFIG = "lexfed.toml"
 MOST_BYTES = 1 << 20
@@ -33,18 +38,23 @@ class Bundle:
     Attributes:
         text: of the configuration.
         files: content of the files it names, by the names it uses.
+        profile: what a record pays for a profile of the data; None for training.
     """
 
     text: str
     files: Mapping[str, bytes]
+    profile: float | None = None
 
     @classmethod
-    def read(cls, path: Path, base: Path | None = None) -> "Bundle":
+    def read(
+        cls, path: Path, base: Path | None = None, profile: float | None = None
+    ) -> "Bundle":
         """Read a configuration and the files it names.
 
         Args:
             path: of the configuration.
             base: folder that its paths are relative to; by default its own.
+            profile: what a record pays for a profile; None for training.
 
         Raises:
             ConfigError: if it cannot be read, or not be run in a deployment.
@@ -54,8 +64,7 @@ class Bundle:
         except (OSError, UnicodeDecodeError) as error:
             problem = Problem(str(path), "cannot be read as UTF-8 text")
             raise ConfigError([problem]) from error
-        config = loads(text, str(path))
-        require_deployable(config)
+        config = _decided(text, str(path), profile)
         found = {}
         for name in named_files(config):
             try:
@@ -64,21 +73,33 @@ class Bundle:
                 reason = (error.strerror or str(error)).lower()
                 problem = Problem(f"`{name}`", f"cannot be read: {reason}")
                 raise ConfigError([problem]) from error
-        return cls(text, found)
+        return cls(text, found, profile)
 
     @cached_property
     def config(self) -> Config:
-        """What the text says.
+        """What the text says; for a profile, without what only training knows.
 
         Raises:
             ConfigError: with every problem, also of running it in a deployment, and
                 of files that it does not name.
         """
-        config = loads(self.text)
-        require_deployable(config)
+        config = _decided(self.text, CONFIG, self.profile)
         if set(self.files) != set(named_files(config)):
             raise ConfigError([Problem(CONFIG, "came with other files than it names")])
         return config
+
+    @cached_property
+    def opened(self) -> OpenConfig:
+        """What is decided, and the columns whose range or list a profile is to find."""
+        if self.profile is None:
+            return OpenConfig(self.config, ())
+        return replace(examine_open(self.text).require(), config=self.config)
+
+    @property
+    def name(self) -> str:
+        """What the run is called: a profile has a name of its own."""
+        name = self.config.run.name
+        return name if self.profile is None else f"{name}-profile"
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -87,9 +108,19 @@ class Bundle:
 
     @cached_property
     def digest(self) -> str:
-        """The hash of what the text says and of every file."""
+        """The hash of what the text says, of every file, and of what the run is.
+
+        Guarantees:
+            Training and a profile have different digests, and so have profiles of
+            other prices, or of other open columns.
+        """
         hashes = {n: hashlib.sha256(c).hexdigest() for n, c in self.files.items()}
-        return digest({"config": self.config.digest, "files": hashes})
+        said: dict[str, Any] = {"config": self.config.digest, "files": hashes}
+        if self.profile is not None:
+            said["config"] = examine_open(self.text).require().config.digest
+            said["profile"] = decimal(self.profile)
+            said["open"] = list(self.opened.columns)
+        return digest(said)
 
     def write(self, folder: Path) -> None:
         """Put the files where the configuration expects them.
@@ -106,6 +137,22 @@ class Bundle:
                     f"cannot write `{path.parent}`: {error.strerror or error}"
                 ) from error
             write_atomically(path, content)
+
+
+def _decided(text: str, name: str, profile: float | None) -> Config:
+    """Return what a text says, if that can be run in a deployment.
+
+    Raises:
+        ConfigError: with every problem.
+    """
+    if profile is None:
+        config = loads(text, name)
+    else:
+        config = examine_open(text, name).require().config
+        require_use(config, profile)
+        config = for_a_profile(config)
+    require_deployable(config)
+    return config
 
 
 def _content(path: Path) -> bytes:

@@ -5,7 +5,8 @@
 
 A coordinator could otherwise ask for anything, and run the same configuration a hundred
 times: every run spends its budget again. So a consent names the digest of configuration
-and files, and the first run that comes with them takes it.
+and files, and the first run that comes with them takes it. A profile is another thing
+than training, so it has another digest.
 """
 
 import json
@@ -34,37 +35,50 @@ class _File(Part):
     consents: dict[Digest, Digest | None]
 
 
-def consent(kit: Kit, config_path: Path) -> str:
+def consent(kit: Kit, config_path: Path, profile: float | None = None) -> str:
     """Agree to one run of a configuration; return the digest that was agreed to.
 
     Agreeing again allows another run, which costs as much again.
+
+    Args:
+        kit: of the site.
+        config_path: the configuration.
+        profile: what a record pays for a profile; None for training.
 
     Raises:
         ConfigError: if the configuration cannot be run here.
         RunFolderError: if the consent cannot be written, or the site is at work.
     """
-    bundle = _checked(kit, config_path)
+    bundle = _checked(kit, config_path, profile)
     with SiteLock(kit, _LOCK):
         _write(kit, {**_read(kit), bundle.digest: None})
     return bundle.digest
 
 
-def cost_in_words(kit: Kit, config_path: Path) -> tuple[str, ...]:
+def cost_in_words(
+    kit: Kit, config_path: Path, profile: float | None = None
+) -> tuple[str, ...]:
     """Return what a configuration would cost a site, for who decides.
+
+    Args:
+        kit: of the site.
+        config_path: the configuration.
+        profile: what a record pays for a profile; None for training.
 
     Raises:
         ConfigError: if the configuration cannot be run here.
     """
-    bundle = _checked(kit, config_path)
+    bundle = _checked(kit, config_path, profile)
     config, rules = bundle.config, OwnRules.read(kit)
     tagged = tagged_schema_of(config, base=config_path.parent)
     own = {name: tag.tier for name, tag in tagged.tags.items()}
     tiers = {n: max(tier, rules.tiers.get(n, tier)) for n, tier in own.items()}
     lines = [
-        f"run `{config.run.name}` with {len(bundle.sites)} sites: "
+        f"run `{bundle.name}` with {len(bundle.sites)} sites: "
         + ", ".join(bundle.sites),
         f"digest {bundle.digest}",
-        *_spends(config, rules),
+        *_tells(bundle),
+        *_spends(bundle, rules),
         *_leaves(config, len(bundle.sites)),
     ]
     lines += [
@@ -97,8 +111,8 @@ def take(kit: Kit, terms: str, run: str) -> None:
             _write(kit, {**known, terms: run})
 
 
-def _checked(kit: Kit, path: Path) -> Bundle:
-    bundle = Bundle.read(path)
+def _checked(kit: Kit, path: Path, profile: float | None) -> Bundle:
+    bundle = Bundle.read(path, profile=profile)
     if kit.name not in bundle.sites:
         raise ConfigError(
             [
@@ -112,8 +126,24 @@ def _checked(kit: Kit, path: Path) -> Bundle:
     return bundle
 
 
-def _spends(config: Config, rules: OwnRules) -> list[str]:
+def _tells(bundle: Bundle) -> list[str]:
+    """Say what a profile is, if it is one."""
+    if bundle.profile is None:
+        return []
+    lines = ["a PROFILE: no model; ranges, counts of values and missing values"]
+    if bundle.opened.columns:
+        lines.append(f"sought, since open: {', '.join(bundle.opened.columns)}")
+    if bundle.config.data.person is not None:
+        lines.append("it may tell how many persons the sites share")
+    return lines
+
+
+def _spends(bundle: Bundle, rules: OwnRules) -> list[str]:
+    config = bundle.config
     budget, limits = config.budget, rules.limits
+    # Every cap of a profile counts by the same part as its epsilon.
+    epsilon = budget.epsilon if bundle.profile is None else bundle.profile
+    part = epsilon / budget.epsilon
     if config.privacy.mechanism == "none":
         return ["NOT PRIVATE: no noise is added, so what it tells has no bound"]
     lines = []
@@ -122,14 +152,15 @@ def _spends(config: Config, rules: OwnRules) -> list[str]:
             "NOT PRIVATE: noise is seeded, so whoever knows the seed removes it"
         )
     whom = "person" if budget.unit == "record" else "site"
-    least = min(budget.epsilon, limits.epsilon or budget.epsilon)
+    least = min(epsilon, limits.epsilon or epsilon)
     lines.append(
         f"at most epsilon {least:g} at delta {budget.delta:g} about the whole record "
         f"of one {whom} ({budget.neighbours})"
     )
     for tier in MODEL_TIERS:
-        stated = [getattr(budget.caps, tier.label), limits.caps.get(tier)]
-        caps = [cap for cap in stated if cap is not None]
+        stated = getattr(budget.caps, tier.label)
+        whole = None if stated is None else part * stated
+        caps = [cap for cap in (whole, limits.caps.get(tier)) if cap is not None]
         if caps:
             lines.append(f"at most epsilon {min(caps):g} about {tier.label} columns")
     return lines

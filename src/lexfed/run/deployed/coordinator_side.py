@@ -114,7 +114,8 @@ class _Table:
     def join(self) -> Session:
         """Ask who takes part, and keep what they sign."""
         session, bundle = self._session, self._bundle
-        question = Join.of(session.run, bundle.text, dict(bundle.files))
+        files = dict(bundle.files)
+        question = Join.of(session.run, bundle.text, files, bundle.profile)
         before = session.statements
 
         def check(name: str, answer: bytes) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What coordinator and sites sign before the first round and after the last.
 
-    coordinator   join    configuration, the files it names, a fresh number of the run
+    coordinator   join    configuration, the files it names, a fresh number of the run,
+                          and the price of a profile, if that is what is asked for
     site          statement
     coordinator   offer   the programme, and everybody's statements
     site          consent to that programme
@@ -22,7 +23,15 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from lexfed.audit.base64_text import decode_base64, encode_base64
 from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries.base import Count, Decimal, Digest, Origin, Part, TierName
+from lexfed.audit.entries.base import (
+    Count,
+    Decimal,
+    Digest,
+    Origin,
+    Part,
+    TierName,
+    decimal,
+)
 from lexfed.audit.keys import Signer, fingerprint
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
@@ -51,7 +60,8 @@ WORDS: dict[Why, str] = {
     "message": "it does not understand the message",
     "coordinator": "the message is not signed by the coordinator in its roster",
     "consent": "its people did not consent to this configuration, or another run has "
-    "used up the consent: `lexfed site consent` at the site",
+    "used up the consent: `lexfed site consent` at the site, for a profile with "
+    "`--profile` and the same `--epsilon`",
     "configuration": "the configuration cannot be run there",
     "data": "its data do not fit the declared columns; its own log says where",
     "statements": "the statements are not those of the roster for this run",
@@ -71,15 +81,28 @@ class Join(Part):
     run: Digest
     text: Text
     files: dict[str, str]
+    profile: Decimal | None = None
 
     @classmethod
-    def of(cls, run: str, text: str, files: dict[str, bytes]) -> "Join":
-        """Return the question about a configuration and its files."""
+    def of(
+        cls,
+        run: str,
+        text: str,
+        files: dict[str, bytes],
+        profile: float | None = None,
+    ) -> "Join":
+        """Return the question about a configuration, its files, and what is run."""
         return cls(
             run=run,
             text=text,
             files={name: encode_base64(content) for name, content in files.items()},
+            profile=None if profile is None else decimal(profile),
         )
+
+    @property
+    def price(self) -> float | None:
+        """What a record pays for a profile; None for training."""
+        return None if self.profile is None else float(self.profile)
 
     def contents(self) -> dict[str, bytes]:
         """Return the files.

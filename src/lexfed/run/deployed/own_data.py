@@ -7,25 +7,39 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.config.declare import records_per_person_of
-from lexfed.config.model import Config
-from lexfed.data.encode import encode, encode_target
+from lexfed.data.encode import build_encoding, encode, encode_target
 from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records
-from lexfed.data.sources import read_files
+from lexfed.data.problems import Problems
+from lexfed.data.sources import raw_frames, read_files
 from lexfed.data.split import Split, split_by_person
 from lexfed.data.table import Ints, Table
 from lexfed.data.units import UnitBlock, group_units
 from lexfed.federation.cohort import SiteData
 from lexfed.law.tags import TaggedSchema
+from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.population import Population, members_of, used_columns
+from lexfed.run.profile_population import (
+    profiled_columns,
+    raw_site,
+    raw_table,
+    wanted_columns,
+)
 
 
 @dataclass(frozen=True)
 class OwnData:
-    """The rows of one site, checked against the declaration."""
+    """The rows of one site, checked against the declaration.
+
+    Attributes:
+        table: the rows; for a profile with values as they were read.
+        split: who is for training and who for tests.
+        raw: whether it is for a profile.
+    """
 
     table: Table
     split: Split
+    raw: bool = False
 
     @property
     def units(self) -> tuple[int, int]:
@@ -36,36 +50,51 @@ class OwnData:
 
 
 def read_own(
-    config: Config, base: Path, tagged: TaggedSchema, data: Path, place: int
+    bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, name: str
 ) -> OwnData:
     """Read a site's file.
 
     Args:
-        config: the configuration.
+        bundle: the configuration.
         base: folder of the files that it names.
         tagged: the declared columns with their tags.
         data: the site's file.
-        place: of the site in the programme; numbers of rows are keys of persons only
-            together with it.
+        name: of the site.
 
     Raises:
         DataError: with every problem of the file.
     """
-    _, columns = used_columns(config, tagged, base)
-    table = read_files(
-        [data], tagged.schema, strict=config.data.strict, columns=columns, whole=False
-    )
+    config, raw = bundle.config, bundle.profile is not None
+    if raw:
+        table = _raw_table(bundle, tagged, data)
+    else:
+        _, columns = used_columns(config, tagged, base)
+        strict = config.data.strict
+        table = read_files(
+            [data], tagged.schema, strict=strict, columns=columns, whole=False
+        )
     if tagged.schema.person is None:
+        # Numbers of rows are keys of persons only together with the site's place.
+        place = bundle.sites.index(name)
         keys = tuple(f"{place}:{row}" for row in table.rows)
         table = replace(table, person_keys=keys)
     cap = records_per_person_of(config)
     table, _ = cap_records(table, cap, config.data.excess_records)
     split = split_by_person(table, config.data.test_size, config.run.seed)
-    return OwnData(table, split)
+    return OwnData(table, split, raw)
+
+
+def _raw_table(bundle: Bundle, tagged: TaggedSchema, data: Path) -> Table:
+    """Read what a profile counts, as it is in the file."""
+    encoding = build_encoding(tagged.schema, tagged.tiers())
+    columns = profiled_columns(bundle.opened, encoding)
+    problems = Problems()
+    frames = raw_frames([data], wanted_columns(encoding), problems)
+    return raw_table(bundle.opened, frames, tagged.schema, columns, problems)
 
 
 def site_data(name: str, own: OwnData, population: Population) -> SiteData:
-    """Return a site's units, encoded as everybody agreed.
+    """Return a site's units: encoded as everybody agreed, or raw for a profile.
 
     Args:
         name: of the site.
@@ -73,6 +102,8 @@ def site_data(name: str, own: OwnData, population: Population) -> SiteData:
         population: what all agreed on.
     """
     table = own.table
+    if own.raw:
+        return raw_site(name, table, own.split.train, population.records_per_person)
     inputs, targets = encode(population.encoding, table), encode_target(table)
     members = members_of(population.classes, table)
     keys = keys_of_rows(table)

@@ -4,6 +4,7 @@
 KIT/runs/<run>/
   lexfed.toml       the configuration
   base              the folder that its paths are relative to
+  profile           what a record pays for a profile; not there for training
   join.json         number of the run, and what every site has signed about itself
   programme.json    what all sites consented to
   run/              the run folder, as every run has one
@@ -19,7 +20,7 @@ from pydantic import ValidationError
 
 from lexfed.audit import strict_json
 from lexfed.audit.base64_text import decode_base64, encode_base64
-from lexfed.audit.entries.base import Digest, Part
+from lexfed.audit.entries.base import Digest, Part, decimal
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.federation.flare.kit import Kit
@@ -31,6 +32,7 @@ from lexfed.run.planning import Priced
 _JOIN = "join.json"
 _PROGRAMME = "programme.json"
 _BASE = "base"
+_PROFILE = "profile"
 
 
 class _File(Part):
@@ -39,15 +41,20 @@ class _File(Part):
     statements: dict[str, str]
 
 
-def place_run(kit: Kit, config_path: Path) -> str:
+def place_run(kit: Kit, config_path: Path, profile: float | None = None) -> str:
     """Put a configuration where `drive` finds it; return the name of its run.
+
+    Args:
+        kit: of the coordinator.
+        config_path: the configuration.
+        profile: what a record pays for a profile; None for training.
 
     Raises:
         ConfigError: if it cannot be run in a deployment.
         RunFolderError: if another configuration has a run of that name.
     """
-    bundle = Bundle.read(config_path)
-    name = bundle.config.run.name
+    bundle = Bundle.read(config_path, profile=profile)
+    name = bundle.name
     folder = kit.runs / name
     if (folder / CONFIG).exists():
         if RunPlace(kit, name).bundle().digest == bundle.digest:
@@ -63,6 +70,10 @@ def place_run(kit: Kit, config_path: Path) -> str:
         raise RunFolderError(f"cannot write `{folder}`") from error
     base = config_path.parent.resolve()
     write_atomically(folder / _BASE, str(base).encode())
+    if profile is None:
+        (folder / _PROFILE).unlink(missing_ok=True)
+    else:
+        write_atomically(folder / _PROFILE, decimal(profile).encode())
     write_atomically(folder / CONFIG, bundle.text.encode())
     return name
 
@@ -88,8 +99,19 @@ class RunPlace:
             return self.folder
 
     def bundle(self) -> Bundle:
-        """Return the configuration and the files it names."""
-        return Bundle.read(self.folder / CONFIG, self.base)
+        """Return the configuration, the files it names, and what is run."""
+        return Bundle.read(self.folder / CONFIG, self.base, self._profile())
+
+    def _profile(self) -> float | None:
+        path = self.folder / _PROFILE
+        try:
+            return float(path.read_text())
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise RunFolderError(
+                f"`{path}` is damaged", "restore it from a copy"
+            ) from error
 
     def session(self, bundle: Bundle) -> "Session":
         """Return the session of a run, or begin one.

@@ -105,7 +105,7 @@ class SiteSteps:
         """State what this site is, for a configuration its people agreed to."""
         asked = self._signed("join", content, Join)
         self.close()
-        bundle = Bundle(asked.text, asked.contents())
+        bundle = Bundle(asked.text, asked.contents(), asked.price)
         config, name = bundle.config, self._kit.name
         if not consent.agreed_to(self._kit, bundle.digest, asked.run):
             raise Refuse("consent", f"nobody consented to {bundle.digest}")
@@ -114,8 +114,7 @@ class SiteSteps:
         kept = RunState(self._kit, asked.run)
         bundle.write(kept.terms)
         tagged = tagged_schema_of(config, base=kept.terms)
-        place = bundle.sites.index(name)
-        own = read_own(config, kept.terms, tagged, self._data, place)
+        own = read_own(bundle, kept.terms, tagged, self._data, name)
         said = state(
             bundle,
             asked.run,
@@ -143,9 +142,8 @@ class SiteSteps:
         priced.site_ledger(self._kit.name)  # raises where the budget does not pay
         if not kept.keep("programme.json", offer.programme.encode()):
             raise Refuse("programme", "another programme than agreed to before")
-        place = bundle.sites.index(self._kit.name)
         tagged = priced.population.tagged
-        own = read_own(bundle.config, kept.terms, tagged, self._data, place)
+        own = read_own(bundle, kept.terms, tagged, self._data, self._kit.name)
         if own.units != joined.units:
             raise Refuse("data", "the file has changed since the site joined")
         if not consent.agreed_to(self._kit, bundle.digest, joined.run):

@@ -50,6 +50,7 @@ def deploy_run(
     config_path: Path,
     kit: Kit,
     *,
+    profile: float | None = None,
     resuming: bool = False,
     say: Say = lambda _: None,
     waiting: Waiting | None = None,
@@ -59,6 +60,7 @@ def deploy_run(
     Args:
         config_path: the configuration, `lexfed.toml`.
         kit: of the coordinator; its process is running.
+        profile: what a record pays for a profile; None for training.
         resuming: go on with a run that was interrupted.
         say: is told about progress, one line at a time.
         waiting: how long to wait for what.
@@ -74,7 +76,7 @@ def deploy_run(
             f"`{kit.folder}` is the kit of a site",
             "runs are started with the kit of the coordinator",
         )
-    place = RunPlace(kit, place_run(kit, config_path))
+    place = RunPlace(kit, place_run(kit, config_path, profile))
     if place.begun and not resuming:
         raise RunFolderError(
             f"`{place.out}` holds a run already",

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed deploy run --profile`: a profile of sites that are elsewhere."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from lexfed.cli import show_profile, talk
+from lexfed.cli.app import INTERRUPTED
+from lexfed.cli.commands import print_json
+from lexfed.cli.places import named_places
+from lexfed.cli.profile import closing, plain, write_page
+from lexfed.config.open_columns import load_open
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.flare.checks import check_kit
+from lexfed.federation.flare.kit import Kit
+from lexfed.run.deployed.bundle import Bundle
+from lexfed.run.deployed.profile_end import end_profile
+from lexfed.run.deployed.submit import deploy_run
+from lexfed.run.profile_run import default_epsilon
+
+
+def profile(
+    path: Path, folder: Path, price: float, resuming: bool, as_json: bool
+) -> None:
+    """Profile the sites of a deployment, or continue an interrupted profile."""
+    kit = Kit.read(folder)
+    name = Bundle.read(path, profile=price).name
+    check_kit(kit)
+    try:
+        with named_places(path):
+            deploy_run(path, kit, profile=price, resuming=resuming, say=talk.say)
+    except KeyboardInterrupt:
+        talk.say("interrupted; what was released so far is kept")
+        words = ["lexfed", "deploy", "run", str(path), "--kit", str(folder)]
+        again = shlex.join([*words, "--profile", "--epsilon", f"{price!r}", "--resume"])
+        talk.say(f"\n{talk.colour('hint:', 'cyan')} continue with `{again}`")
+        sys.exit(INTERRUPTED)
+    bought = end_profile(kit, name)
+    write_page(bought)
+    if as_json:
+        print_json(plain(bought))
+    else:
+        print("\n".join(show_profile.lines(bought.profile)))
+    talk.say(closing(bought.result.folder, bought.profile))
+
+
+def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | None:
+    """Return what a record pays for a profile; None if training is asked for.
+
+    Args:
+        path: the configuration.
+        a_profile: whether a profile is asked for.
+        epsilon: what was stated; None for a tenth of the budget.
+
+    Raises:
+        ConfigError: for a price of training: that is in the configuration.
+    """
+    if a_profile:
+        return default_epsilon(load_open(path).config) if epsilon is None else epsilon
+    if epsilon is not None:
+        problem = Problem(
+            "`--epsilon`",
+            "is the price of a profile; that of training is in the configuration",
+            "add `--profile`, or leave it out",
+        )
+        raise ConfigError([problem])
+    return None
