@@ -2,6 +2,7 @@
 """Importances of columns and their groups: what is found, and what is left to spend."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from lexfed.budget import column_groups, importance
 from lexfed.budget.plan import Budget
 from lexfed.data.encode import build_encoding
 from lexfed.data.schema import Column, Schema
-from lexfed.errors import Refused
+from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.gdp import mu_from
@@ -200,6 +201,17 @@ def test_rest_of_a_budget_by_renyi_accounting_is_safe() -> None:
     exact = importance.left_of(budget, SPENT, "gdp")
     assert rest.epsilon < 2.0
     assert rest.epsilon == pytest.approx(exact.epsilon, rel=0.05)
+
+
+@pytest.mark.parametrize("accountant", ["gdp", "pld"])
+def test_noise_in_shares_has_a_price_in_renyi_accounting_only(accountant: Any) -> None:
+    budget = Budget(2.0, 1e-6, "add-remove", CAPS)
+    shared = ((replace(SPENT[0][0], noise="skellam"), 1), *SPENT[1:])
+    with pytest.raises(ClaimError, match="Rényi accounting only"):
+        importance.left_of(budget, shared, accountant)
+    # Negative control: the same multipliers with Gaussian noise have a price.
+    assert importance.left_of(budget, SPENT, accountant).epsilon < 2.0
+    assert importance.left_of(budget, shared, "rdp").epsilon < 2.0
 
 
 def test_nothing_left_is_refused() -> None:

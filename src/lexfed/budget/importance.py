@@ -16,7 +16,8 @@ larger: E |signal + noise|² = |signal|² + sum of variances, so that much is ta
 **Paid importances.** A run that spent mu_i (Gaussian, of everything that concerns a
 record) on importances has sqrt(mu² - mu_i²) left of a budget mu, because squares add up
 over releases [DRS22, Cor. 3.3]; for a tier likewise, with the releases that read it.
-`left_of` solves the same for every accountant, on the safe side.
+`left_of` solves the same for every accountant, on the safe side, where the accountant
+can price what was spent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,13 @@ from numpy.typing import NDArray
 from lexfed.budget.plan import Budget
 from lexfed.data.encode import Encoding
 from lexfed.privacy.accountant import Accountant, epsilon
-from lexfed.privacy.attributes import Counted, per_person, steps_of, tier_releases
+from lexfed.privacy.attributes import (
+    Counted,
+    per_person,
+    require_renyi,
+    steps_of,
+    tier_releases,
+)
 from lexfed.privacy.calibrate import scale_to_budget
 from lexfed.privacy.rounding import down
 from lexfed.privacy.steps import Neighbours, Step
@@ -122,7 +129,9 @@ def left_of(budget: Budget, spent: Sequence[Counted], accountant: Accountant) ->
 
     Raises:
         Refused: if the releases cost the whole budget, or a cap.
+        ClaimError: if one has noise in shares, which the accountant cannot price.
     """
+    require_renyi(spent, accountant)
     caps = {
         tier: _left(budget, cap, tier_releases(spent, tier), "replace-one", accountant)
         for tier, cap in budget.caps.items()
