@@ -4,12 +4,14 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from lexfed.errors import DataError
 from lexfed.privacy import gdp
+from lexfed.privacy.noise import delta_sampler
 from lexfed.randomness import SeededSource
 from lexfed.sketch.joining.compared import Overlap, compare, together
 from lexfed.sketch.joining.keys import People, people_of
@@ -157,6 +159,13 @@ def test_what_a_person_in_both_pays() -> None:
     loud = offer(terms, exact_tables(terms, people), SeededSource(1))
     epsilon, delta = together(loud, loud)
     mu = math.sqrt(2) / loud.event.noise_multiplier
-    assert (epsilon, delta) == (gdp.epsilon_from(mu, 2e-6), 2e-6)
+    samplers = delta_sampler(2 * loud.event.samples, 2.0)
+    assert samplers > 0.0
+    assert (epsilon, delta) == (gdp.epsilon_from(mu, 2e-6 - samplers), 2e-6)
     assert epsilon < 2.0
-    assert together(loud, pure) == (2.0, 1e-6)
+    # A pure sketch has the delta of its sampler, however small beside the other's.
+    epsilon, delta = together(loud, pure)
+    assert epsilon == 2.0
+    sampler = Fraction(delta_sampler(pure.event.samples, 1.0))
+    assert Fraction(1e-6) + sampler <= Fraction(delta) <= Fraction(1e-6 * (1 + 1e-15))
+    assert together(pure, loud) == (epsilon, delta)

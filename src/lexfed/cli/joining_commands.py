@@ -95,7 +95,10 @@ def answer(
     ledgers: Ledgers = None,
     site: Site = None,
 ) -> None:
-    """Answer such a question, with noise that the other side cannot take out."""
+    """Answer such a question, with noise, for a side that follows the protocol.
+
+    One that does not learns which of its keys you have. Sketches need no such trust.
+    """
     from lexfed.cli.joining_exact import answer as command
 
     command(question, people, key, (size, epsilon), out, (ledgers, site))

@@ -48,7 +48,8 @@ def answer(
         written.write(made.to_bytes())
     talk.say(
         f"It costs each of your people ε = {agreement.epsilon:g} (pure), once, towards "
-        "a side that follows the protocol. A second answer costs again."
+        "a side that follows the protocol; one that does not learns which of the keys "
+        "it asked for are yours. A second answer costs again."
     )
 
 

@@ -7,8 +7,11 @@ removed,
 
     epsilon = sum over tables of L1 sensitivity / scale,
 
-and twice that if replaced. It is pure: no delta, whatever the outcome. Ledgers charge
-the Gaussian that dominates it (`lexfed.privacy.pure`).
+and twice that if replaced. The law is pure: no delta, whatever the outcome. What is
+drawn is within 2^-120 of that law a cell: digits that rarer coins would set are left
+out, so noise has a largest value, and "pure" holds up to a delta of (1 + e^epsilon)
+2^-120 a cell. Ledgers charge the Gaussian that dominates the law
+(`lexfed.privacy.pure`), and the sampler by `samples`.
 
 **When to use it.** The L1 sensitivity of a table grows with its depth, the L2
 sensitivity with the root: with one row and no delta to give Laplace is right; with
@@ -110,10 +113,11 @@ class LaplacePlan:
         self.event()
 
     def epsilon(self, neighbours: Neighbours) -> float:
-        """Return the pure epsilon of everything together.
+        """Return the pure epsilon of everything together, of the law.
 
         Guarantees:
             Never below the exact value. A replacement costs twice.
+            What is drawn has it up to (1 + e^epsilon) 2^-120 a cell.
         """
         exact = sum(
             person_moves([column.person], neighbours).l1 / column.scale

@@ -24,6 +24,7 @@ import numpy as np
 
 from lexfed.errors import DataError, Problem
 from lexfed.privacy import gdp
+from lexfed.privacy.noise import delta_sampler
 from lexfed.sketch.estimates.estimate import Estimate, from_variance, lost_in_noise
 from lexfed.sketch.joining.offered import Offered
 
@@ -100,16 +101,31 @@ def together(left: Offered, right: Offered) -> tuple[float, float]:
     """Return what both sketches cost a person who is in both: epsilon and delta.
 
     Guarantees:
-        The sum of pure epsilons if both are pure; else the composition of their
-        Gaussians at the sum of the deltas.
+        The sum of pure epsilons if both are pure, and 0: pure as one sketch is, up to
+        2^-120 a cell. Else the smaller of the sum of epsilons and the composition of
+        their Gaussians, at the sum of the deltas; a pure sketch has that of its
+        sampler. The error of both samplers is included.
     """
+    sides = (left, right)
+    plain = sum(side.epsilon for side in sides)
     if left.delta is None and right.delta is None:
-        return left.epsilon + right.epsilon, 0.0
-    mu = math.hypot(*(1.0 / side.event.noise_multiplier for side in (left, right)))
-    delta = (left.delta or 0.0) + (right.delta or 0.0)
-    plain = sum(side.epsilon for side in (left, right))
+        return plain, 0.0
+    delta = _deltas(sides)
+    mu = math.hypot(*(1.0 / side.event.noise_multiplier for side in sides))
+    # At an epsilon above that which is found, if it is: never too little.
+    sampler = delta_sampler(sum(side.event.samples for side in sides), plain)
     # Both hold; adding up epsilons is the better one for a pure and a Gaussian sketch.
-    return min(plain, gdp.epsilon_from(mu, delta)), delta
+    return min(plain, gdp.epsilon_from(mu, max(0.0, delta - sampler))), delta
+
+
+def _deltas(sides: tuple[Offered, Offered]) -> float:
+    total = sum(side.delta or 0.0 for side in sides)
+    for side in sides:
+        if side.delta is None:
+            # So little that a float would lose it: the next float holds it.
+            more = total + delta_sampler(side.event.samples, side.epsilon)
+            total = math.nextafter(more, math.inf)
+    return total
 
 
 def _folded(sketch: Offered, width: int) -> tuple[Offered, float]:

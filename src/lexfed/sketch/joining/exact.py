@@ -14,7 +14,8 @@ people, X two-sided geometric noise, so that the count that the asking side sees
     people in both + t + X,    |X| <= t.
 
 X exceeds t with probability below 2^-100, where it is cut; that is charged with the
-sampler. One person of the answering side moves the count by one: pure epsilon.
+sampler. One person of the answering side moves the count by one: pure epsilon, up to
+that cut.
 
 **Sizes.** Both sides fill up to one agreed number with random keys that nobody has.
 Otherwise the number of keys, less the count, would tell without noise how many people
@@ -24,9 +25,20 @@ are *not* shared.
 The asking side's people: nothing of them leaves but random-looking numbers, until that
 side tells its count, and then with noise of its own, as the other side knows X.
 
-**Both must follow the protocol** and only be curious. An asking side that leaves out
-the made-up keys sees the count without noise; nobody can notice. Sketches need no such
-trust: their noise is in them before they leave.
+**Both must follow the protocol** and only be curious; against a side that does not,
+epsilon says nothing. Nobody can notice either of these:
+
+- An asking side may raise every key to an exponent of its own. All points differ, as
+  they should, and in the answer it tries each exponent: it learns *which* of the keys
+  that it asks for, up to `elements` of any choice, the other side has, without noise.
+  That needs one answer. Leaving out the made-up keys is the mild form: the count
+  without noise.
+- An answering side learns nothing from a question. But it may return one in k of its
+  points, each under k exponents, beside one key of its choice under the same k. If that
+  person is among them, with probability 1/k, the count moves by k instead of one. So a
+  told number, whose noise is for one, shows that person then.
+
+Sketches need no such trust: their noise is in them before they leave.
 """
 
 import math

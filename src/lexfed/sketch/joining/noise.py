@@ -7,6 +7,8 @@ people by 1. Both leave together.
     laplace    scale t on the table, c on the count:     epsilon = 1/t + 1/c, pure
     gaussian   deviation t on the table, c on the count: mu^2 = 1/t^2 + 1/c^2
 
+"Pure" is said of the law; samples are within 2^-120 of it a cell (`sketch.laplace`).
+
 One sixteenth of the price goes to the count: it is so much more exact than what the
 table says that more would be wasted, and the table loses 7 % of its epsilon at most.
 """

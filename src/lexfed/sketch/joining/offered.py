@@ -5,6 +5,11 @@ A file is eight letters, the length of a header, the header as canonical JSON, a
 cells as float64, little-endian: the table, then the number of people. There is one byte
 form for each sketch. Whoever reads one computes its price again from the noise it
 states, and refuses one that claims less.
+
+**The size is an assumption.** More people than agreed are refused without noise: at
+exactly `size` people, whether there is a file tells one person more. So no price holds
+unless neither side can come near the size, which both choose without looking at their
+lists (A1 in docs/guarantees.md).
 """
 
 import struct
@@ -144,7 +149,7 @@ def exact_tables(terms: Terms, people: People) -> list[NDArray[np.int64]]:
 
 
 def require_within(people: People, size: int) -> None:
-    """Refuse nobody, and more people than was agreed.
+    """Refuse nobody, and more people than was agreed; this refusal has no noise.
 
     Raises:
         DataError: saying which.
