@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is who on both sides of a split: the rows behind the units of a population.
+
+A population has slots and targets but, on purpose, no row numbers. A comparison needs
+them: for groups by sex or age, which need not be inputs, and for methods that read
+columns instead of slots. So row numbers are sent down the very path that targets take.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lexfed.config import from_mapping
+from lexfed.config.declare import tagged_schema_of
+from lexfed.data.persons import cap_records
+from lexfed.data.sources import read_files
+from lexfed.data.split import split_by_person
+from lexfed.data.table import Table
+from lexfed.data.units import group_units
+from lexfed.errors import DataError, Problem
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.case import Case, plain_configuration
+from lexfed.evaluate.outcome import Floats, Ints, Texts
+from lexfed.run.population import Population, load_population, partition_of
+
+
+@dataclass(frozen=True)
+class Side:
+    """Training rows or test rows, site after site.
+
+    Attributes:
+        slots: encoded inputs, [rows, slots].
+        targets: 0 or 1, or numbers on the encoded scale.
+        sites: place of each row's site.
+        persons: code of each row's person.
+        rows: position of each row in the table.
+    """
+
+    slots: Floats
+    targets: Floats
+    sites: Ints
+    persons: Ints
+    rows: Ints
+
+    def at(self, site: int) -> "Side":
+        """Return the rows of one site."""
+        here = self.sites == site
+        arrays = (self.slots, self.targets, self.sites, self.persons, self.rows)
+        return Side(*(array[here] for array in arrays))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A split of a table, for the product and for methods outside it.
+
+    Attributes:
+        population: as the product knows it.
+        table: every row that is used, checked and clamped.
+        train: what methods learn from.
+        test: what they are scored on.
+        groups: fairness attributes of the test rows.
+    """
+
+    population: Population
+    table: Table
+    train: Side
+    test: Side
+    groups: dict[str, Texts]
+
+
+def rows_of(dataset: Dataset, case: Case) -> Rows:
+    """Return the rows of a cell; the last few are kept, as methods share them.
+
+    Guarantees:
+        Test rows are those of `Population.test_rows`, in the same order.
+
+    Raises:
+        DataError: if the table does not match its declaration, a site has no rows
+            for training, or the target has more than two classes.
+    """
+    # Which rows there are depends on neither budget nor model.
+    usual = replace(case, record_epsilon=1.0, attribute_epsilon=1.0, model="logistic")
+    tables = plain_configuration(dataset, usual, {})
+    file = dataset.folder / str(tables["data"]["source"])
+    groups = tuple(dataset.groups.items())
+    return _load(file, file.stat().st_mtime_ns, json.dumps(tables), groups)
+
+
+@lru_cache(maxsize=3)
+def _load(
+    file: Path,
+    written: int,  # noqa: ARG001 (another file of the same name is read again)
+    tables: str,
+    groups: tuple[tuple[str, str], ...],
+) -> Rows:
+    config = from_mapping(json.loads(tables))
+    population = load_population(config, file.parent)
+    schema = tagged_schema_of(config, base=file.parent).schema
+    if len(schema.classes) > 2:
+        what = f"`{schema.target}` has {len(schema.classes)} classes"
+        hint = "methods are compared on two classes or on a number; merge some"
+        raise DataError([Problem(file.name, what, hint)])
+    whole = read_files([file], schema, strict=config.data.strict)
+    cap = population.records_per_person
+    table, _ = cap_records(whole, cap, config.data.excess_records)
+    split = split_by_person(table, config.data.test_size, config.run.seed)
+    places = partition_of(config, table).rows
+    train, test = (
+        _side(population, table, [rows[np.isin(rows, part)] for rows in places], name)
+        for name, part in (("train", split.train), ("test", split.test))
+    )
+    in_file = np.searchsorted(whole.rows, table.rows[test.rows])
+    return Rows(population, table, train, test, _groups(file, groups, in_file))
+
+
+def _side(population: Population, table: Table, sites: list[Ints], side: str) -> Side:
+    parts = []
+    for place, (rows, site) in enumerate(zip(sites, population.sites, strict=True)):
+        nothing = np.zeros((len(rows), 0))
+        persons, cap = table.persons[rows], population.records_per_person
+        numbers = group_units(nothing, rows.astype(np.float64), persons, cap)
+        block = site.train if side == "train" else site.test
+        there = block.weights > 0
+        order = numbers.targets[there].astype(np.int64)
+        codes = np.full(len(order), place, dtype=np.int64)
+        slots, targets = block.inputs[there], block.targets[there]
+        parts.append((slots, targets, codes, table.persons[order], order))
+    return Side(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _groups(
+    file: Path, groups: tuple[tuple[str, str], ...], rows: NDArray[np.intp]
+) -> dict[str, Texts]:
+    """Return the attributes of rows, as the file has them."""
+    if not groups:
+        return {}
+    names = list(dict.fromkeys(column for _, column in groups))
+    frame = pd.read_csv(file, usecols=names, dtype=str, keep_default_na=False)
+    read = frame.iloc[rows]
+    return {name: read[column].to_numpy(dtype=np.str_) for name, column in groups}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lexfed.errors import DataError
+from lexfed.evaluate.methods import METHODS
+from lexfed.evaluate.methods.case import configuration, law_table, sensitive_tier
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.metrics import measure
+from lexfed.tiers import Tier
+from support.small_dataset import small_case, small_dataset
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("table")
+
+
+def test_test_rows_are_those_of_the_population_in_order(folder: Path) -> None:
+    rows = rows_of(small_dataset(folder), small_case())
+    slots, targets = rows.population.test_rows
+    assert np.array_equal(rows.test.slots, slots.numpy())
+    assert np.array_equal(rows.test.targets, targets.numpy())
+    # The row numbers lead to the same values on another way: through the file.
+    frame = pd.read_csv(folder / "table.csv")
+    assert np.array_equal(frame["ill"].to_numpy()[rows.test.rows], rows.test.targets)
+    assert np.array_equal(frame["band"].to_numpy()[rows.test.rows], rows.groups["age"])
+    names = np.array(rows.population.names)
+    assert np.array_equal(
+        frame["clinic"].to_numpy()[rows.test.rows], names[rows.test.sites]
+    )
+    assert not np.intersect1d(rows.train.persons, rows.test.persons).size
+    assert len(rows.train.rows) + len(rows.test.rows) == len(frame)
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    first = rows_of(small_dataset(tmp_path), small_case())
+    assert rows_of(small_dataset(tmp_path, rows=600), small_case()) is not first
+    again = small_dataset(tmp_path, rows=400)
+    assert len(rows_of(again, small_case()).table) == 400
+
+
+def test_three_classes_are_refused(tmp_path: Path) -> None:
+    dataset = small_dataset(tmp_path)
+    kinds = {"kind": "category", "values": ["0", "1", "2"], "missing": False}
+    data = dataset.tables["data"]
+    frame = pd.read_csv(tmp_path / "table.csv")
+    frame.loc[0, "ill"] = 2
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    data["columns"]["ill"] = kinds
+    with pytest.raises(DataError, match="3 classes"):
+        rows_of(dataset, small_case())
+
+
+def test_fewer_tiers_never_protect_a_column_less(folder: Path) -> None:
+    dataset = small_dataset(folder)
+    columns = dataset.tables["law"]["columns"]
+    columns["ward"]["tier"] = "identifier"
+    tags = {
+        count: law_table(dataset, small_case(tiers=count))["columns"]
+        for count in (4, 3, 2)
+    }
+    for name in columns:
+        tiers = [Tier.parse(tags[count][name]["tier"]) for count in (4, 3, 2)]
+        # An identifier is outside the model; inside, nothing is above special.
+        inside = [min(tier, Tier.SPECIAL) for tier in tiers]
+        assert inside == sorted(inside)
+    assert tags[3]["ward"]["tier"] == "special"
+    assert tags[2]["dose"]["tier"] == "personal"
+    assert sensitive_tier(dataset, small_case()) is Tier.SPECIAL
+
+
+def test_equal_attribute_caps_the_tier_and_equal_record_does_not(folder: Path) -> None:
+    dataset = small_dataset(folder)
+    capped = configuration(dataset, small_case(equal="attribute"), {})
+    free = configuration(dataset, small_case(), {})
+    assert capped.budget.caps.special == 2.0
+    assert capped.budget.neighbours == "replace-one"
+    assert free.budget.caps.special is None
+    assert free.budget.neighbours == "add-remove"
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("equal", ["record", "attribute"])
+def test_no_method_claims_more_than_it_may_spend(
+    folder: Path, name: str, equal: str
+) -> None:
+    scores = METHODS[name](small_dataset(folder), small_case(equal=equal))
+    assert scores.method == name
+    assert scores.scores.shape == scores.targets.shape == scores.sites.shape
+    assert scores.rounds > 0
+    assert not scores.diverged
+    if scores.record_epsilon is not None:
+        assert scores.attribute_epsilon is not None
+        assert 0 < scores.record_epsilon <= 8.0
+        most = 2.0 if equal == "attribute" else 25.0
+        assert 0 <= scores.attribute_epsilon <= most
+    else:
+        assert "no guarantee" in scores.note
+    assert set(measure(scores, 0.9)) >= {"auc", "gap_auc_age"}
+
+
+@pytest.mark.parametrize("name", ["none", "cascade", "uniform"])
+def test_methods_learn_what_there_is_to_learn(folder: Path, name: str) -> None:
+    # Chance has AUC .5 +- .04 on 180 test rows; .7 is five deviations above it.
+    scores = METHODS[name](small_dataset(folder), small_case(record_epsilon=30.0))
+    assert measure(scores, None)["auc"] > 0.7
+
+
+def test_a_number_is_predicted_too(tmp_path: Path) -> None:
+    dataset = small_dataset(tmp_path, number=True)
+    found = measure(METHODS["none"](dataset, small_case()), None)
+    assert found["r2"] > 0.5
+
+
+def test_sites_are_dealt_out_where_a_number_of_them_is_given(folder: Path) -> None:
+    case = small_case(sites=6, partition="dirichlet", alpha=0.5)
+    rows = rows_of(small_dataset(folder), case)
+    assert len(rows.population.sites) == 6
+
+
+def test_networks_that_do_not_pay_are_named(folder: Path) -> None:
+    dataset = small_dataset(folder)
+    ruled = METHODS["cascade"](dataset, small_case(model="mlp:8"))
+    assert "would not pay" in ruled.note
+    plain = METHODS["fedsgd"](dataset, small_case(model="mlp:8"))
+    assert "would not pay" not in plain.note
