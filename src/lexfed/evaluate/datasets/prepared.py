@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lexfed.checks import in_range
+from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets.cleaning import clean
 from lexfed.evaluate.datasets.folder import digest, read_source
 from lexfed.evaluate.datasets.kept import Kept, kept, public_names
@@ -55,17 +55,17 @@ def prepare(
     Args:
         name: one of `names()`.
         into: the folder; it is made if there is none.
-        rows: use at most so many rows, drawn by whole persons; all if None.
+        rows: use so many rows, drawn person after person; all if None.
         seed: decides which rows are drawn.
 
     Raises:
         DataError: if there is no such data set, its folder is missing, a checksum
-            differs, or its classes contradict the tiers.
+            differs, its classes contradict the tiers, or it has too few rows.
     """
     facts = kept(name)
     frame = clean(name, read_source(facts))
     if rows is not None:
-        in_range(1, facts.rows, rows=rows)
+        _enough(name, facts.rows, rows)
         frame = _drawn(frame, facts, rows, seed)
     into.mkdir(parents=True, exist_ok=True)
     frame[_written(facts)].to_csv(into / "table.csv", index=False, lineterminator="\n")
@@ -77,6 +77,12 @@ def prepare(
         groups=facts.groups,
         digest=digest(facts),
     )
+
+
+def _enough(name: str, there: int, wanted: int) -> None:
+    if not 1 <= wanted <= there:
+        what = f"{wanted} rows cannot be drawn, there are {there}"
+        raise DataError([Problem(name, what, f"ask for 1 to {there}, or for all")])
 
 
 def _drawn(frame: pd.DataFrame, facts: Kept, rows: int, seed: int) -> pd.DataFrame:
