@@ -19,7 +19,7 @@ from lexfed.data.schema import Schema
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import load_claim
-from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.claim_record import Claim, counted
 from lexfed.tiers import Tier
 
 _STRENGTH = {"central": 0, "distributed": 1, "local": 2}
@@ -55,17 +55,33 @@ def releases_before(
     """
     claim = load_claim(content_of(folder, "claim.json", make))
     known = Encoding.from_dict(json.loads(content_of(folder, "encoding.json", make)))
-    wrong = [
-        *_unlike(claim, config),
-        *_of_others(known.schema, schema),
-        *_less_sensitive(known.tiers, tiers),
-        *_unverified(folder),
-    ]
+    wrong = [*not_adding_up(claim, known, config, schema, tiers), *_unverified(folder)]
     if wrong:
         raise ConfigError(
             [Problem(where, f"`{folder}` {what}", make) for what in wrong]
         )
-    return tuple((row.release.release(), row.count) for row in claim.releases)
+    return counted(claim.releases)
+
+
+def not_adding_up(
+    claim: Claim,
+    known: Encoding,
+    config: Config,
+    schema: Schema,
+    tiers: Mapping[str, Tier],
+) -> Iterator[str]:
+    """Say why the price of an earlier run and that of this one do not add up.
+
+    Args:
+        claim: of the earlier run.
+        known: its columns.
+        config: of the run that uses it.
+        schema: what that run declares.
+        tiers: of its columns.
+    """
+    yield from _unlike(claim, config)
+    yield from _of_others(known.schema, schema)
+    yield from _less_sensitive(known.tiers, tiers)
 
 
 def content_of(folder: Path, name: str, make: str) -> bytes:

@@ -29,7 +29,7 @@ from lexfed.run.facts import public_facts
 from lexfed.run.joint_price import RECORD, joint_prices
 from lexfed.run.policy import policy_of, terms_of
 from lexfed.run.population import Population
-from lexfed.run.profile_paid import paid_profile
+from lexfed.run.profile_paid import Before, paid_profile
 from lexfed.run.site_budgets import OwnLimits, site_budgets
 from lexfed.run.watching import sketching_of
 from lexfed.tiers import Tier
@@ -207,6 +207,7 @@ def price(
     base: Path = _HERE,
     part: float = 1.0,
     limits: Sequence[OwnLimits] = (),
+    before: Before = paid_profile,
 ) -> Priced:
     """Return the priced programme of a configuration.
 
@@ -217,6 +218,7 @@ def price(
         part: which part of epsilon and of every cap the run has; the rest is for
             other runs.
         limits: what single sites allow at most, beside the configuration.
+        before: finds out what a profile that the run uses has released.
 
     Raises:
         ConfigError: if the choices contradict each other or the budget policy.
@@ -230,7 +232,7 @@ def price(
         caps={tier: part * cap for tier, cap in terms.caps.items()},
         sites_per_person=config.data.sites_per_person,
     )
-    paid = (*population.importance.paid, *paid_profile(config, base, population.tagged))
+    paid = (*population.importance.paid, *before(config, base, population.tagged))
     if paid:
         budget = left_of(budget, paid, config.privacy.accountant)
     budget, profiles = site_budgets(config, population.names, budget, part, limits)

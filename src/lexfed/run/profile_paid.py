@@ -5,6 +5,7 @@ Ranges and lists that a profile learned are facts about the same persons, so the
 that uses them is charged together with it (`budget.importance.left_of`).
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from lexfed.audit.verify.files import PROFILE
@@ -13,6 +14,9 @@ from lexfed.law.tags import TaggedSchema
 from lexfed.privacy.attributes import Counted
 from lexfed.run.paid_before import content_of, releases_before
 from lexfed.sketch.profile.profile import Profile
+
+Before = Callable[[Config, Path, TaggedSchema], tuple[Counted, ...]]
+"""Finds out what the profile of a configuration has released."""
 
 MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
 

@@ -15,18 +15,26 @@ from lexfed.run.deployed.messages import Statement
 from lexfed.run.deployed.statement import limits_of, merged
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import Elsewhere, Population, classes_of, used_columns
+from lexfed.run.profile_paid import Before, paid_profile
 from lexfed.run.profile_population import ProfilePopulation, profiled_columns
 from lexfed.run.profile_run import PricedProfile, price_profile
 from lexfed.run.public_size import check_delta, public_units
 
 
-def agreed(bundle: Bundle, base: Path, statements: Sequence[Statement]) -> Priced:
+def agreed(
+    bundle: Bundle,
+    base: Path,
+    statements: Sequence[Statement],
+    before: Before = paid_profile,
+) -> Priced:
     """Return the programme that follows from a configuration and all statements.
 
     Args:
         bundle: the configuration.
         base: folder of the files it names.
         statements: of all sites, checked, in the order of the programme.
+        before: finds out what a profile that the run uses has released; a site looks
+            into its own records.
 
     Guarantees:
         Every column has the most sensitive tier that anybody states.
@@ -40,7 +48,7 @@ def agreed(bundle: Bundle, base: Path, statements: Sequence[Statement]) -> Price
         return agreed_profile(bundle, bundle.profile, base, statements).priced
     population = population_of(bundle, base, statements)
     limits = [limits_of(said) for said in statements]
-    return price(bundle.config, population, base, limits=limits)
+    return price(bundle.config, population, base, limits=limits, before=before)
 
 
 def agreed_profile(

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lexfed.audit.entries.base import decimal
+from lexfed.audit.verify.files import PROFILE
 from lexfed.canonical import digest
 from lexfed.config import Config, loads
 from lexfed.config.open_columns import OpenConfig, examine_open
@@ -27,6 +28,9 @@ from lexfed.models.architecture import is_imported
 from lexfed.run.profile_run import for_a_profile, require_use
 
 CONFIG = "lexfed.toml"
+CLAIM = "claim.json"
+ENCODING = "encoding.json"
+"""Of a profile that training uses, beside what it says."""
 MOST_BYTES = 1 << 20
 """Of each file: policies and catalogues are pages, not books."""
 
@@ -171,6 +175,9 @@ def named_files(config: Config) -> tuple[str, ...]:
         names.append(budget.policy)
         if budget.policy_keys:
             names += [budget.policy + SUFFIX, *budget.policy_keys]
+    if config.data.profile is not None:
+        folder = PurePosixPath(config.data.profile)
+        names += [str(folder / name) for name in (CLAIM, ENCODING, PROFILE)]
     return tuple(dict.fromkeys(names))
 
 
@@ -233,12 +240,6 @@ def _of_data(config: Config) -> Iterator[Problem]:
                 "reads a table or a run folder that the sites do not have",
                 "state importances or groups in the configuration",
             )
-    if config.data.profile is not None:
-        yield Problem(
-            "`data.profile`",
-            "reads a run folder that the sites do not have",
-            "declare ranges and values from public knowledge, or run in one process",
-        )
 
 
 def _of_model(config: Config) -> Iterator[Problem]:

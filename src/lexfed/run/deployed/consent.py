@@ -22,7 +22,9 @@ from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.tolerance import cohort_of
+from lexfed.privacy.claim_record import Claim
 from lexfed.run.deployed.bundle import Bundle
+from lexfed.run.deployed.own_profiles import OwnProfiles
 from lexfed.run.deployed.own_rules import OwnRules
 from lexfed.run.deployed.site_lock import SiteLock
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -78,6 +80,7 @@ def cost_in_words(
         + ", ".join(bundle.sites),
         f"digest {bundle.digest}",
         *_tells(bundle),
+        *_uses(OwnProfiles(kit).claim(config, config_path.parent)),
         *_spends(bundle, rules),
         *_leaves(config, len(bundle.sites)),
     ]
@@ -123,6 +126,7 @@ def _checked(kit: Kit, path: Path, profile: float | None) -> Bundle:
                 )
             ]
         )
+    OwnProfiles(kit).claim(bundle.config, path.parent)  # refuses what is not known here
     return bundle
 
 
@@ -136,6 +140,16 @@ def _tells(bundle: Bundle) -> list[str]:
     if bundle.config.data.person is not None:
         lines.append("it may tell how many persons the sites share")
     return lines
+
+
+def _uses(before: Claim | None) -> list[str]:
+    """Say what a profile that the run uses has cost, if there is one."""
+    if before is None:
+        return []
+    return [
+        f"it uses a profile that cost epsilon {before.epsilon:g}; what follows is for "
+        "both together"
+    ]
 
 
 def _spends(bundle: Bundle, rules: OwnRules) -> list[str]:

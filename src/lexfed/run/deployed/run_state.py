@@ -8,6 +8,8 @@
       coordinator       the key that leads its masked sums
       epoch             the last set-up of masks it took part in
       ledger.jsonl      what it was charged for
+      claim.json        of a profile: what it promises, as the site computed it
+      encoding.json     of a profile: its columns and their tiers
 
 Another run has another number, another consent and another ledger.
 """

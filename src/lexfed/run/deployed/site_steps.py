@@ -37,6 +37,7 @@ from lexfed.run.deployed.messages import (
     unseal,
 )
 from lexfed.run.deployed.own_data import OwnData, read_own, site_data
+from lexfed.run.deployed.own_profiles import OwnProfiles
 from lexfed.run.deployed.own_rules import OwnRules
 from lexfed.run.deployed.run_state import RunState
 from lexfed.run.deployed.site_ledger import Note, Purse
@@ -149,6 +150,8 @@ class SiteSteps:
         if not consent.agreed_to(self._kit, bundle.digest, joined.run):
             raise Refuse("consent", "another run took the consent meanwhile")
         consent.take(self._kit, bundle.digest, joined.run)
+        if bundle.profile is not None and not OwnProfiles.keep(kept, priced):
+            raise Refuse("programme", "another claim than agreed to before")
         self._agreed = priced, own
         answer = Consent(
             run=joined.run,
@@ -166,7 +169,7 @@ class SiteSteps:
             said = read_statements(sealed, bundle, joined.run, self._roster)
             if sealed[self._kit.name] != joined.sealed:
                 raise AuditError("this site's statement is not what it said")
-            return agreed(bundle, joined.state.terms, said)
+            return agreed(bundle, joined.state.terms, said, OwnProfiles(self._kit).paid)
         except AuditError as error:
             raise Refuse("statements", error.message) from error
 
