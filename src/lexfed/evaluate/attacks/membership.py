@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Membership: was a person among those a model was trained on?
+
+**The game.** A coin decides for every person whether a model is trained on them, for
+every model anew. The attacker sees a model, everybody's record and the coins of all
+other models, and scores every person. A model in turn is attacked with all the others
+as its *shadows*: models of the same making whose members are known. Coins of one model
+say nothing about those of another, so no model is attacked with hindsight.
+
+**What is looked at.** The margin of a person's own label, ln p/(1 - p), averaged over
+the person's rows; for numbers the negative loss.
+
+    threshold   members fit better: the margin itself is the score [YGFJ18]
+    LiRA        how much likelier the margin is among shadows that had the person than
+                among those that had not, by two normal laws per person [CCN+22]
+
+With few shadows a person's own variance is too rough, so one variance for everybody is
+used, as [CCN+22, Sec. VI] does for fewer than 64 of them.
+"""
+
+import time
+from typing import Protocol
+
+import numpy as np
+
+from lexfed.data.table import Floats
+from lexfed.evaluate.attacks.attacked import (
+    Attacked,
+    Bools,
+    Interval,
+    auc_of,
+    several_releases,
+)
+from lexfed.evaluate.attacks.bounds import TradeOff
+
+SHADOWS = 16
+"""Models that an attacked model is compared with."""
+
+_LEAST_DEVIATION = 1e-6  # a law that is a point would make its person's score infinite
+
+
+class Trainer(Protocol):
+    """Trains models on some of a number of people."""
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        ...
+
+    def margins(self, members: Bools) -> Floats:
+        """Train one model for each row and return everybody's margin under it.
+
+        Args:
+            members: whom each model is trained on, [models, people].
+
+        Returns:
+            [models, people], larger where the model fits the person better.
+        """
+        ...
+
+
+def flip_memberships(people: int, models: int, seed: int) -> Bools:
+    """Flip a fair coin for every person and model.
+
+    Independent ones: were everybody a member of exactly half of the models, counting a
+    person's shadows would tell whether the attacked model had them.
+    """
+    generator = np.random.default_rng([seed, 0xA77AC])
+    return generator.random((models, people)) < 0.5
+
+
+def attack_membership(
+    trainer: Trainer,
+    trade_off: TradeOff | None,
+    *,
+    shadows: int = SHADOWS,
+    seed: int = 0,
+) -> tuple[Attacked, Attacked]:
+    """Train models, attack each with all others, and return threshold and LiRA.
+
+    Args:
+        trainer: makes the models, with noise of their own.
+        trade_off: what the guarantee of one model allows about whether a record is
+            there; None without a guarantee.
+        shadows: models that an attacked one is compared with, 2 or more.
+        seed: of the coins.
+
+    Guarantees:
+        A trainer that does not look at its members has an AUC of .5 in expectation.
+
+    Raises:
+        ValueError: for fewer than two shadows.
+    """
+    if shadows < 2:
+        raise ValueError(f"expected `shadows` >= 2, got: {shadows}")
+    begun = time.perf_counter()
+    members = flip_memberships(trainer.people, shadows + 1, seed)
+    margins = trainer.margins(members)
+    trained = time.perf_counter()
+    by_loss = several_releases(
+        [auc_of(row, there) for row, there in zip(margins, members, strict=True)]
+    )
+    thresholded = time.perf_counter()
+    by_ratio = several_releases(
+        [
+            auc_of(likelihood_ratios(margins, members, model), members[model])
+            for model in range(len(members))
+        ]
+    )
+    done = time.perf_counter()
+    bound = 1.0 if trade_off is None else trade_off.auc
+
+    def found(name: str, interval: Interval, seconds: float) -> Attacked:
+        ends = interval.value, interval.low, interval.high
+        return Attacked(name, *ends, bound, members.size, seconds)
+
+    return (
+        found("membership by threshold", by_loss, thresholded - begun),
+        found(
+            f"membership by LiRA-{shadows}",
+            by_ratio,
+            done - thresholded + trained - begun,
+        ),
+    )
+
+
+def likelihood_ratios(margins: Floats, members: Bools, attacked: int) -> Floats:
+    """Return the LiRA score of every person for one of the models.
+
+    Args:
+        margins: of everybody under every model, [models, people].
+        members: whom each model was trained on.
+        attacked: the model that is attacked; its own row of `members` is not used.
+    """
+    others = np.arange(len(margins)) != attacked
+    shadows, there = margins[others], members[others]
+    own = margins[attacked]
+    score: Floats = np.zeros(len(own))
+    for sign, side in ((1.0, there), (-1.0, ~there)):
+        mean, deviation = _law(shadows, side)
+        off = (own - mean) / deviation
+        score = score - sign * (0.5 * off * off + np.log(deviation))
+    return score
+
+
+def _law(shadows: Floats, side: Bools) -> tuple[Floats, float]:
+    """Return each person's mean over some shadows, and everybody's common deviation.
+
+    Who was on that side of no shadow has the mean of everybody who was.
+    """
+    counts = side.sum(axis=0)
+    sums = np.where(side, shadows, 0.0).sum(axis=0)
+    everybody = float(sums.sum() / max(1, counts.sum()))
+    mean: Floats = np.where(counts > 0, sums / np.maximum(counts, 1), everybody)
+    squares = float(np.square(np.where(side, shadows - mean, 0.0)).sum())
+    # One degree of freedom is lost for each person whose mean was taken.
+    freedom = max(1, int(np.maximum(counts - 1, 0).sum()))
+    return mean, max(float(np.sqrt(squares / freedom)), _LEAST_DEVIATION)

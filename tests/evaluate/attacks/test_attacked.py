@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AUCs and their intervals: against brute force, and how often they hold the truth."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from lexfed.evaluate.attacks.attacked import (
+    Attacked,
+    auc_of,
+    gain_over,
+    one_release,
+    several_releases,
+)
+
+FEW = st.lists(st.integers(0, 4), min_size=1, max_size=8)
+
+
+@given(FEW, FEW)
+def test_the_auc_is_the_share_of_pairs_in_order(
+    high: list[int], low: list[int]
+) -> None:
+    pairs = [(h > x) + 0.5 * (h == x) for h in high for x in low]
+    scores = np.array([*high, *low], dtype=float)
+    positive = np.arange(len(scores)) < len(high)
+    assert auc_of(scores, positive) == pytest.approx(np.mean(pairs))
+    found = one_release(scores, positive)
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
+    assert found.low < found.high
+
+
+def test_a_perfect_attack_has_an_interval_too() -> None:
+    scores = np.arange(60.0)
+    found = one_release(scores, scores >= 30)
+    assert found.value == found.high == 1.0
+    assert 0.75 < found.low < 0.99
+    worst = one_release(-scores, scores >= 30)
+    assert worst.value == worst.low == 0.0
+    assert worst.high == pytest.approx(1.0 - found.low)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    # Binormal scores of known AUC. If an interval holds it in .94 of all cases or
+    # more, this fails with probability below 2e-6.
+    generator = np.random.default_rng(1)
+    least = int(binom.ppf(1e-6, 400, 0.94))
+    for truth in (0.5, 0.8):
+        shift = math.sqrt(2) * float(norm.ppf(truth))
+        held = 0
+        for _ in range(400):
+            positive = np.arange(150) < 60
+            scores = generator.normal(size=150) + shift * positive
+            found = one_release(scores, positive)
+            held += found.low <= truth <= found.high
+        assert held >= least
+
+
+def test_an_interval_that_is_half_as_wide_is_noticed() -> None:
+    # Negative control of the test above: half the width holds about .67.
+    generator = np.random.default_rng(1)
+    held = 0
+    for _ in range(400):
+        positive = np.arange(150) < 60
+        found = one_release(generator.normal(size=150), positive)
+        middle, half = (found.low + found.high) / 2, (found.high - found.low) / 4
+        held += middle - half <= 0.5 <= middle + half
+    assert held < int(binom.ppf(1e-6, 400, 0.94))
+
+
+def test_several_releases_count_as_one_observation_each() -> None:
+    found = several_releases([0.5, 0.6])
+    assert found.value == pytest.approx(0.55)
+    # t of one degree of freedom is 12.7: two releases say little.
+    assert (found.low, found.high) == (0.0, 1.0)
+    several = several_releases([0.5, 0.52, 0.48, 0.5])
+    assert 0.47 < several.low < several.value < several.high < 0.53
+    with pytest.raises(ValueError, match="two releases"):
+        several_releases([0.5])
+
+
+def test_a_gain_is_that_of_the_same_people() -> None:
+    generator = np.random.default_rng(3)
+    positive = np.arange(2000) < 1000
+    base = generator.normal(size=2000) + positive
+    better = base + 0.5 * positive
+    gain = gain_over(better, base, positive)
+    assert gain.value == pytest.approx(
+        auc_of(better, positive) - auc_of(base, positive)
+    )
+    assert 0.0 < gain.low < gain.value < gain.high
+    none = gain_over(3 * base + 1, base, positive)
+    assert none.value == none.low == none.high == 0.0
+
+
+def test_a_single_person_of_a_kind_has_no_variance_of_their_own() -> None:
+    found = one_release(np.array([0.3, 0.1, 0.5, 0.4]), np.arange(4) == 0)
+    assert found.value == pytest.approx(1 / 3)
+    assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("positive", [np.zeros(3, bool), np.ones(3, bool)])
+def test_people_of_one_kind_are_refused(positive: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="both kinds"):
+        auc_of(np.arange(3.0), positive)
+
+
+def test_a_score_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="numbers"):
+        auc_of(np.array([0.0, math.nan]), np.array([True, False]))
+
+
+def test_only_a_lower_end_above_the_bound_contradicts_a_proof() -> None:
+    assert Attacked("a", 0.7, 0.66, 0.74, 0.65, 100, 0.1).contradicts_proof
+    assert not Attacked("a", 0.7, 0.64, 0.74, 0.65, 100, 0.1).contradicts_proof

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on models that the product trains."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from lexfed.evaluate.attacks.membership import attack_membership
+from lexfed.evaluate.attacks.product import (
+    ProductTrainer,
+    only,
+    row_margins,
+    unit_margins,
+)
+from lexfed.models.cascade import untrained
+from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
+from support.attacked_worlds import hospital
+
+
+def trainer(mechanism: str, epsilon: float = 1.9) -> ProductTrainer:
+    return ProductTrainer(*hospital(mechanism, epsilon))
+
+
+def test_noise_hides_whom_no_noise_shows() -> None:
+    free = trainer("none")
+    assert free.trade_off is None
+    shown = attack_membership(free, free.trade_off, shadows=8)
+    assert shown[1].low > 0.51
+    private = trainer("cascade")
+    hidden = attack_membership(private, private.trade_off, shadows=8)
+    for attack in hidden:
+        assert attack.low <= 0.52
+        assert attack.low <= attack.bound < 0.60
+        assert attack.n == 9 * private.people
+
+
+def test_whom_a_model_is_trained_on_changes_nothing_of_its_price() -> None:
+    made = trainer("cascade")
+    members = np.arange(made.people) < 20
+    few = replace(made.priced, population=only(made.population, members))
+    assert few.programme is made.priced.programme
+    assert made.priced.population.units == made.population.units // 2
+    assert sum(len(site.train) for site in few.population.sites) == 20
+
+
+def test_the_people_left_are_those_asked_for() -> None:
+    made = trainer("none")
+    members = np.random.default_rng(0).random(made.people) < 0.3
+    left = only(made.population, members)
+    whole = np.concatenate([site.train.persons for site in made.population.sites])
+    kept = np.concatenate([site.train.persons for site in left.sites])
+    assert (kept == whole[members]).all()
+    for site, before in zip(left.sites, made.population.sites, strict=True):
+        assert site.test is before.test
+
+
+def test_margins_are_those_of_the_persons_rows() -> None:
+    made = trainer("none")
+    model = untrained(made.priced.programme.shapes)
+    model = replace(model, intercept=np.array([0.7]))
+    blocks = [site.train for site in made.population.sites]
+    margins = unit_margins(LOGISTIC, model, blocks)
+    rows = np.concatenate([block.targets for block in blocks])
+    weights = np.concatenate([block.weights for block in blocks])
+    expected = ((2 * rows - 1) * 0.7 * weights).sum(axis=1)
+    assert margins == pytest.approx(expected)
+
+
+def test_margins_of_every_loss_are_log_odds_of_the_own_label() -> None:
+    logits = torch.tensor([[1.0, -2.0, 0.5], [40.0, 0.0, 0.0]], dtype=torch.float64)
+    targets = torch.tensor([2.0, 0.0], dtype=torch.float64)
+    share = torch.softmax(logits, dim=-1)[0, 2]
+    found = row_margins(SOFTMAX, logits, targets)
+    assert found[0].item() == pytest.approx(float(torch.log(share / (1 - share))))
+    assert found[1].item() == pytest.approx(40.0 - np.log(2.0))
+    numbers = row_margins(SQUARED, logits[:, :1], targets)
+    assert numbers.tolist() == pytest.approx([-0.5, -800.0])
