@@ -136,6 +136,8 @@ class FlareChannel:
                     self._gone.add(heard.name)
         finally:
             over.trigger(True)
+        # A job that ends makes its calls return: that is no word of a site.
+        self._require_job()
         self._gone |= waiting
         return answers
 
