@@ -33,8 +33,7 @@ def library() -> ModuleType:
                 Problem(
                     "joining",
                     "the exact way needs the library `openmined-psi`",
-                    "install the extra `psi` in an environment of its own, or use "
-                    "`lexfed joining sketch`",
+                    "install the extra `psi`, or use `lexfed joining sketch`",
                 )
             ]
         ) from error
