@@ -310,6 +310,6 @@ def test_what_has_no_use_for_a_profile_is_refused(
     assert told in str(found.value)
 
 
-def test_the_usual_price_is_a_tenth_of_the_budget(world: World) -> None:
+def test_the_usual_price_is_a_quarter_of_the_budget(world: World) -> None:
     config = Bundle.read(world.write(config_text())).config
-    assert default_epsilon(config) == pytest.approx(0.3)
+    assert default_epsilon(config) == pytest.approx(0.75)

@@ -14,7 +14,7 @@ def profile(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            metavar="E", help="What it may cost a record; else a tenth of the budget."
+            metavar="E", help="What it may cost a record; else a quarter of the budget."
         ),
     ] = None,
     out: Annotated[
