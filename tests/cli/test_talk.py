@@ -176,7 +176,7 @@ def test_ctrl_c_between_rounds(
         def __exit__(self, *_: object) -> None:
             return None
 
-    monkeypatch.setattr("lexfed.cli.training.progress_lines", lambda _: Lines())
+    monkeypatch.setattr("lexfed.cli.training.progress_lines", lambda *_: Lines())
     said = lexfed("run")
     assert said.code == 130
     assert (

@@ -25,7 +25,8 @@ def profile(
 ) -> None:
     """Profile the sites of a deployment, or continue an interrupted profile."""
     kit = Kit.read(folder)
-    name = Bundle.read(path, profile=price).name
+    with named_places(path):
+        name = Bundle.read(path, profile=price).name
     check_kit(kit)
     try:
         with named_places(path):
@@ -51,13 +52,15 @@ def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | 
     Args:
         path: the configuration.
         a_profile: whether a profile is asked for.
-        epsilon: what was stated; None for a tenth of the budget.
+        epsilon: what was stated; None for a quarter of the budget.
 
     Raises:
-        ConfigError: for a price of training: that is in the configuration.
+        ConfigError: for a price of training, which is in the configuration; with every
+            problem of that of a profile.
     """
     if a_profile:
-        return default_epsilon(load_open(path).config) if epsilon is None else epsilon
+        config = load_open(path).config
+        return default_epsilon(config) if epsilon is None else epsilon
     if epsilon is not None:
         problem = Problem(
             "`--epsilon`",
