@@ -15,6 +15,7 @@ import typer
 from lexfed import __version__
 from lexfed.cli import (
     deploy_commands,
+    evaluate_command,
     importance_command,
     init_command,
     joining_commands,
@@ -227,6 +228,7 @@ def report(
     command(run, formats, pdf, out, keys, policy, pin, as_json)
 
 
+app.add_typer(evaluate_command.evaluate, name="evaluate")
 app.add_typer(log_commands.log, name="log")
 app.add_typer(log_commands.witness, name="witness")
 app.add_typer(policy_commands.policy, name="policy")

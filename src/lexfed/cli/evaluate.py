@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed evaluate`: run tables of the evaluation, or go on with them."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.commands import print_json
+from lexfed.cli.interrupt import between_rounds
+from lexfed.errors import LexfedError
+from lexfed.evaluate.catalogue import NAMES, quick, table
+from lexfed.evaluate.machine import machine
+from lexfed.evaluate.page import page
+from lexfed.evaluate.suite import Evaluation, Step, evaluation
+from lexfed.evaluate.summary import Summary
+from lexfed.evaluate.tables import Table
+from lexfed.evaluate.verdicts import verdicts
+from lexfed.evaluate.written import PAGE, write_all
+
+_WIDTH = 24
+
+
+class NotWhole(LexfedError):
+    """Jobs are missing, so some tables show no figure."""
+
+    exit_code = 1
+
+
+def evaluate(
+    small: bool,
+    names: Sequence[str],
+    out: Path,
+    resume: bool,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Run what is left of some tables, and write everything that is whole."""
+    tables = _chosen(small, names)
+    count = processes or len(os.sched_getaffinity(0))
+    with evaluation(tables, out, count, resume) as found:
+        left = len(found.left)
+        talk.say(
+            f"{len(tables)} tables, {found.jobs} runs, {left} to do; "
+            f"{count} processes, {found.need}"
+        )
+        _run(found)
+        summaries = found.summaries()
+    write_all(out, summaries, machine())
+    if as_json:
+        print_json([_json(summary) for summary in summaries])
+    else:
+        print(page(summaries, machine(), str(out)))
+    talk.say(f"\nResults: {out / PAGE}")
+    missing = [one.table.name for one in summaries if not one.whole]
+    if missing:
+        raise NotWhole(
+            f"not whole: {', '.join(missing)}; they show no figures",
+            "`--resume` runs what is missing",
+        )
+
+
+def _chosen(small: bool, names: Sequence[str]) -> list[Table]:
+    if small:
+        return [quick()]
+    return [table(name) for name in names or NAMES]
+
+
+def _run(found: Evaluation) -> None:
+    with between_rounds() as stop:
+        bar = sys.stderr.isatty()
+        for step in found.run(lambda: stop.asked):
+            if step.failure is not None:
+                who = f"{step.job.dataset}, {step.job.method}, seed {step.job.seed}"
+                kind = "refused" if step.failure.expected else "defect"
+                talk.warn(f"{kind}: {who}: {step.failure.words}")
+                if talk.verbose and step.failure.trace:
+                    talk.say(step.failure.trace)
+            _show(step, bar)
+        if bar:
+            print(file=sys.stderr)
+
+
+def _show(step: Step, bar: bool) -> None:
+    """Show progress: a bar on a terminal, a line for each tenth elsewhere."""
+    if os.environ.get("LEXFED_NO_PROGRESS"):
+        return
+    done = round(_WIDTH * step.done / step.jobs)
+    line = (
+        f"  runs     {'━' * done}{'╌' * (_WIDTH - done)}   {step.done}/{step.jobs}   "
+        f"{step.left:.0f} s left   {step.job.dataset} · {step.job.method}"
+    )
+    if bar:
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+    elif step.done % max(1, step.jobs // 10) == 0 or step.done == step.jobs:
+        talk.say(line)
+
+
+def _json(summary: Summary) -> dict[str, object]:
+    return {
+        "table": summary.table.name,
+        "configuration": summary.table.digest,
+        "whole": summary.whole,
+        "runs": summary.done,
+        "lines": [
+            {
+                **line.facts,
+                **{name: value.mean for name, value in line.values.items()},
+                "gains": {name: value.mean for name, value in line.gains.items()},
+                "notes": line.notes,
+            }
+            for line in summary.lines
+        ],
+        "verdicts": [
+            {"what": str(one), "reached": one.reached} for one in verdicts(summary)
+        ],
+    }

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a figure was measured on and with, in a line: no names, no paths."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from lexfed import __version__
+
+LIBRARIES = ("numpy", "torch", "scikit-learn", "dp-accounting", "interpret-core")
+
+
+def machine() -> str:
+    """Return processor, cores and memory of the machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0))
+    return f"{_processor()}, {cores} cores, {memory:.0f} GiB"
+
+
+def software() -> str:
+    """Return the versions that a result depends on."""
+    found = [f"lexfed {__version__}", f"Python {platform.python_version()}"]
+    for name in LIBRARIES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"{name} not installed")
+    return ", ".join(found)
+
+
+def today() -> str:
+    """Return the date, the same everywhere."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    try:
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass  # not Linux
+    return platform.machine()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How each kind of job is measured; this is what the processes of an evaluation run.
+
+Whatever a measurement finds becomes plain JSON values with a status: `done`, or
+`diverged` where a model's scores are no numbers.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lexfed.evaluate.ablations import ABLATIONS, MULTIPLIERS
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.jobs import Job, Kind
+from lexfed.evaluate.methods import METHODS, Case, Method
+from lexfed.evaluate.metrics import measure as metrics_of
+from lexfed.evaluate.plans import planned
+
+ALL_METHODS: Mapping[str, Method] = {**METHODS, **ABLATIONS, **MULTIPLIERS}
+
+
+def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
+    """Return `status`, `values` and `note` of a job, as JSON values."""
+    return _KINDS[job.kind](job, dataset)
+
+
+def case_of(job: Job) -> Case:
+    """Return the cell that a job's settings describe, over the defaults."""
+    return Case(seed=job.seed, **{**DEFAULTS, **job.setting})
+
+
+DEFAULTS: Mapping[str, Any] = {
+    "record_epsilon": 1.0,
+    "attribute_epsilon": 0.1,
+    "delta": 1e-5,
+    "model": "logistic",
+    "sites": None,
+    "partition": "iid",
+    "alpha": None,
+    "equal": "attribute",
+    "tiers": 4,
+    "settings": {},
+}
+"""The base cell: natural sites, a linear model, the budgets of the comparison."""
+
+
+def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
+    scores = ALL_METHODS[job.method](dataset, case_of(job))
+    values = {
+        **metrics_of(scores, None),
+        "record_epsilon": scores.record_epsilon,
+        "attribute_epsilon": scores.attribute_epsilon,
+        "rounds": scores.rounds,
+        "seconds": scores.seconds,
+    }
+    status = "diverged" if scores.diverged else "done"
+    return {"status": status, "values": _plain(values), "note": scores.note}
+
+
+def _plan(job: Job, dataset: Dataset) -> dict[str, Any]:
+    values = planned(dataset, case_of(job), job.method)
+    return {"status": "done", "values": values, "note": ""}
+
+
+def _plain(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """JSON has no value for what is not a number; a reader finds null."""
+    return {
+        name: None if value is None or not math.isfinite(value) else value
+        for name, value in values.items()
+    }
+
+
+_KINDS: Mapping[Kind, Callable[[Job, Dataset], dict[str, Any]]] = {
+    "train": _train,
+    "plan": _plan,
+}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results as one Markdown page, written by the evaluation and never by hand.
+
+Every table says what was asked, with which configuration, seeds and machine, and what
+others published beside what we find. A table of which jobs are missing shows none of
+its figures: it says how many are missing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lexfed.evaluate.drawings import draw
+from lexfed.evaluate.machine import software, today
+from lexfed.evaluate.summary import Estimate, Line, Summary
+from lexfed.evaluate.tables import Published, Table
+from lexfed.evaluate.verdicts import Verdict, verdicts
+
+_HEAD = """\
+# Results
+
+Written by `scripts/reproduce`; do not edit. What each method is stands in \
+`lexfed/evaluate/methods`, what each table asks in `lexfed/evaluate/catalogue`. Values \
+are means over splits with the half-width of a 95 % interval (Student's t). Accuracy \
+stands beside the accuracy of always answering with the more frequent class. Noise is \
+fresh in every run; only splits repeat.
+
+- machine: {machine}
+- software: {software}
+- date: {date}
+"""
+_NAMES = {
+    "attribute_epsilon": "attribute ε",
+    "record_epsilon": "record ε",
+    "alpha": "α",
+    "auc": "AUC",
+    "ap": "AP",
+    "f1": "F1",
+}
+_NOTHING = "–"
+
+
+def page(summaries: Sequence[Summary], machine: str, figures: str) -> str:
+    """Return the page.
+
+    Args:
+        summaries: the tables, in order.
+        machine: what they were measured on.
+        figures: folder of the figures, as seen from the page.
+    """
+    parts = [_HEAD.format(machine=machine, software=software(), date=today())]
+    for summary in summaries:
+        parts.append(_section(summary, figures))
+    return "\n".join(parts)
+
+
+def _section(summary: Summary, figures: str) -> str:
+    table = summary.table
+    asked = f"`lexfed evaluate --table {table.name}`"
+    if table.name == "quick":
+        asked = "`lexfed evaluate --quick`"
+    parts = [
+        f"## {table.title}\n",
+        f"{table.question}\n",
+        f"{asked} · configuration `{table.digest}` · {len(table.jobs)} runs, "
+        f"{_count(table.seeds, 'seed')}\n",
+    ]
+    if not summary.whole:
+        parts.append(
+            f"**Not whole**: {summary.done} of {len(table.jobs)} runs are there, so no "
+            "figure is shown.\n"
+        )
+        return "\n".join(parts)
+    parts.append(_lines(summary))
+    parts += [f"![{table.title}]({figures}/{name})\n" for name in draw(summary)]
+    parts.append(_published(table))
+    parts.append(_verdicts(verdicts(summary)))
+    parts.append(_notes(summary.lines))
+    return "\n".join(part for part in parts if part)
+
+
+def _lines(summary: Summary) -> str:
+    table = summary.table
+    shown = [m for m in table.shows if any(m in one.values for one in summary.lines)]
+    facts = [
+        fact
+        for fact in table.across
+        if fact != "rows" and any(one.facts[fact] is not None for one in summary.lines)
+    ]
+    head = [*map(heading, facts), *map(heading, shown)]
+    gain = bool(table.against) and bool(shown)
+    if gain:
+        head.append(f"gain in {heading(shown[0])} over `{table.against}`")
+    if table.published:
+        head.append("published")
+    body = []
+    for one in summary.lines:
+        cells = [_fact(fact, one.facts) for fact in facts]
+        cells += [_value(one.values.get(metric), metric) for metric in shown]
+        if gain:
+            cells.append(_signed(one.gains.get(shown[0])))
+        if table.published:
+            cells.append(_beside(one, table.published))
+        body.append(cells)
+    rows = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows) + "\n"
+
+
+def heading(name: str) -> str:
+    """Return what people call a fact or a metric."""
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def _fact(name: str, facts: Mapping[str, Any]) -> str:
+    value = facts[name]
+    if value is None:
+        return _NOTHING
+    if name == "dataset" and facts.get("rows"):
+        return f"{value}, {facts['rows']:,} rows"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _value(found: Estimate | None, metric: str) -> str:
+    if found is None:
+        return _NOTHING
+    places = 1 if metric in ("rounds", "seconds") or abs(found.mean) >= 100 else 3
+    text = f"{found.mean:.{places}f}"
+    return text if not found.half else f"{text} ± {found.half:.{places}f}"
+
+
+def _signed(found: Estimate | None) -> str:
+    if found is None:
+        return _NOTHING
+    return f"{found.mean:+.3f} ± {found.half or 0.0:.3f}"
+
+
+def _beside(line: Line, published: Sequence[Published]) -> str:
+    found = [
+        f"{one.value:.3f} ({one.source})"
+        for one in published
+        if all(line.facts.get(name) == value for name, value in one.where.items())
+    ]
+    return ", ".join(found) or _NOTHING
+
+
+def _published(table: Table) -> str:
+    reasons = dict.fromkeys((one.source, one.reason) for one in table.published)
+    return "".join(
+        f"- published by {source}: {reason}.\n" for source, reason in reasons
+    )
+
+
+def _verdicts(found: Sequence[Verdict]) -> str:
+    if not found:
+        return ""
+    lines = [
+        f"- {'reached' if one.reached else '**not reached**'}: {one}" for one in found
+    ]
+    return "Asked of this table:\n\n" + "\n".join(lines) + "\n"
+
+
+def _notes(lines: Sequence[Line]) -> str:
+    notes: dict[str, list[str]] = {}
+    for one in lines:
+        who = str(one.facts.get("method", ""))
+        for note in one.notes:
+            notes.setdefault(note, []).append(who)
+    return "".join(
+        f"- {', '.join(dict.fromkeys(who))}: {note}\n" for note, who in notes.items()
+    )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

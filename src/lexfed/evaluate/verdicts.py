@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a table shows what it was to show; a miss is said as plainly as a hit."""
+
+from dataclasses import dataclass
+
+from lexfed.evaluate.summary import Estimate, Line, Summary
+from lexfed.evaluate.tables import Target
+
+GAIN = "gain "
+"""What the name of a metric begins with if the gain over `against` is meant."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One target beside the worst line that it is about.
+
+    Attributes:
+        target: what was asked.
+        found: the mean that is furthest from it; None if no line has a number.
+        where: which line that is.
+    """
+
+    target: Target
+    found: float | None
+    where: str
+
+    @property
+    def reached(self) -> bool:
+        """Whether every line reaches it; without a number it is not reached."""
+        low, high = self.target.at_least, self.target.at_most
+        if self.found is None:
+            return False
+        return (low is None or self.found >= low) and (
+            high is None or self.found <= high
+        )
+
+    def __str__(self) -> str:
+        """The verdict in words."""
+        low, high = self.target.at_least, self.target.at_most
+        asked = f"at least {low:g}" if low is not None else f"at most {high:g}"
+        found = "no number" if self.found is None else f"{self.found:.3f}"
+        return f"{self.target.metric} {asked}; found {found} ({self.where})"
+
+
+def verdicts(summary: Summary) -> tuple[Verdict, ...]:
+    """Return what became of every target of a table; nothing if it is not whole."""
+    if not summary.whole:
+        return ()
+    return tuple(_verdict(target, summary.lines) for target in summary.table.targets)
+
+
+def _verdict(target: Target, lines: tuple[Line, ...]) -> Verdict:
+    about = [
+        one
+        for one in lines
+        if all(one.facts.get(name) == value for name, value in target.where.items())
+    ]
+    numbers = [(one, _found(one, target.metric)) for one in about]
+    missing = next((one for one, value in numbers if value is None), None)
+    if missing is not None or not numbers:
+        return Verdict(target, None, _name(missing) if missing else "no such line")
+    sign = 1.0 if target.at_least is not None else -1.0
+    worst, value = min(
+        ((one, value.mean) for one, value in numbers if value is not None),
+        key=lambda pair: sign * pair[1],
+    )
+    return Verdict(target, value, _name(worst))
+
+
+def _found(line: Line, metric: str) -> Estimate | None:
+    if metric.startswith(GAIN):
+        return line.gains.get(metric.removeprefix(GAIN))
+    return line.values.get(metric)
+
+
+def _name(line: Line) -> str:
+    shown = {k: v for k, v in line.facts.items() if v is not None}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())

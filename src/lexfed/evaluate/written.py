@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluation leaves behind: CSV files, figures, a page.
+
+    results.csv      every finished job, one row, whatever table it belongs to
+    TABLE.csv        the lines of a table, once every one of its jobs has run
+    TABLE.svg        its figure, or one for each data set and method
+    results.md       all of it as one page
+
+Everything is written from the journal alone. A table that is not whole has no file: one
+from before is removed, so that nobody takes old lines for new ones.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lexfed.durable import write_atomically
+from lexfed.evaluate.drawings import draw
+from lexfed.evaluate.page import page
+from lexfed.evaluate.summary import Line, Summary
+
+ALL = "results.csv"
+PAGE = "results.md"
+
+
+def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
+    """Write every file of an evaluation.
+
+    Guarantees:
+        A table has files if and only if every one of its jobs has run.
+    """
+    rows = [_flat(result) for one in summaries for result in one.results]
+    write_atomically(
+        folder / ALL, _csv(list({str(r["key"]): r for r in rows}.values()))
+    )
+    for summary in summaries:
+        name = summary.table.name
+        for old in (folder / f"{name}.csv", *folder.glob(f"{name}*.svg")):
+            old.unlink(missing_ok=True)
+        if summary.whole:
+            lines = [_line(line, summary) for line in summary.lines]
+            write_atomically(folder / f"{name}.csv", _csv(lines))
+            for file, content in draw(summary).items():
+                write_atomically(folder / file, content)
+    write_atomically(folder / PAGE, page(summaries, machine, ".").encode())
+
+
+def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as one row; paths and lists by column stay in the journal."""
+    numbers = {
+        name: value
+        for name, value in result["values"].items()
+        if not isinstance(value, dict | list)
+    }
+    facts = {name: _cell(value) for name, value in result["job"].items()}
+    own = {"key": result["key"], "status": result["status"], "note": result["note"]}
+    return {**own, **facts, **{f"measured_{n}": v for n, v in numbers.items()}}
+
+
+def _cell(value: Any) -> Any:
+    return str(value) if isinstance(value, dict) else value
+
+
+def _line(line: Line, summary: Summary) -> dict[str, Any]:
+    row: dict[str, Any] = dict(line.facts)
+    for metric in summary.table.shows:
+        found, gain = line.values.get(metric), line.gains.get(metric)
+        row[f"mean_{metric}"] = None if found is None else found.mean
+        row[f"half_{metric}"] = None if found is None else found.half
+        if summary.table.against:
+            row[f"gain_{metric}"] = None if gain is None else gain.mean
+            row[f"gain_half_{metric}"] = None if gain is None else gain.half
+    return {**row, "seeds": line.seeds, "notes": "; ".join(line.notes)}
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of an evaluation: errors come back in words, nobody outlives the parent."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lexfed.evaluate.workers import Failure, WorkerLost, in_parallel
+from support.evaluation import die, do, square
+
+PARENT = """
+import sys
+from lexfed.evaluate.workers import in_parallel
+from support.evaluation import tell_and_stay
+if __name__ == "__main__":
+    list(in_parallel(tell_and_stay, [(sys.argv[1],)], 1))
+"""
+
+
+def test_every_task_is_given_once_with_what_it_came_to() -> None:
+    tasks = [
+        *(("square", 1), ("square", 2), ("square", 3)),
+        *(("threads",), ("refuse", "a class is missing"), ("break_down",)),
+    ]
+    found = dict(in_parallel(do, tasks, 2))
+    assert [found.pop(("square", n)) for n in (1, 2, 3)] == [
+        {"square": n * n} for n in (1, 2, 3)
+    ]
+    # One thread in each process.
+    assert found.pop(("threads",)) == {"torch": 1, "omp": "1"}
+    # Errors come back in words, and the others go on.
+    refused = found.pop(("refuse", "a class is missing"))
+    assert refused == Failure(True, "table: a class is missing")
+    ((_, broken),) = found.items()
+    assert isinstance(broken, Failure)
+    assert not broken.expected
+    assert broken.words == "ZeroDivisionError: of ours"
+    assert "break_down" in broken.trace
+
+
+def test_nothing_begins_after_stop() -> None:
+    seen: list[int] = []
+    tasks = ((number,) for number in range(100))
+    for (number,), _ in in_parallel(square, tasks, 1, lambda: bool(seen)):
+        seen.append(number)
+    assert seen == [0]
+
+
+def test_a_killed_process_is_told_as_such() -> None:
+    with pytest.raises(WorkerLost, match="was killed") as caught:
+        list(in_parallel(die, [()], 1))
+    assert "--resume" in caught.value.hint
+
+
+def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:
+    script, pipe = tmp_path / "parent.py", tmp_path / "pipe"
+    script.write_text(PARENT)
+    os.mkfifo(pipe)
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    with subprocess.Popen(
+        [sys.executable, str(script), str(pipe)],
+        env={**os.environ, "PYTHONPATH": path},
+    ) as parent:
+        child = int(pipe.read_text())
+        handle = os.pidfd_open(child)
+        os.kill(parent.pid, signal.SIGKILL)
+    # A pidfd is readable once its process has ended; waits no longer than needed.
+    ended, _, _ = select.select([handle], [], [], 60)
+    os.close(handle)
+    assert ended
