@@ -5,7 +5,10 @@ from support.profile_samples import empty, odd, whole
 
 def test_every_column_has_a_line_and_its_notes() -> None:
     shown = lines(whole())
-    assert shown[0] == "profile of 4,000 persons at 2 sites; intervals hold in 95 %"
+    assert (
+        shown[0]
+        == "profile of 4,000 persons declared at 2 sites; intervals hold in 95 %"
+    )
     assert shown[1].split() == ["column", "kind", "missing", "range", "or", "values"]
     age = next(line for line in shown if line.startswith("  age"))
     assert " number " in age
@@ -30,6 +33,6 @@ def test_odd_names_stay_on_their_lines() -> None:
 
 def test_an_empty_profile_has_a_head() -> None:
     assert lines(empty()) == [
-        "profile of 1 person; intervals hold in 95 %",
+        "profile of 1 person declared; intervals hold in 95 %",
         "  column  kind  missing  range or values",
     ]

@@ -19,7 +19,9 @@ def lines(profile: Profile) -> list[str]:
     """Return what a profile says, every number with its 95 % interval."""
     sites = len(profile.sites)
     where = f" at {sites} sites" if sites > 1 else ""
-    head = f"profile of {persons(profile.people)}{where}; intervals hold in 95 %"
+    head = (
+        f"profile of {persons(profile.people)} declared{where}; intervals hold in 95 %"
+    )
     return [head, *_columns(profile.columns), *_shared(profile)]
 
 
