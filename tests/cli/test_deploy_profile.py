@@ -86,8 +86,8 @@ def test_a_site_reads_and_agrees_to_a_profile(lexfed: Lexfed, world: World) -> N
     said = lexfed(*consent, "--profile")
     assert said.code == 0
     assert "a PROFILE: no model" in said.out
-    assert "at most epsilon 2.5 at" in said.out
-    assert f"{' '.join(consent)} --profile --epsilon 2.5 --yes" in said.err
+    assert "at most epsilon 6.25 at" in said.out
+    assert f"{' '.join(consent)} --profile --epsilon 6.25 --yes" in said.err
     said = lexfed(*consent, *PROFILE, "--yes")
     assert "`north` agrees to one profile at epsilon 20" in said.err
     known = (world.sites["north"].state / "consents.json").read_text()
