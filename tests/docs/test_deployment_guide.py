@@ -15,6 +15,7 @@ from support.deployments import LEXFED, free_port, running
 
 GUIDE = Path(__file__).parents[2] / "docs" / "deployment.md"
 SITES = ("north", "south", "east")
+PROFILED = "deploy run open.toml --kit trial/coordinator --profile --epsilon 2"
 STARTS = ("coordinator start", "site start")
 
 
@@ -42,8 +43,21 @@ def write_data(path: Path, seed: int) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
+def with_open_range(text: str) -> str:
+    """Return the configuration with the lines that the guide has instead."""
+    found = re.search(
+        r"<!-- deployment:open -->\n```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL
+    )
+    assert found is not None
+    for line in found[1].splitlines():
+        name = line.split(" = ")[0]
+        [old] = re.findall(rf"^{name} = .*(?:range|visits).*$", text, re.MULTILINE)
+        text = text.replace(old, line)
+    return text
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_the_guide_leads_to_a_verified_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +69,7 @@ def test_the_guide_leads_to_a_verified_run(
     )
     assert found is not None
     (tmp_path / "lexfed.toml").write_text(found[1])
+    (tmp_path / "open.toml").write_text(with_open_range(found[1]))
     address = f"127.0.0.1:{free_port()}"
     roster = Path("trial/coordinator/roster.json")
     done = []
@@ -78,7 +93,9 @@ def test_the_guide_leads_to_a_verified_run(
     said = dict(done)
     lines = {said[one].stdout.splitlines()[-1] for one in said if "roster " in one}
     assert len(lines) == 1  # the number that people compare
-    verified = said["verify trial/coordinator/runs/visits/run"].stdout
-    assert "FAIL" not in verified
+    for run in ("visits", "ages-profile", "ages"):
+        verified = said[f"verify trial/coordinator/runs/{run}/run"].stdout
+        assert "FAIL" not in verified
+    assert "(found)" in said[PROFILED].stdout
     again = said["deploy run lexfed.toml --kit trial/coordinator --resume"]
     assert "is finished already; nothing was spent" in again.stderr
