@@ -37,6 +37,10 @@ def _noise_counts(patch: Patch) -> None:
     patch.setattr(importance, "by_column", lambda e, v, n: real(e, v, np.zeros_like(n)))
 
 
+def _shares_priced_by_anybody(patch: Patch) -> None:
+    patch.setattr(importance, "require_renyi", lambda *_: None)
+
+
 MUTANTS = (
     Mutant(
         "a release that reads more than its tier",
@@ -45,6 +49,11 @@ MUTANTS = (
     ),
     Mutant(
         "importances free of charge", _free_of_charge, checks.check_importance_is_paid
+    ),
+    Mutant(
+        "noise in shares priced by any accountant",
+        _shares_priced_by_anybody,
+        checks.check_noise_in_shares_needs_renyi,
     ),
     Mutant(
         "noise counted as importance",

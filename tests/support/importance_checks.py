@@ -6,11 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from lexfed import config as configuration
 from lexfed.budget import importance
+from lexfed.budget.plan import Budget
+from lexfed.errors import ClaimError
 from lexfed.federation import importance as buying
+from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import record_epsilon
+from lexfed.privacy.events import Group, Release
 from lexfed.run import load_population, price
 from lexfed.run.importance_run import buy_importance
 from lexfed.tiers import Tier
@@ -59,6 +64,17 @@ def check_importance_is_paid() -> None:
         spent = priced.population.importance.paid
         both = [*spent, *priced.programme.charges()]
         assert record_epsilon(both, 1e-5, "add-remove") <= 3.0
+
+
+def check_noise_in_shares_needs_renyi() -> None:
+    """What is left beside noise in shares is said by Rényi accounting alone."""
+    shared = Release("shares", (Group("s", 1.0, 20.0),), 1.0, None, 9, noise="skellam")
+    budget = Budget(2.0, 1e-6, "add-remove", {})
+    assert importance.left_of(budget, [(shared, 1)], "rdp").epsilon < 2.0
+    accountants: tuple[Accountant, ...] = ("gdp", "pld")
+    for accountant in accountants:
+        with pytest.raises(ClaimError, match="Rényi accounting only"):
+            importance.left_of(budget, [(shared, 1)], accountant)
 
 
 def check_noise_is_not_importance() -> None:
