@@ -4,10 +4,16 @@
 Read `case.py` first (what is equal in a comparison), then `product.py`.
 
     none                 the same model without noise: the ceiling
+    boosted              gradient-boosted trees on all rows, without noise
+    local-none           every site alone, without noise
+    local                every site alone, with a cascade of its own
     uniform              one tower, one noise for everything, steps by the rule
     fedsgd               DP-FedSGD: one noisy step of all sites in a round
-    time-adaptive        the same, saving budget early [KKD+25]
-    fedavg-clients       DP-FedAvg: clipped local updates; a whole site is protected
+    fedavg               DP-FedAvg: noisy steps at each site, then an average
+    time-adaptive        fedsgd that saves budget early [KKD+25]
+    fedavg-clients       clipped updates of local steps; a whole site is protected
+    dp-ftrl              noise that is correlated over steps [KL24]
+    dp-ebm               additive trees on all rows [NCB+21]; needs the extra `ebm`
     grouped-RULE         one model, noise by tier, shared by a published rule
     cascade              a tower per tier, steps by the rule
     cascade-plain        a tower per tier, steps that know nothing of their noise
@@ -16,7 +22,9 @@ Read `case.py` first (what is equal in a comparison), then `product.py`.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from lexfed.evaluate.methods import boosted, ebm, fedavg, ftrl
 from lexfed.evaluate.methods.case import Case, Method
+from lexfed.evaluate.methods.local_only import alone
 from lexfed.evaluate.methods.product import Keys, through_the_product
 
 __all__ = ["METHODS", "Case", "Method"]
@@ -49,5 +57,13 @@ _PRODUCT: Mapping[str, Keys] = {
 }
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {name: through_the_product(name, keys) for name, keys in _PRODUCT.items()}
+    {
+        **{name: through_the_product(name, keys) for name, keys in _PRODUCT.items()},
+        "local-none": alone("local-none", _PRODUCT["none"]),
+        "local": alone("local", _PRODUCT["cascade"]),
+        boosted.NAME: boosted.train,
+        fedavg.NAME: fedavg.train,
+        ftrl.NAME: ftrl.train,
+        ebm.NAME: ebm.train,
+    }
 )

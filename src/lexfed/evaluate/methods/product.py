@@ -5,8 +5,8 @@ A method is a few keys of a configuration, so nothing is compared that a user co
 run. Settings that were tuned (`tuning.py`) are more keys of `[federation]`.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -20,9 +20,10 @@ from lexfed.evaluate.methods.case import (
     model_of,
     sensitive_tier,
 )
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.outcome import Scores
+from lexfed.evaluate.methods.rows import Rows, rows_of
+from lexfed.evaluate.outcome import Floats, Scores
 from lexfed.models.losses import Loss
+from lexfed.privacy.claim_record import Claim
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import Population
 from lexfed.run.rehearsal import train_in_memory
@@ -52,21 +53,60 @@ def train(dataset: Dataset, case: Case, name: str, keys: Keys, note: str) -> Sco
         The epsilons are those of the product's own claim, never above the cell's.
         A run whose numbers are lost is reported as diverged.
     """
+    rows = rows_of(dataset, case)
+    trained = train_on(rows.population, dataset, case, keys)
+    return as_scores(name, case, rows, [trained], note)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What the product's training on one population came to; see `Scores`."""
+
+    scores: Floats
+    record_epsilon: float | None
+    attribute_epsilon: float | None
+    rounds: int
+    seconds: float
+    remarks: tuple[str, ...]
+
+
+def train_on(
+    population: Population, dataset: Dataset, case: Case, keys: Keys
+) -> Trained:
+    """Train with the product on a population, and score its test rows."""
     merged = {table: dict(values) for table, values in keys.items()}
     merged["federation"] = {**keys.get("federation", {}), **case.settings}
     config = configuration(dataset, case, merged)
-    rows = rows_of(dataset, case)
-    population = _of_units(rows.population, config.budget.unit)
+    population = _of_units(population, config.budget.unit)
     start = perf_counter()
     priced = price(config, population, dataset.folder)
     progress = train_in_memory(priced)
     seconds = perf_counter() - start
     slots, _ = population.test_rows
     predicted = Loss(priced.programme.loss).predict(progress.model.logits(slots))
-    scores = predicted.numpy()[:, 0].astype(np.float64)
     claim = priced.claim(progress.done)
-    tier = sensitive_tier(dataset, case)
-    remarks = (note, _relation(priced), _linear_note(dataset, case, priced))
+    tier = sensitive_tier(dataset, case).label
+    # A tier that is not read at all has no claim, and costs nothing.
+    tiers = {} if claim is None else {tier: 0.0} | _epsilons(claim)
+    return Trained(
+        scores=predicted.numpy()[:, 0].astype(np.float64),
+        record_epsilon=None if claim is None else claim.epsilon,
+        attribute_epsilon=tiers.get(tier),
+        rounds=progress.done,
+        seconds=seconds,
+        remarks=(_relation(priced), _linear_note(dataset, case, priced)),
+    )
+
+
+def as_scores(
+    name: str, case: Case, rows: Rows, parts: Sequence[Trained], note: str
+) -> Scores:
+    """Put what populations without common persons came to into one form.
+
+    Their claims hold side by side: what a person pays is the largest of them.
+    """
+    scores = np.concatenate([part.scores for part in parts])
+    remarks = dict.fromkeys((note, *(r for part in parts for r in part.remarks)))
     return Scores(
         method=name,
         seed=case.seed,
@@ -74,19 +114,22 @@ def train(dataset: Dataset, case: Case, name: str, keys: Keys, note: str) -> Sco
         scores=scores,
         sites=rows.test.sites,
         groups=rows.groups,
-        record_epsilon=None if claim is None else claim.epsilon,
-        # A tier that is not read at all costs nothing.
-        attribute_epsilon=None
-        if claim is None
-        else claim.tiers[tier.label].epsilon
-        if tier.label in claim.tiers
-        else 0.0,
+        record_epsilon=_most([part.record_epsilon for part in parts]),
+        attribute_epsilon=_most([part.attribute_epsilon for part in parts]),
         delta=case.delta,
-        rounds=progress.done,
-        seconds=seconds,
+        rounds=max(part.rounds for part in parts),
+        seconds=sum(part.seconds for part in parts),
         diverged=not bool(np.isfinite(scores).all()),
         note="; ".join(remark for remark in remarks if remark),
     )
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _epsilons(claim: Claim) -> dict[str, float]:
+    return {name: tier.epsilon for name, tier in claim.tiers.items()}
 
 
 def _of_units(population: Population, unit: str) -> Population:

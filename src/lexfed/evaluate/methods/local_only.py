@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every site alone: what a federation has to be better than.
+
+A site trains on its own units through the product, with the whole budget, since its
+persons are nowhere else, and is scored on its own test rows. Sizes of sites count as
+public, as a site that works alone knows its own.
+"""
+
+from dataclasses import replace
+
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.case import Case, Method
+from lexfed.evaluate.methods.product import Keys, as_scores, train_on
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.outcome import Scores
+
+
+def alone(name: str, keys: Keys) -> Method:
+    """Return the method in which every site runs the product with some keys."""
+
+    def method(dataset: Dataset, case: Case) -> Scores:
+        rows = rows_of(dataset, case)
+        parts = []
+        for site in rows.population.sites:
+            own = replace(rows.population, sites=(site,), units=len(site.train))
+            parts.append(train_on(own, dataset, case, keys))
+        return as_scores(name, case, rows, parts, "every site alone")
+
+    return method
