@@ -15,7 +15,7 @@ Epsilon = Annotated[
     float | None,
     typer.Option(
         metavar="E",
-        help="With `--profile`: what it may cost a record; else a quarter of the budget.",
+        help="With `--profile`: what it may cost; else a quarter of the budget.",
     ),
 ]
 
