@@ -70,6 +70,8 @@ class Kept:
         person: the column that says whom a row is about; None if rows are persons.
         persons: how many persons there are, as published.
         records_per_person: most rows of one person that are used.
+        sites_per_person: at how many sites one person may have rows.
+        extra: columns that the file has beside, which no model may read.
     """
 
     name: str
@@ -88,6 +90,15 @@ class Kept:
     person: str | None = None
     persons: int | None = None
     records_per_person: int = 1
+    sites_per_person: int = 1
+    extra: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> list[str]:
+        """The columns of the file: what is declared, the keys, the groups, others."""
+        keys = (self.person, self.sites.get("column"))
+        wanted = [*self.columns, *(key for key in keys if key)]
+        return list(dict.fromkeys([*wanted, *self.groups.values(), *self.extra]))
 
     def tables(self, rows: int) -> dict[str, Any]:
         """Return the `data` and `law` tables of a configuration on so many rows.
@@ -107,6 +118,7 @@ class Kept:
             data["person"] = self.person
             data["records_per_person"] = self.records_per_person
             data["excess_records"] = "drop"
+            data["sites_per_person"] = self.sites_per_person
         return {"data": data, "law": {"columns": self._tags()}}
 
     def _tags(self) -> dict[str, dict[str, str]]:

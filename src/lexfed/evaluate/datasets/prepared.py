@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a name to a table that the product reads like any other file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ import pandas as pd
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets.cleaning import clean
 from lexfed.evaluate.datasets.folder import digest, read_source
-from lexfed.evaluate.datasets.kept import Kept, kept, public_names
+from lexfed.evaluate.datasets.kept import Kept, kept, public_names, unknown
+from lexfed.evaluate.datasets.made import MAKERS
+from lexfed.evaluate.datasets.made import digest as made_digest
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Dataset:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all data sets."""
-    return public_names()
+    """Return the names of all data sets, the public ones first."""
+    return (*public_names(), *MAKERS)
 
 
 def prepare(
@@ -55,27 +57,56 @@ def prepare(
     Args:
         name: one of `names()`.
         into: the folder; it is made if there is none.
-        rows: use so many rows, drawn person after person; all if None.
-        seed: decides which rows are drawn.
+        rows: use so many rows, drawn person after person; all if None. A synthetic
+            table is made of about this size, where readings of a sensor count.
+        seed: decides which rows are drawn, and everything in a synthetic table.
 
     Raises:
         DataError: if there is no such data set, its folder is missing, a checksum
             differs, its classes contradict the tiers, or it has too few rows.
     """
+    if name not in names():
+        raise unknown(name, names())
+    into.mkdir(parents=True, exist_ok=True)
+    if name in MAKERS:
+        return _made(name, into, rows, seed)
     facts = kept(name)
     frame = clean(name, read_source(facts))
     if rows is not None:
         _enough(name, facts.rows, rows)
         frame = _drawn(frame, facts, rows, seed)
-    into.mkdir(parents=True, exist_ok=True)
-    frame[_written(facts)].to_csv(into / "table.csv", index=False, lineterminator="\n")
+    _write(facts, [frame], into / "table.csv")
+    return _dataset(facts, into, rows or facts.rows, digest(facts))
+
+
+def _made(name: str, into: Path, rows: int | None, seed: int) -> Dataset:
+    maker = MAKERS[name]
+    size = maker.rows if rows is None else rows
+    _enough(name, _MOST_MADE, size)
+    facts = maker.facts(size)
+    _write(facts, maker.frames(seed, size), into / "table.csv")
+    return _dataset(facts, into, size, made_digest(name, size, seed))
+
+
+# Ten million readings are the most that anybody asked for.
+_MOST_MADE = 10_000_000
+
+
+def _write(facts: Kept, frames: Iterable[pd.DataFrame], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for place, frame in enumerate(frames):
+            rows = frame[facts.written]
+            rows.to_csv(file, index=False, header=place == 0, lineterminator="\n")
+
+
+def _dataset(facts: Kept, folder: Path, rows: int, sha256: str) -> Dataset:
     return Dataset(
-        name=name,
-        folder=into,
-        tables=facts.tables(facts.rows if rows is None else rows),
+        name=facts.name,
+        folder=folder,
+        tables=facts.tables(rows),
         target=facts.target,
         groups=facts.groups,
-        digest=digest(facts),
+        digest=sha256,
     )
 
 
@@ -92,10 +123,3 @@ def _drawn(frame: pd.DataFrame, facts: Kept, rows: int, seed: int) -> pd.DataFra
     place = np.random.default_rng(seed).permutation(person.max() + 1)[person]
     order = np.argsort(place, kind="stable")
     return frame.iloc[np.sort(order[:rows])]
-
-
-def _written(facts: Kept) -> list[str]:
-    """Return the columns of the file: what is declared, the keys, and the groups."""
-    keys = [facts.person, facts.sites.get("column")]
-    wanted = [*facts.columns, *(key for key in keys if key), *facts.groups.values()]
-    return list(dict.fromkeys(wanted))
