@@ -11,8 +11,10 @@ from scipy.stats import binom, norm
 
 from lexfed.evaluate.attacks.attacked import (
     Attacked,
+    across_releases,
     auc_of,
     gain_over,
+    more_than_among,
     one_release,
     several_releases,
 )
@@ -116,3 +118,49 @@ def test_a_score_that_is_no_number_is_refused() -> None:
 def test_only_a_lower_end_above_the_bound_contradicts_a_proof() -> None:
     assert Attacked("a", 0.7, 0.66, 0.74, 0.65, 100, 0.1).contradicts_proof
     assert not Attacked("a", 0.7, 0.64, 0.74, 0.65, 100, 0.1).contradicts_proof
+
+
+def test_across_releases_only_pairs_of_different_ones_count() -> None:
+    # Within a release scores are perfect, but a shift of its own hides them from the
+    # others: .5 across, 1 within.
+    generator = np.random.default_rng(4)
+    truth = [np.arange(6) < 3 for _ in range(60)]
+    told = [one.astype(np.float64) + 1e3 * generator.normal() for one in truth]
+    found = across_releases(told, truth)
+    assert found.low <= 0.5 <= found.high
+    assert found.high - found.low < 0.3
+    assert auc_of(told[0], truth[0]) == 1.0
+    # Without shifts they are as good across.
+    assert across_releases([one.astype(np.float64) for one in truth], truth).low == 1.0
+
+
+def test_across_releases_brute_force() -> None:
+    generator = np.random.default_rng(5)
+    scores = [generator.integers(0, 3, 4).astype(float) for _ in range(4)]
+    truth = [np.array([True, True, False, False])] * 4
+    pairs = [
+        (h > x) + 0.5 * (h == x)
+        for i in range(4)
+        for j in range(4)
+        for h in scores[i][:2]
+        for x in scores[j][2:]
+        if i != j
+    ]
+    assert across_releases(scores, truth).value == pytest.approx(np.mean(pairs))
+    with pytest.raises(ValueError, match="three releases"):
+        across_releases(scores[:2], [truth[0], ~truth[0]])
+    with pytest.raises(ValueError, match="three releases"):
+        across_releases([], [])
+
+
+def test_a_difference_between_groups_adds_their_variances() -> None:
+    generator = np.random.default_rng(6)
+    positive = np.arange(1000) < 500
+    first = generator.normal(size=1000) + positive
+    second = generator.normal(size=1000)
+    more = more_than_among(first, positive, second, positive)
+    expected = auc_of(first, positive) - auc_of(second, positive)
+    assert more.value == pytest.approx(expected)
+    one, other = one_release(first, positive), one_release(second, positive)
+    width = math.hypot(one.high - one.low, other.high - other.low)
+    assert more.high - more.low == pytest.approx(width, rel=0.05)

@@ -144,3 +144,26 @@ def test_guessing_adds_to_what_a_release_allows() -> None:
     together = float(norm.cdf(math.hypot(of_guess, mu) / math.sqrt(2)))
     assert together <= with_guesses(of_gaussian(mu), guess) <= 0.79
     assert with_guesses(of_gaussian(5.0), guess) == 1.0
+
+
+def test_people_of_one_release_can_be_ranked_better_and_that_is_attained() -> None:
+    # Two people, a release of the difference of their coins: whoever is there is
+    # ranked above the other with probability Phi(mu), not Phi(mu/sqrt(2)).
+    mu, generator = 0.8, np.random.default_rng(7)
+    released = 1.0 + generator.normal(size=400_000) / mu
+    ranked = float((released > 0).mean())
+    bound = of_gaussian(mu)
+    # Standard error .0007: five of them with probability below 1e-6.
+    assert ranked == pytest.approx(bound.ranking, abs=0.0035 + 2e-3)
+    assert ranked > bound.auc + 0.05
+    assert bound.ranking == pytest.approx(float(norm.cdf(mu)), abs=2e-3)
+    assert bound.ranking >= float(norm.cdf(mu))
+
+
+@given(st.lists(PAIR, min_size=1, max_size=4))
+def test_ranking_people_of_one_release_is_never_bounded_below_advantage(
+    pairs: list[tuple[float, float]],
+) -> None:
+    bound = TradeOff(tuple(pairs))
+    assert 0.5 <= bound.ranking <= 1.0
+    assert bound.ranking <= 0.5 + bound.advantage + 1e-12

@@ -68,7 +68,7 @@ def test_what_is_remembered_is_found_without_noise_and_not_beyond_the_bound() ->
     found = attack_membership(quiet, quiet.trade_off)
     assert found[1].low > 0.62
     hidden = attack_membership(loud, loud.trade_off)
-    assert all(attack.low <= attack.bound < 0.57 for attack in hidden)
+    assert all(attack.low <= attack.bound < 0.60 for attack in hidden)
     assert not any(attack.contradicts_proof for attack in (*found, *hidden))
 
 

@@ -3,13 +3,17 @@
 
 An attack gives every person a score; those it is about (members, or people who have
 the value) should score higher. Its AUC is the chance that one of them scores above one
-of the others, ties counted half. Two kinds of interval, both of 95 %:
+of the others, ties counted half. Three kinds of interval, all of 95 %:
 
 - **One release.** The placements V_i = P(score_i above another), W_j likewise, have the
   AUC as their mean, and var(V)/m + var(W)/n is its variance [DDC88]. The interval is
   taken on the scale of ln(AUC/(1 - AUC)), so that it stays inside (0, 1).
 - **Several releases** with noise of their own. People of one release share its noise,
   so it counts as one observation: the mean over releases, with Student's t.
+- **Across releases.** Where a person's score rests on knowing everybody else, two
+  people of one release cannot be compared: each score would hold the other's secret.
+  Only pairs from different releases count, and the variance is that of leaving out one
+  release after the other.
 """
 
 import math
@@ -110,6 +114,32 @@ def several_releases(values: Sequence[float]) -> Interval:
     return Interval(mean, max(0.0, mean - reach), min(1.0, mean + reach))
 
 
+def across_releases(scores: Sequence[Floats], positive: Sequence[Bools]) -> Interval:
+    """Return the AUC over pairs of people from different releases.
+
+    Args:
+        scores: of the people of each release.
+        positive: whether they are those it is about.
+
+    Raises:
+        ValueError: if leaving out a release leaves no pair.
+    """
+    runs = len(scores)
+    wins, pairs = np.zeros((runs, runs)), np.zeros((runs, runs))
+    for i, j in ((i, j) for i in range(runs) for j in range(runs) if i != j):
+        above = scores[i][positive[i]][:, None] - scores[j][~positive[j]][None, :]
+        wins[i, j], pairs[i, j] = (0.5 + 0.5 * np.sign(above)).sum(), above.size
+    without = [np.arange(runs) != run for run in range(runs)]
+    counts = np.array([pairs[np.ix_(kept, kept)].sum() for kept in without])
+    if not counts.all() or not runs:
+        raise ValueError("expected people of both kinds in three releases or more")
+    value = float(wins.sum() / pairs.sum())
+    left = np.array([wins[np.ix_(kept, kept)].sum() for kept in without]) / counts
+    error = math.sqrt((runs - 1) / runs * float(np.square(left - left.mean()).sum()))
+    reach = float(t.ppf(0.5 + CONFIDENCE / 2, runs - 1)) * error
+    return Interval(value, max(0.0, value - reach), min(1.0, value + reach))
+
+
 def gain_over(scores: Floats, baseline: Floats, positive: Bools) -> Interval:
     """Return by how much an attack's AUC exceeds a baseline's on the same people.
 
@@ -121,6 +151,18 @@ def gain_over(scores: Floats, baseline: Floats, positive: Bools) -> Interval:
     more, less = above - base_above, below - base_below
     value = float(more.mean())
     error = math.sqrt(_variance(more) + _variance(less))
+    reach = float(norm.ppf(0.5 + CONFIDENCE / 2)) * error
+    return Interval(value, value - reach, value + reach)
+
+
+def more_than_among(
+    scores: Floats, positive: Bools, others: Floats, positive_others: Bools
+) -> Interval:
+    """Return by how much an AUC among some people exceeds that among others."""
+    parts = _placements(scores, positive)
+    apart = _placements(others, positive_others)
+    value = float(parts[0].mean() - apart[0].mean())
+    error = math.sqrt(sum(map(_variance, (*parts, *apart))))
     reach = float(norm.ppf(0.5 + CONFIDENCE / 2)) * error
     return Interval(value, value - reach, value + reach)
 

@@ -19,9 +19,20 @@ Phi(mu/sqrt(2)) and 2 Phi(mu/2) - 1 [DRS22, Sec. 2], which is much less: at epsi
 and delta 1e-5 a Gaussian release allows an AUC of .63 where the one pair allows .87.
 
 **Many people at once.** An attack is scored over people whose membership (or value) was
-decided by independent coins. Given everybody else's coin, f holds for each of them;
-1 - f is concave, so by Jensen's inequality it holds for hits and false alarms over all
-of them. Scores of different people need not be comparable for that.
+decided by independent coins. For a threshold that is fixed beforehand, f holds for
+each of them given everybody else's coin; 1 - f is concave, so by Jensen's inequality
+it holds for their mean hits and false alarms, and `auc` for scores of different
+releases. People of *one* release are another matter: the score of a second person who
+is in it is no fixed threshold. There
+
+    AUC of one release  <=  1 - f(1/2),       which is Phi(mu) for mu-GDP.
+
+*Proof.* Let i and j be two people, and E the event that i is ranked above j; it is
+decided by the release and by what is known without their coins. If neither is there, E
+and the same with i and j exchanged have probabilities that add up to 1: over all pairs
+their mean is 1/2. The AUC is the mean probability of E if i is there and j is not, one
+neighbour away; by f and Jensen's inequality it is at most 1 - f(1/2). It is attained
+by N(0, 1/mu^2) on the difference of two people's coins. []
 """
 
 import math
@@ -86,7 +97,7 @@ class TradeOff:
 
     @property
     def auc(self) -> float:
-        """The largest area under the ROC curve that any attack can have."""
+        """The largest area under the ROC curve with thresholds fixed beforehand."""
         slopes, starts = self._lines
         slopes, starts = np.append(slopes, 0.0), np.append(starts, 0.0)
         rise = starts[:, None] - starts[None, :]
@@ -96,6 +107,11 @@ class TradeOff:
         places = np.unique(np.concatenate([[0.0], inside, [1.0]]))
         # Between neighbouring crossings f is straight, so trapezia are exact.
         return float(min(1.0, 1.0 - np.trapezoid(self.misses(places), places)))
+
+    @property
+    def ranking(self) -> float:
+        """The largest AUC among the people of one release, 1 - f(1/2)."""
+        return 1.0 - float(self.misses(np.array([0.5]))[0])
 
     @property
     def _lines(self) -> tuple[Floats, Floats]:
@@ -153,11 +169,11 @@ def with_guesses(trade_off: TradeOff, guessing: float) -> float:
     """Return the largest AUC of an attack that can also guess from other columns.
 
     Let g be the best AUC of whoever guesses a value from what is known without the
-    release. Given what is known, the law of an attack's score moves by at most the
-    advantage A in total variation when the value does. Let the score follow the law of
-    the other value throughout: then the attack is a guess, of AUC at most g. Moving
-    its law back for the people who have the value changes how often they are ranked
-    above others by at most A, so the attack's AUC is at most g + A.
+    release. Let i have the value and j not. Were i's value replaced before training,
+    the release would say nothing of it, and ranking i above j would be a guess, right
+    with probability at most g. Putting the value back moves the release by at most the
+    advantage A in total variation, so the attack's AUC is at most g + A, over the
+    people of one release or of several.
 
     Args:
         trade_off: what the release allows about the value.

@@ -108,7 +108,7 @@ def attack_membership(
         ]
     )
     done = time.perf_counter()
-    bound = 1.0 if trade_off is None else trade_off.auc
+    bound = 1.0 if trade_off is None else trade_off.ranking
 
     def found(name: str, interval: Interval, seconds: float) -> Attacked:
         ends = interval.value, interval.low, interval.high
