@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profile on FLARE, every party in processes of its own, on this machine."""
+"""A profile on FLARE and training with it, every party in processes of its own."""
 
 from pathlib import Path
 
 import pytest
 
+from lexfed.privacy.claim import load_claim
 from lexfed.run.deployed.consent import consent
 from lexfed.run.profile_run import buy_profile
 from support.deployed_worlds import SITES, config_text
@@ -13,25 +14,29 @@ from support.two_verifiers import both, failed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 
-PRICE = 30.0
+PRICE = 20.0
 WORDS = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
 
 
+def closed_text(**words: str) -> str:
+    text = config_text(**WORDS, **words)
+    return text.replace("epsilon = 3.0", "epsilon = 25.0")
+
+
 def open_text(**words: str) -> str:
-    text = config_text(**WORDS, **words).replace("range = [0, 100]", 'range = "?"')
-    return text.replace("epsilon = 3.0", "epsilon = 60.0")
+    return closed_text(**words).replace("range = [0, 100]", 'range = "?"')
 
 
-def test_three_sites_are_profiled_as_in_one_process(tmp_path: Path) -> None:
+def test_three_sites_are_profiled_as_in_one_process_and_trained(tmp_path: Path) -> None:
     with federation(tmp_path, SITES) as made:
         path = tmp_path / "lexfed.toml"
         path.write_text(open_text())
         for name in SITES:
             consent(made.kits[name], path, PRICE)
-        said = made.run(path, "--profile", "--epsilon", "30")
-        assert "profile of 180 persons at 3 sites" in said
+        said = made.run(path, "--profile", "--epsilon", "20")
+        assert "at 3 sites; intervals hold" in said
         out = made.coordinator.runs / "small-profile" / "run"
-        again = made.run(path, "--profile", "--epsilon", "30", "--resume")
+        again = made.run(path, "--profile", "--epsilon", "20", "--resume")
         assert "is finished already; nothing was spent" in again
         alone = tmp_path / "alone.toml"
         alone.write_text(open_text(engine="inprocess"))
@@ -41,3 +46,9 @@ def test_three_sites_are_profiled_as_in_one_process(tmp_path: Path) -> None:
         assert "<html" in (out / "profile.html").read_text()
         assert not failed(both(out)[1])
         assert len({tuple(made.ledger(name)) for name in SITES}) == 1
+        folder = out.relative_to(tmp_path)
+        text = closed_text(data=f'profile = "{folder}"')
+        made.run(made.agree(text))
+        assert not failed(both(made.out)[1])
+        claim = load_claim((made.out / "claim.json").read_bytes())
+        assert any("the profile, released before" in gap for gap in claim.not_covered)

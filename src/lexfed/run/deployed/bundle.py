@@ -95,8 +95,6 @@ class Bundle:
     @cached_property
     def opened(self) -> OpenConfig:
         """What is decided, and the columns whose range or list a profile is to find."""
-        if self.profile is None:
-            return OpenConfig(self.config, ())
         return replace(examine_open(self.text).require(), config=self.config)
 
     @property
