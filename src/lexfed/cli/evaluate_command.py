@@ -44,3 +44,20 @@ def tables(
     from lexfed.cli.evaluate import evaluate as command
 
     command(small, table or [], out, resume, jobs, as_json)
+
+
+@evaluate.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="A public data set.")],
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of data sets; else LEXFED_DATA."),
+    ] = None,
+    archive: Annotated[
+        str | None, typer.Option(metavar="URL", help="A mirror of the UCI archive.")
+    ] = None,
+) -> None:
+    """Download a public data set, where there is internet."""
+    from lexfed.cli.evaluate_fetch import fetch as command
+
+    command(name, into, archive)

@@ -8,6 +8,7 @@ name. So every file is compared with a checksum before a row is read.
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from lexfed.evaluate.datasets.classes import differences
 from lexfed.evaluate.datasets.kept import Kept
 
 VARIABLE = "LEXFED_DATA"
+# Written by `fetch` beside a table: where it came from, and its checksum.
+FETCHED = "fetched.json"
 
 
 def data_folder() -> Path:
@@ -47,7 +50,7 @@ def read_source(kept: Kept) -> pd.DataFrame:
     """Return the rows of a public data set as they were published.
 
     Guarantees:
-        The bytes are those whose checksum lexfed keeps, the tiers follow from the
+        The bytes are those whose checksum is known, the tiers follow from the
         classes in `schema.json`, and the number of rows is the published one.
 
     Raises:
@@ -55,7 +58,8 @@ def read_source(kept: Kept) -> pd.DataFrame:
             tier and class differ.
     """
     folder = data_folder() / kept.name
-    problems = [p for file in kept.sha256 if (p := _checked(folder, file, kept))]
+    sums = checksums(kept)
+    problems = [p for file in sums if (p := _checked(folder, file, sums, kept.name))]
     if problems:
         raise DataError(problems)
     differing = list(differences(kept, _schema(folder)))
@@ -68,20 +72,44 @@ def read_source(kept: Kept) -> pd.DataFrame:
     return frame.mask(frame == "")
 
 
-def _checked(folder: Path, file: str, kept: Kept) -> Problem | None:
+def checksums(kept: Kept) -> Mapping[str, str]:
+    """Return the checksum that each file must have.
+
+    They are those that lexfed keeps, or those that were written when it was fetched.
+    """
+    record = data_folder() / kept.name / FETCHED
+    if not record.is_file():
+        return kept.sha256
+    try:
+        sums = json.loads(record.read_text(encoding="utf-8"))["sha256"]
+        return {kept.file: str(sums[kept.file])}
+    except (ValueError, KeyError, TypeError) as error:
+        what = "cannot be read as the record of a table that was fetched"
+        hint = f"remove the folder and run `lexfed evaluate fetch {kept.name}`"
+        raise DataError([Problem(str(record), what, hint)]) from error
+
+
+def _checked(
+    folder: Path, file: str, sums: Mapping[str, str], name: str
+) -> Problem | None:
     path = folder / file
     if not path.is_file():
-        hint = f"get it with `lexfed evaluate fetch {kept.name}`"
+        hint = f"get it with `lexfed evaluate fetch {name}`"
         return Problem(str(path), "there is no such file", hint)
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found == kept.sha256[file]:
+    found = sha256_of(path)
+    if found == sums[file]:
         return None
-    what = f"its SHA-256 begins with {found[:12]}, expected {kept.sha256[file][:12]}"
+    what = f"its SHA-256 begins with {found[:12]}, expected {sums[file][:12]}"
     hint = (
         "the file was changed or is another version; results on it could not be "
-        f"compared, so fetch it again with `lexfed evaluate fetch {kept.name}`"
+        f"compared, so fetch it again with `lexfed evaluate fetch {name}`"
     )
     return Problem(str(path), what, hint)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the checksum of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _schema(folder: Path) -> dict[str, Any]:
@@ -97,7 +125,7 @@ def _schema(folder: Path) -> dict[str, Any]:
     return dict(schema)
 
 
-def digest(kept: Kept) -> str:
+def digest(sums: Mapping[str, str]) -> str:
     """Return one SHA-256 for all source files: of their names and checksums."""
-    listed = "".join(f"{sha}  {file}\n" for file, sha in sorted(kept.sha256.items()))
+    listed = "".join(f"{sha}  {file}\n" for file, sha in sorted(sums.items()))
     return hashlib.sha256(listed.encode()).hexdigest()

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets.cleaning import clean
-from lexfed.evaluate.datasets.folder import digest, read_source
+from lexfed.evaluate.datasets.folder import checksums, digest, read_source
 from lexfed.evaluate.datasets.kept import Kept, kept, public_names, unknown
 from lexfed.evaluate.datasets.made import MAKERS
 from lexfed.evaluate.datasets.made import digest as made_digest
@@ -76,7 +76,7 @@ def prepare(
         _enough(name, facts.rows, rows)
         frame = _drawn(frame, facts, rows, seed)
     _write(facts, [frame], into / "table.csv")
-    return _dataset(facts, into, rows or facts.rows, digest(facts))
+    return _dataset(facts, into, rows or facts.rows, digest(checksums(facts)))
 
 
 def _made(name: str, into: Path, rows: int | None, seed: int) -> Dataset:

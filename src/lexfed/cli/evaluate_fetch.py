@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed evaluate fetch`: download a public data set, and say where it is."""
+
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.evaluate.datasets.fetch import ARCHIVE
+from lexfed.evaluate.datasets.fetch import fetch as download
+from lexfed.evaluate.datasets.folder import VARIABLE, data_folder
+
+
+def fetch(name: str, into: Path | None, archive: str | None) -> None:
+    """Download a data set into a folder of data sets."""
+    home = data_folder() if into is None else into
+    folder = download(name, home, archive or ARCHIVE)
+    print(folder)
+    talk.say(f"Set {VARIABLE}={home} to evaluate on it.")
