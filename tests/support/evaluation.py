@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.tables import Table
+from support.small_dataset import small_dataset
 
 
 def do(what: str, *given: Any) -> dict[str, Any]:
@@ -89,3 +92,22 @@ def result_of(
 ) -> dict[str, Any]:
     """Return a line of a journal."""
     return {"key": "", "job": {}, "status": status, "values": values, "note": note}
+
+
+def prepare_small(name: str, into: Path, rows: int | None) -> Dataset:
+    """Write a small table; that of `one-class` has one class only."""
+    into.mkdir(parents=True, exist_ok=True)
+    dataset = small_dataset(into, rows=rows or 200)
+    if name == "one-class":
+        path = into / "table.csv"
+        frame = pd.read_csv(path).assign(ill=0)
+        frame.to_csv(path, index=False)
+    return dataset
+
+
+SMALL = table_of(
+    *(Job("train", "small", m, s) for m in ("none", "cascade") for s in (0, 1)),
+    name="small",
+    shows=("auc", "retention", "seconds"),
+)
+"""Two methods, two seeds."""

@@ -4,6 +4,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from lexfed.cli import talk
@@ -13,7 +14,7 @@ from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.machine import machine
 from lexfed.evaluate.page import page
-from lexfed.evaluate.suite import Evaluation, Step, evaluation
+from lexfed.evaluate.suite import Evaluation, Step
 from lexfed.evaluate.summary import Summary
 from lexfed.evaluate.tables import Table
 from lexfed.evaluate.verdicts import verdicts
@@ -39,7 +40,7 @@ def evaluate(
     """Run what is left of some tables, and write everything that is whole."""
     tables = _chosen(small, names)
     count = processes or len(os.sched_getaffinity(0))
-    with evaluation(tables, out, count, resume) as found:
+    with closing(Evaluation(tables, out, count, resume)) as found:
         left = len(found.left)
         talk.say(
             f"{len(tables)} tables, {found.jobs} runs, {left} to do; "

@@ -13,10 +13,17 @@ from lexfed.evaluate.ablations import ABLATIONS, MULTIPLIERS
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.jobs import Job, Kind
 from lexfed.evaluate.methods import METHODS, Case, Method
+from lexfed.evaluate.methods.tuning import TUNED
 from lexfed.evaluate.metrics import measure as metrics_of
 from lexfed.evaluate.plans import planned
+from lexfed.evaluate.protection import ATTACKS, audited
 
-ALL_METHODS: Mapping[str, Method] = {**METHODS, **ABLATIONS, **MULTIPLIERS}
+ALL_METHODS: Mapping[str, Method] = {
+    **METHODS,
+    **TUNED,
+    **ABLATIONS,
+    **MULTIPLIERS,
+}
 
 
 def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
@@ -26,7 +33,8 @@ def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
 
 def case_of(job: Job) -> Case:
     """Return the cell that a job's settings describe, over the defaults."""
-    return Case(seed=job.seed, **{**DEFAULTS, **job.setting})
+    own = {name: value for name, value in job.setting.items() if name in DEFAULTS}
+    return Case(seed=job.seed, **{**DEFAULTS, **own})
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -62,7 +70,20 @@ def _plan(job: Job, dataset: Dataset) -> dict[str, Any]:
     return {"status": "done", "values": values, "note": ""}
 
 
-def _plain(values: Mapping[str, float | None]) -> dict[str, float | None]:
+def _attack(job: Job, dataset: Dataset) -> dict[str, Any]:
+    attack = ATTACKS[job.setting["attack"]]
+    values = attack(dataset, case_of(job), job.method)
+    return {"status": "done", "values": _plain(values), "note": ""}
+
+
+def _audit(job: Job, dataset: Dataset) -> dict[str, Any]:
+    values = audited(dataset, case_of(job), job.method)
+    return {"status": "done", "values": _plain(values), "note": ""}
+
+
+def _plain(
+    values: Mapping[str, float | None] | Mapping[str, float],
+) -> dict[str, float | None]:
     """JSON has no value for what is not a number; a reader finds null."""
     return {
         name: None if value is None or not math.isfinite(value) else value
@@ -73,4 +94,6 @@ def _plain(values: Mapping[str, float | None]) -> dict[str, float | None]:
 _KINDS: Mapping[Kind, Callable[[Job, Dataset], dict[str, Any]]] = {
     "train": _train,
     "plan": _plan,
+    "attack": _attack,
+    "audit": _audit,
 }

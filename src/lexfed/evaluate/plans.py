@@ -19,6 +19,7 @@ from lexfed.privacy.events import Release
 from lexfed.run.planning import Priced, price
 
 MECHANISMS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "none": {"privacy": {"mechanism": "none"}},
     "uniform": {"privacy": {"mechanism": "uniform"}},
     "grouped-inverse": {
         "privacy": {"mechanism": "grouped"},

@@ -9,7 +9,6 @@ or not what they should be, too little memory, a folder that is in use.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from lexfed.evaluate.workers import Failure, in_parallel
 
 DATA = "data"
 REFUSED = "refused"
+Prepare = Callable[[str, Path, int | None], Dataset]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Evaluation:
         processes: int,
         resume: bool = False,
         memory: int | None = None,
+        prepare: Prepare = prepared,
     ) -> None:
         """Prepare the data and see what is left to do.
 
@@ -73,6 +74,7 @@ class Evaluation:
             processes: how many jobs run at once.
             resume: go on with the results that are there.
             memory: bytes that may be used; what the machine has free if None.
+            prepare: writes a data set, or some of its rows, into a folder.
 
         Raises:
             DataError: if data are missing, or are not what they should be.
@@ -86,7 +88,7 @@ class Evaluation:
         self._tried: set[str] = set()
         try:
             self._jobs = unique_jobs(tables)
-            self._data = _all_prepared(self._jobs, folder / DATA)
+            self._data = _all_prepared(self._jobs, folder / DATA, prepare)
             self.need = need(self._data.values(), processes)
             require(self.need, available_memory() if memory is None else memory)
         except BaseException:
@@ -147,26 +149,14 @@ class Evaluation:
         self._journal.close()
 
 
-@contextmanager
-def evaluation(
-    tables: Sequence[Table], folder: Path, processes: int, resume: bool = False
-) -> Iterator[Evaluation]:
-    """Open an evaluation and close it whatever happens."""
-    found = Evaluation(tables, folder, processes, resume)
-    try:
-        yield found
-    finally:
-        found.close()
-
-
 def _all_prepared(
-    jobs: Sequence[Job], folder: Path
+    jobs: Sequence[Job], folder: Path, prepare: Prepare
 ) -> Mapping[tuple[str, int | None], Dataset]:
     """Write every table that is read, once, before any process begins."""
     found = {}
     for name, rows in dict.fromkeys(job.table for job in jobs):
         place = folder / (name if rows is None else f"{name}-{rows}")
-        found[name, rows] = prepared(name, place, rows)
+        found[name, rows] = prepare(name, place, rows)
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.evaluate.catalogue import compared, planned, reported, sweeps
+from lexfed.evaluate.catalogue import attacked, compared, planned, reported, sweeps
 from lexfed.evaluate.catalogue.quick import quick
 from lexfed.evaluate.tables import Table
 
@@ -13,6 +13,7 @@ __all__ = ["NAMES", "quick", "table"]
 
 _TABLES: Mapping[str, Callable[[], Table]] = {
     "equal-attribute": compared.equal_attribute,
+    "tuned": compared.tuned,
     "equal-record": compared.equal_record,
     "retention": compared.retention,
     "dynamic": reported.dynamic,
@@ -26,6 +27,10 @@ _TABLES: Mapping[str, Callable[[], Table]] = {
     "tiers": sweeps.tiers,
     "ablations": sweeps.ablations,
     "multipliers": sweeps.multipliers,
+    "membership": attacked.membership,
+    "attribute-inference": attacked.inference,
+    "reconstruction": attacked.reconstruction,
+    "audit": attacked.audit,
     "rounds": planned.rounds,
     "noise": planned.noise,
 }

@@ -7,6 +7,7 @@ from lexfed.evaluate.tables import Table
 
 _CELL = attribute(0.3, 2.0)
 _SETS = (GERMAN, HEART, TAIWAN)
+_PRIVATE = tuple(name for name in MECHANISMS if name != "none")
 
 
 def rounds() -> Table:
@@ -18,7 +19,7 @@ def rounds() -> Table:
             "What does a plan spend round by round? Attribute ε .3 of the sensitive "
             "tier, record ε 2 (replace-one, δ 1e-5)."
         ),
-        jobs=jobs(_SETS, MECHANISMS, 1, (_CELL,), "plan"),
+        jobs=jobs(_SETS, _PRIVATE, 1, (_CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("rounds", "record_epsilon", "budget_per_round"),
         drawing="rounds",
@@ -35,7 +36,7 @@ def noise() -> Table:
             "of the clip? The same plans as above; averaged over the columns of a tier "
             "here, by column in the figures."
         ),
-        jobs=jobs(_SETS, MECHANISMS, 1, (_CELL,), "plan"),
+        jobs=jobs(_SETS, _PRIVATE, 1, (_CELL,), "plan"),
         across=("dataset", "rows", "method"),
         shows=("noise_special", "noise_personal", "noise_non_personal"),
         drawing="noise",

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks and audits as jobs: what was proven beside what somebody finds.
+
+The runs that are attacked are those of the product, planned as any other.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+
+from lexfed.errors import DataError, Problem
+from lexfed.evaluate.attacks.attributes import Rows, attack_attribute
+from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
+from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
+from lexfed.evaluate.attacks.observers import Observer, attack_rounds
+from lexfed.evaluate.attacks.product import ProductTrainer
+from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.empirical import audit
+from lexfed.evaluate.methods.case import Case, configuration, sensitive_tier
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.plans import MECHANISMS
+from lexfed.models.losses import Loss
+from lexfed.run.planning import Priced, price
+from lexfed.run.population import Population
+from lexfed.run.rehearsal import rehearse
+from lexfed.tiers import Tier
+
+CANARIES = 5000
+
+
+def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+    """Attack membership with LiRA and by threshold; intervals are over models.
+
+    Returns:
+        `auc`, `low`, `high` of LiRA, the same of the threshold under its own names,
+        and the `bound` that the proof allows any attack.
+    """
+    config = configuration(dataset, case, MECHANISMS[method])
+    trainer = ProductTrainer(config, rows_of(dataset, case).population)
+    threshold, lira = attack_membership(
+        trainer, trainer.trade_off, shadows=SHADOWS, seed=case.seed
+    )
+    return {
+        "auc": lira.auc,
+        "low": lira.low,
+        "high": lira.high,
+        "bound": lira.bound,
+        "threshold_auc": threshold.auc,
+        "threshold_low": threshold.low,
+        "threshold_high": threshold.high,
+        "attempts": float(lira.n),
+        "seconds": lira.seconds + threshold.seconds,
+    }
+
+
+def audited(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+    """Audit every claim of a run with canaries.
+
+    Returns:
+        For the record and each tier what is claimed and the lower bound that was
+        found, and `refuted`, how many claims the audit contradicts.
+    """
+    config = configuration(dataset, case, MECHANISMS[method])
+    population = rows_of(dataset, case).population
+    found = audit(price(config, population, dataset.folder), CANARIES)
+    values: dict[str, float] = {}
+    for one in found:
+        values[f"{one.claim}_claimed"] = one.epsilon
+        values[f"{one.claim}_found"] = one.lower
+    refuted = sum(one.refuted for one in found)
+    return {**values, "refuted": float(refuted), "canaries": float(CANARIES)}
+
+
+def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+    """Infer values of the most sensitive tier from a trained model.
+
+    Every column of the tier is tried. Columns correlate without any model, so what
+    counts is the gain over imputation, which has no model.
+
+    Returns:
+        AUC, its interval, bound and gain over imputation of the attack on the column
+        where the lower end of the gain is largest, and how many columns were tried.
+
+    Raises:
+        DataError: if people do not differ in any column of the tier.
+    """
+    rows = rows_of(dataset, case)
+    config = configuration(dataset, case, MECHANISMS[method])
+    priced = price(config, rows.population, dataset.folder)
+    model, loss = rehearse(priced), Loss(priced.programme.loss)
+    members = Rows(rows.train.slots, rows.train.targets)
+    test = Rows(rows.test.slots, rows.test.targets)
+    known = np.arange(len(test.labels)) % 2 == 0
+    auxiliary, outsiders = test.of(known), test.of(~known)
+    people = members, auxiliary, outsiders
+    found = [
+        attack_attribute(model, loss, about, *people, trade_off=_allowed(priced, about))
+        for about in _columns(rows.population, sensitive_tier(dataset, case), auxiliary)
+    ]
+    tried = [(one, name) for one in found for name in one.gains]
+    best, name = max(tried, key=lambda pair: pair[0].gains[pair[1]].low)
+    imputed, attacked = (
+        next(each for each in best.attacks if each.name.endswith(f"by {which}"))
+        for which in ("imputation", name)
+    )
+    gain = best.gains[name]
+    return {
+        "auc": attacked.auc,
+        "low": attacked.low,
+        "high": attacked.high,
+        "bound": attacked.bound,
+        "imputation_auc": imputed.auc,
+        "gain": gain.value,
+        "gain_low": gain.low,
+        "columns": float(len(found)),
+        "seconds": sum(each.seconds for one in found for each in one.attacks),
+    }
+
+
+def reconstruction(
+    dataset: Dataset, case: Case, method: str, observer: Observer
+) -> dict[str, float]:
+    """Reconstruct a value of the most sensitive tier from the rounds of a run.
+
+    The observer knows everything but the value: every other person's record too.
+
+    Raises:
+        DataError: if people do not differ in any column of the tier.
+    """
+    rows = rows_of(dataset, case)
+    config = configuration(dataset, case, MECHANISMS[method])
+    priced = price(config, rows.population, dataset.folder)
+    auxiliary = Rows(rows.test.slots, rows.test.targets)
+    about = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)[0]
+    found = attack_rounds(priced, about, observer, seed=case.seed)
+    return {
+        "auc": found.auc,
+        "low": found.low,
+        "high": found.high,
+        "bound": found.bound,
+        "attempts": float(found.n),
+        "seconds": found.seconds,
+    }
+
+
+def _columns(
+    population: Population, tier: Tier, auxiliary: Rows
+) -> tuple[Sensitive, ...]:
+    """Return the columns of a tier in which people differ."""
+    found: list[Sensitive] = []
+    for column in population.encoding.columns_of(tier):
+        with suppress(DataError):  # all have the same value: nothing to infer
+            found.append(sensitive(population.encoding, column, auxiliary.inputs))
+    if not found:
+        what = "people do not differ in any column of the tier"
+        raise DataError([Problem(f"tier `{tier.label}`", what, "take more rows")])
+    return tuple(found)
+
+
+def _allowed(priced: Priced, about: Sensitive) -> TradeOff | None:
+    """Return what is proven about the values of a column; None without privacy."""
+    if not priced.private:
+        return None
+    slot = priced.population.encoding.slots[int(about.slots[0])]
+    return of_tier(
+        priced.programme.charges(), slot.tier, priced.config.privacy.accountant
+    )
+
+
+ATTACKS: Mapping[str, Callable[[Dataset, Case, str], dict[str, float]]] = {
+    "membership": membership,
+    "attribute": attribute,
+    "rounds": partial(reconstruction, observer="round"),
+    "rounds, central": partial(reconstruction, observer="central"),
+}
+"""What an attack is after -> how it is done."""

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables that exist: every job can be measured, every fact and target is real."""
+
+from pathlib import Path
+
+import pytest
+
+from lexfed.errors import ConfigError
+from lexfed.evaluate.catalogue import NAMES, quick, table
+from lexfed.evaluate.datasets import names
+from lexfed.evaluate.derived import FLAMBY
+from lexfed.evaluate.measures import ALL_METHODS, case_of
+from lexfed.evaluate.methods import METHODS
+from lexfed.evaluate.plans import MECHANISMS
+from lexfed.evaluate.protection import ATTACKS
+from lexfed.evaluate.tables import Table
+
+TABLES = [quick(), *(table(name) for name in NAMES)]
+
+
+@pytest.mark.parametrize("one", TABLES, ids=lambda one: one.name)
+def test_every_job_can_be_measured(one: Table) -> None:
+    known = {*names(), FLAMBY}
+    for job in one.jobs:
+        case_of(job)
+        assert job.dataset in known
+        methods = ALL_METHODS if job.kind == "train" else MECHANISMS
+        assert job.method in methods
+        assert job.kind != "attack" or job.setting["attack"] in ATTACKS
+    assert one.shows
+    assert len({repr(job) for job in one.jobs}) == len(one.jobs)
+
+
+@pytest.mark.parametrize("one", TABLES, ids=lambda one: one.name)
+def test_targets_and_published_figures_belong_to_lines(one: Table) -> None:
+    facts = [job.facts for job in one.jobs]
+    for wanted in (*one.targets, *one.published):
+        assert set(wanted.where) <= set(one.across)
+        assert wanted.metric.removeprefix("gain ") in one.shows
+        assert any(
+            all(each.get(name) == value for name, value in wanted.where.items())
+            for each in facts
+        )
+
+
+def test_quick_has_every_method_and_two_seeds() -> None:
+    one = quick()
+    assert {job.method for job in one.jobs} == set(METHODS)
+    assert one.seeds == 2
+    assert len({job.dataset for job in one.jobs}) == 1
+
+
+def test_both_comparisons_are_made() -> None:
+    assert {job.setting.get("equal") for job in table("methods").jobs} == {
+        "attribute",
+        "record",
+        None,
+    }
+
+
+def test_what_no_budget_changes_runs_once() -> None:
+    jobs = [job for job in quick().jobs if job.method == "none"]
+    assert len(jobs) == 2
+
+
+def test_an_unknown_table_is_named() -> None:
+    with pytest.raises(ConfigError, match="there is no table `alhpa`") as caught:
+        table("alhpa")
+    assert caught.value.hint == "did you mean `alpha`?"
+    with pytest.raises(ConfigError) as caught:
+        table("zzz")
+    assert "equal-record" in caught.value.hint
+
+
+def test_names_are_files() -> None:
+    assert all(Path(name).name == name for name in NAMES)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of tables: what is averaged, what is compared, what is said and not shown."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from lexfed.evaluate.jobs import Job
+from lexfed.evaluate.page import page
+from lexfed.evaluate.summary import Result, Summary, estimate, summarise
+from lexfed.evaluate.tables import Published, Target, unique_jobs
+from lexfed.evaluate.verdicts import verdicts
+from support.evaluation import result_of, table_of
+
+JOBS = tuple(
+    Job("train", "small", method, seed)
+    for method in ("uniform", "cascade")
+    for seed in (0, 1, 2)
+)
+AUC = {"uniform": (0.6, 0.7, 0.8), "cascade": (0.7, 0.8, 0.9)}
+
+
+def found(job: Job) -> Result:
+    return result_of({"auc": AUC[job.method][job.seed]})
+
+
+def whole(**more: Any) -> Summary:
+    return summarise(table_of(*JOBS, **more), found)
+
+
+def test_an_interval_is_students() -> None:
+    values = estimate([0.6, 0.7, 0.8])
+    assert values is not None
+    assert values.mean == pytest.approx(0.7)
+    assert values.half == pytest.approx(4.303 * 0.1 / math.sqrt(3), rel=1e-3)
+    assert values.low == pytest.approx(0.7 - (values.half or 0))
+    assert values.high == pytest.approx(0.7 + (values.half or 0))
+
+
+def test_a_single_seed_has_no_interval_and_none_has_no_mean() -> None:
+    one = estimate([0.5, math.nan])
+    assert one is not None
+    assert (one.mean, one.half, one.low) == (0.5, None, 0.5)
+    assert estimate([math.nan]) is None
+
+
+def test_gains_are_paired_by_seed() -> None:
+    uniform, cascade = whole(against="uniform").lines
+    assert uniform.gains == {}
+    gain = cascade.gains["auc"]
+    assert gain.mean == pytest.approx(0.1)
+    # Paired by seed the spread between seeds cancels; unpaired it would not.
+    assert gain.half == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_table_with_a_missing_job_has_no_lines() -> None:
+    table = table_of(*JOBS, targets=(Target({}, "auc", at_least=0.1),))
+    summary = summarise(table, lambda job: None if job == JOBS[-1] else found(job))
+    assert (summary.done, summary.whole, summary.lines) == (5, False, ())
+    assert verdicts(summary) == ()
+    text = page([summary], "a machine", ".")
+    assert "5 of 6 runs" in text
+    assert "0.7" not in text
+
+
+def test_what_diverged_is_said_and_not_averaged() -> None:
+    def diverged(job: Job) -> Result:
+        if job.seed == 0:
+            return result_of({"auc": None}, "diverged", "a note")
+        return found(job)
+
+    summary = summarise(table_of(*JOBS), diverged)
+    assert summary.lines[0].values["auc"].count == 2
+    assert summary.lines[0].notes == ("diverged in 1 of 3", "a note")
+    assert "- uniform, cascade: diverged in 1 of 3" in page([summary], "m", ".")
+
+
+def test_a_refusal_stands_in_the_table() -> None:
+    summary = summarise(
+        table_of(*JOBS), lambda _: result_of({}, "refused", "no library")
+    )
+    assert summary.whole
+    text = page([summary], "m", ".")
+    assert "refused: no library" in text
+
+
+def test_retention_is_against_the_same_model_and_split() -> None:
+    jobs = (Job("train", "small", "none", 0), Job("train", "small", "cascade", 0))
+    values: Mapping[str, float] = {"none": 0.9, "cascade": 0.7}
+    table = table_of(*jobs, shows=("retention",))
+    lines = summarise(table, lambda job: result_of({"auc": values[job.method]})).lines
+    assert lines[1].values["retention"].mean == pytest.approx(0.5)
+    other = (Job("train", "small", "none", 1), jobs[1])
+    lines = summarise(
+        table_of(*other, shows=("retention",)),
+        lambda job: result_of({"auc": values[job.method]}),
+    ).lines
+    assert "retention" not in lines[1].values
+
+
+def test_targets_are_judged_by_the_worst_line() -> None:
+    targets = (
+        Target({}, "auc", at_least=0.65),
+        Target({}, "auc", at_least=0.75),
+        Target({}, "auc", at_most=0.75),
+        Target({"method": "cascade"}, "gain auc", at_least=0.05),
+        Target({"method": "nobody"}, "auc", at_least=0.0),
+        Target({}, "brier", at_least=0.0),
+    )
+    judged = verdicts(whole(against="uniform", targets=targets))
+    assert [one.reached for one in judged] == [True, False, False, True, False, False]
+    assert "found 0.700 (dataset small, method uniform)" in str(judged[1])
+    assert "at most 0.75; found 0.800" in str(judged[2])
+    assert "no such line" in str(judged[4])
+    assert "no number" in str(judged[5])
+    text = page([whole(against="uniform", targets=targets)], "m", ".")
+    assert "- **not reached**: auc at least 0.75" in text
+    assert "- reached: auc at least 0.65" in text
+
+
+def test_published_figures_stand_beside_ours_with_a_reason() -> None:
+    told = Published({"method": "cascade"}, "auc", 0.96, "somebody", "other data")
+    text = page([whole(published=(told,))], "m", ".")
+    lines = {line.split(" | ")[1]: line for line in text.splitlines() if " | " in line}
+    assert lines["cascade"].endswith("| 0.960 (somebody) |")
+    assert lines["uniform"].endswith("| – |")
+    assert "- published by somebody: other data." in text
+
+
+def test_a_page_says_how_it_came_about() -> None:
+    summary = whole()
+    text = page([summary], "a machine", ".")
+    assert "machine: a machine" in text
+    assert f"configuration `{summary.table.digest}`" in text
+    assert "6 runs, 3 seeds" in text
+    assert "never" not in text.partition("do not edit")[0]
+    assert "lexfed evaluate --table made-up" in text
+    quick = summarise(table_of(*JOBS[:1], name="quick"), found)
+    assert "`lexfed evaluate --quick`" in page([quick], "m", ".")
+
+
+def test_jobs_that_tables_share_run_once() -> None:
+    first, second = table_of(*JOBS), table_of(*JOBS[:2], name="other")
+    assert unique_jobs([first, second]) == JOBS
+    assert first.digest != second.digest
