@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often an audit catches a broken mechanism, and how often it accuses a sound one.
+
+    PYTHONPATH=tests python -m benchmarks.empirical [--runs 20] [--canaries 5000]
+
+A made-up register of 200 personal and 200 special columns, two sites, the cascade with
+the default rule, record epsilon 2 and at most .3 for an attribute of the special tier,
+delta 1e-5. Wide, because then hundreds of canaries fit in one game. Every run is what
+`lexfed audit-privacy` does with the claims of the record and of the special tier; all
+bounds of a run hold together with confidence .95. All randomness is fresh each time.
+
+    sound            the code as it is: must never be accused
+    sigma/3          noise of a third of the charged deviation
+    no clip          contributions summed as they are
+    leaking tower    the lower tower reads special columns
+
+Prints a table on stderr and one JSON line on stdout.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lexfed.config import Config, from_mapping
+from lexfed.evaluate.empirical import Found, audit
+from lexfed.run import Priced, load_population, price
+from lexfed.tiers import Tier
+from support import broken_mechanisms
+
+WIDTH = 200
+ROWS = 4000
+
+
+def configuration() -> Config:
+    """Return the register's configuration."""
+    tiers = {
+        **{f"p{k}": "personal" for k in range(WIDTH)},
+        **{f"s{k}": "special" for k in range(WIDTH)},
+    }
+    number = {"kind": "number", "range": [-1.0, 1.0], "missing": False}
+    made_up = {"reason": "made up"}
+    return from_mapping(
+        {
+            "version": 1,
+            "run": {"name": "empirical"},
+            "data": {
+                "source": "table.csv",
+                "target": "y",
+                "units": ROWS,
+                "sites": {"count": 2, "partition": "iid"},
+                "columns": {
+                    **dict.fromkeys(tiers, number),
+                    "y": {"kind": "flag", "missing": False},
+                },
+            },
+            "law": {
+                "columns": {
+                    name: {"tier": tier, **made_up}
+                    for name, tier in {**tiers, "y": "special"}.items()
+                }
+            },
+            "budget": {"epsilon": 2.0, "delta": 1e-5, "caps": {"special": 0.3}},
+            "federation": {"rounds": 2},
+        }
+    )
+
+
+def priced_register() -> Priced:
+    """Write the register's table, and price its run."""
+    generator = np.random.default_rng(0)
+    header = [f"{tier}{k}" for tier in "ps" for k in range(WIDTH)]
+    rows = np.column_stack(
+        [
+            generator.uniform(-1.0, 1.0, (ROWS, 2 * WIDTH)),
+            generator.integers(2, size=ROWS),
+        ]
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        np.savetxt(
+            Path(folder, "table.csv"),
+            rows,
+            fmt="%.3g",
+            delimiter=",",
+            header=",".join([*header, "y"]),
+            comments="",
+        )
+        config = configuration()
+        return price(config, load_population(config, Path(folder)))
+
+
+def variants(priced: Priced) -> Mapping[str, Callable[[pytest.MonkeyPatch], None]]:
+    """Return what is audited, by name."""
+    special = priced.population.encoding.slots_of(Tier.SPECIAL).tolist()
+    return {
+        "sound": lambda _: None,
+        "sigma/3": broken_mechanisms.a_third_of_the_noise,
+        "no clip": broken_mechanisms.no_clip,
+        "leaking tower": broken_mechanisms.leaking_tower(special),
+    }
+
+
+def main() -> None:
+    """Audit every variant many times."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--canaries", type=int, default=5000)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    priced = priced_register()
+    found: dict[str, object] = {}
+    for name, apply in variants(priced).items():
+        start = time.perf_counter()
+        with pytest.MonkeyPatch.context() as patch:
+            apply(patch)
+            runs = [
+                audit(priced, asked.canaries, only=("record", "special"))
+                for _ in range(asked.runs)
+            ]
+        seconds = (time.perf_counter() - start) / asked.runs
+        found[name] = summary(runs, seconds)
+        print(f"{name:14} {found[name]}", file=sys.stderr, flush=True)
+    print(json.dumps({"canaries": asked.canaries, "runs": asked.runs, **found}))
+
+
+def summary(runs: list[tuple[Found, ...]], seconds: float) -> dict[str, object]:
+    """Return in how many runs a claim was refuted, and the median lower bounds."""
+    return {
+        "refuted": sum(any(one.refuted for one in run) for run in runs),
+        "seconds": round(seconds, 1),
+        **{
+            claims[0].claim: {
+                "claim": round(claims[0].epsilon, 3),
+                "one_run": round(statistics.median(c.one_run for c in claims), 3),
+                "gaussian": round(
+                    statistics.median(c.gaussian or 0.0 for c in claims), 3
+                ),
+            }
+            for claims in zip(*runs, strict=True)
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One game: a programme runs on canaries alone, and an attacker scores every coin.
+
+The programme is the configuration's own. `Site` and `Coordinator` are the product's:
+sites clip, weigh, put on the grid and charge, the coordinator adds the noise and
+learns. All other persons are left out. An attacker may know them and subtract them, so
+that makes the attack no weaker, and the audit reads nobody's data.
+
+The attacker sees every release and every query, as the claim allows. What canary i
+would add to a release, a_i on heads and b_i on tails, it asks the product's own
+code (`contributions`); a release is then
+
+    Y = sum_i (a_i + b_i)/2 + sum_i S_i (a_i - b_i)/2 + noise,   S_i = ±1 by the coins,
+
+and with W = (a_i - b_i)/(2 sigma) as rows over all releases, the best linear guess of
+the S_i is (W Wᵀ + I)^-1 W (Y - sum_i (a_i + b_i)/2)/sigma. Where sites sample, a
+contribution is expected times the rate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.table import Floats
+from lexfed.errors import Refused
+from lexfed.evaluate.empirical.canaries import Canaries, Stock
+from lexfed.evaluate.empirical.contributions import contributions
+from lexfed.federation import sums
+from lexfed.federation.cohort import Cohort, SiteData
+from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.learner import Learner
+from lexfed.federation.messages import Query, Refusal
+from lexfed.federation.programme import Programme, Stage
+from lexfed.federation.site import Site, Sources
+from lexfed.run import Priced
+
+_FRESH = 8
+"""For so many rounds of a stage directions are those of the first of them: gradients
+turn slowly, and an attack may be a little blunt."""
+
+_UNSEEN = ("metrics", "sketch")
+"""Metrics are about test rows, where no canary is; tables have an attack of their own
+(docs/sketches.md)."""
+
+
+@dataclass(frozen=True)
+class _Directions:
+    """What every person adds on average, and half of what the coin changes."""
+
+    middle: Floats
+    half: Floats
+
+
+class Arena:
+    """Where games on one priced programme are played."""
+
+    def __init__(self, priced: Priced) -> None:
+        """Take a priced programme; nothing of it is spent."""
+        self._priced = priced
+        self._programme = priced.programme
+        population = priced.population
+        self.stock = Stock(
+            population.encoding, population.records_per_person, len(population.classes)
+        )
+
+    @cached_property
+    def hosts(self) -> tuple[int, ...]:
+        """The sites that hold canaries: as many as a person may be at.
+
+        Those that speak loudest: claims of the whole run are about them.
+        """
+
+        def loudness(place: int) -> float:
+            return sum(
+                stage.at(step).weights[place] * stage.at(step).rates[place]
+                for stage in self._programme.stages
+                for step in range(len(stage.releases))
+            )
+
+        places = range(len(self._programme.sites))
+        found = sorted(places, key=loudness, reverse=True)
+        return tuple(found[: self._priced.budget.sites_per_person])
+
+    @cached_property
+    def _present(self) -> tuple[int, ...]:
+        """The sites that answer; with noise in shares as few as are honest for sure."""
+        cohort = self._programme.cohort
+        if cohort is None:
+            return self.hosts
+        others = set(range(len(self._programme.sites))).difference(self.hosts)
+        return (*self.hosts, *sorted(others))[: max(cohort.honest, len(self.hosts))]
+
+    def play(
+        self, canaries: Canaries, coins: NDArray[np.bool_], sources: Sources
+    ) -> Floats:
+        """Run the programme once and return a score for every person.
+
+        Args:
+            canaries: who may be there.
+            coins: one for every person.
+            sources: random bits by purpose, for noise and for sampling.
+
+        Returns:
+            What each coin is expected to be: -1 for tails, 1 for heads.
+
+        Raises:
+            Refused: if a site refuses; a programme that is sound is never refused.
+        """
+        attack = _Attack(self, canaries)
+        learner = Learner(self._programme)
+        coordinator = Coordinator(
+            self._programme, learner, self._priced.ledger(), sources, learner.start()
+        )
+        held = canaries.chosen(coins)
+        sites = [self._site(place, held, sources) for place in self._present]
+        names = {site.name for site in sites}
+        missing = [name for name in self._programme.sites if name not in names]
+        while (asked := coordinator.next()) is not None:
+            content = asked.query.to_bytes()
+            answers = [site.answer(content) for site in sites]
+            for answer in answers:
+                if isinstance(answer, Refusal):
+                    raise Refused(f"site `{answer.site}` refused: {answer.reason}")
+            released = coordinator.receive(asked.query, answers, missing)
+            attack.see(asked.query, released.update)
+        return attack.scores()
+
+    def _site(self, place: int, held: Floats, sources: Sources) -> Site:
+        name = self._programme.sites[place]
+        train = self.stock.units(held if place in self.hosts else held[:0])
+        data = SiteData(name, train, self.stock.units(held[:0]))
+        ledger = self._priced.site_ledger(name)
+        return Site(self._programme, data, ledger, sources)
+
+    def added(self, query: Query, rows: Floats) -> Floats:
+        """Return what each person would add to a release, [persons, dimension]."""
+        programme = self._programme
+        stage = programme.stages[query.stage].at(query.step)
+        block = self.stock.units(rows)
+        cohort = Cohort.of([block], programme.precision, programme.class_scales)
+        found = np.zeros((len(rows), stage.dimension))
+        for place in self.hosts:
+            rate = stage.rate_for(query.release, place)
+            found += rate * contributions(query, programme, cohort, place)
+        return found
+
+    @property
+    def programme(self) -> Programme:
+        """What is run."""
+        return self._programme
+
+
+class _Attack:
+    """Adds up what releases say about the coins."""
+
+    def __init__(self, arena: Arena, canaries: Canaries) -> None:
+        self._arena = arena
+        self._canaries = canaries
+        count = len(canaries)
+        self._gram = np.zeros((count, count))
+        self._seen = np.zeros(count)
+        self._directions: tuple[tuple[int, int], _Directions] | None = None
+
+    def see(self, query: Query, update: NDArray[np.int64]) -> None:
+        """Take a release."""
+        stage = self._arena.programme.stages[query.stage]
+        if query.release is None or query.kind in _UNSEEN:
+            return
+        directions = self._at(query)
+        sigma = _sigmas(stage, [group.sigma for group in query.release.groups])
+        rest = sums.descale(update, stage)
+        rest = (rest - directions.middle.sum(axis=0)) / sigma
+        half = directions.half / sigma
+        self._gram += half @ half.T
+        self._seen += half @ rest
+
+    def _at(self, query: Query) -> _Directions:
+        place = (query.stage, query.step // _FRESH)
+        if self._directions is None or self._directions[0] != place:
+            heads = self._arena.added(query, self._canaries.heads)
+            tails = np.zeros_like(heads)
+            if self._canaries.tails is not None:
+                tails = self._arena.added(query, self._canaries.tails)
+            found = _Directions((heads + tails) / 2.0, (heads - tails) / 2.0)
+            self._directions = (place, found)
+        return self._directions[1]
+
+    def scores(self) -> Floats:
+        """Return the expected coin of each person."""
+        prior = np.eye(len(self._seen))
+        return np.asarray(np.linalg.solve(self._gram + prior, self._seen))
+
+
+def _sigmas(stage: Stage, sigmas: Sequence[float]) -> Floats:
+    lengths = [block.stop - block.start for block in stage.blocks]
+    return np.repeat(np.array(sigmas), lengths)
