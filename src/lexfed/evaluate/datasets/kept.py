@@ -19,6 +19,9 @@
 
 Ranges and lists were written by hand from documentation, medicine and survey manuals.
 A range that followed the rows would change with one person and so tell of that person.
+No program reads one from them. What was seen before they were written: the extremes
+and lists of heart_uci4, german_credit, adult and taiwan_default, the first two rows of
+the other five, and the names of specialties in diabetes130.
 A tier that is not the one of the column's class (`classes.py`) says which class it
 departs from, and why: `{ values = [...], class = "identifier", reason = "..." }`.
 
