@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lexfed.data.table import Floats
+from lexfed.errors import DataError
 from lexfed.evaluate.attacks.attributes import (
     Rows,
     attack_attribute,
@@ -174,3 +175,23 @@ def test_a_run_of_the_product_gives_no_more_than_imputation() -> None:
     assert not any(attack.contradicts_proof for attack in found.attacks)
     assert all(leak.low <= 0.05 for leak in found.leaks.values())
     assert all(gain.low <= 0.05 for gain in found.gains.values())
+
+
+def test_a_group_in_which_nobody_has_the_value_is_refused() -> None:
+    members, others, outsiders = labelled(1.0)
+    nobody = Rows(ILL.filled(outsiders.inputs, 0), outsiders.labels)
+    model = linear(np.zeros(CODE.width))
+    with pytest.raises(DataError, match="or nobody has"):
+        attack_attribute(model, LOGISTIC, ILL, members, others, nobody, trade_off=None)
+
+
+def test_neither_imputation_nor_the_model_counts_against_the_other() -> None:
+    # A model whose odds point the wrong way is left out, and imputation stays.
+    members, others, outsiders = labelled(1.0)
+    wrong = linear(only(int(ILL.slots[0]), -2.0), 1.0)
+    found = attack_attribute(
+        wrong, LOGISTIC, ILL, members, others, outsiders, trade_off=None, shadow=wrong
+    )
+    by_name = {attack.name: attack.auc for attack in found.attacks}
+    assert by_name["ill by inversion"] < 0.5
+    assert by_name["ill by both"] == pytest.approx(by_name["ill by imputation"])

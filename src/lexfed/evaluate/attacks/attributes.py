@@ -25,9 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from lexfed.data.table import Floats, Ints
+from lexfed.errors import DataError, Problem
 from lexfed.evaluate.attacks.attacked import (
     Attacked,
     Bools,
@@ -97,13 +98,18 @@ def attack_attribute(
 
     Raises:
         ValueError: if labels are numbers: no confidence is known then.
+        DataError: if people of a group do not differ in the column.
     """
     if loss.name == "squared":
         raise ValueError("expected a task with classes, got a regression")
     members = members.of(about.known(members.inputs))
     auxiliary = auxiliary.of(about.known(auxiliary.inputs))
     outsiders = outsiders.of(about.known(outsiders.inputs))
-    truth, apart = about.has(members.inputs), about.has(outsiders.inputs)
+    groups = members, auxiliary, outsiders
+    truth, learned, apart = (about.has(group.inputs) for group in groups)
+    if any(kind.all() or not kind.any() for kind in (truth, learned, apart)):
+        what = "everybody of a group has the value, or nobody has"
+        raise DataError([Problem(f"column `{about.column}`", what, "take more rows")])
     scores: dict[str, Floats] = {}
     leaks: dict[str, Interval] = {}
     seconds: dict[str, float] = {}
@@ -226,11 +232,13 @@ def _both(
         _regression(),
         _facts(about, auxiliary, classes),
         truth,
-        cv=5,
+        cv=StratifiedKFold(5, shuffle=True, random_state=0),
         method="decision_function",
     )
     told = inversion(shadow, loss, about, auxiliary)
-    weights = _regression().fit(np.stack([guessed, told], axis=1), truth)
+    fitted = _regression().fit(np.stack([guessed, told], axis=1), truth)
+    # Neither is ever worth less than nothing: a negative weight is chance.
+    weights = np.maximum(fitted.coef_[0], 0.0)
     both = np.stack(
         [
             _imputed(about, auxiliary, rows, classes),
@@ -238,7 +246,7 @@ def _both(
         ],
         axis=1,
     )
-    return np.asarray(weights.decision_function(both))
+    return np.asarray(both @ weights)
 
 
 def _log(shares: Floats) -> Floats:

@@ -21,6 +21,9 @@ from lexfed.data.table import Floats, Ints
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.attacks.attacked import Bools
 
+LEAST = 10
+"""Auxiliary people of each kind: fewer teach an attacker nothing."""
+
 
 @dataclass(frozen=True)
 class Sensitive:
@@ -76,7 +79,7 @@ def sensitive(encoding: Encoding, column: str, auxiliary: Floats) -> Sensitive:
         auxiliary: rows of auxiliary people, [rows, slots].
 
     Raises:
-        DataError: if the column has no slots, or auxiliary people do not differ in it.
+        DataError: if the column has no slots, or auxiliary people hardly differ in it.
     """
     where = f"column `{column}`"
     slots = encoding.slots_of_column(column).astype(np.int64)
@@ -91,13 +94,14 @@ def sensitive(encoding: Encoding, column: str, auxiliary: Floats) -> Sensitive:
     else:
         upper = own[:, 0] > threshold
         counts = np.array([float((~upper).sum()), float(upper.sum())])
-    if np.count_nonzero(counts) < 2:
-        raise DataError([Problem(where, "auxiliary people do not differ in it")])
+    shares = counts / max(1.0, counts.sum())
+    wanted = int(np.argmin(np.abs(shares - 0.5))) if kind == "onehot" else 1
+    if min(counts[wanted], counts.sum() - counts[wanted]) < LEAST:
+        what = f"fewer than {LEAST} auxiliary people have a value, or another one"
+        raise DataError([Problem(where, what, "take more rows, or another column")])
     if kind != "onehot":
         # The mean of a flag's halves is 0 and 1; a missing flag's slot stays 0.
         candidates = np.stack([own[~upper].mean(axis=0), own[upper].mean(axis=0)])
-    shares = counts / counts.sum()
-    wanted = int(np.argmin(np.abs(shares - 0.5))) if kind == "onehot" else 1
     return Sensitive(column, kind, slots, candidates, wanted, shares, threshold)
 
 
