@@ -2,6 +2,7 @@
 """Figures are SVG files of their own, made from whole tables only."""
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -98,6 +99,10 @@ def test_plans_are_drawn_by_round_and_by_column() -> None:
     assert {"age", "marker"} <= set(words(noise["made-up-a-cascade.svg"]))
 
 
+def test_what_was_refused_is_not_drawn() -> None:
+    assert draw(summary_of("rounds", {}, (Job("plan", "a", "cascade", 0),))) == {}
+
+
 def test_a_radar_compares_methods_that_have_every_quality() -> None:
     jobs = tuple(Job("train", "a", m, 0) for m in ("x", "y", "z"))
     values = {
@@ -127,7 +132,7 @@ def test_a_table_that_is_not_whole_is_not_drawn() -> None:
 def test_labels_do_not_touch() -> None:
     labels = end_labels([(50.0, "a"), (50.0, "b"), (51.0, "c")], 0.0, 20.0, 60.0)
     heights = [float(str(label).split('y="')[1].split('"')[0]) for label in labels]
-    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= 11.9
+    assert min(b - a for a, b in pairwise(heights)) >= 11.9
     assert max(heights) <= 64.0
     assert end_labels([], 0.0, 0.0, 1.0) == []
     assert series(8) == series(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An evaluation from tables to files: killed, resumed, refused, and never half shown."""
+"""An evaluation from tables to files: killed, resumed, refused, never half shown."""
 
 import csv
 import os

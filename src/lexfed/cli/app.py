@@ -14,6 +14,7 @@ import typer
 
 from lexfed import __version__
 from lexfed.cli import (
+    audit_privacy_command,
     deploy_commands,
     evaluate_command,
     importance_command,
@@ -131,6 +132,7 @@ def run(
 app.command()(tune_command.tune)
 app.command()(importance_command.importance)
 app.command()(profile_command.profile)
+app.command()(audit_privacy_command.audit_privacy)
 
 
 @app.command()

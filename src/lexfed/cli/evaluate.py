@@ -12,13 +12,14 @@ from lexfed.cli.commands import print_json
 from lexfed.cli.interrupt import between_rounds
 from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table
+from lexfed.evaluate.datasets.fetch import fetch as fetch_dataset
 from lexfed.evaluate.machine import machine
 from lexfed.evaluate.page import page
 from lexfed.evaluate.suite import Evaluation, Step
 from lexfed.evaluate.summary import Summary
 from lexfed.evaluate.tables import Table
 from lexfed.evaluate.verdicts import verdicts
-from lexfed.evaluate.written import PAGE, write_all
+from lexfed.evaluate.written import PAGE, write_all, write_page
 
 _WIDTH = 24
 
@@ -33,6 +34,7 @@ def evaluate(
     small: bool,
     names: Sequence[str],
     out: Path,
+    published: Path | None,
     resume: bool,
     processes: int | None,
     as_json: bool,
@@ -49,6 +51,8 @@ def evaluate(
         _run(found)
         summaries = found.summaries()
     write_all(out, summaries, machine())
+    if published is not None:
+        write_page(published, summaries, machine())
     if as_json:
         print_json([_json(summary) for summary in summaries])
     else:
@@ -60,6 +64,12 @@ def evaluate(
             f"not whole: {', '.join(missing)}; they show no figures",
             "`--resume` runs what is missing",
         )
+
+
+def fetch(name: str, into: Path) -> None:
+    """Download a public data set and say where it is."""
+    folder = fetch_dataset(name, into)
+    talk.say(f"fetched {folder}; `LEXFED_DATA={into}` lets `lexfed evaluate` find it")
 
 
 def _chosen(small: bool, names: Sequence[str]) -> list[Table]:

@@ -27,6 +27,10 @@ def tables(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")] = Path(
         "runs/evaluation"
     ),
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page there too, with figures."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the results that are there.")
     ] = False,
@@ -43,7 +47,7 @@ def tables(
         return
     from lexfed.cli.evaluate import evaluate as command
 
-    command(small, table or [], out, resume, jobs, as_json)
+    command(small, table or [], out, page, resume, jobs, as_json)
 
 
 @evaluate.command("fetch")
@@ -61,3 +65,19 @@ def fetch(
     from lexfed.cli.evaluate_fetch import fetch as command
 
     command(name, into, archive)
+
+
+@evaluate.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="Name of a public data set.")],
+    into: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", envvar="LEXFED_DATA", help="The folder of data sets."
+        ),
+    ] = Path("data"),
+) -> None:
+    """Download a public data set into the folder of data sets."""
+    from lexfed.cli.evaluate import fetch as command
+
+    command(name, into)

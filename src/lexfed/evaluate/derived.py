@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables made from prepared ones, so that a published comparison can be repeated.
 
-`heart-flamby` is the heart table as FLamby [FLA22] uses it: without slope, ca and thal,
+`heart-flamby` is the heart table as FLamby uses it: without slope, ca and thal,
 which most hospitals did not record, and without the rows that miss anything else.
 """
 

@@ -162,5 +162,9 @@ def _all_prepared(
 
 def _row(job: Job, dataset: Dataset, found: dict[str, Any] | Failure) -> dict[str, Any]:
     if isinstance(found, Failure):
-        found = {"status": REFUSED, "values": {}, "note": found.words}
+        found = {
+            "status": REFUSED,
+            "values": {},
+            "note": found.words.replace("\n", "; "),
+        }
     return {"key": job.key(dataset), "job": job.facts, **found}

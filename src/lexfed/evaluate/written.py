@@ -47,6 +47,16 @@ def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
     write_atomically(folder / PAGE, page(summaries, machine, ".").encode())
 
 
+def write_page(path: Path, summaries: Sequence[Summary], machine: str) -> None:
+    """Write the page elsewhere, with its figures in a folder of its name beside it."""
+    figures = path.with_suffix("")
+    figures.mkdir(parents=True, exist_ok=True)
+    for summary in summaries:
+        for file, content in draw(summary).items():
+            write_atomically(figures / file, content)
+    write_atomically(path, page(summaries, machine, figures.name).encode())
+
+
 def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result as one row; paths and lists by column stay in the journal."""
     numbers = {

@@ -10,7 +10,7 @@ from lexfed.evaluate.drawings.bars import attacks, shares
 from lexfed.evaluate.drawings.curves import curves
 from lexfed.evaluate.drawings.frame import standalone
 from lexfed.evaluate.drawings.radar import radar
-from lexfed.evaluate.summary import Summary
+from lexfed.evaluate.summary import Result, Summary
 from lexfed.report.figures import Panel, budget_panels
 
 _AXES = {
@@ -38,11 +38,11 @@ def draw(summary: Summary) -> Mapping[str, bytes]:
         case "attack":
             drawn[table.name] = attacks(summary.lines, title)
         case "rounds":
-            for result in summary.results:
+            for result in _measured(summary):
                 name = _name(table.name, result["job"])
                 drawn[name] = _rounds(result["values"])
         case "noise":
-            for result in summary.results:
+            for result in _measured(summary):
                 name = _name(table.name, result["job"])
                 drawn[name] = shares(
                     result["values"]["noise"], title, "noise over clip, all rounds"
@@ -51,6 +51,11 @@ def draw(summary: Summary) -> Mapping[str, bytes]:
             fact, what = _AXES[axis]
             drawn[table.name] = curves(summary.lines, fact, table.shows[0], title, what)
     return {f"{name}.svg": standalone(drawing) for name, drawing in drawn.items()}
+
+
+def _measured(summary: Summary) -> list[Result]:
+    """Return the results that have values: what was refused has none."""
+    return [result for result in summary.results if result["values"]]
 
 
 def _name(table: str, job: Mapping[str, Any]) -> str:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed evaluate`: talk, files, exit codes, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lexfed.cli import evaluate as module
+from lexfed.cli.evaluate import NotWhole, evaluate, fetch
+from lexfed.errors import DataError, RunFolderError
+from lexfed.evaluate.catalogue import quick
+from lexfed.evaluate.jobs import Job
+from lexfed.evaluate.tables import Table
+from support.evaluation import table_of
+
+GOOD = table_of(
+    *(
+        Job("plan", "iot_like", method, 0, 500, {"sites": 2})
+        for method in ("uniform", "cascade")
+    ),
+    name="good",
+    shows=("rounds", "record_epsilon"),
+    drawing="rounds",
+)
+BROKEN = table_of(Job("plan", "iot_like", "nobody", 0, 500), name="broken")
+
+
+@pytest.fixture(autouse=True)
+def _made_up_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that need no file of others."""
+    tables: dict[str, Table] = {"good": GOOD, "broken": BROKEN}
+    monkeypatch.setattr(module, "NAMES", tuple(tables))
+    monkeypatch.setattr(module, "table", tables.__getitem__)
+
+
+def test_missing_data_are_said_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LEXFED_DATA", raising=False)
+    monkeypatch.setattr(module, "quick", quick)
+    with pytest.raises(DataError) as caught:
+        evaluate(True, [], tmp_path / "out", None, False, 1, False)
+    assert "LEXFED_DATA" in str(caught.value) + caught.value.hint
+
+
+def test_tables_are_written_and_what_is_missing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "docs" / "results.md"
+    with pytest.raises(NotWhole, match="not whole: broken") as caught:
+        evaluate(False, [], out, page, False, 1, False)
+    assert caught.value.exit_code == 1
+    assert "--resume" in caught.value.hint
+    told = capsys.readouterr()
+    assert "2 tables, 3 runs, 3 to do; 1 processes, about" in told.err
+    assert "defect: iot_like, nobody, seed 0: KeyError" in told.err
+    assert "3/3" not in told.err
+    assert "**Not whole**: 0 of 1 runs" in told.out
+    assert {each.name for each in out.glob("*.csv")} == {"results.csv", "good.csv"}
+    assert page.read_text() != ""
+    assert (page.parent / "results" / "good-iot_like-cascade.svg").exists()
+    assert "](results/good-iot_like-cascade.svg)" in page.read_text()
+    with pytest.raises(RunFolderError, match="holds the results"):
+        evaluate(False, ["good"], out, None, False, 1, False)
+    evaluate(False, ["good"], out, None, True, 1, True)
+    told = capsys.readouterr()
+    assert "2 runs, 0 to do" in told.err
+    (found,) = json.loads(told.out)
+    assert found["whole"]
+    assert {line["method"] for line in found["lines"]} == {"uniform", "cascade"}
+
+
+def test_an_unknown_set_cannot_be_fetched(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no `harte`"):
+        fetch("harte", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_data_set_is_fetched_over_another(tmp_path: Path) -> None:
+    (tmp_path / "adult").mkdir()
+    with pytest.raises(DataError, match="already there"):
+        fetch("adult", tmp_path)
