@@ -4,12 +4,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from lexfed.errors import DataError
 from lexfed.evaluate.methods import METHODS, ebm
 from lexfed.evaluate.methods.case import configuration, law_table, sensitive_tier
+from lexfed.evaluate.methods.exact import solve
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.metrics import measure
+from lexfed.run.population import load_population
 from lexfed.tiers import Tier
 from support.small_dataset import small_case, small_dataset
 
@@ -118,10 +121,42 @@ def test_a_number_is_predicted_too(tmp_path: Path) -> None:
     assert found["r2"] > 0.5
 
 
-def test_sites_are_dealt_out_where_a_number_of_them_is_given(folder: Path) -> None:
-    case = small_case(sites=6, partition="dirichlet", alpha=0.5)
+@pytest.mark.parametrize(
+    ("partition", "alpha"), [("iid", None), ("dirichlet", 0.5), ("dirichlet", 0.01)]
+)
+def test_every_site_has_somebody_to_train_on(
+    folder: Path, partition: str, alpha: float | None
+) -> None:
+    case = small_case(sites=60, partition=partition, alpha=alpha)
     rows = rows_of(small_dataset(folder), case)
-    assert len(rows.population.sites) == 6
+    assert len(rows.population.sites) == 60
+    assert all(len(site.train) for site in rows.population.sites)
+    at: dict[int, int] = {}
+    for side in (rows.train, rows.test):
+        for person, site in zip(side.persons, side.sites, strict=True):
+            assert at.setdefault(int(person), int(site)) == site
+    slots, targets = rows.population.test_rows
+    assert np.array_equal(rows.test.slots, slots.numpy())
+    assert np.array_equal(rows.test.targets, targets.numpy())
+
+
+def test_a_partition_that_is_fine_is_the_product_s_own(folder: Path) -> None:
+    dataset = small_dataset(folder)
+    case = small_case(sites=3, partition="dirichlet", alpha=5.0)
+    own = load_population(configuration(dataset, case, {}), folder)
+    made = rows_of(dataset, case).population
+    assert made.names == own.names
+    assert made.units == own.units
+    for one, other in zip(made.sites, own.sites, strict=True):
+        for block, same in ((one.train, other.train), (one.test, other.test)):
+            assert np.array_equal(block.inputs, same.inputs)
+            assert np.array_equal(block.persons, same.persons)
+            assert np.array_equal(block.weights, same.weights)
+
+
+def test_more_sites_than_training_persons_are_refused(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"250 sites, and 2\d\d person"):
+        rows_of(small_dataset(folder), small_case(sites=250))
 
 
 def test_networks_that_do_not_pay_are_named(folder: Path) -> None:
@@ -130,3 +165,29 @@ def test_networks_that_do_not_pay_are_named(folder: Path) -> None:
     assert "would not pay" in ruled.note
     plain = METHODS["fedsgd"](dataset, small_case(model="mlp:8"))
     assert "would not pay" not in plain.note
+    ceiling = METHODS["none"](dataset, small_case(model="mlp:8"))
+    assert ceiling.note == "no guarantee"
+
+
+def test_the_ceiling_is_that_of_a_solver(folder: Path) -> None:
+    dataset, case = small_dataset(folder), small_case()
+    scores = METHODS["none"](dataset, case)
+    rows = rows_of(dataset, case)
+    # Persons with two rows weigh as much as others, so rows weigh one half here.
+    spread = rows.train.slots.std(axis=0)
+    keep = spread > 1e-9
+    inputs = (
+        ((rows.train.slots - rows.train.slots.mean(axis=0))[:, keep]) / spread[keep]
+    )
+    line = LogisticRegression(C=0.15, max_iter=2000).fit(inputs, rows.train.targets)
+    asked = ((rows.test.slots - rows.train.slots.mean(axis=0))[:, keep]) / spread[keep]
+    assert np.allclose(scores.scores, line.predict_proba(asked)[:, 1], atol=2e-3)
+
+
+def test_a_site_with_one_class_repeats_it(folder: Path) -> None:
+    dataset, case = small_dataset(folder), small_case()
+    rows = rows_of(dataset, case)
+    known = rows.train.where(rows.train.targets == 1.0)
+    assert set(solve(rows, known, rows.test, case)) == {1.0}
+    nobody = rows.test.where(rows.test.targets > 1.0)
+    assert not len(solve(rows, known, nobody, case))

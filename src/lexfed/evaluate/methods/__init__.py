@@ -5,7 +5,7 @@ Read `case.py` first (what is equal in a comparison), then `product.py`.
 
     none                 the same model without noise: the ceiling
     boosted              gradient-boosted trees on all rows, without noise
-    local-none           every site alone, without noise
+    local-none           every site alone, a linear model without noise
     local                every site alone, with a cascade of its own
     uniform              one tower, one noise for everything, steps by the rule
     fedsgd               DP-FedSGD: one noisy step of all sites in a round
@@ -22,7 +22,7 @@ Read `case.py` first (what is equal in a comparison), then `product.py`.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lexfed.evaluate.methods import boosted, ebm, fedavg, ftrl
+from lexfed.evaluate.methods import boosted, ebm, exact, fedavg, ftrl
 from lexfed.evaluate.methods.case import Case, Method
 from lexfed.evaluate.methods.local_only import alone
 from lexfed.evaluate.methods.product import Keys, through_the_product
@@ -32,7 +32,6 @@ __all__ = ["METHODS", "Case", "Method"]
 _STEP = {"learning_rate": 1.0}
 
 _PRODUCT: Mapping[str, Keys] = {
-    "none": {"privacy": {"mechanism": "none"}},
     "uniform": {"privacy": {"mechanism": "uniform"}},
     "fedsgd": {"privacy": {"mechanism": "uniform"}, "federation": _STEP},
     "time-adaptive": {
@@ -59,7 +58,8 @@ _PRODUCT: Mapping[str, Keys] = {
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         **{name: through_the_product(name, keys) for name, keys in _PRODUCT.items()},
-        "local-none": alone("local-none", _PRODUCT["none"]),
+        "none": exact.train,
+        "local-none": exact.train_alone,
         "local": alone("local", _PRODUCT["cascade"]),
         boosted.NAME: boosted.train,
         fedavg.NAME: fedavg.train,

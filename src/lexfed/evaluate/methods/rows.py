@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lexfed.config import from_mapping
-from lexfed.config.declare import tagged_schema_of
+from lexfed.config import Config, from_mapping
+from lexfed.config.declare import records_per_person_of, tagged_schema_of
+from lexfed.config.model import SitesTable
 from lexfed.data.persons import cap_records
 from lexfed.data.sources import read_files
 from lexfed.data.split import split_by_person
@@ -25,6 +26,7 @@ from lexfed.data.units import group_units
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.case import Case, plain_configuration
+from lexfed.evaluate.methods.spread import dealt, spread
 from lexfed.evaluate.outcome import Floats, Ints, Texts
 from lexfed.run.population import Population, load_population, partition_of
 
@@ -49,9 +51,17 @@ class Side:
 
     def at(self, site: int) -> "Side":
         """Return the rows of one site."""
-        here = self.sites == site
-        arrays = (self.slots, self.targets, self.sites, self.persons, self.rows)
-        return Side(*(array[here] for array in arrays))
+        return self.where(self.sites == site)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Side":
+        """Return some of the rows, in the same order."""
+        return Side(
+            self.slots[chosen],
+            self.targets[chosen],
+            self.sites[chosen],
+            self.persons[chosen],
+            self.rows[chosen],
+        )
 
 
 @dataclass(frozen=True)
@@ -99,23 +109,37 @@ def _load(
     groups: tuple[tuple[str, str], ...],
 ) -> Rows:
     config = from_mapping(json.loads(tables))
-    population = load_population(config, file.parent)
     schema = tagged_schema_of(config, base=file.parent).schema
     if len(schema.classes) > 2:
         what = f"`{schema.target}` has {len(schema.classes)} classes"
         hint = "methods are compared on two classes or on a number; merge some"
         raise DataError([Problem(file.name, what, hint)])
     whole = read_files([file], schema, strict=config.data.strict)
-    cap = population.records_per_person
+    cap = records_per_person_of(config)
     table, _ = cap_records(whole, cap, config.data.excess_records)
+    partition = partition_of(config, table)
+    if config.data.sites is not None and config.data.sites.count is not None:
+        site_of_row = spread(config, table)
+        together = load_population(_one_site(config), file.parent)
+        population = dealt(together, table, site_of_row, partition.names)
+    else:
+        site_of_row = partition.codes(len(table))
+        population = load_population(config, file.parent)
     split = split_by_person(table, config.data.test_size, config.run.seed)
-    places = partition_of(config, table).rows
+    places = range(len(partition.names))
     train, test = (
-        _side(population, table, [rows[np.isin(rows, part)] for rows in places], name)
+        _side(population, table, [part[site_of_row[part] == k] for k in places], name)
         for name, part in (("train", split.train), ("test", split.test))
     )
     in_file = np.searchsorted(whole.rows, table.rows[test.rows])
     return Rows(population, table, train, test, _groups(file, groups, in_file))
+
+
+def _one_site(config: Config) -> Config:
+    one = SitesTable(count=1, partition="iid")
+    return config.model_copy(
+        update={"data": config.data.model_copy(update={"sites": one})}
+    )
 
 
 def _side(population: Population, table: Table, sites: list[Ints], side: str) -> Side:

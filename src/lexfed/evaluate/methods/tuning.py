@@ -44,7 +44,7 @@ def _grid(**choices: tuple[Any, ...]) -> tuple[Setting, ...]:
 
 _DESCENT = _grid(learning_rate=_RATES, rounds=(10, 40))
 _RULE = ({}, *_DESCENT[1:])
-_EXACT = _grid(learning_rate=(0.3, 1.0, 3.0), rounds=(100, 300))
+_EXACT = _grid(C=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0))
 
 GRIDS: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
     {
