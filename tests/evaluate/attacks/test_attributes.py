@@ -173,8 +173,11 @@ def test_a_run_of_the_product_gives_no_more_than_imputation() -> None:
         shadow=made.trained(~members & (half == 0)),
     )
     assert not any(attack.contradicts_proof for attack in found.attacks)
-    assert all(leak.low <= 0.05 for leak in found.leaks.values())
-    assert all(gain.low <= 0.05 for gain in found.gains.values())
+    # Intervals reach .1 to either side, so .1 is four standard errors from their low
+    # ends: probability below 4e-4 for noise that alone is drawn anew, which moves
+    # scores less than people do.
+    assert all(leak.low <= 0.1 for leak in found.leaks.values())
+    assert all(gain.low <= 0.1 for gain in found.gains.values())
 
 
 def test_a_group_in_which_nobody_has_the_value_is_refused() -> None:

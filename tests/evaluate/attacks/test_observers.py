@@ -108,3 +108,25 @@ def test_runs_without_noise_are_told_by_both_observers() -> None:
     short = replace(priced, programme=replace(priced.programme, stages=few))
     found = attack_rounds(short, about(priced, "hba1c"), "round", people=3, runs=4)
     assert (found.low, found.bound) == (1.0, 1.0)
+
+
+def test_rounds_that_only_look_at_test_rows_say_nothing_about_training() -> None:
+    config, population = hospital(
+        "cascade", patients=120, evaluation={"metrics": "paid"}
+    )
+    priced = price(config, population)
+    kinds = [seen.query.kind for seen in watched_run(priced)]
+    assert "metrics" in kinds
+    found = attack_rounds(priced, about(priced, "sex"), "central", people=2, runs=4)
+    assert found.low == 1.0
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    priced = small()
+    column = about(priced, "sex")
+    first, again, other = (
+        attack_rounds(priced, column, "round", people=2, runs=4, seed=seed)
+        for seed in (1, 1, 2)
+    )
+    assert (first.auc, first.low) == (again.auc, again.low)
+    assert (first.auc, first.low) != (other.auc, other.low)

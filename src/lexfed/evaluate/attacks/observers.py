@@ -29,6 +29,7 @@ nothing: the isolation of Theorem C, seen from outside.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -50,7 +51,8 @@ from lexfed.federation.engines import Simulation
 from lexfed.federation.learner import Learner
 from lexfed.federation.messages import Query, Reply
 from lexfed.federation.programme import Programme, Stage
-from lexfed.randomness import SecureSource
+from lexfed.federation.site import Sources
+from lexfed.randomness import RandomSource, SecureSource, SeededSource
 from lexfed.run.planning import Priced
 
 Observer = Literal["round", "central"]
@@ -65,8 +67,12 @@ class Seen:
     released: Floats
 
 
-def watched_run(priced: Priced) -> list[Seen]:
+def watched_run(priced: Priced, sources: Sources | None = None) -> list[Seen]:
     """Train once in memory and write down every round, nobody being charged.
+
+    Args:
+        priced: the run.
+        sources: of coins and noise; secure ones by default.
 
     Raises:
         ValueError: if units are sampled, or sites add the noise themselves: then the
@@ -77,11 +83,12 @@ def watched_run(priced: Priced) -> list[Seen]:
         s.sampling_rate < 1 for s in programme.stages
     ):
         raise ValueError("expected central trust and no sampling")
-    learner, source = Learner(programme), SecureSource()
+    learner, secure = Learner(programme), SecureSource()
+    drawn: Sources = sources or (lambda _: secure)
     coordinator = Coordinator(
-        programme, learner, priced.ledger(), lambda _: source, learner.start()
+        programme, learner, priced.ledger(), drawn, learner.start()
     )
-    engine = Simulation(programme, priced.population.sites, lambda _: source)
+    engine = Simulation(programme, priced.population.sites, drawn)
     rounds = []
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
@@ -135,7 +142,7 @@ def attack_rounds(
         observer: what is seen.
         people: whom it is tried on in each run, at most.
         runs: how many.
-        seed: of coins and of who is tried.
+        seed: of coins, noise and who is tried: data are public, results repeatable.
 
     Guarantees:
         The bound of `round` is that of the column's tier (Theorem C.2).
@@ -147,12 +154,12 @@ def attack_rounds(
     chosen = min(people, everybody)
     scores: list[Floats] = []
     truth: list[Bools] = []
-    for _ in range(runs):
+    for run in range(runs):
         high = generator.random(everybody) < 0.5
         tried = np.sort(generator.choice(everybody, chosen, replace=False))
         sites = plant(population.sites, about, high)
         there = replace(priced, population=replace(population, sites=sites))
-        rounds = watched_run(there)
+        rounds = watched_run(there, partial(_seeded, seed, run))
         own = [
             _score(priced.programme, rounds, unit, place, about, bool(coin), observer)
             for (unit, place), coin in zip(
@@ -178,6 +185,10 @@ def attack_rounds(
         runs * chosen,
         time.perf_counter() - begun,
     )
+
+
+def _seeded(seed: int, run: int, purpose: str) -> RandomSource:
+    return SeededSource(seed, f"attacked/{run}/{purpose}")
 
 
 def _units(sites: Sequence[SiteData], tried: Ints) -> list[tuple[Cohort, int]]:
