@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from lexfed.errors import DataError
 from lexfed.evaluate.methods import METHODS, ebm
 from lexfed.evaluate.methods.case import configuration, law_table, sensitive_tier
-from lexfed.evaluate.methods.exact import solve
+from lexfed.evaluate.methods.exact import _best, solve
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.metrics import measure
 from lexfed.run.population import load_population
@@ -170,7 +170,7 @@ def test_networks_that_do_not_pay_are_named(folder: Path) -> None:
 
 
 def test_the_ceiling_is_that_of_a_solver(folder: Path) -> None:
-    dataset, case = small_dataset(folder), small_case()
+    dataset, case = small_dataset(folder), small_case(settings={"C": 0.3})
     scores = METHODS["none"](dataset, case)
     rows = rows_of(dataset, case)
     # Persons with two rows weigh as much as others, so rows weigh one half here.
@@ -182,6 +182,19 @@ def test_the_ceiling_is_that_of_a_solver(folder: Path) -> None:
     line = LogisticRegression(C=0.15, max_iter=2000).fit(inputs, rows.train.targets)
     asked = ((rows.test.slots - rows.train.slots.mean(axis=0))[:, keep]) / spread[keep]
     assert np.allclose(scores.scores, line.predict_proba(asked)[:, 1], atol=2e-3)
+
+
+def test_the_penalty_is_chosen_on_training_rows(folder: Path) -> None:
+    generator = np.random.default_rng(0)
+    inputs = generator.normal(size=(120, 60))
+    # One column tells, 59 are noise: a strong penalty is better than a weak one.
+    targets = (inputs[:, 0] + generator.normal(size=120) > 0).astype(np.float64)
+    folds = np.arange(120) % 3
+    weights = np.ones(120)
+    assert _best((1e-3, 1e3), inputs, targets, weights, folds) == 1e-3
+    # No choice without both classes in every part.
+    alike = np.where(folds == 0, 1.0, targets)
+    assert _best((1e-3, 0.1, 1e3), inputs, alike, weights, folds) == 0.1
 
 
 def test_a_site_with_one_class_repeats_it(folder: Path) -> None:
