@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.cli import evaluate as module
-from lexfed.cli.evaluate import NotWhole, evaluate, fetch
+from lexfed.cli.evaluate import NotWhole, evaluate
 from lexfed.errors import DataError, RunFolderError
 from lexfed.evaluate.catalogue import quick
 from lexfed.evaluate.jobs import Job
@@ -69,15 +69,3 @@ def test_tables_are_written_and_what_is_missing_is_told(
     (found,) = json.loads(told.out)
     assert found["whole"]
     assert {line["method"] for line in found["lines"]} == {"uniform", "cascade"}
-
-
-def test_an_unknown_set_cannot_be_fetched(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no `harte`"):
-        fetch("harte", tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_no_data_set_is_fetched_over_another(tmp_path: Path) -> None:
-    (tmp_path / "adult").mkdir()
-    with pytest.raises(DataError, match="already there"):
-        fetch("adult", tmp_path)

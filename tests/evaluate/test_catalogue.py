@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that exist: every job can be measured, every fact and target is real."""
 
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,15 @@ from lexfed.evaluate.datasets import names
 from lexfed.evaluate.derived import FLAMBY
 from lexfed.evaluate.measures import ALL_METHODS, case_of
 from lexfed.evaluate.methods import METHODS
+from lexfed.evaluate.overhead import VARIANTS
 from lexfed.evaluate.plans import MECHANISMS
 from lexfed.evaluate.protection import ATTACKS
 from lexfed.evaluate.tables import Table
 
+METHODS_OF: Mapping[str, Container[str]] = {
+    "train": ALL_METHODS,
+    "overhead": VARIANTS,
+}
 TABLES = [quick(), *(table(name) for name in NAMES)]
 
 
@@ -24,8 +30,7 @@ def test_every_job_can_be_measured(one: Table) -> None:
     for job in one.jobs:
         case_of(job)
         assert job.dataset in known
-        methods = ALL_METHODS if job.kind == "train" else MECHANISMS
-        assert job.method in methods
+        assert job.method in METHODS_OF.get(job.kind, MECHANISMS)
         assert job.kind != "attack" or job.setting["attack"] in ATTACKS
     assert one.shows
     assert len({repr(job) for job in one.jobs}) == len(one.jobs)

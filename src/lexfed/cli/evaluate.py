@@ -12,7 +12,6 @@ from lexfed.cli.commands import print_json
 from lexfed.cli.interrupt import between_rounds
 from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table
-from lexfed.evaluate.datasets.fetch import fetch as fetch_dataset
 from lexfed.evaluate.machine import machine
 from lexfed.evaluate.page import page
 from lexfed.evaluate.suite import Evaluation, Step
@@ -64,12 +63,6 @@ def evaluate(
             f"not whole: {', '.join(missing)}; they show no figures",
             "`--resume` runs what is missing",
         )
-
-
-def fetch(name: str, into: Path) -> None:
-    """Download a public data set and say where it is."""
-    folder = fetch_dataset(name, into)
-    talk.say(f"fetched {folder}; `LEXFED_DATA={into}` lets `lexfed evaluate` find it")
 
 
 def _chosen(small: bool, names: Sequence[str]) -> list[Table]:

@@ -65,19 +65,3 @@ def fetch(
     from lexfed.cli.evaluate_fetch import fetch as command
 
     command(name, into, archive)
-
-
-@evaluate.command()
-def fetch(
-    name: Annotated[str, typer.Argument(help="Name of a public data set.")],
-    into: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", envvar="LEXFED_DATA", help="The folder of data sets."
-        ),
-    ] = Path("data"),
-) -> None:
-    """Download a public data set into the folder of data sets."""
-    from lexfed.cli.evaluate import fetch as command
-
-    command(name, into)

@@ -15,6 +15,7 @@ from lexfed.evaluate.jobs import Job, Kind
 from lexfed.evaluate.methods import METHODS, Case, Method
 from lexfed.evaluate.methods.tuning import TUNED
 from lexfed.evaluate.metrics import measure as metrics_of
+from lexfed.evaluate.overhead import measured
 from lexfed.evaluate.plans import planned
 from lexfed.evaluate.protection import ATTACKS, audited
 
@@ -81,6 +82,11 @@ def _audit(job: Job, dataset: Dataset) -> dict[str, Any]:
     return {"status": "done", "values": _plain(values), "note": ""}
 
 
+def _overhead(job: Job, dataset: Dataset) -> dict[str, Any]:
+    values = measured(dataset, case_of(job), job.method)
+    return {"status": "done", "values": values, "note": ""}
+
+
 def _plain(
     values: Mapping[str, float | None] | Mapping[str, float],
 ) -> dict[str, float | None]:
@@ -96,4 +102,5 @@ _KINDS: Mapping[Kind, Callable[[Job, Dataset], dict[str, Any]]] = {
     "plan": _plan,
     "attack": _attack,
     "audit": _audit,
+    "overhead": _overhead,
 }

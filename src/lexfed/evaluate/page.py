@@ -122,7 +122,11 @@ def _fact(name: str, facts: Mapping[str, Any]) -> str:
 def _value(found: Estimate | None, metric: str) -> str:
     if found is None:
         return _NOTHING
-    places = 1 if metric in ("rounds", "seconds") or abs(found.mean) >= 100 else 3
+    places = 3
+    if metric.endswith("_bytes"):
+        places = 0
+    elif metric == "rounds" or metric.endswith("seconds") or abs(found.mean) >= 100:
+        places = 2
     text = f"{found.mean:.{places}f}"
     return text if not found.half else f"{text} ± {found.half:.{places}f}"
 

@@ -33,6 +33,7 @@ _TABLES: Mapping[str, Callable[[], Table]] = {
     "audit": attacked.audit,
     "rounds": planned.rounds,
     "noise": planned.noise,
+    "overhead": planned.overhead,
 }
 NAMES = tuple(_TABLES)
 

@@ -123,8 +123,8 @@ def retention() -> Table:
         title="What protection costs",
         question=(
             "How much of the AUC above chance of the same model without privacy is "
-            "left at record ε 1.9 (add-remove, δ 1e-5)? All rows of every table, 5 "
-            "splits."
+            "left at record ε 1.9 (add-remove, δ 1e-5)? All rows of every table, of "
+            "diabetes130 20,000; 5 splits."
         ),
         jobs=jobs(WHOLE, ("none", "cascade"), 5, (record(1.9),)),
         across=("dataset", "rows", "method"),

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of plans: nothing is trained, so there is one seed."""
+"""Tables of plans, of which nothing is trained, and of what whole runs cost."""
 
 from lexfed.evaluate.catalogue.base import GERMAN, HEART, TAIWAN, attribute, jobs
+from lexfed.evaluate.overhead import PARTS, VARIANTS
 from lexfed.evaluate.plans import MECHANISMS
+from lexfed.evaluate.sampled import OTHER
 from lexfed.evaluate.tables import Table
 
 _CELL = attribute(0.3, 2.0)
@@ -40,4 +42,26 @@ def noise() -> Table:
         across=("dataset", "rows", "method"),
         shows=("noise_special", "noise_personal", "noise_non_personal"),
         drawing="noise",
+    )
+
+
+def overhead() -> Table:
+    """Time, bytes and memory of whole runs, by part."""
+    return Table(
+        name="overhead",
+        title="Overhead",
+        question=(
+            "Whole runs with folder, log and ledgers, 20 rounds of descent for each "
+            "tower: without privacy, with noise, with sites as objects of their own, "
+            "with noise in shares. Seconds by part from sampled stacks; bytes of one "
+            "site's messages, of the folder, and growth of memory. The same machine "
+            "may be busy with other jobs: compare shares, not seconds."
+        ),
+        jobs=jobs((GERMAN, HEART), VARIANTS, 2, (_CELL,), "overhead"),
+        across=("dataset", "method"),
+        shows=(
+            *("seconds", "rounds", "client_seconds", "coordinator_seconds"),
+            *(f"{part}_seconds" for part in (*PARTS, OTHER)),
+            *("received_bytes", "sent_bytes", "folder_bytes", "memory_bytes"),
+        ),
     )
