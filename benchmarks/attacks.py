@@ -129,12 +129,11 @@ def _inferred(
         )
         for attack in found.attacks:
             name = attack.name.rpartition(" by ")[2]
-            gain = found.gains.get(name)
-            yield {
-                **asdict(attack),
-                "gain": None if gain is None else asdict(gain),
-                "leak": asdict(found.leaks[name]),
-            }
+            more = {}
+            if name in found.gains:
+                gain, leak = found.gains[name], found.leaks[name]
+                more = {"gain": asdict(gain), "leak": asdict(leak)}
+            yield {**asdict(attack), **more}
 
 
 def _columns(population: Population) -> list[Sensitive]:
@@ -157,9 +156,10 @@ def _line(table: str, mechanism: str, found: dict[str, Any]) -> str:
         f"({found['low']:.3f}-{found['high']:.3f})  bound {found['bound']:.3f}  "
         f"{found['seconds']:.2f} s"
     )
-    leak = found.get("leak")
-    if leak is not None:
-        line += f"  leak {leak['value']:+.3f} (from {leak['low']:+.3f})"
+    for what in ("gain", "leak"):
+        if what in found:
+            more = found[what]
+            line += f"  {what} {more['value']:+.3f} (from {more['low']:+.3f})"
     return line
 
 

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
+from lexfed.data.table import Floats
 from lexfed.evaluate.attacks.attacked import (
     Attacked,
+    Bools,
     across_releases,
     auc_of,
     gain_over,
-    more_than_among,
+    more_gain_among,
     one_release,
     several_releases,
 )
@@ -153,14 +155,23 @@ def test_across_releases_brute_force() -> None:
         across_releases([], [])
 
 
-def test_a_difference_between_groups_adds_their_variances() -> None:
+def test_a_gain_that_is_the_same_among_others_is_no_more() -> None:
     generator = np.random.default_rng(6)
     positive = np.arange(1000) < 500
-    first = generator.normal(size=1000) + positive
-    second = generator.normal(size=1000)
-    more = more_than_among(first, positive, second, positive)
-    expected = auc_of(first, positive) - auc_of(second, positive)
-    assert more.value == pytest.approx(expected)
-    one, other = one_release(first, positive), one_release(second, positive)
-    width = math.hypot(one.high - one.low, other.high - other.low)
-    assert more.high - more.low == pytest.approx(width, rel=0.05)
+
+    def people(strength: float) -> tuple[Floats, Floats, Bools]:
+        base = generator.normal(size=1000) + positive
+        better = base + strength * positive + 0.3 * generator.normal(size=1000)
+        return better, base, positive
+
+    same = more_gain_among(people(0.5), people(0.5))
+    # The gain is .09 with a standard error below .01: .05 lies five of them away.
+    assert same.low - 0.02 < 0.0 < same.high + 0.02
+    more = more_gain_among(people(1.0), people(0.0))
+    assert more.low > 0.05
+    one, other = people(1.0), people(0.0)
+    found = more_gain_among(one, other)
+    gains = gain_over(*one), gain_over(*other)
+    assert found.value == pytest.approx(gains[0].value - gains[1].value)
+    width = math.hypot(*(gain.high - gain.low for gain in gains))
+    assert found.high - found.low == pytest.approx(width)

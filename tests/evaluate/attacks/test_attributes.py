@@ -62,7 +62,7 @@ def test_a_model_that_only_learned_what_is_true_of_all_leaks_nothing() -> None:
     assert by_name["ill by imputation"].low > 0.6
     assert set(found.gains) == {"inversion", "CSMIA", "both"}
     assert all(gain.value < 0.05 for gain in found.gains.values())
-    # Four intervals of 95 %: one fails by chance with probability below .1, and the
+    # Three intervals of 95 %: one fails by chance with probability below .15, but the
     # people are always the same.
     assert all(leak.low <= 0.0 <= leak.high for leak in found.leaks.values())
 

@@ -155,15 +155,19 @@ def gain_over(scores: Floats, baseline: Floats, positive: Bools) -> Interval:
     return Interval(value, value - reach, value + reach)
 
 
-def more_than_among(
-    scores: Floats, positive: Bools, others: Floats, positive_others: Bools
+def more_gain_among(
+    some: tuple[Floats, Floats, Bools], others: tuple[Floats, Floats, Bools]
 ) -> Interval:
-    """Return by how much an AUC among some people exceeds that among others."""
-    parts = _placements(scores, positive)
-    apart = _placements(others, positive_others)
-    value = float(parts[0].mean() - apart[0].mean())
-    error = math.sqrt(sum(map(_variance, (*parts, *apart))))
-    reach = float(norm.ppf(0.5 + CONFIDENCE / 2)) * error
+    """Return by how much a gain among some people exceeds that among others.
+
+    Args:
+        some: scores, scores of the baseline, and who is positive, as in `gain_over`.
+        others: the same of other people.
+    """
+    one, other = gain_over(*some), gain_over(*others)
+    value = one.value - other.value
+    # Different people, so variances add, and so do squares of widths.
+    reach = math.hypot(one.high - one.value, other.high - other.value)
     return Interval(value, value - reach, value + reach)
 
 

@@ -14,8 +14,8 @@ Columns that correlate are no leak of a model, so an attack is worth what it *ga
 over imputation on the same people, and its bound is imputation's AUC plus the advantage
 that the proven guarantee of the value leaves (`bounds.with_guesses`). Imputation from
 few people is weaker than the best there is, and a model knows its population better.
-What it tells of its members alone is the *leak*: by how much an attack is better among
-members than among outsiders, who were in neither group.
+What it tells of its members alone is the *leak*: by how much the gain among members
+exceeds that among outsiders, who were in neither group.
 """
 
 import time
@@ -34,7 +34,7 @@ from lexfed.evaluate.attacks.attacked import (
     Bools,
     Interval,
     gain_over,
-    more_than_among,
+    more_gain_among,
     one_release,
 )
 from lexfed.evaluate.attacks.bounds import TradeOff, with_guesses
@@ -64,7 +64,7 @@ class AttributeFound:
     Attributes:
         attacks: `inversion`, `CSMIA`, `imputation` and, with a shadow, `both`.
         gains: AUC of each attack over that of imputation, on the same people.
-        leaks: AUC of each attack among members over that among outsiders.
+        leaks: by how much each gain exceeds the same among outsiders.
     """
 
     column: str
@@ -111,14 +111,14 @@ def attack_attribute(
         what = "everybody of a group has the value, or nobody has"
         raise DataError([Problem(f"column `{about.column}`", what, "take more rows")])
     scores: dict[str, Floats] = {}
-    leaks: dict[str, Interval] = {}
+    outside: dict[str, Floats] = {}
     seconds: dict[str, float] = {}
 
     def timed(name: str, attack: Callable[[Rows], Floats]) -> None:
         begun = time.perf_counter()
         scores[name] = attack(members)
         seconds[name] = time.perf_counter() - begun
-        leaks[name] = more_than_among(scores[name], truth, attack(outsiders), apart)
+        outside[name] = attack(outsiders)
 
     classes = max(2, len(model.intercept))
     timed("imputation", lambda rows: _imputed(about, auxiliary, rows, classes))
@@ -128,6 +128,8 @@ def attack_attribute(
         pair = model, shadow
         timed("both", lambda rows: _both(*pair, loss, about, rows, auxiliary))
     found = {name: one_release(score, truth) for name, score in scores.items()}
+    base, guess = scores["imputation"], outside["imputation"]
+    others = [name for name in scores if name != "imputation"]
     guessing = found["imputation"].value
     bound = 1.0 if trade_off is None else with_guesses(trade_off, guessing)
     return AttributeFound(
@@ -144,12 +146,13 @@ def attack_attribute(
             )
             for name, one in found.items()
         ),
+        {name: gain_over(scores[name], base, truth) for name in others},
         {
-            name: gain_over(score, scores["imputation"], truth)
-            for name, score in scores.items()
-            if name != "imputation"
+            name: more_gain_among(
+                (scores[name], base, truth), (outside[name], guess, apart)
+            )
+            for name in others
         },
-        leaks,
     )
 
 
