@@ -14,7 +14,7 @@ from lexfed.data.raw_slots import raw_places
 from lexfed.data.split import Split
 from lexfed.federation import profile_planning
 from lexfed.federation.programme import Programme
-from lexfed.run import planning, profile_population
+from lexfed.run import planning, profile_paid, profile_population
 from lexfed.tiers import Tier
 from support import profile_checks as checks
 from support.mutant import Mutant, Patch, both_tests
@@ -53,7 +53,7 @@ def _free_of_charge(patch: Patch) -> None:
 
 
 def _not_asked_what_it_cost(patch: Patch) -> None:
-    patch.setattr(planning, "paid_profile", lambda *_: ())
+    patch.setattr(profile_paid, "releases_before", lambda *_: ())
 
 
 def _counts_test_rows(patch: Patch) -> None:
