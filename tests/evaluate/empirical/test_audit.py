@@ -2,8 +2,9 @@
 """Whole audits: sound code is not accused, broken code is, and refusals are in words.
 
 Sources are seeded, so every test either always passes or never does. With other seeds
-sound code would be accused with probability at most .05 in each test, and broken code
-be missed in less than 1 of 20 (benchmarks/empirical.py has the figures).
+sound code would be accused with probability at most .05 in each test; how often broken
+code is missed depends on the number of canaries, and is measured for 5,000 of them by
+benchmarks/empirical.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -93,10 +94,27 @@ def strict() -> Priced:
     return priced(budget={"epsilon": 2.0, "caps": {"special": 0.3}})
 
 
+def of_numbers() -> Priced:
+    """Return plain descent on thirty numbers: their ends exceed the clip by far.
+
+    Of the register above, mostly categories, hardly anybody's contribution is cut, and
+    a clip that is missing moves little.
+    """
+    return priced(
+        data={
+            "source": "sklearn:breast_cancer",
+            "generator": {},
+            "sites": {"count": 2, "partition": "iid"},
+        },
+        privacy={"mechanism": "uniform"},
+        federation={"learning_rate": 1.0},
+    )
+
+
 BROKEN: Mapping[str, tuple[Callable[[], Priced], str, int]] = {
     "a_third_of_the_noise": (priced, "record", 3000),
-    "no_clip": (priced, "record", 3000),
-    "leaking_tower": (strict, "special", 3000),
+    "no_clip": (of_numbers, "record", 3000),
+    "leaking_tower": (strict, "special", 2000),
 }
 
 
