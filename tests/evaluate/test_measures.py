@@ -80,10 +80,10 @@ def test_rounds_tell_the_trusted_coordinator_more(dataset: Dataset) -> None:
     case = small_case(attribute_epsilon=0.3, equal="attribute")
     released = reconstruction(dataset, case, "cascade", "round")
     exact = reconstruction(dataset, case, "cascade", "central")
-    assert exact["auc"] > 0.99
-    # At .3 the bound is below .6; 40 runs leave the estimate a deviation of about .04.
     assert released["bound"] < 0.6
-    assert released["auc"] < exact["auc"]
+    # Whether releases keep to it takes more runs than these: tests/evaluate/attacks.
+    # What the coordinator is trusted with is more than any release may tell.
+    assert exact["low"] > released["bound"]
 
 
 def test_a_tier_in_which_nobody_differs_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.evaluate.jobs import Job
+from lexfed.evaluate.jobs import Job, code_digest
 from lexfed.evaluate.journal import RESULTS
 from lexfed.evaluate.suite import Evaluation
 from lexfed.evaluate.tables import Table
@@ -120,3 +120,16 @@ def test_other_settings_rows_and_data_have_other_keys(tmp_path: Path) -> None:
     keys |= {other.key(data) for other in others}
     assert len(keys) == 7
     assert job.key(data) == replace(job).key(data)
+
+
+def test_other_code_has_another_digest(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "same", "other", "moved")]
+    for folder, name, text in zip(
+        folders, ("a.py", "a.py", "a.py", "b.py"), ("1", "1", "2", "1"), strict=True
+    ):
+        folder.mkdir()
+        (folder / name).write_text(text)
+        (folder / "notes.txt").write_text(folder.name)  # no part of the code
+    first, same, other, moved = map(code_digest, folders)
+    assert first == same
+    assert len({first, other, moved}) == 3

@@ -2,15 +2,19 @@
 """One measurement of the evaluation, named by everything that decides its result.
 
 A job is data: what is measured, on which table, by which method, with which settings
-and seed. Its key is a hash of that, of the rows and of the version of lexfed, so that
-a result is found again after a kill and never mistaken for that of another setting.
+and seed. Its key is a hash of that, of the rows and of the code, so that a result is
+found again after a kill and never mistaken for that of another setting. A change of any
+module makes all results old: which of them it leaves as they were, nobody can tell.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
-from lexfed import __version__
+import lexfed
 from lexfed.canonical import digest
 from lexfed.evaluate.datasets import Dataset
 
@@ -59,7 +63,18 @@ class Job:
         """Return the name of its result.
 
         Guarantees:
-            Other settings, rows, data or versions of lexfed have other keys.
+            Other settings, rows, data or code have other keys.
         """
-        named = {**self.facts, "data": dataset.digest, "lexfed": __version__}
+        code = code_digest(Path(lexfed.__file__).parent)
+        named = {**self.facts, "data": dataset.digest, "code": code}
         return digest(named)[:24]
+
+
+@cache
+def code_digest(package: Path) -> str:
+    """Return a hash of every module of a package and of the data it declares."""
+    found = hashlib.sha256()
+    for path in sorted(p for p in package.rglob("*") if p.suffix in (".py", ".toml")):
+        found.update(f"{path.relative_to(package)}\0".encode())
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
