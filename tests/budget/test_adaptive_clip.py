@@ -53,6 +53,10 @@ def test_the_radius_stays_in_its_bounds(
         radius = after
 
 
+def test_what_is_not_a_number_moves_nothing() -> None:
+    assert next_radius(2.0, math.nan, 0.5, 0.2) == 2.0
+
+
 def test_bits_take_their_share_of_the_joint_square() -> None:
     own, bit = 1.0, bit_weight(1.0)
     assert bit**2 / (own**2 + bit**2) == pytest.approx(BIT_SHARE)
