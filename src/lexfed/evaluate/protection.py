@@ -7,6 +7,7 @@ The runs that are attacked are those of the product, planned as any other.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,12 @@ from lexfed.evaluate.attacks.product import ProductTrainer
 from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.empirical import audit
-from lexfed.evaluate.methods.case import Case, configuration, sensitive_tier
+from lexfed.evaluate.methods.case import (
+    Case,
+    configuration,
+    own_methods,
+    sensitive_tier,
+)
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.plans import MECHANISMS
 from lexfed.models.losses import Loss
@@ -31,6 +37,12 @@ from lexfed.tiers import Tier
 CANARIES = 5000
 
 
+def keys_of(dataset: Dataset, method: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the keys of a method: of the table's own policy, or of a mechanism."""
+    own = own_methods(dataset)
+    return own[method] if method in own else MECHANISMS[method]
+
+
 def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     """Attack membership with LiRA and by threshold; intervals are over models.
 
@@ -38,7 +50,7 @@ def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
         `auc`, `low`, `high` of LiRA, the same of the threshold under its own names,
         and the `bound` that the proof allows any attack.
     """
-    config = configuration(dataset, case, MECHANISMS[method])
+    config = configuration(dataset, case, keys_of(dataset, method))
     trainer = ProductTrainer(config, rows_of(dataset, case).population)
     threshold, lira = attack_membership(
         trainer, trainer.trade_off, shadows=SHADOWS, seed=case.seed
@@ -63,7 +75,7 @@ def audited(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
         For the record and each tier what is claimed and the lower bound that was
         found, and `refuted`, how many claims the audit contradicts.
     """
-    config = configuration(dataset, case, MECHANISMS[method])
+    config = configuration(dataset, case, keys_of(dataset, method))
     population = rows_of(dataset, case).population
     found = audit(price(config, population, dataset.folder), CANARIES)
     values: dict[str, float] = {}
@@ -88,7 +100,7 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
         DataError: if people do not differ in any column of the tier.
     """
     rows = rows_of(dataset, case)
-    config = configuration(dataset, case, MECHANISMS[method])
+    config = configuration(dataset, case, keys_of(dataset, method))
     priced = price(config, rows.population, dataset.folder)
     model, loss = rehearse(priced), Loss(priced.programme.loss)
     members = Rows(rows.train.slots, rows.train.targets)
@@ -131,7 +143,7 @@ def reconstruction(
         DataError: if people do not differ in any column of the tier.
     """
     rows = rows_of(dataset, case)
-    config = configuration(dataset, case, MECHANISMS[method])
+    config = configuration(dataset, case, keys_of(dataset, method))
     priced = price(config, rows.population, dataset.folder)
     auxiliary = Rows(rows.test.slots, rows.test.targets)
     about = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)[0]

@@ -21,7 +21,7 @@ from lexfed.evaluate.measures import measure
 from lexfed.evaluate.memory import available_memory, need, require
 from lexfed.evaluate.summary import Result, Summary, summarise
 from lexfed.evaluate.tables import Table, unique_jobs
-from lexfed.evaluate.workers import Failure, in_parallel
+from lexfed.evaluate.workers import Failure, Measure, in_parallel
 
 DATA = "data"
 REFUSED = "refused"
@@ -65,6 +65,7 @@ class Evaluation:
         resume: bool = False,
         memory: int | None = None,
         prepare: Prepare = prepared,
+        measured: Measure = measure,
     ) -> None:
         """Prepare the data and see what is left to do.
 
@@ -75,6 +76,7 @@ class Evaluation:
             resume: go on with the results that are there.
             memory: bytes that may be used; what the machine has free if None.
             prepare: writes a data set, or some of its rows, into a folder.
+            measured: does a job, in a process of its own.
 
         Raises:
             DataError: if data are missing, or are not what they should be.
@@ -84,6 +86,7 @@ class Evaluation:
         """
         self.tables = tuple(tables)
         self.processes = processes
+        self._measured = measured
         self._journal = Journal(folder, resume)
         self._tried: set[str] = set()
         try:
@@ -129,7 +132,7 @@ class Evaluation:
         left = self.left
         done, begin = len(self._jobs) - len(left), time.monotonic()
         tasks = ((job, self._data[job.table]) for job in left)
-        answers = in_parallel(measure, tasks, self.processes, stopped)
+        answers = in_parallel(self._measured, tasks, self.processes, stopped)
         for new, ((job, dataset), found) in enumerate(answers, start=1):
             failure = found if isinstance(found, Failure) else None
             if failure is None or failure.expected:

@@ -99,6 +99,7 @@ def plain_configuration(
         "data": data,
         "law": law,
         "budget": {
+            **dataset.tables.get("budget", {}),
             "epsilon": case.record_epsilon,
             "delta": case.delta,
             "neighbours": case.neighbours,
@@ -110,6 +111,17 @@ def plain_configuration(
     for name, added in keys.items():
         own[name] = {**own.get(name, {}), **added}
     return {"version": 1, **own}
+
+
+def own_methods(dataset: Dataset) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """Return methods that come with a table, as keys of a configuration.
+
+    A table that somebody configured brings a policy, and what it is compared with.
+    """
+    own: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataset.tables.get(
+        "methods", {}
+    )
+    return own
 
 
 def data_table(dataset: Dataset, case: Case) -> dict[str, Any]:

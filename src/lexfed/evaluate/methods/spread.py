@@ -79,5 +79,6 @@ def _some(block: UnitBlock, chosen: NDArray[np.bool_]) -> UnitBlock:
         block.targets[chosen],
         block.weights[chosen],
         block.persons[chosen],
-        keys=None if block.keys is None else block.keys[chosen],
+        None if block.members is None else block.members[chosen],
+        None if block.keys is None else block.keys[chosen],
     )
