@@ -13,11 +13,12 @@ HEART: Set = ("heart_uci4", None)
 GERMAN: Set = ("german_credit", None)
 EICU: Set = ("eicu_demo", None)
 SUPPORT: Set = ("support2", None)
-ADULT: Set = ("adult", 4000)
-TAIWAN: Set = ("taiwan_default", 4000)
-SMALL = (GERMAN, HEART, EICU)
-COMPARED = (*SMALL, ADULT, TAIWAN, SUPPORT)
-"""The six tables that methods are compared on, as large as in the figures of DP-EBM."""
+ADULT: Set = ("adult", 5714)
+TAIWAN: Set = ("taiwan_default", 5714)
+COMPARED = (GERMAN, HEART, EICU, ADULT, TAIWAN, SUPPORT)
+"""The six tables that methods are compared on, as large as in the figures of DP-EBM.
+
+Of the two largest 5,714 rows: 70 % of them, 4,000, are learned from."""
 WHOLE: tuple[Set, ...] = (
     *(HEART, GERMAN, EICU, SUPPORT, ("adult", None), ("taiwan_default", None)),
     *(("diabetes130", 20000), ("creditcard_fraud_sample", None), ("synthea", None)),

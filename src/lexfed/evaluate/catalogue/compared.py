@@ -5,7 +5,6 @@ from lexfed.evaluate.catalogue.base import (
     COMPARED,
     EICU,
     GERMAN,
-    SMALL,
     WHOLE,
     attribute,
     jobs,
@@ -13,14 +12,14 @@ from lexfed.evaluate.catalogue.base import (
 )
 from lexfed.evaluate.tables import Published, Table, Target
 
+SPLITS = 20
+"""Splits of every table where two methods are compared, paired."""
 _CELLS = (attribute(0.1, 1.0), attribute(0.3, 2.0))
-_LARGE = tuple(one for one in COMPARED if one not in SMALL)
-_RIVALS = ("uniform", "cascade")
+_FACTS = ("dataset", "rows", "attribute_epsilon", "record_epsilon", "method")
 
 
 def equal_attribute() -> Table:
     """Cascade and uniform noise, the sensitive tier at the same epsilon."""
-    where = {"method": "cascade", "record_epsilon": 1.0}
     return Table(
         name="equal-attribute",
         title="Equal protection of the sensitive attribute",
@@ -28,18 +27,13 @@ def equal_attribute() -> Table:
             "What does a tower per tier buy over one noise for everything, where both "
             "protect the sensitive tier equally (attribute ε .1 and .3, record ε 1 and "
             "2, replace-one, δ 1e-5)? Both follow the default rule; nothing was tuned "
-            "on these tables. 40 splits of small tables, 20 of others; the gain is "
-            "paired by split."
+            "on these tables. The gain is paired by split."
         ),
-        jobs=(*jobs(SMALL, _RIVALS, 40, _CELLS), *jobs(_LARGE, _RIVALS, 20, _CELLS)),
-        across=("dataset", "rows", "attribute_epsilon", "record_epsilon", "method"),
+        jobs=jobs(COMPARED, ("uniform", "cascade"), SPLITS, _CELLS),
+        across=_FACTS,
         shows=("auc", "ap", "accuracy", "majority", "worst_site_auc"),
         against="uniform",
-        targets=(
-            Target({"method": "cascade"}, "gain auc", at_least=-0.005),
-            Target({**where, "dataset": GERMAN[0]}, "gain auc", at_least=0.05),
-            Target({**where, "dataset": EICU[0]}, "gain auc", at_least=0.03),
-        ),
+        targets=_tailored("cascade"),
     )
 
 
@@ -49,14 +43,25 @@ def tuned() -> Table:
         name="tuned",
         title="Equal protection and equal tuning effort",
         question=(
-            "The comparison above at attribute ε .1, record ε 1, after each method "
-            "chose among six settings, two trainings each, on rows made from the "
-            "public declaration alone. 20 splits, the gain paired by split."
+            "The comparison above after each method chose among six settings, two "
+            "trainings each, on rows made from the public declaration alone: a search "
+            "that costs no budget. The gain is paired by split."
         ),
-        jobs=jobs(COMPARED, ("uniform-tuned", "cascade-tuned"), 20, _CELLS[:1]),
-        across=("dataset", "rows", "method"),
+        jobs=jobs(COMPARED, ("uniform-tuned", "cascade-tuned"), SPLITS, _CELLS),
+        across=_FACTS,
         shows=("auc", "accuracy", "majority"),
         against="uniform-tuned",
+        targets=_tailored("cascade-tuned"),
+    )
+
+
+def _tailored(method: str) -> tuple[Target, ...]:
+    """What tailoring must show over uniform noise of equal protection."""
+    where = {"method": method, "record_epsilon": 1.0}
+    return (
+        Target({"method": method}, "gain auc", at_least=-0.005),
+        Target({**where, "dataset": GERMAN[0]}, "gain auc", at_least=0.05),
+        Target({**where, "dataset": EICU[0]}, "gain auc", at_least=0.03),
     )
 
 
@@ -73,7 +78,10 @@ _EBM = {
 
 def equal_record() -> Table:
     """All columns alike: the same epsilon for the whole record, beside DP-EBM."""
-    reason = "DP-EBM with InterpretML defaults, pooled rows, other splits of the table"
+    reason = (
+        "DP-EBM with InterpretML defaults on pooled rows, other splits of the table; "
+        "`dp-ebm` is our run of it on the very splits of the other lines"
+    )
     published = tuple(
         Published(
             {"dataset": name, "record_epsilon": epsilon, "method": "cascade"},
@@ -91,17 +99,21 @@ def equal_record() -> Table:
         question=(
             "At the same ε for a whole record (add-remove, δ 1e-5) and no cap on any "
             "tier: how do the cascade and uniform noise compare with the central "
-            "DP-EBM, which sees all rows in one place? 20 splits."
+            "DP-EBM, which sees all rows in one place? The gain is paired by split."
         ),
         jobs=jobs(
-            COMPARED, ("uniform", "cascade", "dp-ebm"), 20, (record(0.1), record(1.0))
+            COMPARED,
+            ("dp-ebm", "uniform", "cascade"),
+            SPLITS,
+            (record(0.1), record(1.0)),
         ),
         across=("dataset", "rows", "record_epsilon", "method"),
         shows=("auc", "ap", "accuracy", "majority", "attribute_epsilon"),
-        against="uniform",
+        against="dp-ebm",
         published=published,
-        targets=tuple(
-            Target(one.where, "auc", at_least=one.value) for one in published
+        targets=(
+            Target({"method": "cascade"}, "gain auc", at_least=0.0),
+            *(Target(one.where, "auc", at_least=one.value) for one in published),
         ),
     )
 
