@@ -4,6 +4,7 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -12,6 +13,7 @@ from lexfed.evaluate.ablations import ABLATIONS, MULTIPLIERS
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.measures import case_of, measure
+from lexfed.evaluate.methods.product import POINTS
 from lexfed.evaluate.plans import MECHANISMS
 from lexfed.evaluate.protection import attribute, reconstruction
 from support.small_dataset import small_case, small_dataset
@@ -37,6 +39,40 @@ def test_without_privacy_there_is_no_epsilon(dataset: Dataset) -> None:
     values = measure(Job("train", "small", "none", 0), dataset)["values"]
     assert values["record_epsilon"] is None
     assert values["auc"] > 0.7
+
+
+@pytest.mark.parametrize(
+    "method", ["uniform", "cascade", "cascade-plain", "fedavg", "dp-ftrl"]
+)
+def test_a_path_ends_in_the_model_that_is_measured(
+    dataset: Dataset, method: str
+) -> None:
+    values = measure(Job("train", "small", method, 0, None, BUDGET), dataset)["values"]
+    rounds = [number for number, _ in values["path"]]
+    assert rounds == sorted(set(rounds))
+    assert 1 < len(rounds) <= POINTS + 1
+    assert values["path"][-1] == [values["rounds"], values["auc"]]
+    # Before the last round the model was another one: AUCs of a path differ.
+    assert len({auc for _, auc in values["path"]}) > 1
+    budget = values["record_epsilon"] / values["rounds"]
+    assert values["budget_per_round"] == pytest.approx(budget)
+
+
+def test_without_rounds_there_is_no_path(dataset: Dataset) -> None:
+    for method in ("none", "boosted", "local"):
+        job = Job("train", "small", method, 0, None, BUDGET)
+        values = measure(job, dataset)["values"]
+        assert values["path"] == []
+        assert "noise_sensitive" not in values
+
+
+def test_sensitive_columns_have_the_noise_that_the_plan_says(dataset: Dataset) -> None:
+    plan = measure(Job("plan", "small", "cascade", 0, None, BUDGET), dataset)["values"]
+    run = measure(Job("train", "small", "cascade", 0, None, BUDGET), dataset)["values"]
+    assert run["noise_sensitive"] == pytest.approx(plan["noise_special"])
+    others = fmean(plan["noise"][name] for name in ("dose", "ward", "age"))
+    assert run["noise_others"] == pytest.approx(others)
+    assert run["noise_sensitive"] > 2 * run["noise_others"]
 
 
 def test_settings_fill_the_base_cell() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.evaluate.metrics import measure, retention
+from lexfed.evaluate.metrics import measure, quality, retention
 from lexfed.evaluate.outcome import Scores
 
 
@@ -105,3 +105,11 @@ def test_numbers_have_rmse() -> None:
 def test_retention_of_no_ceiling_is_no_number() -> None:
     assert math.isnan(retention(0.7, 0.5))
     assert retention(0.7, 0.9) == pytest.approx(0.5)
+
+
+def test_quality_is_auc_or_rmse_or_nothing() -> None:
+    classes, numbers = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.5, -0.5])
+    assert quality(classes, np.array([0.1, 0.9, 0.4, 0.6])) == pytest.approx(0.75)
+    assert quality(numbers, np.array([0.5, 0.0])) == pytest.approx(math.sqrt(0.125))
+    assert math.isnan(quality(classes, np.array([0.1, 0.9, 0.4, math.inf])))
+    assert math.isnan(quality(np.ones(3), np.array([0.1, 0.2, 0.3])))

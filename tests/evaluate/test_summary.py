@@ -101,6 +101,40 @@ def test_retention_is_against_the_same_model_and_split() -> None:
     assert "retention" not in lines[1].values
 
 
+def test_a_target_is_reached_in_the_first_round_that_has_nine_tenths() -> None:
+    jobs = tuple(
+        Job("train", "small", method, seed)
+        for method in ("none", "cascade")
+        for seed in (0, 1, 2)
+    )
+    # Chance is .5, so 90 % of .9 above it is .86.
+    paths = (
+        [[1, 0.5], [4, 0.87], [8, 0.8]],
+        [[1, 0.5], [4, 0.859], [8, 0.861]],
+        [[1, 0.5], [4, 0.6], [8, 0.859]],
+    )
+
+    def told(job: Job) -> Result:
+        if job.method == "none":
+            return result_of({"auc": 0.9, "path": []})
+        path = paths[job.seed]
+        return result_of({"auc": path[-1][1], "path": path})
+
+    shows = ("rounds_to_target", "target_reached")
+    none, cascade = summarise(table_of(*jobs, shows=shows), told).lines
+    assert none.values == {}
+    assert cascade.values["target_reached"].mean == pytest.approx(2 / 3)
+    # The run that never reached it has no round, so the mean is of 4 and 8.
+    assert cascade.values["rounds_to_target"].mean == pytest.approx(6.0)
+    assert cascade.values["rounds_to_target"].count == 2
+
+
+def test_without_a_ceiling_there_is_no_target() -> None:
+    table = table_of(*JOBS, shows=("target_reached",))
+    lines = summarise(table, lambda _: result_of({"auc": 0.9, "path": [[1, 0.9]]}))
+    assert all(line.values == {} for line in lines.lines)
+
+
 def test_targets_are_judged_by_the_worst_line() -> None:
     targets = (
         Target({}, "auc", at_least=0.65),

@@ -55,15 +55,20 @@ DEFAULTS: Mapping[str, Any] = {
 
 def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
     scores = ALL_METHODS[job.method](dataset, case_of(job))
+    spent = scores.record_epsilon
     values = {
         **metrics_of(scores, None),
-        "record_epsilon": scores.record_epsilon,
+        **scores.noise,
+        "record_epsilon": spent,
         "attribute_epsilon": scores.attribute_epsilon,
+        "budget_per_round": None if spent is None else spent / scores.rounds,
         "rounds": scores.rounds,
         "seconds": scores.seconds,
     }
+    path = [[number, value] for number, value in scores.path if math.isfinite(value)]
     status = "diverged" if scores.diverged else "done"
-    return {"status": status, "values": _plain(values), "note": scores.note}
+    found = {**_plain(values), "path": path}
+    return {"status": status, "values": found, "note": scores.note}
 
 
 def _plan(job: Job, dataset: Dataset) -> dict[str, Any]:

@@ -7,6 +7,7 @@ that is left above chance, (AUC - 1/2) / (ceiling - 1/2).
 """
 
 from collections.abc import Iterator, Mapping
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,22 @@ def measure(scores: Scores, ceiling: float | None) -> dict[str, float]:
         **_gaps(scores, positive),
         "retention": retention(_auc(positive, scores.scores), ceiling),
     }
+
+
+def quality(targets: Floats, score: Floats) -> float:
+    """Return the AUC, or the RMSE of a number; no number where none can be said.
+
+    >>> quality(np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.1, 0.9]))
+    0.5
+    """
+    if not np.isfinite(score).all():
+        return float("nan")
+    if not is_binary(targets):
+        return sqrt(float(np.mean((score - targets) ** 2)))
+    positive = targets > 0.5
+    if positive.all() or not positive.any():
+        return float("nan")
+    return _auc(positive, score)
 
 
 def is_binary(targets: Floats) -> bool:

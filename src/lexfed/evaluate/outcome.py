@@ -2,7 +2,7 @@
 """What one trained model came to: a score for every test row, and what it cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,11 @@ class Scores:
         seconds: that training took, reading left out.
         diverged: whether a score is not a number; such a run is reported, not dropped.
         note: what a reader of the table must know.
+        path: AUC of the test rows, or RMSE, after some of the rounds: (round, value).
+            Empty where a method has no rounds, or no model after each.
+        noise: on the weights of columns, averaged over the most sensitive tier
+            (`noise_sensitive`) and over all other columns (`noise_others`); empty
+            where no plan says it.
     """
 
     method: str
@@ -48,3 +53,5 @@ class Scores:
     seconds: float
     diverged: bool
     note: str
+    path: tuple[tuple[int, float], ...] = ()
+    noise: Mapping[str, float] = field(default_factory=dict)

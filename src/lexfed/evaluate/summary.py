@@ -21,6 +21,8 @@ from lexfed.evaluate.tables import Table
 Result = Mapping[str, Any]
 """A line of the journal: `key`, `job`, `status`, `values`, `note`."""
 LEVEL = 0.95
+GOAL = 0.9
+"""Part of the AUC above chance without privacy that counts as the target of a run."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def summarise(table: Table, find: Callable[[Job], Result | None]) -> Summary:
     """
     found = [(job, find(job)) for job in table.jobs]
     there = [(job, result) for job, result in found if result is not None]
-    results = _with_retention(there)
+    results = _with_ceiling(there)
     kept = tuple(result for _, result in results)
     if len(kept) < len(found):
         return Summary(table, (), len(kept), kept)
@@ -138,8 +140,11 @@ _SAME_MODEL = ("dataset", "rows", "seed", "model", "sites", "partition", "alpha"
 """What a model without privacy must share with another to be its ceiling."""
 
 
-def _with_retention(results: Sequence[tuple[Job, Result]]) -> list[tuple[Job, Result]]:
-    """Add what is left of the same model without privacy, where the table has it."""
+def _with_ceiling(results: Sequence[tuple[Job, Result]]) -> list[tuple[Job, Result]]:
+    """Add what takes the same model without privacy, where the table has it.
+
+    What is left of it, whether a run came to `GOAL` of it, and after which round.
+    """
     ceilings = {
         _place(job): number(result, "auc")
         for job, result in results
@@ -151,8 +156,24 @@ def _with_retention(results: Sequence[tuple[Job, Result]]) -> list[tuple[Job, Re
         ceiling = ceilings.get(_place(job), math.nan)
         if "auc" in values and ceiling > 0.5:
             values["retention"] = retention(number(result, "auc"), ceiling)
+            values |= _goal(values.get("path") or (), ceiling)
         found.append((job, {**result, "values": values}))
     return found
+
+
+def _goal(path: Sequence[tuple[int, float]], ceiling: float) -> dict[str, float]:
+    """Return whether some round came to the goal, and the first one that did.
+
+    Guarantees:
+        A run that never did has no round, so that a mean over rounds is one over the
+        runs that reached it, and `target_reached` says how many those are.
+    """
+    if not path:
+        return {}
+    first = next((at for at, auc in path if retention(auc, ceiling) >= GOAL), None)
+    if first is None:
+        return {"target_reached": 0.0}
+    return {"target_reached": 1.0, "rounds_to_target": float(first)}
 
 
 def _place(job: Job) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ only. A charged search (`tune_charged`) trains here too, after its whole cost is
 disk; `lexfed run` is for everything else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -30,8 +30,14 @@ def rehearse(priced: Priced) -> Model:
     return train_in_memory(priced).model
 
 
-def train_in_memory(priced: Priced) -> Progress:
+def train_in_memory(
+    priced: Priced, told: Callable[[Progress], None] = lambda _: None
+) -> Progress:
     """Train the programme once and return what was released, nothing being written.
+
+    Args:
+        priced: what is trained.
+        told: hears of every round's state; released values alone are in it.
 
     Guarantees:
         No round runs that the ledger of the run itself would refuse.
@@ -44,7 +50,7 @@ def train_in_memory(priced: Priced) -> Progress:
     engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
-        coordinator.receive(asked.query, answers)
+        told(coordinator.receive(asked.query, answers).progress)
     return coordinator.progress
 
 

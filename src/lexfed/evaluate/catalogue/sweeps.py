@@ -29,12 +29,12 @@ def methods() -> Table:
         question=(
             "Every method in the base cell: natural sites, a linear model, equal "
             "attribute ε .3 (record 2, replace-one) and equal record ε 1 (add-remove), "
-            "δ 1e-5, 5 splits. `rounds to target`: the first round after which the test "
-            "AUC has 90 % of what the model without privacy has above chance, averaged "
-            "over the share of runs in `target reached`; at most 40 rounds of a run are "
-            "looked at, evenly spread. `budget per round`: record ε over rounds. Noise: "
-            "planned, on the weights of a column of the most sensitive tier and of the "
-            "others, in units of the clip, over all rounds."
+            "δ 1e-5, 5 splits. `rounds to target`: the first round after which the "
+            "test AUC has 90 % of what the model without privacy has above chance, "
+            "averaged over the share of runs in `target reached`; at most 40 rounds of "
+            "a run are looked at, evenly spread. `budget per round`: record ε over "
+            "rounds. Noise: planned, on the weights of columns of the most sensitive "
+            "tier and of the others, in units of the clip, over all rounds."
         ),
         jobs=jobs((HEART, TAIWAN), METHODS, SEEDS, cells),
         across=("dataset", "rows", "equal", "method"),

@@ -39,7 +39,7 @@ def train(dataset: Dataset, case: Case) -> Scores:
     sizes = np.array([site.units for site in sites], dtype=np.float64)
     sigma = CLIP * sqrt(rounds * local) / affordable_mu(dataset, case)
     generator = np.random.default_rng()
-    weights = model.start
+    weights, models = model.start, []
     for _ in range(rounds):
         trained = []
         for site, size in zip(sites, sizes, strict=True):
@@ -50,15 +50,19 @@ def train(dataset: Dataset, case: Case) -> Scores:
                 own = own - rate * (total + noise) / size
             trained.append(own)
         weights = np.average(trained, axis=0, weights=sizes)
+        models.append(weights)
+    seconds = perf_counter() - start
+    path = [model.predict(after, rows.test.slots) for after in models]
     release = gaussian("local step", CLIP / sigma, sensitive_tier(dataset, case))
     return scored(
         NAME,
         dataset,
         case,
         rows,
-        model.predict(weights, rows.test.slots),
+        path[-1],
         [(release, rounds * local)],
         rounds,
-        perf_counter() - start,
+        seconds,
         "noise at every site, whose size is public",
+        path,
     )

@@ -84,13 +84,16 @@ def train(dataset: Dataset, case: Case) -> Scores:
     mu = affordable_mu(dataset, case)
     sigma = sensitivity * sqrt(passes) / mu
     scale = float(settings["learning_rate"]) * batches / rows.population.units
-    weights = model.start
+    weights, models = model.start, []
     noises = correlated(
         coefficients, passes * batches, len(weights), np.random.default_rng()
     )
     for step, noise in enumerate(noises):
         total = model.clipped_gradients(weights, parts[step % batches])
         weights = weights - scale * (total + sigma * noise)
+        models.append(weights)
+    seconds = perf_counter() - start
+    path = [model.predict(after, rows.test.slots) for after in models]
     release = gaussian(
         "banded sums", sensitivity / sigma, sensitive_tier(dataset, case)
     )
@@ -99,9 +102,10 @@ def train(dataset: Dataset, case: Case) -> Scores:
         dataset,
         case,
         rows,
-        model.predict(weights, rows.test.slots),
+        path[-1],
         [(release, passes)],
         passes * batches,
-        perf_counter() - start,
+        seconds,
         f"{passes} passes over {batches} batches",
+        path,
     )

@@ -13,6 +13,7 @@ import numpy as np
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.case import Case, sensitive_tier
 from lexfed.evaluate.methods.rows import Rows
+from lexfed.evaluate.metrics import quality
 from lexfed.evaluate.outcome import Floats, Scores
 from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
 from lexfed.privacy.calibrate import mu_from
@@ -60,6 +61,7 @@ def scored(
     rounds: int,
     seconds: float,
     note: str,
+    path: Sequence[Floats] = (),
 ) -> Scores:
     """Return the scores with the claim that follows from the releases.
 
@@ -74,6 +76,7 @@ def scored(
         rounds: of training.
         seconds: of training.
         note: what a reader must know.
+        path: scores of the test rows after every round, where there are rounds.
     """
     record = attribute = None
     relation = "no guarantee"
@@ -96,4 +99,8 @@ def scored(
         seconds=seconds,
         diverged=not bool(np.isfinite(predicted).all()),
         note="; ".join(part for part in (note, relation) if part),
+        path=tuple(
+            (number, quality(rows.test.targets, after))
+            for number, after in enumerate(path, start=1)
+        ),
     )

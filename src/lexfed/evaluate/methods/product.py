@@ -6,7 +6,8 @@ run. Settings that were tuned (`tuning.py`) are more keys of `[federation]`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import ceil
 from time import perf_counter
 from typing import Any
 
@@ -21,7 +22,11 @@ from lexfed.evaluate.methods.case import (
     sensitive_tier,
 )
 from lexfed.evaluate.methods.rows import Rows, rows_of
+from lexfed.evaluate.metrics import quality
+from lexfed.evaluate.noise import sensitive_and_others
 from lexfed.evaluate.outcome import Floats, Scores
+from lexfed.federation.learner import Progress
+from lexfed.models.cascade import Model
 from lexfed.models.losses import Loss
 from lexfed.privacy.claim_record import Claim
 from lexfed.run.planning import Priced, price
@@ -29,6 +34,9 @@ from lexfed.run.population import Population
 from lexfed.run.rehearsal import train_in_memory
 
 Keys = Mapping[str, Mapping[str, Any]]
+
+POINTS = 40
+"""After how many rounds of a run test rows are scored, at most, beside the last."""
 
 
 def through_the_product(name: str, keys: Keys, note: str = "") -> Method:
@@ -68,6 +76,8 @@ class Trained:
     rounds: int
     seconds: float
     remarks: tuple[str, ...]
+    path: tuple[tuple[int, float], ...]
+    noise: Mapping[str, float]
 
 
 def train_on(
@@ -80,22 +90,46 @@ def train_on(
     population = _of_units(population, config.budget.unit)
     start = perf_counter()
     priced = price(config, population, dataset.folder)
-    progress = train_in_memory(priced)
+    kept = _Kept(every=ceil(priced.programme.rounds / POINTS))
+    progress = train_in_memory(priced, kept.hear)
     seconds = perf_counter() - start
-    slots, _ = population.test_rows
-    predicted = Loss(priced.programme.loss).predict(progress.model.logits(slots))
     claim = priced.claim(progress.done)
-    tier = sensitive_tier(dataset, case).label
+    tier = sensitive_tier(dataset, case)
     # A tier that is not read at all has no claim, and costs nothing.
-    tiers = {} if claim is None else {tier: 0.0} | _epsilons(claim)
+    tiers = {} if claim is None else {tier.label: 0.0} | _epsilons(claim)
+    targets = population.test_rows[1].numpy()
+    models = {**kept.models, progress.done: progress.model}
     return Trained(
-        scores=predicted.numpy()[:, 0].astype(np.float64),
+        scores=_predicted(priced, progress.model),
         record_epsilon=None if claim is None else claim.epsilon,
-        attribute_epsilon=tiers.get(tier),
+        attribute_epsilon=tiers.get(tier.label),
         rounds=progress.done,
         seconds=seconds,
         remarks=(_relation(priced), _linear_note(dataset, case, priced)),
+        path=tuple(
+            (number, quality(targets, _predicted(priced, model)))
+            for number, model in models.items()
+        ),
+        noise=sensitive_and_others(priced, tier),
     )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Models after some of the rounds, which are scored when training is over."""
+
+    every: int
+    models: dict[int, Model] = field(default_factory=dict)
+
+    def hear(self, progress: Progress) -> None:
+        if progress.done % self.every == 0:
+            self.models[progress.done] = progress.model
+
+
+def _predicted(priced: Priced, model: Model) -> Floats:
+    slots, _ = priced.population.test_rows
+    predicted = Loss(priced.programme.loss).predict(model.logits(slots))
+    return np.asarray(predicted.numpy()[:, 0], dtype=np.float64)
 
 
 def as_scores(
@@ -103,8 +137,10 @@ def as_scores(
 ) -> Scores:
     """Put what populations without common persons came to into one form.
 
-    Their claims hold side by side: what a person pays is the largest of them.
+    Their claims hold side by side: what a person pays is the largest of them. Rounds
+    of several runs are not one path, so they have none, nor one noise.
     """
+    alone = parts[0] if len(parts) == 1 else None
     scores = np.concatenate([part.scores for part in parts])
     remarks = dict.fromkeys((note, *(r for part in parts for r in part.remarks)))
     return Scores(
@@ -121,6 +157,8 @@ def as_scores(
         seconds=sum(part.seconds for part in parts),
         diverged=not bool(np.isfinite(scores).all()),
         note="; ".join(remark for remark in remarks if remark),
+        path=() if alone is None else alone.path,
+        noise={} if alone is None else alone.noise,
     )
 
 
