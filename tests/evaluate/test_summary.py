@@ -151,8 +151,25 @@ def test_targets_are_judged_by_the_worst_line() -> None:
     assert "no such line" in str(judged[4])
     assert "no number" in str(judged[5])
     text = page([whole(against="uniform", targets=targets)], "m", ".")
-    assert "- **not reached**: auc at least 0.75" in text
+    assert "- **missed**: auc at least 0.75" in text
     assert "- reached: auc at least 0.65" in text
+    assert "6 things were asked; 4 missed." in text
+
+
+def test_a_miss_is_told_first_and_with_its_reason() -> None:
+    few = Target({}, "auc", at_least=0.75, reason="The table is too small.")
+    text = page([whole(targets=(Target({}, "auc", at_least=0.65), few))], "m", ".")
+    short = text.partition("## In short")[2].partition("\n## ")[0]
+    assert "The table is too small." in short
+    assert short.index("**missed**") < short.index("- reached")
+
+
+def test_a_table_says_when_and_where_it_was_measured() -> None:
+    made = {"took": 90.0, "date": "2026-01-02", "machine": "another machine"}
+    summary = summarise(table_of(*JOBS), lambda _: {**result_of({"auc": 0.8}), **made})
+    text = page([summary], "this machine", ".")
+    assert "measured 2026-01-02, on another machine" in text
+    assert "on this machine" not in text
 
 
 def test_published_figures_stand_beside_ours_with_a_reason() -> None:

@@ -7,9 +7,12 @@ its figures: it says how many are missing.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import lexfed
 from lexfed.evaluate.drawings import draw
+from lexfed.evaluate.jobs import code_digest
 from lexfed.evaluate.machine import software, today
 from lexfed.evaluate.summary import Estimate, Line, Summary
 from lexfed.evaluate.tables import Published, Table
@@ -25,8 +28,8 @@ stands beside the accuracy of always answering with the more frequent class. Noi
 fresh in every run; only splits repeat.
 
 - machine: {machine}
-- software: {software}
-- date: {date}
+- software: {software}, code `{code}`
+- written on {date} from {runs:,} runs, {minutes:.0f} minutes of one core
 """
 _NAMES = {
     "attribute_epsilon": "attribute ε",
@@ -47,13 +50,48 @@ def page(summaries: Sequence[Summary], machine: str, figures: str) -> str:
         machine: what they were measured on.
         figures: folder of the figures, as seen from the page.
     """
-    parts = [_HEAD.format(machine=machine, software=software(), date=today())]
-    for summary in summaries:
-        parts.append(_section(summary, figures))
-    return "\n".join(parts)
+    runs = {str(r["key"]): r for one in summaries for r in one.results}
+    head = _HEAD.format(
+        machine=machine,
+        software=software(),
+        code=code_digest(Path(lexfed.__file__).parent)[:12],
+        date=today(),
+        runs=len(runs),
+        minutes=sum(result.get("took", 0.0) for result in runs.values()) / 60.0,
+    )
+    sections = [_section(summary, machine, figures) for summary in summaries]
+    return "\n".join([head, _short(summaries), *sections])
 
 
-def _section(summary: Summary, figures: str) -> str:
+def _short(summaries: Sequence[Summary]) -> str:
+    """Return every verdict in one place, what was missed first."""
+    judged = [
+        (summary.table, one) for summary in summaries for one in verdicts(summary)
+    ]
+    if not judged:
+        return ""
+    missed = [(table, one) for table, one in judged if not one.reached]
+    lines = [f"## In short\n\n{len(judged)} things were asked; {len(missed)} missed.\n"]
+    for table, one in missed:
+        why = f" {one.target.reason}" if one.target.reason else ""
+        lines.append(f"- **missed** in [{table.title}](#{_anchor(table)}): {one}.{why}")
+    lines += [
+        f"- reached in [{table.title}](#{_anchor(table)}): {one}"
+        for table, one in judged
+        if one.reached
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _anchor(table: Table) -> str:
+    """Return the name that Markdown readers give a heading."""
+    kept = (
+        letter for letter in table.title.lower() if letter.isalnum() or letter in " -"
+    )
+    return "".join(kept).replace(" ", "-")
+
+
+def _section(summary: Summary, machine: str, figures: str) -> str:
     table = summary.table
     asked = f"`lexfed evaluate --table {table.name}`"
     if table.name == "quick":
@@ -62,7 +100,7 @@ def _section(summary: Summary, figures: str) -> str:
         f"## {table.title}\n",
         f"{table.question}\n",
         f"{asked} · configuration `{table.digest}` · {len(table.jobs)} runs, "
-        f"{_count(table.seeds, 'seed')}\n",
+        f"{_count(table.seeds, 'seed')} · {_measured(summary, machine)}\n",
     ]
     if not summary.whole:
         parts.append(
@@ -76,6 +114,14 @@ def _section(summary: Summary, figures: str) -> str:
     parts.append(_verdicts(verdicts(summary)))
     parts.append(_notes(summary.lines))
     return "\n".join(part for part in parts if part)
+
+
+def _measured(summary: Summary, machine: str) -> str:
+    """Say when the runs of a table were made, and where if that is elsewhere."""
+    dates = sorted({str(result.get("date", today())) for result in summary.results})
+    others = {str(result.get("machine", machine)) for result in summary.results}
+    where = "".join(f", on {one}" for one in sorted(others - {machine}))
+    return f"measured {' to '.join(dict.fromkeys((*dates[:1], *dates[-1:])))}{where}"
 
 
 def _lines(summary: Summary) -> str:
@@ -156,9 +202,7 @@ def _published(table: Table) -> str:
 def _verdicts(found: Sequence[Verdict]) -> str:
     if not found:
         return ""
-    lines = [
-        f"- {'reached' if one.reached else '**not reached**'}: {one}" for one in found
-    ]
+    lines = [f"- {'reached' if one.reached else '**missed**'}: {one}" for one in found]
     return "Asked of this table:\n\n" + "\n".join(lines) + "\n"
 
 

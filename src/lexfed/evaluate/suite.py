@@ -7,6 +7,7 @@ Everything that can be refused is refused before the first job: data that are mi
 or not what they should be, too little memory, a folder that is in use.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.derived import prepared
 from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.journal import Journal
+from lexfed.evaluate.machine import machine, today
 from lexfed.evaluate.measures import measure
 from lexfed.evaluate.memory import available_memory, need, require
 from lexfed.evaluate.summary import Result, Summary, summarise
@@ -163,11 +165,22 @@ def _all_prepared(
     return found
 
 
+def timed(job: Job, dataset: Dataset) -> dict[str, Any]:
+    """Measure a job and say when, on what, and with how much time of one core."""
+    begin = sum(os.times()[:4])  # processes that it starts count too
+    found = measure(job, dataset)
+    took = sum(os.times()[:4]) - begin
+    return {**found, "took": took, "machine": machine(), "date": today()}
+
+
 def _row(job: Job, dataset: Dataset, found: dict[str, Any] | Failure) -> dict[str, Any]:
     if isinstance(found, Failure):
         found = {
             "status": REFUSED,
             "values": {},
             "note": found.words.replace("\n", "; "),
+            "took": 0.0,
+            "machine": machine(),
+            "date": today(),
         }
     return {"key": job.key(dataset), "job": job.facts, **found}

@@ -44,12 +44,14 @@ class Target:
         metric: the column.
         at_least: lowest mean that is enough; None if there is none.
         at_most: highest mean that is allowed; None if there is none.
+        reason: why it may be missed; the page shows it if it is.
     """
 
     where: Mapping[str, Any]
     metric: str
     at_least: float | None = None
     at_most: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
