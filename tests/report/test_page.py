@@ -14,7 +14,8 @@ from lexfed.audit.entries import Completed, Deletion, Entry, FeatureTags, Policy
 from lexfed.data.schema import Column, Schema
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.report.dossier import Dossier
-from lexfed.report.page import render, words
+from lexfed.report.html import words
+from lexfed.report.page import render
 from lexfed.tiers import Tier
 from report.conftest import (
     MakeDossier,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from lexfed.report import profile_page
+from lexfed.report import html, profile_page
 from lexfed.sketch import following
 from lexfed.sketch.asked import Floats, ToldTable
 from lexfed.sketch.estimates.estimate import normal_quantile
@@ -76,8 +76,8 @@ def _other_keys_passed_over(patch: Patch) -> None:
 
 
 def _names_printed_as_they_are(patch: Patch) -> None:
-    patch.setattr(profile_page, "visible", lambda text: text)
-    profile_page._environment.cache_clear()
+    for module in (html, profile_page):
+        patch.setattr(module, "visible", lambda text: text)
 
 
 MUTANTS = (

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: one file that opens anywhere, asks nobody and runs nothing.
 
-Templates are beside this file. Whatever they print is first made visible (`escape`)
-and then escaped by the engine; the only markup that is let through is our own.
+Here is what stands on it; `html` is how it is made.
 """
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
-from importlib import resources
 from typing import Any
-
-import jinja2
-from markupsafe import Markup, escape
 
 from lexfed.audit.entries import (
     BudgetPlan,
@@ -23,12 +16,11 @@ from lexfed.audit.entries import (
     PrivacyTest,
 )
 from lexfed.audit.rules import CANNOT
-from lexfed.report import gains, guarantee, remarks, spending
+from lexfed.report import gains, guarantee, html, remarks, spending
 from lexfed.report.certificate import certificate
 from lexfed.report.columns import column_count, column_rows
 from lexfed.report.digits import delta
 from lexfed.report.dossier import Dossier
-from lexfed.report.escape import visible
 from lexfed.report.figures import budget_panels
 from lexfed.report.headline import headline
 from lexfed.report.identity import VERIFIER, identity
@@ -38,8 +30,6 @@ from lexfed.report.path import MerklePath, draw, merkle_path
 from lexfed.report.planned import planned_releases
 from lexfed.report.processing import processing
 from lexfed.report.words import ACCOUNTANTS, UNITS, scope_name
-
-_CODE = re.compile(r"`([^`]*)`")
 
 
 def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
@@ -57,40 +47,13 @@ def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
         Text of others is shown as text, whatever it looks like.
         The whole record's guarantee stands before every tier's.
     """
-    template = _environment().get_template("report.html")
-    return template.render(_context(dossier), salt=salt, made=made).encode()
-
-
-@lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lexfed.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["words"] = words
-    return environment
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
-
-
-def words(text: str) -> Markup:
-    """Return a message with what stands in backticks set as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
+    return html.page("report.html", **_context(dossier), salt=salt, made=made).encode()
 
 
 def _context(dossier: Dossier) -> Mapping[str, Any]:
     policy = dossier.entry(Policy)
     times = [readable_time(record.time) for record in dossier.records]
     return {
-        "css": Markup(_stylesheet()),  # noqa: S704 - our own file
         "name": dossier.name,
         "controller": dossier.controller,
         "stamp": dossier.stamp,
@@ -121,11 +84,6 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         **_spending(dossier),
         **_path(dossier),
     }
-
-
-def _stylesheet() -> str:
-    files = resources.files("lexfed.report") / "templates" / "report.css"
-    return files.read_text(encoding="utf-8")
 
 
 def _gains(dossier: Dossier) -> dict[str, Any]:

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a profile: one file that opens anywhere, asks nobody and runs nothing.
 
-As in the report, whatever a template prints is first made visible (`escape`) and then
-escaped by the engine; names of columns, sites and values are whatever somebody wrote.
+Names of columns, sites and values are whatever somebody wrote; `html` makes them
+harmless.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
 
-import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from lexfed.report import html
 from lexfed.report import profile_plots as plots
 from lexfed.report.escape import visible
 from lexfed.report.profile_words import (
@@ -30,8 +27,6 @@ from lexfed.report.words import tier_name
 from lexfed.sketch.profile.answers import Answer
 from lexfed.sketch.profile.column import ColumnProfile
 from lexfed.sketch.profile.profile import Profile
-
-_CODE = re.compile(r"`([^`]*)`")
 
 _NOTHING = Markup("")
 
@@ -85,21 +80,17 @@ def profile_html(profile: Profile, claim_lines: Sequence[str]) -> str:
         Every number that was computed from data stands with its interval.
     """
     sections = [_section(at, each) for at, each in enumerate(profile.columns)]
-    return (
-        _environment()
-        .get_template("profile.html")
-        .render(
-            css=Markup(_stylesheet()),  # noqa: S704 - our own file
-            people=persons(profile.people),
-            sites=profile.sites,
-            claim_lines=claim_lines,
-            sections=sections,
-            overlaps=_overlaps(profile),
-            more_overlaps=max(len(profile.overlaps) - _PAIRS, 0),
-            elsewhere=_elsewhere(profile),
-            distances=_distances(profile),
-            more_distances=max(_pairs_apart(profile) - _PAIRS, 0),
-        )
+    return html.page(
+        "profile.html",
+        people=persons(profile.people),
+        sites=profile.sites,
+        claim_lines=claim_lines,
+        sections=sections,
+        overlaps=_overlaps(profile),
+        more_overlaps=max(len(profile.overlaps) - _PAIRS, 0),
+        elsewhere=_elsewhere(profile),
+        distances=_distances(profile),
+        more_distances=max(_pairs_apart(profile) - _PAIRS, 0),
     )
 
 
@@ -240,33 +231,3 @@ def _distances(profile: Profile) -> list[Row]:
 
 def _pairs_apart(profile: Profile) -> int:
     return sum(len(column.distances) for column in profile.columns)
-
-
-@lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lexfed.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["words"] = _words
-    return environment
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
-
-
-def _words(text: str) -> Markup:
-    """Return a sentence with what stands in backticks set as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
-
-
-def _stylesheet() -> str:
-    folder = resources.files("lexfed.report") / "templates"
-    return (folder / "report.css").read_text(encoding="utf-8")

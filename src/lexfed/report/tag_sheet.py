@@ -8,29 +8,22 @@ every column. Names and descriptions are whatever somebody wrote: they are made 
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from importlib import resources
-
-import jinja2
-from markupsafe import Markup, escape
 
 from lexfed.law.articles import TaggedColumn
 from lexfed.law.catalogue import Article, Catalogue
 from lexfed.law.explain import KIND_WORDS, reason_of
 from lexfed.law.tagger.column import TIERS
 from lexfed.law.tagger.fingerprint import fingerprint
-from lexfed.report.escape import csv_cell, visible
+from lexfed.report import html
+from lexfed.report.escape import csv_cell
 
 HEADER = (
     "table", "column", "tier", "category", "score", "review", "articles", "obligations",
     "evidence", "decision", "reason of the decision",
 )  # fmt: skip
 """Fields of the table; the last two are left empty, for a person to fill in."""
-
-_CODE = re.compile(r"`([^`]*)`")
 
 
 def tag_csv(columns: Sequence[TaggedColumn]) -> str:
@@ -80,9 +73,8 @@ def tag_page(
         Text of others is shown as text, whatever it looks like.
         No value of a column is on it.
     """
-    template = _environment().get_template("tags.html")
-    return template.generate(
-        css=Markup(_stylesheet()),  # noqa: S704 - our own file
+    return html.pieces(
+        "tags.html",
         source=source,
         columns=columns,
         count=len(columns),
@@ -125,33 +117,3 @@ def _articles(
         )
         for catalogue in catalogues
     ]
-
-
-@lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lexfed.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["words"] = _words
-    return environment
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
-
-
-def _words(text: str) -> Markup:
-    """Return a sentence with what stands in backticks set as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
-
-
-def _stylesheet() -> str:
-    folder = resources.files("lexfed.report") / "templates"
-    return (folder / "report.css").read_text(encoding="utf-8")
