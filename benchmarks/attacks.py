@@ -31,11 +31,13 @@ from lexfed.evaluate.attacks import (
     Sensitive,
     attack_attribute,
     attack_membership,
-    attack_rounds,
+    judged,
+    play,
     sensitive,
 )
 from lexfed.evaluate.attacks.bounds import of_tier
 from lexfed.evaluate.attacks.shadows import FittedLogistic, People
+from lexfed.evaluate.attacks.watched import Observer
 from lexfed.evaluate.datasets import Dataset, prepare
 from lexfed.models.losses import Loss
 from lexfed.run.planning import price
@@ -93,10 +95,9 @@ def on_table(dataset: Dataset, mechanism: str) -> Iterator[dict[str, Any]]:
         return
     priced = price(config, population)
     for about in _columns(population)[:1]:
-        for attack in (
-            attack_rounds(priced, about, "round"),
-            attack_rounds(priced, about, "central", runs=4),
-        ):
+        sights: tuple[tuple[Observer, int], ...] = (("round", 40), ("central", 4))
+        for observer, runs in sights:
+            attack = judged([play(priced, about, observer, runs=runs)], observer)
             yield {**asdict(attack), "column": about.column}
 
 

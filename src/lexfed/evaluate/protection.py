@@ -2,22 +2,30 @@
 """Attacks and audits as jobs: what was proven beside what somebody finds.
 
 The runs that are attacked are those of the product, planned as any other.
+
+A table is judged by its worst line, and a line of attribute inference by the column and
+the attack that found most. An end that is the highest of many is above the truth more
+often than it says, so all of them hold together with 95 %: each is asked for its part
+of the error (`attacked.among`), as if a table had `LINES` lines that are judged.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lexfed.errors import DataError, Problem
+from lexfed.evaluate.attacks.attacked import among
 from lexfed.evaluate.attacks.attributes import Rows, attack_attribute
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
-from lexfed.evaluate.attacks.observers import Observer, attack_rounds
+from lexfed.evaluate.attacks.observers import judged, play
 from lexfed.evaluate.attacks.product import ProductTrainer
 from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
+from lexfed.evaluate.attacks.watched import Observer
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.empirical import audit
 from lexfed.evaluate.methods.case import (
@@ -35,6 +43,14 @@ from lexfed.run.rehearsal import rehearse
 from lexfed.tiers import Tier
 
 CANARIES = 5000
+LINES = 20
+"""Lines of one table whose intervals hold together."""
+
+SPLITS = 10
+"""Runs of the product, of people of their own, that one reconstruction attacks."""
+
+GAMES: Mapping[Observer, int] = {"round": 40, "central": 4}
+"""Of each such run; who sees everything needs few."""
 
 
 def keys_of(dataset: Dataset, method: str) -> Mapping[str, Mapping[str, Any]]:
@@ -135,24 +151,41 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
 def reconstruction(
     dataset: Dataset, case: Case, method: str, observer: Observer
 ) -> dict[str, float]:
-    """Reconstruct a value of the most sensitive tier from the rounds of a run.
+    """Reconstruct values of the most sensitive tier from the rounds of runs.
 
-    The observer knows everything but the value: every other person's record too.
+    The observer knows everything but the value: every other person's record too. Each
+    of `SPLITS` runs has people of its own, and is attacked about the next column.
+
+    Returns:
+        AUC over all games with its interval and `bound`; `excess`, by how much the
+        lower end is above the bound; `surest`, the AUC that the best observer has
+        against the person who is told apart most, and by how much that is above; and
+        `noise`, the least that a run drew, in deviations of its plan.
 
     Raises:
         DataError: if people do not differ in any column of the tier.
     """
-    rows = rows_of(dataset, case)
-    config = configuration(dataset, case, keys_of(dataset, method))
-    priced = price(config, rows.population, dataset.folder)
-    auxiliary = Rows(rows.test.slots, rows.test.targets)
-    about = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)[0]
-    found = attack_rounds(priced, about, observer, seed=case.seed)
+    played = []
+    for split in range(SPLITS):
+        here = replace(case, seed=case.seed * SPLITS + split)
+        rows = rows_of(dataset, here)
+        config = configuration(dataset, here, keys_of(dataset, method))
+        priced = price(config, rows.population, dataset.folder)
+        auxiliary = Rows(rows.test.slots, rows.test.targets)
+        columns = _columns(rows.population, sensitive_tier(dataset, here), auxiliary)
+        about = columns[split % len(columns)]
+        games = play(priced, about, observer, runs=GAMES[observer], seed=here.seed)
+        played.append(games)
+    found = judged(played, observer, among(LINES))
     return {
         "auc": found.auc,
         "low": found.low,
         "high": found.high,
         "bound": found.bound,
+        "excess": found.low - found.bound,
+        "surest": max(games.surest for games in played),
+        "surest_excess": max(games.surest - games.bound for games in played),
+        "noise": min(games.noise for games in played),
         "attempts": float(found.n),
         "seconds": found.seconds,
     }

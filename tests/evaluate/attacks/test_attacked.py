@@ -13,7 +13,9 @@ from lexfed.data.table import Floats
 from lexfed.evaluate.attacks.attacked import (
     Attacked,
     Bools,
+    Interval,
     across_releases,
+    among,
     auc_of,
     gain_over,
     more_gain_among,
@@ -96,6 +98,7 @@ def test_a_gain_is_that_of_the_same_people() -> None:
         auc_of(better, positive) - auc_of(base, positive)
     )
     assert 0.0 < gain.low < gain.value < gain.high
+    assert gain_over(better, base, positive, among(20)).low < gain.low
     none = gain_over(3 * base + 1, base, positive)
     assert none.value == none.low == none.high == 0.0
 
@@ -134,6 +137,58 @@ def test_across_releases_only_pairs_of_different_ones_count() -> None:
     assert auc_of(told[0], truth[0]) == 1.0
     # Without shifts they are as good across.
     assert across_releases([one.astype(np.float64) for one in truth], truth).low == 1.0
+
+
+def observed(
+    generator: np.random.Generator,
+    mu: float,
+    confidence: float = 0.95,
+    runs: int = 40,
+) -> Interval:
+    """Play the game of an informed observer: all people of a run share its noise."""
+    truth = [generator.random(5) < 0.5 for _ in range(runs)]
+    noise = generator.normal(size=runs)
+    # A likelihood ratio of N(0, 1) against N(mu, 1), at the coin's own side.
+    scores = [mu * (mu * (one - 0.5) + z) for one, z in zip(truth, noise, strict=True)]
+    return across_releases(scores, truth, confidence)
+
+
+@pytest.mark.parametrize("mu", [0.03, 0.6])
+def test_intervals_across_releases_hold_the_truth_where_people_share_noise(
+    mu: float,
+) -> None:
+    # If an interval holds it in .94 of all cases or more, and its lower end is above it
+    # in .03 or less, this fails with probability below 4e-6.
+    generator = np.random.default_rng(7)
+    truth = float(norm.cdf(mu / math.sqrt(2)))
+    found = [observed(generator, mu) for _ in range(400)]
+    held = sum(one.low <= truth <= one.high for one in found)
+    assert held >= int(binom.ppf(1e-6, 400, 0.94))
+    above = sum(one.low > truth for one in found)
+    assert above <= int(binom.ppf(1.0 - 1e-6, 400, 0.03))
+    # Negative control: half the width is noticed.
+    halves = [(one.value, (one.high - one.low) / 4) for one in found]
+    narrow = sum(abs(value - truth) <= half for value, half in halves)
+    assert narrow < int(binom.ppf(1e-6, 400, 0.94))
+
+
+def test_ends_of_many_lines_hold_together() -> None:
+    # Of twenty lines some lower end is above the truth in less than .05 of all cases;
+    # fails with probability below 1e-6.
+    generator = np.random.default_rng(8)
+    truth, families = float(norm.cdf(0.03 / math.sqrt(2))), 60
+    most = int(binom.ppf(1.0 - 1e-6, families, 0.05))
+
+    def alarms(confidence: float) -> int:
+        ends = [
+            observed(generator, 0.03, confidence, runs=16).low
+            for _ in range(20 * families)
+        ]
+        return int((np.reshape(ends, (families, 20)).max(axis=1) > truth).sum())
+
+    assert alarms(among(20)) <= most
+    # Negative control: without a correction it is .40.
+    assert alarms(0.95) > most
 
 
 def test_across_releases_brute_force() -> None:

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from lexfed.evaluate.attacks.attributes import Rows
 from lexfed.evaluate.attacks.inversion import Layout, Rounds, attack_updates, invert
-from lexfed.evaluate.attacks.observers import watched_run
 from lexfed.evaluate.attacks.product_rounds import rounds_of
 from lexfed.evaluate.attacks.sensitive import sensitive
+from lexfed.evaluate.attacks.watched import watched_run
 from lexfed.models import LOGISTIC, SOFTMAX, Loss, build, count
 from lexfed.run.planning import Priced, price
 from support.attacked_worlds import hospital

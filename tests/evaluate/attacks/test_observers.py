@@ -6,24 +6,30 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
-from lexfed.evaluate.attacks.observers import (
-    Observer,
-    attack_rounds,
-    plant,
-    watched_run,
-)
+from lexfed.data.table import Floats
+from lexfed.evaluate.attacks.attacked import Attacked
+from lexfed.evaluate.attacks.observers import judged, plant, play
 from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
+from lexfed.evaluate.attacks.watched import Observer, noise_of, watched_run
 from lexfed.federation.stage import Stage
 from lexfed.privacy.events import Group, Release
 from lexfed.run.planning import Priced, price
 from support.attacked_worlds import hospital
+from support.broken_mechanisms import a_third_of_the_noise
 
 
 @cache
 def small(mechanism: str = "cascade", epsilon: float = 1.9) -> Priced:
     config, population = hospital(mechanism, epsilon, patients=120)
     return price(config, population)
+
+
+def attack_rounds(
+    priced: Priced, column: Sensitive, observer: Observer, **game: int
+) -> Attacked:
+    return judged([play(priced, column, observer, **game)], observer)
 
 
 def about(priced: Priced, column: str) -> Sensitive:
@@ -47,13 +53,12 @@ def test_a_coordinator_that_is_trusted_with_noise_sees_everything() -> None:
     assert (found.low, found.bound) == (1.0, 1.0)
 
 
-def test_noise_that_is_not_drawn_is_caught() -> None:
-    # Negative control: rounds that are charged as planned, with noise of a thousandth.
-    priced = small()
+def quieter(priced: Priced, by: float) -> Priced:
+    """Return the run with less noise in every release than was planned."""
 
     def quiet(release: Release | None) -> Release | None:
         assert release is not None
-        groups = [Group(g.name, g.clip, g.sigma / 1000) for g in release.groups]
+        groups = [Group(g.name, g.clip, g.sigma / by) for g in release.groups]
         return replace(release, groups=tuple(groups))
 
     def hushed(stage: Stage) -> Stage:
@@ -61,9 +66,74 @@ def test_noise_that_is_not_drawn_is_caught() -> None:
 
     stages = tuple(map(hushed, priced.programme.stages))
     loud = replace(priced.budget, epsilon=1e6, caps={})
-    broken = replace(
+    return replace(
         priced, programme=replace(priced.programme, stages=stages), budget=loud
     )
+
+
+@pytest.mark.parametrize("mechanism", ["cascade", "uniform"])
+@pytest.mark.parametrize("column", ["hba1c", "sex"])
+def test_nobody_is_told_apart_beyond_the_bound_whatever_the_noise(
+    mechanism: str, column: str
+) -> None:
+    # No chance: distances of contributions, in deviations, are what the proof bounds.
+    priced = small(mechanism)
+    played = play(priced, about(priced, column), "round", people=8, runs=3)
+    assert 0.5 < played.surest <= played.bound
+
+
+def test_a_fifth_of_the_planned_noise_tells_people_apart_beyond_the_bound() -> None:
+    # Negative control of the test above.
+    priced = small()
+    column = about(priced, "hba1c")
+    claimed = play(priced, column, "round", people=8, runs=3)
+    broken = play(quieter(priced, 5.0), column, "round", people=8, runs=3)
+    assert broken.surest > claimed.bound
+
+
+def _alpha(noise: Floats) -> float:
+    """The chance of squares that are as small or as large, both sides together."""
+    below = float(chi2.cdf(noise @ noise, len(noise)))
+    return 2.0 * min(below, 1.0 - below)
+
+
+def test_the_noise_of_a_watched_run_is_what_was_planned() -> None:
+    # Fails with probability 1e-6 if it is.
+    priced = small()
+    runs = [watched_run(priced) for _ in range(5)]
+    noise = np.concatenate([noise_of(priced.programme, run) for run in runs])
+    assert _alpha(noise) > 1e-6
+    # And it is another one each time.
+    first, second = (noise_of(priced.programme, run) for run in runs[:2])
+    assert abs(float(np.corrcoef(first, second)[0, 1])) < 6.0 / len(first) ** 0.5
+
+
+def test_noise_that_is_drawn_too_small_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Negative control: the plan is as it was, and a third is drawn.
+    priced = small()
+    a_third_of_the_noise(monkeypatch)
+    assert _alpha(noise_of(priced.programme, watched_run(priced))) < 1e-6
+    played = play(priced, about(priced, "hba1c"), "round", people=3, runs=3)
+    assert played.noise == pytest.approx(1 / 3, abs=0.1)
+
+
+def test_games_of_several_runs_are_judged_together() -> None:
+    priced = small()
+    column = about(priced, "sex")
+    played = [play(priced, column, "round", people=3, runs=6, seed=s) for s in (1, 2)]
+    found = judged(played, "round")
+    strict = judged(played, "round", 0.9975)
+    assert found.n == 36
+    assert strict.low < found.low < found.auc == strict.auc
+    assert found.bound == played[0].bound
+
+
+def test_noise_that_is_not_drawn_is_caught() -> None:
+    # Negative control: rounds that are charged as planned, with noise of a thousandth.
+    priced = small()
+    broken = quieter(priced, 1000.0)
     found = attack_rounds(broken, about(priced, "hba1c"), "round", people=3, runs=4)
     claimed = attack_rounds(priced, about(priced, "hba1c"), "round", people=3, runs=4)
     assert found.low > claimed.bound

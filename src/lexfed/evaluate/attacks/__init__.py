@@ -16,10 +16,11 @@ from lexfed.evaluate.attacks.attributes import AttributeFound, Rows, attack_attr
 from lexfed.evaluate.attacks.bounds import TradeOff
 from lexfed.evaluate.attacks.inversion import attack_updates
 from lexfed.evaluate.attacks.membership import attack_membership
-from lexfed.evaluate.attacks.observers import attack_rounds, watched_run
+from lexfed.evaluate.attacks.observers import judged, play
 from lexfed.evaluate.attacks.product import ProductTrainer
 from lexfed.evaluate.attacks.product_rounds import rounds_of
 from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
+from lexfed.evaluate.attacks.watched import watched_run
 
 __all__ = [
     "Attacked",
@@ -30,8 +31,9 @@ __all__ = [
     "TradeOff",
     "attack_attribute",
     "attack_membership",
-    "attack_rounds",
     "attack_updates",
+    "judged",
+    "play",
     "rounds_of",
     "sensitive",
     "watched_run",

@@ -24,80 +24,50 @@ they are compared across runs only, and the bound is that of fixed thresholds.
 
 A round whose tower does not read the column has c(low) = c(high), to the bit, and adds
 nothing: the isolation of Theorem C, seen from outside.
+
+**What chance hides.** An AUC over some hundred people is known to a few hundredths
+only, and a small leak is less. But both contributions are at hand. If the noise is what
+it should be, the best observer of a person has an AUC of Phi(mu/sqrt(2)) with
+
+    mu^2 = sum over rounds of |c(high) - c(low)|^2 / sigma^2.
+
+The largest of these is the *surest* AUC. It has no chance in it: one person above the
+bound refutes the proof, or a clip. What it takes for granted is measured beside it: the
+noise of all rounds together, in deviations of the plan, has a mean square of 1.
 """
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import torch
+from scipy.stats import norm
 
 from lexfed.data.table import Floats, Ints
 from lexfed.evaluate.attacks.attacked import (
+    CONFIDENCE,
     Attacked,
     Bools,
     across_releases,
 )
 from lexfed.evaluate.attacks.bounds import of_tier
 from lexfed.evaluate.attacks.sensitive import Sensitive
-from lexfed.federation import sums
+from lexfed.evaluate.attacks.watched import (
+    Observer,
+    Seen,
+    deviations,
+    noise_of,
+    watched_run,
+)
 from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.federation.contribute import contribute
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import Simulation
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Reply
+from lexfed.federation.messages import Query
 from lexfed.federation.programme import Programme, Stage
-from lexfed.federation.site import Sources
-from lexfed.randomness import RandomSource, SecureSource, SeededSource
+from lexfed.randomness import RandomSource, SeededSource
 from lexfed.run.planning import Priced
-
-Observer = Literal["round", "central"]
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One round: what was asked, what was added up, and what was released."""
-
-    query: Query
-    exact: Floats
-    released: Floats
-
-
-def watched_run(priced: Priced, sources: Sources | None = None) -> list[Seen]:
-    """Train once in memory and write down every round, nobody being charged.
-
-    Args:
-        priced: the run.
-        sources: of coins and noise; secure ones by default.
-
-    Raises:
-        ValueError: if units are sampled, or sites add the noise themselves: then the
-            sums that an informed observer takes off are not those that were added.
-    """
-    programme = priced.programme
-    if programme.trust != "central" or any(
-        s.sampling_rate < 1 for s in programme.stages
-    ):
-        raise ValueError("expected central trust and no sampling")
-    learner, secure = Learner(programme), SecureSource()
-    drawn: Sources = sources or (lambda _: secure)
-    coordinator = Coordinator(
-        programme, learner, priced.ledger(), drawn, learner.start()
-    )
-    engine = Simulation(programme, priced.population.sites, drawn)
-    rounds = []
-    while (asked := coordinator.next()) is not None:
-        answers = engine.ask(asked.query, asked.participants)
-        stage = programme.stages[asked.query.stage]
-        totals = [answer.total for answer in answers if isinstance(answer, Reply)]
-        exact = sums.descale(sums.exact_sum(totals), stage)
-        released = coordinator.receive(asked.query, answers).update
-        rounds.append(Seen(asked.query, exact, sums.descale(released, stage)))
-    return rounds
 
 
 def plant(
@@ -125,7 +95,28 @@ def plant(
     return tuple(planted)
 
 
-def attack_rounds(
+@dataclass(frozen=True)
+class Played:
+    """Games about one column of one run.
+
+    Attributes:
+        scores: of the people who are tried in each game.
+        high: which value their coins gave them.
+        surest: the largest AUC of the best observer, of all people tried.
+        noise: that was added, its root mean square in planned deviations.
+        bound: the largest AUC that the guarantee allows; 1 without one.
+        seconds: wall-clock time they took.
+    """
+
+    scores: tuple[Floats, ...]
+    high: tuple[Bools, ...]
+    surest: float
+    noise: float
+    bound: float
+    seconds: float
+
+
+def play(
     priced: Priced,
     about: Sensitive,
     observer: Observer,
@@ -133,57 +124,75 @@ def attack_rounds(
     people: int = 5,
     runs: int = 40,
     seed: int = 0,
-) -> Attacked:
-    """Run the game, and say how well an informed observer tells values apart.
+) -> Played:
+    """Play the game some times.
 
     Args:
         priced: the run that is attacked; fresh coins and fresh noise every time.
         about: the column.
         observer: what is seen.
-        people: whom it is tried on in each run, at most.
-        runs: how many.
+        people: whom it is tried on in each game, at most.
+        runs: how many games.
         seed: of coins, noise and who is tried: data are public, results repeatable.
 
     Guarantees:
         The bound of `round` is that of the column's tier (Theorem C.2).
+        What is surest to `round` is at most the bound, whatever the coins.
     """
     begun = time.perf_counter()
     generator = np.random.default_rng([seed, 0x0B5E])
     population = priced.population
     everybody = sum(len(site.train) for site in population.sites)
-    chosen = min(people, everybody)
     scores: list[Floats] = []
     truth: list[Bools] = []
+    strongest, squares, numbers = 0.0, 0.0, 0
     for run in range(runs):
         high = generator.random(everybody) < 0.5
-        tried = np.sort(generator.choice(everybody, chosen, replace=False))
+        tried = np.sort(
+            generator.choice(everybody, min(people, everybody), replace=False)
+        )
         sites = plant(population.sites, about, high)
         there = replace(priced, population=replace(population, sites=sites))
         rounds = watched_run(there, partial(_seeded, seed, run))
-        own = [
+        found = [
             _score(priced.programme, rounds, unit, place, about, bool(coin), observer)
             for (unit, place), coin in zip(
                 _units(sites, tried), high[tried], strict=True
             )
         ]
-        scores.append(np.array(own))
+        scores.append(np.array([score for score, _ in found]))
         truth.append(high[tried])
-    value = across_releases(scores, truth)
-    bound = 1.0
+        strongest = max(strongest, *(signal for _, signal in found))
+        noise = noise_of(priced.programme, rounds)
+        squares, numbers = squares + float(noise @ noise), numbers + len(noise)
+    bound, surest = 1.0, 1.0
     if observer == "round" and priced.private:
         tier = population.encoding.tiers[about.column]
         charges, config = priced.programme.charges(), priced.config
         sites_per_person = config.data.sites_per_person
         by = config.privacy.accountant
         bound = of_tier(charges, tier, by, sites_per_person).auc
+        surest = float(norm.cdf(math.sqrt(strongest / 2.0)))
+    seconds = time.perf_counter() - begun
+    drawn = math.sqrt(squares / numbers)
+    return Played(tuple(scores), tuple(truth), surest, drawn, bound, seconds)
+
+
+def judged(
+    played: Sequence[Played], observer: Observer, confidence: float = CONFIDENCE
+) -> Attacked:
+    """Say how well an observer tells values apart, over all games of some runs."""
+    scores = [one for each in played for one in each.scores]
+    truth = [one for each in played for one in each.high]
+    value = across_releases(scores, truth, confidence)
     return Attacked(
         f"value from updates, {observer} observer",
         value.value,
         value.low,
         value.high,
-        bound,
-        runs * chosen,
-        time.perf_counter() - begun,
+        max(each.bound for each in played),
+        sum(map(len, truth)),
+        sum(each.seconds for each in played),
     )
 
 
@@ -209,9 +218,9 @@ def _score(
     about: Sensitive,
     is_high: bool,
     observer: Observer,
-) -> float:
-    """Return the log likelihood ratio of the wanted value over its rival."""
-    score = 0.0
+) -> tuple[float, float]:
+    """Return the log likelihood ratio of the wanted value over its rival, and mu^2."""
+    score, signal = 0.0, 0.0
     for seen in rounds:
         if seen.query.kind == "metrics":
             continue
@@ -226,15 +235,12 @@ def _score(
         sight = seen.exact if observer == "central" else seen.released
         # What the others did not add: the person's own contribution and the noise.
         left = sight - (seen.exact - (high if is_high else low))
-        deviation = np.ones(stage.dimension)
-        if seen.query.release is not None:
-            groups = zip(stage.blocks, seen.query.release.groups, strict=True)
-            for block, group in groups:
-                deviation[block.start : block.stop] = group.sigma
+        deviation = deviations(programme, seen.query)
         further = np.square((left - low) / deviation).sum()
         nearer = np.square((left - high) / deviation).sum()
         score += 0.5 * float(further - nearer)
-    return score
+        signal += float(np.square((high - low) / deviation).sum())
+    return score, signal
 
 
 def _with(unit: Cohort, about: Sensitive, candidate: int) -> Cohort:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from lexfed.evaluate.attacks.inversion import Rounds
-from lexfed.evaluate.attacks.observers import Observer, Seen
+from lexfed.evaluate.attacks.watched import Observer, Seen
 from lexfed.models.losses import Loss
 from lexfed.run.planning import Priced
 
@@ -19,7 +19,7 @@ def rounds_of(
 
     Args:
         priced: the run.
-        run: what was seen of it (`observers.watched_run`).
+        run: what was seen of it (`watched.watched_run`).
         observer: who sees them: with the release's noise, or the sums themselves.
         most: how many of them are used.
 
