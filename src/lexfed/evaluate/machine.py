@@ -9,7 +9,10 @@ from pathlib import Path
 
 from lexfed import __version__
 
-LIBRARIES = ("numpy", "torch", "scikit-learn", "dp-accounting", "interpret-core")
+LIBRARIES = (
+    *("numpy", "torch", "scikit-learn", "dp-accounting"),
+    *("interpret-core", "lightgbm"),
+)
 
 
 def machine() -> str:

@@ -25,7 +25,7 @@ WHOLE: tuple[Set, ...] = (
 )
 """Every public table with all of its rows; of the largest, 20,000."""
 
-WITHOUT_PRIVACY = frozenset({"none", "local-none", "boosted"})
+WITHOUT_PRIVACY = frozenset({"none", "local-none", "boosted", "boosted-federated"})
 """Methods that no budget changes: one job serves every budget of a table."""
 _BUDGETS = ("record_epsilon", "attribute_epsilon", "equal")
 

@@ -5,6 +5,7 @@ Read `case.py` first (what is equal in a comparison), then `product.py`.
 
     none                 the same model without noise: the ceiling
     boosted              gradient-boosted trees on all rows, without noise
+    boosted-federated    such trees by histograms of each site; needs the extra `trees`
     local-none           every site alone, a linear model without noise
     local                every site alone, with a cascade of its own
     uniform              one tower, one noise for everything, steps by the rule
@@ -22,7 +23,7 @@ Read `case.py` first (what is equal in a comparison), then `product.py`.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lexfed.evaluate.methods import boosted, ebm, exact, fedavg, ftrl
+from lexfed.evaluate.methods import boosted, ebm, exact, fedavg, federated_trees, ftrl
 from lexfed.evaluate.methods.case import Case, Method
 from lexfed.evaluate.methods.local_only import alone
 from lexfed.evaluate.methods.product import Keys, through_the_product
@@ -62,6 +63,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "local-none": exact.train_alone,
         "local": alone("local", _PRODUCT["cascade"]),
         boosted.NAME: boosted.train,
+        federated_trees.NAME: federated_trees.train,
         fedavg.NAME: fedavg.train,
         ftrl.NAME: ftrl.train,
         ebm.NAME: ebm.train,

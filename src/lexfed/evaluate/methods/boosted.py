@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient-boosted trees on all rows in one place: a reference without any privacy.
 
-It says how much a table holds beyond what a linear model finds. Trees of several sites
-that exchange exact histograms would be these very trees, so the pooled ones stand for
-federated ones.
+It says how much a table holds beyond what a linear model finds. `federated_trees.py`
+has trees of several sites.
 """
 
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import (
@@ -18,11 +18,13 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.case import Case
 from lexfed.evaluate.methods.columns import columns_of
 from lexfed.evaluate.methods.outside import scored
-from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.methods.rows import Rows, rows_of
 from lexfed.evaluate.outcome import Floats, Scores
 
 NAME = "boosted"
 FEW_ROWS = 3000
+MOST_LEVELS = 255
+"""scikit-learn takes no more in a category; longer lists are ordered like numbers."""
 _LARGE = {"learning_rate": 0.08, "max_iter": 150, "max_leaf_nodes": 31}
 _SMALL = {"learning_rate": 0.03, "max_iter": 150, "max_leaf_nodes": 8}
 """Shallow and slow under `FEW_ROWS` rows; neither was tuned on a table."""
@@ -32,13 +34,10 @@ def train(dataset: Dataset, case: Case) -> Scores:
     """Train trees on the training rows of all sites; settings are scikit-learn's."""
     rows = rows_of(dataset, case)
     known, asked = columns_of(rows, rows.train), columns_of(rows, rows.test)
-    settings = _SMALL if len(rows.train.rows) < FEW_ROWS else _LARGE
     usual = {
-        **settings,
-        **case.settings,
-        # scikit-learn takes at most 255 levels; more are ordered like numbers.
+        **settings_of(rows, case),
         "categorical_features": [
-            column.kind == "category" and len(column.values or ()) <= 255
+            column.kind == "category" and len(column.values or ()) <= MOST_LEVELS
             for column in known.columns
         ],
         "early_stopping": False,
@@ -60,3 +59,9 @@ def train(dataset: Dataset, case: Case) -> Scores:
     trees = int(usual["max_iter"])
     note = "all rows in one place"
     return scored(NAME, dataset, case, rows, predicted, (), trees, seconds, note)
+
+
+def settings_of(rows: Rows, case: Case) -> dict[str, Any]:
+    """Return how many trees there are, how large, and the weight of each."""
+    usual = _SMALL if len(rows.train.rows) < FEW_ROWS else _LARGE
+    return {**usual, **case.settings}

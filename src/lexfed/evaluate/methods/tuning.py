@@ -44,6 +44,7 @@ def _grid(**choices: tuple[Any, ...]) -> tuple[Setting, ...]:
 
 _DESCENT = _grid(learning_rate=_RATES, rounds=(10, 40))
 _RULE = ({}, *_DESCENT[1:])
+_TREES = _grid(learning_rate=(0.03, 0.08), max_leaf_nodes=(4, 8, 31))
 _EXACT = _grid(C=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0))
 
 GRIDS: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
@@ -68,7 +69,8 @@ GRIDS: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
             for passes in ({"passes": 10, "batches": 4}, {"passes": 5, "batches": 2})
         ),
         "dp-ebm": _grid(max_rounds=(30, 100, 300), max_bins=(8, 32)),
-        "boosted": _grid(learning_rate=(0.03, 0.08), max_leaf_nodes=(4, 8, 31)),
+        "boosted": _TREES,
+        "boosted-federated": _TREES,
     }
 )
 """What each method may choose from."""

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradient-boosted trees of several sites by a library: a reference without privacy.
+
+LightGBM's own distributed learner (`tree_learner = "data"`, extra `trees`) with one
+process for each site, which holds the rows of this site only. In every step of every
+tree the sites exchange, in the clear:
+
+    histograms     sums of gradients and of second derivatives in each bin
+    counts         rows of a leaf, and the sum of the targets at the beginning
+
+and no row. Bins would come from the rows of one site for each column, which neither
+that site nor columns that it lacks would like; here they come from the declarations,
+an equal and a logarithmic grid over the public range, the same at every site.
+Nothing is noisy, so there is no guarantee: a bin with one row tells its gradient. The
+library listens at a port of every network of the machine while it trains and asks
+nobody who they are, which is good enough for public tables and for nothing else.
+
+XGBoost's federated mode was left aside: of its wheels only the one with CUDA has it,
+which is forty times as large.
+"""
+
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from lexfed.data.schema import Column
+from lexfed.errors import ConfigError, Problem
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.boosted import MOST_LEVELS, settings_of
+from lexfed.evaluate.methods.case import Case
+from lexfed.evaluate.methods.columns import Columns, columns_of
+from lexfed.evaluate.methods.outside import scored
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.methods.site_processes import SiteRows, trained_together
+from lexfed.evaluate.outcome import Floats, Scores
+
+NAME = "boosted-federated"
+_NAMES = {"max_iter": "num_iterations", "max_leaf_nodes": "num_leaves"}
+"""LightGBM's names of what scikit-learn calls otherwise."""
+_STEPS = 120
+"""Points of each grid; both and what is missing fit into LightGBM's 255 bins."""
+_SECONDS = 300.0
+
+
+def train(dataset: Dataset, case: Case) -> Scores:
+    """Train trees at all sites together.
+
+    Guarantees:
+        The same seed gives the same trees.
+
+    Raises:
+        ConfigError: if the library is not installed.
+        SitesFailed: if the process of a site fails.
+    """
+    library = _library()
+    rows = rows_of(dataset, case)
+    known, asked = columns_of(rows, rows.train), columns_of(rows, rows.test)
+    sites = [
+        SiteRows(known.values[there], rows.train.targets[there])
+        for place in range(len(rows.population.sites))
+        for there in [rows.train.sites == place]
+    ]
+    chosen = settings_of(rows, case)
+    settings: dict[str, Any] = {
+        **{_NAMES.get(name, name): value for name, value in chosen.items()},
+        "objective": "binary",
+        "min_data_in_leaf": 20,
+        "seed": case.seed,
+        "deterministic": True,
+        "force_col_wise": True,
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+    if rows.table.schema.task == "regression":
+        settings["objective"] = "regression"
+    start = perf_counter()
+    text = trained_together(
+        sites, public_bins(known), categories(known), settings, _SECONDS
+    )
+    model = library.Booster(model_str=text)
+    answers = model.predict(asked.values, num_threads=1)
+    predicted = np.asarray(answers, dtype=np.float64)
+    seconds = perf_counter() - start
+    trees = int(settings["num_iterations"])
+    note = "histograms of each site in the clear"
+    return scored(NAME, dataset, case, rows, predicted, (), trees, seconds, note)
+
+
+def categories(columns: Columns) -> list[int]:
+    """Return the places of columns that are split by lists of levels."""
+    found = columns.is_category & [
+        len(column.values or ()) <= MOST_LEVELS for column in columns.columns
+    ]
+    return [int(place) for place in np.flatnonzero(found)]
+
+
+def public_bins(columns: Columns) -> Floats:
+    """Return rows from which LightGBM makes the bins: no value of them is a person's.
+
+    Guarantees:
+        They depend on the declared ranges and lists alone.
+    """
+    points = [_points(column) for column in columns.columns]
+    longest = max(len(values) for values in points)
+    # A gap in each column, so that what is missing has a bin of its own.
+    return np.column_stack(
+        [np.append(np.resize(values, longest), np.nan) for values in points]
+    )
+
+
+def _points(column: Column) -> Floats:
+    if column.range is None:
+        return np.arange(float(len(column.values or ("no", "yes"))))
+    low, high = column.range
+    centre = min(max(0.0, low), high)
+    small = np.geomspace(1e-6, 1.0, _STEPS // 2)
+    grids = (
+        np.linspace(low, high, _STEPS),
+        centre + (high - centre) * small,
+        centre - (centre - low) * small,
+    )
+    return np.unique(np.concatenate(grids))
+
+
+def _library() -> Any:
+    what = "the library `lightgbm` is not installed"
+    hint = "pip install 'lexfed[trees]'"
+    try:
+        return import_module("lightgbm")
+    except ImportError:
+        pass
+    except OSError as error:
+        # Its wheel has no OpenMP of its own.
+        what = f"the library `lightgbm` cannot be loaded ({error})"
+        hint = "install libgomp (Debian and Ubuntu: apt-get install libgomp1)"
+    raise ConfigError([Problem(f"method `{NAME}`", what, hint)])

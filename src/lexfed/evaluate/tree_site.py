@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One site of `boosted-federated`: a process that holds this site's rows and no others.
+
+`python -m lexfed.evaluate.tree_site` reads from its input a line of JSON (settings of
+LightGBM, places of categories, whether it is the one to answer, how many bytes follow)
+and three arrays in NumPy's form: bins, inputs, targets. It trains with the other sites
+and, if it is to, writes the model as text. The input stays open; its end means that
+whoever started the site is gone.
+
+It stands outside `methods` because that package loads torch, which takes longer than
+the trees do.
+"""
+
+import json
+import logging
+import os
+import sys
+import threading
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+PORT_TAKEN = 75
+"""Exit status if somebody else listens where the site should: worth another try."""
+# LightGBM loads these where they are installed, and needs none to train.
+_BESIDE = ("cffi", "dask", "datatable", "graphviz", "matplotlib", "pandas", "pyarrow")
+
+
+def main() -> int:
+    """Train this site's part and return the status to exit with."""
+    source = sys.stdin.buffer
+    order = json.loads(source.readline())
+    arrays = np.load(BytesIO(source.read(order["bytes"])))
+    bins, inputs, targets = arrays.values()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    for name in (*_BESIDE, "sklearn"):
+        sys.modules[name] = None  # type: ignore[assignment]
+    import lightgbm
+
+    # Its words are not part of the answer.
+    lightgbm.register_logger(logging.getLogger("lightgbm"))
+    try:
+        model = _trained(lightgbm, order, bins, inputs, targets)
+    except lightgbm.basic.LightGBMError as error:
+        sys.stderr.write(f"{error}\n")
+        return PORT_TAKEN if "inding port" in str(error) else 1
+    if order["answers"]:
+        sys.stdout.write(model)
+        sys.stdout.flush()
+    return 0
+
+
+def _trained(
+    library: Any, order: dict[str, Any], bins: Any, inputs: Any, targets: Any
+) -> str:
+    settings, places = order["settings"], order["categories"]
+    # Bins come from declarations, so they are the same at all sites and no site tells
+    # the others where its values lie.
+    alike = {"min_data_in_bin": 1, "feature_pre_filter": False, "verbosity": -1}
+    public = library.Dataset(
+        bins, np.zeros(len(bins)), categorical_feature=places, params=alike
+    ).construct()
+    rows = library.Dataset(
+        inputs, targets, reference=public, categorical_feature=places, params=alike
+    )
+    return str(library.train(settings, rows).model_to_string())
+
+
+def _end_with_parent() -> None:
+    # Past the buffer, whose lock would be in the way of an orderly end.
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
