@@ -186,11 +186,12 @@ def test_lower_towers_adapt_without_seeing_a_tier(
     of = adapted(replace(adapting, patience=2), **choices)
     slots = [int(place) for place in of.encoding.slots_of(tier)]
     tower = [shape.tier for shape in of.programme.shapes].index(tier)
+    before = play(of, engine).below(of.programme, tower)
     for name in ("random", "huge", "nan"):
         changed = with_slots(of, slots, checks.edits()[name])
         with np.errstate(all="ignore"):
-            before, after = play(of, engine), play(changed, engine)
-        assert before.below(of.programme, tower) == after.below(of.programme, tower)
+            after = play(changed, engine)
+        assert before == after.below(of.programme, tower), name
 
 
 def test_the_tower_itself_does_see_its_tier() -> None:

@@ -93,17 +93,14 @@ def sampled() -> World:
 
 
 def isolated() -> None:
-    edits = checks.edits()
-    for name in ("random", "nan"):
-        checks.check_isolation(small(), Tier.SPECIAL, "simulation", edits[name])
+    checks.check_isolation(small(), Tier.SPECIAL, "simulation", ("random", "nan"))
 
 
 def isolated_when_sampled() -> None:
     of = world(
         sizes=(20, 15), sampling_rate=0.4, rounds=2, model="mlp:3", accountant="rdp"
     )
-    edits = checks.edits()
-    checks.check_isolation(of, Tier.SPECIAL, "simulation", edits["random"])
+    checks.check_isolation(of, Tier.SPECIAL, "simulation", ["random"])
 
 
 def noisy() -> None:

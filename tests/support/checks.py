@@ -7,7 +7,7 @@ so that a patched function is the one they see.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -134,22 +134,32 @@ def edits(seed: int = 0) -> dict[str, Callable[[Floats], Floats]]:
 
 
 def check_isolation(
-    of: World, tier: Tier, engine: EngineName, edit: Callable[[Floats], Floats]
+    of: World, tier: Tier, engine: EngineName, changes: Iterable[str]
 ) -> None:
-    """Nothing that a lower tower asks, sends or releases depends on the tier."""
+    """Nothing that a lower tower asks, sends or releases depends on the tier.
+
+    Args:
+        of: what is run.
+        tier: whose values are changed.
+        engine: what runs it.
+        changes: names of `edits`, each tried on its own.
+    """
     slots = [int(place) for place in of.encoding.slots_of(tier)]
-    changed = with_slots(of, slots, edit)
     reads = [shape.tier for shape in of.programme.shapes]
     tower = next((k for k, read in enumerate(reads) if read >= tier), len(reads))
-    with np.errstate(all="ignore"):
-        before, after = play(of, engine), play(changed, engine)
-    assert len(before.queries) == len(after.queries) == of.programme.rounds
-    assert before.participants == after.participants
+    before = play(of, engine)
     one = before.below(of.programme, tower)
-    other = after.below(of.programme, tower)
-    assert one.keys() == other.keys()
-    for name, content in one.items():
-        assert other[name] == content, f"{name} depends on tier {tier.label}"
+    assert len(before.queries) == of.programme.rounds
+    for change in changes:
+        with np.errstate(all="ignore"):
+            after = play(with_slots(of, slots, edits()[change]), engine)
+        assert len(after.queries) == of.programme.rounds, change
+        assert before.participants == after.participants, change
+        other = after.below(of.programme, tower)
+        assert one.keys() == other.keys(), change
+        for name, content in one.items():
+            message = f"{name} depends on tier {tier.label}: {change}"
+            assert other[name] == content, message
 
 
 # Randomness
