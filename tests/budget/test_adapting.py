@@ -113,6 +113,35 @@ def test_the_linear_form_depends_on_the_tier() -> None:
     adapting = Adapting("linear")
     ranges = [adapting.noise_range(tier)[1] for tier in MODEL_TIERS]
     assert ranges == pytest.approx([1.0 / 0.6, 1.5 / 1.1, 2.5 / 2.1])
+    for tier, least in zip(MODEL_TIERS, (1.0, 1.0, 1.0), strict=True):
+        assert steered(adapting, [1.0] * 4, tier).noise == pytest.approx(least)
+
+
+def test_what_no_honest_site_could_have_sent_freezes_at_the_most_noise() -> None:
+    adapting = Adapting("convergence", beta=0.3)
+    high = adapting.noise_range(Tier.SPECIAL)[1]
+    before = steered(adapting, [1.0] * 4, Tier.SPECIAL)
+    assert not before.frozen
+    for size in (math.nan, math.inf, 101.0):
+        frozen = steered(adapting, [*[1.0] * 4, size], Tier.SPECIAL)
+        assert (frozen.frozen, frozen.noise) == (True, high)
+        after = adapting.after(
+            frozen, Seen(Signal(np.ones(2), 0.0), 1.0, 9.0), Tier.SPECIAL
+        )
+        assert after is frozen
+
+
+def test_a_quantile_clip_follows_the_bits_it_hears() -> None:
+    adapting = Adapting(clip="quantile")
+    state = adapting.start(Tier.SPECIAL)
+    signal = Signal(np.array([1.0, 0.0]), 0.0)
+    for bits, grows in ((-0.5, True), (0.5, False)):
+        seen = Seen(signal, 1.0, 100.0, bits)
+        wanted = adapting.after(state, seen, Tier.SPECIAL).wanted_radius
+        assert (wanted > state.wanted_radius, wanted < state.wanted_radius) == (
+            grows,
+            not grows,
+        )
 
 
 def test_nothing_adapts_unless_it_is_asked_for() -> None:

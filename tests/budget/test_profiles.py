@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.plan import Budget
-from lexfed.budget.profiles import LEAST, Part, Realisation, loosest, part_of
+from lexfed.budget.profiles import (
+    LEAST,
+    Part,
+    Profile,
+    Realisation,
+    loosest,
+    part_of,
+    weakened,
+)
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.steps import Neighbours, Step
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -167,6 +175,22 @@ def test_sampling_is_weakened_where_asked_for() -> None:
     assert rarer.weights == smaller.rates == (1.0, 1.0)
     assert rarer.rates[0] < 1.0
     assert smaller.weights[0] < 1.0
+    ample = Budget(50.0, DELTA, "add-remove")
+    assert part(towers, ample, "pld", "sampling").rates == (1.0, 1.0)
+
+
+def test_a_weakened_step_is_quieter_or_rarer() -> None:
+    step = Step(3.0, 0.4, 4)
+    assert weakened(step, 0.5, "clip") == Step(6.0, 0.4, 4)
+    assert weakened(step, 0.5, "sampling") == Step(3.0, 0.2, 4)
+
+
+def test_a_profile_that_saves_takes_part_less_at_first() -> None:
+    budget = Budget(1.0, DELTA, "add-remove")
+    saving = Profile("clinics", ("a",), budget, save=0.5, save_until=0.5)
+    early = saving.early(4)
+    assert early[0] == early[1] < early[2] == early[3] == 1.0
+    assert Profile("clinics", ("a",), budget).early(3) == (1.0,) * 3
 
 
 def test_what_no_factor_can_meet_is_left_out() -> None:
