@@ -31,10 +31,7 @@ def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
     Guarantees:
         A table has files if and only if every one of its jobs has run.
     """
-    rows = [_flat(result) for one in summaries for result in one.results]
-    write_atomically(
-        folder / ALL, _csv(list({str(r["key"]): r for r in rows}.values()))
-    )
+    write_results(folder, summaries)
     for summary in summaries:
         name = summary.table.name
         for old in (folder / f"{name}.csv", *folder.glob(f"{name}*.svg")):
@@ -45,6 +42,14 @@ def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
             for file, content in draw(summary).items():
                 write_atomically(folder / file, content)
     write_atomically(folder / PAGE, page(summaries, machine, ".").encode())
+
+
+def write_results(folder: Path, summaries: Sequence[Summary]) -> None:
+    """Write every finished job of some tables, each once."""
+    rows = [_flat(result) for one in summaries for result in one.results]
+    write_atomically(
+        folder / ALL, _csv(list({str(r["key"]): r for r in rows}.values()))
+    )
 
 
 def write_page(path: Path, summaries: Sequence[Summary], machine: str) -> None:
