@@ -11,13 +11,18 @@ import pytest
 from scipy import stats
 
 from lexfed.sketch.estimates import heavy, points, products
-from support.sketch_trials import Trials, coverage, deviations_off, two_sites
+from support.sketch_trials import (
+    EVERY_KIND,
+    Trials,
+    coverage,
+    deviations_off,
+    two_sites,
+)
 
 SIGNED = pytest.mark.parametrize("signed", [True, False])
 
 
-@SIGNED
-@pytest.mark.parametrize("kind", ["sets", "skewed", "correlated"])
+@EVERY_KIND
 def test_counts_are_unbiased_and_covered(kind: str, signed: bool) -> None:
     _, f = two_sites(kind)
     items = np.array([int(np.argmax(f)), 150, int(np.argmin(f))], dtype=np.uint64)

@@ -38,7 +38,10 @@ def drawn(counts: Counts, noise: float) -> list[tuple[NoisedTree, list[SketchedL
     return found
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "share",
+    [0.5, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.05, 0.9))],
+)
 def test_fine_quantiles_are_covered(share: float) -> None:
     counts = np.round(40 / (np.arange(256) % 61 + 1.0)) + 5
     truth = int(np.argmax(np.cumsum(counts) >= share * counts.sum()))

@@ -20,7 +20,10 @@ from support.sketch_trials import coverage
 WIDTH, BOTH, LEFT, RIGHT = 2048, 200, 400, 700
 """Bits, shared items, items of the left set and of the right one."""
 
-EPSILON = pytest.mark.parametrize("epsilon", [2.0, 4.0, math.inf])
+EPSILON = pytest.mark.parametrize(
+    "epsilon",
+    [2.0, *(pytest.param(each, marks=pytest.mark.slow) for each in (4.0, math.inf))],
+)
 
 
 def pairs(epsilon: float, count: int) -> Iterator[tuple[FlippedBits, FlippedBits]]:

@@ -12,6 +12,7 @@ import pytest
 from lexfed.sketch.estimates import products
 from lexfed.sketch.estimates.table import NoisedCells
 from support.sketch_trials import (
+    EVERY_KIND,
     Trials,
     coverage,
     deviations_off,
@@ -19,12 +20,10 @@ from support.sketch_trials import (
     two_sites,
 )
 
-KINDS = ["sets", "skewed", "correlated"]
 SIGNED = pytest.mark.parametrize("signed", [True, False])
 
 
-@SIGNED
-@pytest.mark.parametrize("kind", KINDS)
+@EVERY_KIND
 def test_inner_product_is_unbiased_and_covered(kind: str, signed: bool) -> None:
     sites = two_sites(kind)
     truth = float(sites[0] @ sites[1])
@@ -39,8 +38,7 @@ def test_inner_product_is_unbiased_and_covered(kind: str, signed: bool) -> None:
     assert coverage(answers, away) < 0.93
 
 
-@SIGNED
-@pytest.mark.parametrize("kind", KINDS)
+@EVERY_KIND
 def test_variances_are_as_stated(kind: str, signed: bool) -> None:
     f, g = two_sites(kind)
     trials = Trials(10, 64, 4.0, signed)

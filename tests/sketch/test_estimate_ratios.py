@@ -12,6 +12,7 @@ from lexfed.sketch.estimates import ratios
 from lexfed.sketch.estimates.estimate import Estimate, from_variance
 from lexfed.sketch.estimates.table import NoisedCells
 from support.sketch_trials import (
+    EVERY_KIND,
     Trials,
     coverage,
     deviations_off,
@@ -20,7 +21,6 @@ from support.sketch_trials import (
 )
 
 SIGNED = pytest.mark.parametrize("signed", [True, False])
-KINDS = pytest.mark.parametrize("kind", ["sets", "skewed", "correlated"])
 
 
 @SIGNED
@@ -60,8 +60,7 @@ def test_jaccard_is_covered(signed: bool) -> None:
     assert coverage(answers, 80 / 180) < 0.93
 
 
-@SIGNED
-@KINDS
+@EVERY_KIND
 def test_cosine_is_covered(kind: str, signed: bool) -> None:
     f, g = two_sites(kind)
     truth = float(f @ g / np.sqrt((f @ f) * (g @ g)))
@@ -72,11 +71,11 @@ def test_cosine_is_covered(kind: str, signed: bool) -> None:
     assert coverage(answers, away) < 0.93
 
 
-@KINDS
-@pytest.mark.parametrize(("signed", "relative"), [(True, 0.04), (False, 0.0)])
+@EVERY_KIND
 def test_distance_is_covered_with_public_and_noised_totals(
-    kind: str, signed: bool, relative: float
+    kind: str, signed: bool
 ) -> None:
+    relative = 0.04 if signed else 0.0
     f, g = two_sites(kind)
     totals = float(f.sum()), float(g.sum())
     truth = float(((f / totals[0] - g / totals[1]) ** 2).sum())

@@ -5,12 +5,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from lexfed.sketch.estimates.estimate import Estimate
 from lexfed.sketch.estimates.table import Items, NoisedCells
 
 Counts = NDArray[np.float64]
+
+EVERY_KIND = pytest.mark.parametrize(
+    ("kind", "signed"),
+    [
+        ("sets", True),
+        ("skewed", False),
+        *(
+            pytest.param(kind, signed, marks=pytest.mark.slow)
+            for kind, signed in (
+                ("sets", False),
+                ("skewed", True),
+                ("correlated", True),
+                ("correlated", False),
+            )
+        ),
+    ],
+)
+"""Kinds of `two_sites` under both sketches; two that differ in both are quick."""
 
 
 def two_sites(kind: str) -> tuple[Counts, Counts]:
