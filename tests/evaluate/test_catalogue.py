@@ -9,7 +9,7 @@ import pytest
 from lexfed.errors import ConfigError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.datasets import names
-from lexfed.evaluate.derived import FLAMBY
+from lexfed.evaluate.derived import DERIVED
 from lexfed.evaluate.measures import ALL_METHODS, case_of
 from lexfed.evaluate.methods import METHODS
 from lexfed.evaluate.overhead import VARIANTS
@@ -26,7 +26,7 @@ TABLES = [quick(), *(table(name) for name in NAMES)]
 
 @pytest.mark.parametrize("one", TABLES, ids=lambda one: one.name)
 def test_every_job_can_be_measured(one: Table) -> None:
-    known = {*names(), FLAMBY}
+    known = {*names(), *DERIVED}
     for job in one.jobs:
         case_of(job)
         assert job.dataset in known

@@ -5,7 +5,14 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.evaluate.catalogue import attacked, compared, planned, reported, sweeps
+from lexfed.evaluate.catalogue import (
+    attacked,
+    compared,
+    made,
+    planned,
+    reported,
+    sweeps,
+)
 from lexfed.evaluate.catalogue.quick import quick
 from lexfed.evaluate.tables import Table
 
@@ -25,6 +32,7 @@ _TABLES: Mapping[str, Callable[[], Table]] = {
     "sites": sweeps.sites,
     "models": sweeps.models,
     "tiers": sweeps.tiers,
+    "made": made.made,
     "ablations": sweeps.ablations,
     "multipliers": sweeps.multipliers,
     "membership": attacked.membership,

@@ -6,12 +6,12 @@ from lexfed.evaluate.catalogue.base import (
     ADULT,
     GERMAN,
     HEART,
-    SUPPORT,
     TAIWAN,
     attribute,
     jobs,
     record,
 )
+from lexfed.evaluate.derived import EICU_FOUR, GERMAN_FOUR
 from lexfed.evaluate.methods import METHODS
 from lexfed.evaluate.tables import Published, Table
 
@@ -171,17 +171,22 @@ def tiers() -> Table:
         name="tiers",
         title="Number of tiers",
         question=(
-            "Attribute ε .3 of the most sensitive tier, record ε 2 (replace-one), 5 "
-            "splits. Fewer tiers count a column as more sensitive, never as less."
+            "German credit and eICU under policies that fill all four tiers (German: "
+            "facts about the loan are not personal, the telephone is an identifier; "
+            "eICU: facts about the hospital, and age). 4: identifiers are no input, "
+            "three towers. 3: identifiers are inputs and count as special. 2: what is "
+            "not personal counts as personal too, two towers. So fewer tiers count a "
+            "column as more sensitive, never as less. Attribute ε .3 of the special "
+            "tier, record ε 2 (replace-one, δ 1e-5), 20 splits."
         ),
         jobs=jobs(
-            (GERMAN, HEART, TAIWAN, SUPPORT),
+            ((GERMAN_FOUR, None), (EICU_FOUR, None)),
             ("cascade", "cascade-plain"),
-            SEEDS,
+            20,
             tuple(attribute(0.3, 2.0, tiers=count) for count in (2, 3, 4)),
         ),
-        across=("dataset", "rows", "tiers", "method"),
-        shows=("auc", "accuracy", "majority", "attribute_epsilon"),
+        across=("dataset", "tiers", "method"),
+        shows=("auc", "accuracy", "majority", "noise_sensitive", "noise_others"),
     )
 
 

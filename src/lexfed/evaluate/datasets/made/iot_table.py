@@ -19,6 +19,8 @@ from lexfed.evaluate.datasets.made.streams import parameters, site_stream
 _DEFAULT = parameters()[iot.NAME]["default"]
 ROWS = int(_DEFAULT["sensors"] * _DEFAULT["readings"])
 _MANY = 1_000_000
+NEXT_LEVEL = "next_level"
+"""The level an hour later, without units: what `derived.py` may predict."""
 _START = np.datetime64("2024-01-01T00", "h")
 
 
@@ -75,7 +77,7 @@ def facts(rows: int) -> Kept:
         person="sensor",
         persons=sizes(rows)[0],
         records_per_person=min(p["used_readings"], sizes(rows)[1]),
-        extra=("timestamp",),
+        extra=("timestamp", NEXT_LEVEL),
     )
 
 
@@ -124,4 +126,7 @@ def _frame(zone: iot.Zone, hours: np.ndarray[Any, Any]) -> pd.DataFrame:
         columns[name] = picked(getattr(zone, name))
     for name, values in iot.features(zone).items():
         columns[name] = picked(values)
+    later = np.full_like(zone.level, np.nan)
+    later[:, :-1] = zone.level[:, 1:]
+    columns[NEXT_LEVEL] = picked(later)
     return pd.DataFrame(columns).round(4)
