@@ -4,14 +4,16 @@
 from pathlib import Path
 
 from lexfed.cli import talk
-from lexfed.evaluate.datasets.fetch import ARCHIVE
 from lexfed.evaluate.datasets.fetch import fetch as download
 from lexfed.evaluate.datasets.folder import VARIABLE, data_folder
 
 
-def fetch(name: str, into: Path | None, archive: str | None) -> None:
+def fetch(
+    name: str, into: Path | None, archive: str | None, source: str = "uci"
+) -> None:
     """Download a data set into a folder of data sets."""
     home = data_folder() if into is None else into
-    folder = download(name, home, archive or ARCHIVE)
-    print(folder)
+    found = download(name, home, source, archive)
+    print(found.folder)
+    talk.say(found.words)
     talk.say(f"Set {VARIABLE}={home} to evaluate on it.")

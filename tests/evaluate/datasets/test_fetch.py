@@ -60,7 +60,11 @@ def test_a_fetched_table_is_prepared_like_a_kept_one(
 ) -> None:
     address, bodies = mirror
     bodies[GERMAN] = LOANS.encode()
-    folder = fetch("german_credit", tmp_path, address)
+    came = fetch("german_credit", tmp_path, address=address)
+    folder = came.folder
+    # Made up rows: their number and columns are right, they are not.
+    assert not came.same_rows
+    assert "not comparable with published ones" in came.words
     monkeypatch.setenv("LEXFED_DATA", str(tmp_path))
     found = prepare("german_credit", tmp_path / "prepared")
     rows = (tmp_path / "prepared" / "table.csv").read_text().splitlines()
@@ -72,7 +76,7 @@ def test_a_fetched_table_is_prepared_like_a_kept_one(
     assert record["sha256"] != kept("german_credit").sha256
     assert len(found.digest) == 64
     with pytest.raises(DataError, match="already there"):
-        fetch("german_credit", tmp_path, address)
+        fetch("german_credit", tmp_path, address=address)
     (folder / "german_credit.csv").write_text("changed")
     with pytest.raises(DataError, match="SHA-256"):
         prepare("german_credit", tmp_path / "again")
@@ -95,7 +99,7 @@ def test_what_is_not_the_published_table_leaves_nothing_behind(
     address, bodies = mirror
     bodies[GERMAN] = body.encode()
     with pytest.raises(DataError, match=said):
-        fetch("german_credit", tmp_path, address)
+        fetch("german_credit", tmp_path, address=address)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,7 +109,7 @@ def test_a_table_without_a_declared_column_is_refused(
     address, bodies = mirror
     bodies["/static/public/880/data.csv"] = b"age,dzgroup\n50,Coma\n"
     with pytest.raises(DataError, match="a table without adlsc, alb"):
-        fetch("support2", tmp_path, address)
+        fetch("support2", tmp_path, address=address)
 
 
 def test_without_a_connection_it_says_so(tmp_path: Path) -> None:
@@ -120,7 +124,7 @@ def test_an_answer_of_the_archive_that_is_no_table_is_not_taken(
     mirror: tuple[str, dict[str, bytes]], tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match="cannot be reached"):
-        fetch("taiwan_default", tmp_path, mirror[0])
+        fetch("taiwan_default", tmp_path, address=mirror[0])
 
 
 @pytest.mark.parametrize("name", [n for n in public_names() if n not in SHAPES])

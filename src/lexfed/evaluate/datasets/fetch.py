@@ -3,36 +3,46 @@
 
 The archive's file is brought into the form that a folder of `LEXFED_DATA` has. Its
 bytes are then ours, so their checksums are written beside them; the digest of results
-tells such a table from the one that lexfed keeps checksums of.
+tells such a table from the one that lexfed keeps checksums of. Whether it has the same
+rows as that one (`same_rows.py`) is written there too.
 """
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pandas as pd
 
 from lexfed.errors import DataError, Problem
+from lexfed.evaluate.datasets import fetch_openml, fetch_uci
 from lexfed.evaluate.datasets.classes import TIER_OF_CLASS
 from lexfed.evaluate.datasets.cleaning import clean
 from lexfed.evaluate.datasets.folder import FETCHED, sha256_of
 from lexfed.evaluate.datasets.kept import Kept, kept
+from lexfed.evaluate.datasets.same_rows import PUBLISHED, rows_digest
 from lexfed.evaluate.datasets.shapes import SHAPES
 
-ARCHIVE = "https://archive.ics.uci.edu"
-_PATHS: Mapping[str, tuple[str, ...]] = {
-    "adult": ("static/public/2/data.csv",),
-    "diabetes130": ("static/public/296/data.csv",),
-    "german_credit": ("static/public/144/data.csv",),
-    "heart_uci4": tuple(
-        f"ml/machine-learning-databases/heart-disease/processed.{site}.data"
-        for site in ("cleveland", "hungarian", "switzerland", "va")
-    ),
-    "support2": ("static/public/880/data.csv",),
-    "taiwan_default": ("static/public/350/data.csv",),
+
+@dataclass(frozen=True)
+class Archive:
+    """A place of the web that has public tables.
+
+    Attributes:
+        address: where it is.
+        names: of the data sets that it has.
+        files_of: downloads the files of one, each under where it came from.
+    """
+
+    address: str
+    names: tuple[str, ...]
+    files_of: Callable[[str, str], dict[str, bytes]]
+
+
+ARCHIVES: Mapping[str, Archive] = {
+    "uci": Archive(fetch_uci.ADDRESS, fetch_uci.NAMES, fetch_uci.files_of),
+    "openml": Archive(fetch_openml.ADDRESS, fetch_openml.NAMES, fetch_openml.files_of),
 }
 # What no program of ours puts together, and where a person finds it.
 _BY_HAND: Mapping[str, str] = {
@@ -43,12 +53,36 @@ _BY_HAND: Mapping[str, str] = {
     "synthea": "it is put together from a run of Synthea of April 2020; "
     "https://synthea.mitre.org/downloads has newer ones",
 }
-_SECONDS = 30
-_MOST_BYTES = 200_000_000
 
 
-def fetch(name: str, into: Path, archive: str = ARCHIVE) -> Path:
-    """Download a public data set and return its new folder.
+@dataclass(frozen=True)
+class Fetched:
+    """A table that came.
+
+    Attributes:
+        folder: where it is now.
+        same_rows: whether it has the rows of the copy whose checksum is kept.
+    """
+
+    folder: Path
+    same_rows: bool
+
+    @property
+    def words(self) -> str:
+        """What that means for results."""
+        if self.same_rows:
+            return "It has the rows that lexfed's declaration was written for."
+        return (
+            "Its rows are not those of the copy that lexfed's declaration was written "
+            "for, though their number and columns are: results on it stand under its "
+            "own checksum and are not comparable with published ones."
+        )
+
+
+def fetch(
+    name: str, into: Path, source: str = "uci", address: str | None = None
+) -> Fetched:
+    """Download a public data set into a new folder.
 
     Guarantees:
         Nothing is left behind unless the table has the published number of rows and
@@ -57,23 +91,22 @@ def fetch(name: str, into: Path, archive: str = ARCHIVE) -> Path:
     Args:
         name: of a public data set.
         into: the folder of data sets; the new folder is made in it.
-        archive: address of the UCI machine learning repository, or of a mirror.
+        source: one of `ARCHIVES`.
+        address: of a mirror of it.
 
     Raises:
         DataError: if the set cannot be fetched by a program, there is no connection,
             or what came is not what was published.
     """
     facts = kept(name)
-    if name in _BY_HAND:
-        what = f"cannot be fetched: {_BY_HAND[name]}"
-        raise DataError([Problem(name, what, "set LEXFED_DATA to a folder with it")])
+    archive = _archive(name, source)
     folder = into / name
     if folder.exists():
         hint = "remove it first, if it should be fetched again"
         raise DataError([Problem(str(folder), "is already there", hint)])
-    addresses = [f"{archive}/{path}" for path in _PATHS[name]]
-    came = [_download(address) for address in addresses]
-    frame = _shaped(facts, came, addresses[0])
+    came = archive.files_of(name, address or archive.address)
+    frame = _shaped(facts, list(came.values()), next(iter(came)))
+    same = rows_digest(facts, frame) == PUBLISHED[name]
     folder.mkdir(parents=True)
     text = frame.to_csv(index=False, lineterminator="\n").encode()
     # Without a time stamp the same rows give the same bytes.
@@ -81,27 +114,24 @@ def fetch(name: str, into: Path, archive: str = ARCHIVE) -> Path:
     (folder / facts.file).write_bytes(packed)
     (folder / "schema.json").write_text(json.dumps(_schema(facts), indent=1))
     sums = {facts.file: sha256_of(folder / facts.file)}
-    record = {"from": addresses, "rows": len(frame), "sha256": sums}
+    record = {"from": list(came), "rows": len(frame), "same_rows": same, "sha256": sums}
     (folder / FETCHED).write_text(json.dumps(record, indent=1))
-    return folder
+    return Fetched(folder, same)
 
 
-def _download(address: str) -> bytes:
-    try:
-        # The address is a constant of this file or a mirror that the caller names.
-        with urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310
-            body = answer.read(_MOST_BYTES + 1)
-    except (URLError, OSError) as error:
-        reason = getattr(error, "reason", error)
-        what = f"cannot be reached ({reason})"
-        hint = (
-            "fetching needs a connection to the internet; on a machine without one set "
-            "LEXFED_DATA to a folder that was copied there"
-        )
-        raise DataError([Problem(address, what, hint)]) from error
-    if len(body) > _MOST_BYTES:
-        raise DataError([Problem(address, "sends more than any of the tables has")])
-    return bytes(body)
+def _archive(name: str, source: str) -> Archive:
+    if name in _BY_HAND:
+        what = f"cannot be fetched: {_BY_HAND[name]}"
+        raise DataError([Problem(name, what, "set LEXFED_DATA to a folder with it")])
+    known = ", ".join(ARCHIVES)
+    if source not in ARCHIVES:
+        what = f"there is no archive `{source}`"
+        raise DataError([Problem("source", what, f"known: {known}")])
+    if name not in ARCHIVES[source].names:
+        others = [n for n, archive in ARCHIVES.items() if name in archive.names]
+        what = f"`{source}` does not have it"
+        raise DataError([Problem(name, what, f"fetch it from {', '.join(others)}")])
+    return ARCHIVES[source]
 
 
 def _shaped(facts: Kept, came: list[bytes], address: str) -> pd.DataFrame:
