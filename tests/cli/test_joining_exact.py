@@ -57,7 +57,9 @@ def _answer(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return _process(folder, "answer", *given, *more)
 
 
-def test_two_processes_learn_how_many_they_share(sides: tuple[Path, Path]) -> None:
+def test_two_processes_learn_how_many_they_share(
+    sides: tuple[Path, Path], lexfed: Lexfed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Noise beyond 40 at ε = 2 has a chance below 1e-30; of two, below 1e-14."""
     ours, theirs = sides
     paid = ("--ledgers", "ledgers", "--site", "north")
@@ -76,14 +78,8 @@ def test_two_processes_learn_how_many_they_share(sides: tuple[Path, Path]) -> No
     assert abs(number["in_both"] - 70) <= 40
     for folder, site in ((ours, "all parts"), (theirs, "north")):
         path = Purse(folder / "ledgers", site, "people.csv").path
-        shown = subprocess.run(
-            [sys.executable, "-m", "lexfed", "ledger", "history", str(path)],
-            env={**os.environ, "XDG_STATE_HOME": str(folder / "state")},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        assert shown.count("commit") == 1
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        assert lexfed("ledger", "history", str(path)).out.count("commit") == 1
     secret = ours / "our.secret"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     for file in (ours / "our.question", theirs / "their.answer", ours / "our.number"):

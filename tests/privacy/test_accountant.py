@@ -215,7 +215,10 @@ def never_under_reports(seed: int, reference: Reference, most: int = 20) -> None
     assert ours <= epsilon(steps, at, neighbours, "rdp")
 
 
-@pytest.mark.parametrize("seed", range(30))
+SLOW = (pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 30))
+
+
+@pytest.mark.parametrize("seed", [*range(10), *SLOW])
 def test_never_under_reports(seed: int, reference: Reference) -> None:
     never_under_reports(seed, reference, most=3)
 

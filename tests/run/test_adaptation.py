@@ -141,7 +141,9 @@ def test_a_frozen_tower_is_logged_once(
     assert failures(result.folder) == []
 
 
-@pytest.mark.parametrize("table", [FILTER, EVERYTHING])
+@pytest.mark.parametrize(
+    "table", [EVERYTHING, pytest.param(FILTER, marks=pytest.mark.slow)]
+)
 def test_a_crash_in_the_middle_of_adaptation_changes_nothing(
     tmp_path: Path, config_text: str, table: str
 ) -> None:

@@ -120,7 +120,9 @@ def with_engine(text: str, engine: str) -> str:
     return text.replace('engine = "simulation"', f'engine = "{engine}"')
 
 
-@pytest.mark.parametrize("engine", ["simulation", "inprocess"])
+@pytest.mark.parametrize(
+    "engine", ["inprocess", pytest.param("simulation", marks=pytest.mark.slow)]
+)
 def test_a_crash_at_a_few_moments(
     tmp_path: Path, config_text: str, engine: str
 ) -> None:
