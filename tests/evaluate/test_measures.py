@@ -49,14 +49,22 @@ def test_a_path_ends_in_the_model_that_is_measured(
     dataset: Dataset, method: str
 ) -> None:
     values = measure(Job("train", "small", method, 0, None, BUDGET), dataset)["values"]
-    rounds = [number for number, _ in values["path"]]
+    rounds = [number for number, _, _ in values["path"]]
     assert rounds == sorted(set(rounds))
     assert 1 < len(rounds) <= POINTS + 1
-    assert values["path"][-1] == [values["rounds"], values["auc"]]
+    assert values["path"][-1][:2] == [values["rounds"], values["auc"]]
     # Before the last round the model was another one: AUCs of a path differ.
-    assert len({auc for _, auc in values["path"]}) > 1
+    assert len({auc for _, auc, _ in values["path"]}) > 1
     budget = values["record_epsilon"] / values["rounds"]
     assert values["budget_per_round"] == pytest.approx(budget)
+
+
+@pytest.mark.parametrize("method", ["uniform", "cascade"])
+def test_what_is_spent_grows_to_the_claim(dataset: Dataset, method: str) -> None:
+    values = measure(Job("train", "small", method, 0, None, BUDGET), dataset)["values"]
+    spent = [after for _, _, after in values["path"]]
+    assert spent == sorted(set(spent))
+    assert spent[-1] == pytest.approx(values["record_epsilon"], rel=1e-6)
 
 
 def test_without_rounds_there_is_no_path(dataset: Dataset) -> None:

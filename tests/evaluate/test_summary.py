@@ -109,9 +109,9 @@ def test_a_target_is_reached_in_the_first_round_that_has_nine_tenths() -> None:
     )
     # Chance is .5, so 90 % of .9 above it is .86.
     paths = (
-        [[1, 0.5], [4, 0.87], [8, 0.8]],
-        [[1, 0.5], [4, 0.859], [8, 0.861]],
-        [[1, 0.5], [4, 0.6], [8, 0.859]],
+        [[1, 0.5, 0.1], [4, 0.87, 0.4], [8, 0.8, 0.8]],
+        [[1, 0.5, 0.1], [4, 0.859, 0.4], [8, 0.861, 0.8]],
+        [[1, 0.5, 0.1], [4, 0.6, 0.4], [8, 0.859, 0.8]],
     )
 
     def told(job: Job) -> Result:
@@ -120,18 +120,21 @@ def test_a_target_is_reached_in_the_first_round_that_has_nine_tenths() -> None:
         path = paths[job.seed]
         return result_of({"auc": path[-1][1], "path": path})
 
-    shows = ("rounds_to_target", "target_reached")
+    shows = ("rounds_to_target", "target_reached", "budget_to_target")
     none, cascade = summarise(table_of(*jobs, shows=shows), told).lines
     assert none.values == {}
     assert cascade.values["target_reached"].mean == pytest.approx(2 / 3)
     # The run that never reached it has no round, so the mean is of 4 and 8.
     assert cascade.values["rounds_to_target"].mean == pytest.approx(6.0)
     assert cascade.values["rounds_to_target"].count == 2
+    assert cascade.values["budget_to_target"].mean == pytest.approx(0.6)
 
 
 def test_without_a_ceiling_there_is_no_target() -> None:
     table = table_of(*JOBS, shows=("target_reached",))
-    lines = summarise(table, lambda _: result_of({"auc": 0.9, "path": [[1, 0.9]]}))
+    lines = summarise(
+        table, lambda _: result_of({"auc": 0.9, "path": [[1, 0.9, None]]})
+    )
     assert all(line.values == {} for line in lines.lines)
 
 

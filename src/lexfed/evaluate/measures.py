@@ -65,7 +65,7 @@ def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
         "rounds": scores.rounds,
         "seconds": scores.seconds,
     }
-    path = [[number, value] for number, value in scores.path if math.isfinite(value)]
+    path = [list(point) for point in scores.path if math.isfinite(point.quality)]
     status = "diverged" if scores.diverged else "done"
     found = {**_plain(values), "path": path}
     return {"status": status, "values": found, "note": scores.note}

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,21 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Texts = NDArray[np.str_]
+
+
+class Point(NamedTuple):
+    """How a run stands after a round.
+
+    Attributes:
+        number: of the round, from 1.
+        quality: AUC of the test rows, or RMSE.
+        spent: the record's epsilon that the ledger has charged; None if nobody knows
+            it before the end.
+    """
+
+    number: int
+    quality: float
+    spent: float | None
 
 
 @dataclass(frozen=True)
@@ -33,8 +49,8 @@ class Scores:
         seconds: that training took, reading left out.
         diverged: whether a score is not a number; such a run is reported, not dropped.
         note: what a reader of the table must know.
-        path: AUC of the test rows, or RMSE, after some of the rounds: (round, value).
-            Empty where a method has no rounds, or no model after each.
+        path: what test rows come to after some of the rounds. Empty where a method
+            has no rounds, or no model after each.
         noise: on the weights of columns, averaged over the most sensitive tier
             (`noise_sensitive`) and over all other columns (`noise_others`); empty
             where no plan says it.
@@ -53,5 +69,5 @@ class Scores:
     seconds: float
     diverged: bool
     note: str
-    path: tuple[tuple[int, float], ...] = ()
+    path: tuple[Point, ...] = ()
     noise: Mapping[str, float] = field(default_factory=dict)

@@ -161,8 +161,8 @@ def _with_ceiling(results: Sequence[tuple[Job, Result]]) -> list[tuple[Job, Resu
     return found
 
 
-def _goal(path: Sequence[tuple[int, float]], ceiling: float) -> dict[str, float]:
-    """Return whether some round came to the goal, and the first one that did.
+def _goal(path: Sequence[Sequence[Any]], ceiling: float) -> dict[str, float]:
+    """Return whether some round came to the goal, the first one, and what it took.
 
     Guarantees:
         A run that never did has no round, so that a mean over rounds is one over the
@@ -170,10 +170,13 @@ def _goal(path: Sequence[tuple[int, float]], ceiling: float) -> dict[str, float]
     """
     if not path:
         return {}
-    first = next((at for at, auc in path if retention(auc, ceiling) >= GOAL), None)
+    enough = (point for point in path if retention(point[1], ceiling) >= GOAL)
+    first = next(enough, None)
     if first is None:
         return {"target_reached": 0.0}
-    return {"target_reached": 1.0, "rounds_to_target": float(first)}
+    number, _, spent = first
+    found = {"target_reached": 1.0, "rounds_to_target": float(number)}
+    return found if spent is None else {**found, "budget_to_target": spent}
 
 
 def _place(job: Job) -> tuple[Any, ...]:

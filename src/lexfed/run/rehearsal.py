@@ -16,6 +16,7 @@ from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.engines import Simulation
 from lexfed.federation.learner import Learner, Progress
 from lexfed.models.cascade import Model
+from lexfed.privacy.ledger import Ledger
 from lexfed.randomness import SecureSource
 from lexfed.run.evaluation import evaluate
 from lexfed.run.planning import Priced, price
@@ -31,26 +32,28 @@ def rehearse(priced: Priced) -> Model:
 
 
 def train_in_memory(
-    priced: Priced, told: Callable[[Progress], None] = lambda _: None
+    priced: Priced,
+    told: Callable[[Progress, Ledger | None], None] = lambda _progress, _ledger: None,
 ) -> Progress:
     """Train the programme once and return what was released, nothing being written.
 
     Args:
         priced: what is trained.
-        told: hears of every round's state; released values alone are in it.
+        told: hears of every round's state, in which released values alone are, and
+            of the ledger that it is charged to; None without privacy.
 
     Guarantees:
         No round runs that the ledger of the run itself would refuse.
     """
     learner = Learner(priced.programme)
-    source = SecureSource()
+    source, ledger = SecureSource(), priced.ledger()
     coordinator = Coordinator(
-        priced.programme, learner, priced.ledger(), lambda _: source, learner.start()
+        priced.programme, learner, ledger, lambda _: source, learner.start()
     )
     engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
-        told(coordinator.receive(asked.query, answers).progress)
+        told(coordinator.receive(asked.query, answers).progress, ledger)
     return coordinator.progress
 
 

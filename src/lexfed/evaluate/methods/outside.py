@@ -14,7 +14,7 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.case import Case, sensitive_tier
 from lexfed.evaluate.methods.rows import Rows
 from lexfed.evaluate.metrics import quality
-from lexfed.evaluate.outcome import Floats, Scores
+from lexfed.evaluate.outcome import Floats, Point, Scores
 from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
 from lexfed.privacy.calibrate import mu_from
 from lexfed.privacy.events import Group, Release
@@ -100,7 +100,7 @@ def scored(
         diverged=not bool(np.isfinite(predicted).all()),
         note="; ".join(part for part in (note, relation) if part),
         path=tuple(
-            (number, quality(rows.test.targets, after))
+            Point(number, quality(rows.test.targets, after), None)
             for number, after in enumerate(path, start=1)
         ),
     )

@@ -21,14 +21,16 @@ from lexfed.evaluate.methods.case import (
     model_of,
     sensitive_tier,
 )
+from lexfed.evaluate.methods.layout import released_as_sums, released_by_site
 from lexfed.evaluate.methods.rows import Rows, rows_of
 from lexfed.evaluate.metrics import quality
 from lexfed.evaluate.noise import sensitive_and_others
-from lexfed.evaluate.outcome import Floats, Scores
+from lexfed.evaluate.outcome import Floats, Point, Scores
 from lexfed.federation.learner import Progress
 from lexfed.models.cascade import Model
 from lexfed.models.losses import Loss
 from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.ledger import Ledger
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import Population
 from lexfed.run.rehearsal import train_in_memory
@@ -63,7 +65,10 @@ def train(dataset: Dataset, case: Case, name: str, keys: Keys, note: str) -> Sco
     """
     rows = rows_of(dataset, case)
     trained = train_on(rows.population, dataset, case, keys)
-    return as_scores(name, case, rows, [trained], note)
+    scores = as_scores(name, case, rows, [trained], note)
+    if keys.get("budget", {}).get("unit", "record") == "client":
+        return released_by_site(scores, dataset, case)
+    return released_as_sums(scores, dataset, case)
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Trained:
     rounds: int
     seconds: float
     remarks: tuple[str, ...]
-    path: tuple[tuple[int, float], ...]
+    path: tuple[Point, ...]
     noise: Mapping[str, float]
 
 
@@ -93,12 +98,12 @@ def train_on(
     kept = _Kept(every=ceil(priced.programme.rounds / POINTS))
     progress = train_in_memory(priced, kept.hear)
     seconds = perf_counter() - start
+    kept.keep(progress)
     claim = priced.claim(progress.done)
     tier = sensitive_tier(dataset, case)
     # A tier that is not read at all has no claim, and costs nothing.
     tiers = {} if claim is None else {tier.label: 0.0} | _epsilons(claim)
     targets = population.test_rows[1].numpy()
-    models = {**kept.models, progress.done: progress.model}
     return Trained(
         scores=_predicted(priced, progress.model),
         record_epsilon=None if claim is None else claim.epsilon,
@@ -107,23 +112,29 @@ def train_on(
         seconds=seconds,
         remarks=(_relation(priced), _linear_note(dataset, case, priced)),
         path=tuple(
-            (number, quality(targets, _predicted(priced, model)))
-            for number, model in models.items()
+            Point(number, quality(targets, _predicted(priced, model)), spent)
+            for number, (model, spent) in kept.models.items()
         ),
         noise=sensitive_and_others(priced, tier),
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Kept:
     """Models after some of the rounds, which are scored when training is over."""
 
     every: int
-    models: dict[int, Model] = field(default_factory=dict)
+    models: dict[int, tuple[Model, float | None]] = field(default_factory=dict)
+    ledger: Ledger | None = None
 
-    def hear(self, progress: Progress) -> None:
+    def hear(self, progress: Progress, ledger: Ledger | None) -> None:
+        self.ledger = ledger
         if progress.done % self.every == 0:
-            self.models[progress.done] = progress.model
+            self.keep(progress)
+
+    def keep(self, progress: Progress) -> None:
+        spent = None if self.ledger is None else self.ledger.spent().record
+        self.models[progress.done] = progress.model, spent
 
 
 def _predicted(priced: Priced, model: Model) -> Floats:
