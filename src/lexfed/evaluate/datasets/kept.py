@@ -11,6 +11,7 @@
     persons = 1820                    as published; without it every row is a person
     records_per_person = 4            later rows of a person are left out
     sites = { column = "site" }       as in `data.sites` of a configuration
+    site_from = "dzgroup"             only if sites stand in for a column of the table
     gaps = ["chol"]                   columns that may miss values; all, if left out
     [sha256]                          of every file that is read
     [groups]                          attribute of fairness -> column
@@ -75,6 +76,7 @@ class Kept:
         records_per_person: most rows of one person that are used.
         sites_per_person: at how many sites one person may have rows.
         extra: columns that the file has beside, which no model may read.
+        site_from: the column that decides a row's site, where sites are made from one.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Kept:
     records_per_person: int = 1
     sites_per_person: int = 1
     extra: tuple[str, ...] = ()
+    site_from: str | None = None
 
     @property
     def written(self) -> list[str]:

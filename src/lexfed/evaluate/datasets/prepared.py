@@ -32,6 +32,8 @@ class Dataset:
         groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the
             file, where the data has it. Such a column need not be an input.
         digest: SHA-256 of the source files, or of what decides a synthetic table.
+        site_from: the column that decides a person's site, where sites are made from
+            one; None where sites are real, or nobody's values decide them.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Dataset:
     target: str
     groups: Mapping[str, str]
     digest: str
+    site_from: str | None = None
 
 
 def names() -> tuple[str, ...]:
@@ -109,6 +112,7 @@ def _dataset(facts: Kept, folder: Path, rows: int, sha256: str) -> Dataset:
         target=facts.target,
         groups=facts.groups,
         digest=sha256,
+        site_from=facts.site_from,
     )
 
 

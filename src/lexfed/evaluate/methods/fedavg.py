@@ -17,6 +17,7 @@ import numpy as np
 
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.case import Case, sensitive_tier
+from lexfed.evaluate.methods.layout import released_by_site
 from lexfed.evaluate.methods.one_tower import CLIP, OneTower, unit_batch
 from lexfed.evaluate.methods.outside import affordable_mu, gaussian, scored
 from lexfed.evaluate.methods.rows import rows_of
@@ -54,7 +55,7 @@ def train(dataset: Dataset, case: Case) -> Scores:
     seconds = perf_counter() - start
     path = [model.predict(after, rows.test.slots) for after in models]
     release = gaussian("local step", CLIP / sigma, sensitive_tier(dataset, case))
-    return scored(
+    scores = scored(
         NAME,
         dataset,
         case,
@@ -66,3 +67,4 @@ def train(dataset: Dataset, case: Case) -> Scores:
         "noise at every site, whose size is public",
         path,
     )
+    return released_by_site(scores, dataset, case)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.case import Case, Method
+from lexfed.evaluate.methods.layout import released_by_site
 from lexfed.evaluate.methods.product import Keys, as_scores, train_on
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.outcome import Scores
@@ -27,6 +28,7 @@ def alone(name: str, keys: Keys) -> Method:
         for site in rows.population.sites:
             own = replace(rows.population, sites=(site,), units=len(site.train))
             parts.append(train_on(own, dataset, case, keys))
-        return as_scores(name, case, rows, parts, "every site alone")
+        scores = as_scores(name, case, rows, parts, "every site alone")
+        return released_by_site(scores, dataset, case)
 
     return method
