@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.budget.adapting import Adapting
@@ -176,8 +176,7 @@ def test_adaptation_goes_on_from_what_was_written(case: str) -> None:
         progress = learner.learn(progress, query.release, released)
 
 
-@pytest.mark.parametrize("engine", ["inprocess", "simulation"])
-@pytest.mark.parametrize("tier", [Tier.PERSONAL, Tier.SPECIAL])
+@checks.TIERS_AND_ENGINES
 @pytest.mark.parametrize("case", CASES)
 def test_lower_towers_adapt_without_seeing_a_tier(
     case: str, tier: Tier, engine: EngineName
@@ -375,6 +374,7 @@ ATTACKED = {
 
 
 @pytest.mark.parametrize("name", ATTACKED)
+@settings(max_examples=30)
 @given(numbers=st.lists(NUMBERS, min_size=1, max_size=30))
 def test_no_history_overspends(name: str, numbers: list[float]) -> None:
     keeps_inside(ATTACKED[name], numbers)

@@ -17,7 +17,6 @@ from support import checks
 from support.worlds import EngineName, Played, World, play, with_slots, world
 
 BUDGET = Budget(1.0, 1e-6, "add-remove", {Tier.SPECIAL: 0.5})
-ENGINES: tuple[EngineName, ...] = ("inprocess", "simulation")
 CASES: dict[str, dict[str, Any]] = {
     "yes or no": {},
     "persons": {"places": 3},
@@ -60,8 +59,7 @@ def test_nobody_moves_a_sum_further_than_the_clip(case: str) -> None:
     checks.check_sensitivity(bought(**CASES[case]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("tier", [Tier.PERSONAL, Tier.SPECIAL])
+@checks.TIERS_AND_ENGINES
 def test_lower_tiers_are_isolated(tier: Tier, engine: EngineName) -> None:
     of = bought(places=2)
     checks.check_isolation(of, tier, engine, ("nan", "random", "missing"))

@@ -40,8 +40,7 @@ SAMPLED = world(
 )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("tier", [Tier.PERSONAL, Tier.SPECIAL])
+@checks.TIERS_AND_ENGINES
 @pytest.mark.parametrize("case", CASES)
 def test_lower_towers_do_not_see_a_tier(
     case: str, tier: Tier, engine: EngineName

@@ -95,8 +95,24 @@ def test_engines_agree_within_one_release_step(case: str) -> None:
         assert gap.max() <= stage.blocks[0].grid.release_step
 
 
-@pytest.mark.parametrize("case", ["softmax", "squared", "local trust", "sampled"])
-@pytest.mark.parametrize("tier", [Tier.PERSONAL, Tier.SPECIAL])
+@pytest.mark.parametrize(
+    ("case", "tier"),
+    [
+        ("softmax", Tier.PERSONAL),
+        ("sampled", Tier.SPECIAL),
+        *(
+            pytest.param(case, tier, marks=pytest.mark.slow)
+            for case, tier in (
+                ("softmax", Tier.SPECIAL),
+                ("squared", Tier.PERSONAL),
+                ("squared", Tier.SPECIAL),
+                ("local trust", Tier.PERSONAL),
+                ("local trust", Tier.SPECIAL),
+                ("sampled", Tier.PERSONAL),
+            )
+        ),
+    ],
+)
 def test_lower_towers_do_not_see_a_tier(case: str, tier: Tier) -> None:
     of = networks(sizes=(20, 15), **CASES[case])
     checks.check_isolation(of, tier, "inprocess", ("nan", "random", "huge"))

@@ -29,7 +29,6 @@ from support.sketched_worlds import BUDGET, sketched, sketching, told_in
 from support.sketching_checks import drifted
 from support.worlds import EngineName, Floats, play, seeded, with_slots, world
 
-ENGINES: tuple[EngineName, ...] = ("inprocess", "simulation")
 UNCAPPED = replace(BUDGET, caps={})
 CASES: dict[str, dict[str, Any]] = {
     "rule": {},
@@ -106,8 +105,7 @@ def test_nobody_moves_a_sum_further_than_the_clip(case: str) -> None:
     checks.check_sensitivity(sketched(**CASES[case]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("tier", [Tier.PERSONAL, Tier.SPECIAL])
+@checks.TIERS_AND_ENGINES
 def test_lower_tiers_are_isolated(tier: Tier, engine: EngineName) -> None:
     """Three columns: the second look is never the first again."""
     of = sketched(places=2)

@@ -133,6 +133,18 @@ def edits(seed: int = 0) -> dict[str, Callable[[Floats], Floats]]:
     }
 
 
+TIERS_AND_ENGINES = pytest.mark.parametrize(
+    ("tier", "engine"),
+    [
+        (Tier.SPECIAL, "inprocess"),
+        (Tier.PERSONAL, "simulation"),
+        pytest.param(Tier.SPECIAL, "simulation", marks=pytest.mark.slow),
+        pytest.param(Tier.PERSONAL, "inprocess", marks=pytest.mark.slow),
+    ],
+)
+"""Both tiers that are worth hiding and both engines; the other pairs are slow."""
+
+
 def check_isolation(
     of: World, tier: Tier, engine: EngineName, changes: Iterable[str]
 ) -> None:
