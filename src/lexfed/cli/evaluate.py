@@ -47,13 +47,13 @@ def evaluate(
             f"{len(tables)} tables, {found.jobs} runs, {left} to do; "
             f"{count} processes, {found.need}"
         )
-        _run(found)
+        run_jobs(found)
         summaries = found.summaries()
     write_all(out, summaries, machine())
     if published is not None:
         write_page(published, summaries, machine())
     if as_json:
-        print_json([_json(summary) for summary in summaries])
+        print_json([summary_json(summary) for summary in summaries])
     else:
         print(page(summaries, machine(), str(out)))
     talk.say(f"\nResults: {out / PAGE}")
@@ -71,7 +71,8 @@ def _chosen(small: bool, names: Sequence[str]) -> list[Table]:
     return [table(name) for name in names or NAMES]
 
 
-def _run(found: Evaluation) -> None:
+def run_jobs(found: Evaluation) -> None:
+    """Run what is left, with progress; Ctrl-C ends after the runs under way."""
     with between_rounds() as stop:
         bar = sys.stderr.isatty()
         for step in found.run(lambda: stop.asked):
@@ -101,7 +102,8 @@ def _show(step: Step, bar: bool) -> None:
         talk.say(line)
 
 
-def _json(summary: Summary) -> dict[str, object]:
+def summary_json(summary: Summary) -> dict[str, object]:
+    """Return a table as JSON values."""
     return {
         "table": summary.table.name,
         "configuration": summary.table.digest,

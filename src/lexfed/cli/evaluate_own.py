@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed evaluate CONFIG`: three questions about somebody's own data and policy."""
+
+import json
+import os
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.commands import load_config, load_priced, print_json
+from lexfed.cli.evaluate import NotWhole, run_jobs, summary_json
+from lexfed.cli.places import named_places
+from lexfed.durable import write_atomically
+from lexfed.errors import ClaimError, RunFolderError
+from lexfed.evaluate.journal import RESULTS, Journal
+from lexfed.evaluate.machine import machine
+from lexfed.evaluate.own.findings import Finding, findings
+from lexfed.evaluate.own.measures import measure
+from lexfed.evaluate.own.page import INTERNAL, PAGE, evaluation_html
+from lexfed.evaluate.own.policies import with_policies
+from lexfed.evaluate.own.questions import LeftOut, questions
+from lexfed.evaluate.own.table import own_table
+from lexfed.evaluate.suite import DATA, Evaluation
+from lexfed.evaluate.summary import Summary
+from lexfed.evaluate.written import ALL, write_results
+
+ASKED = "asked.json"
+SEEDS = 10
+
+
+def evaluate_own(
+    path: Path,
+    seeds: int,
+    out: Path | None,
+    resume: bool,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Run what is left of an evaluation, and write its page once all of it is there.
+
+    Raises:
+        NotWhole: if it was stopped, or a job ended by a defect.
+        ClaimError: if an attack did better than the proof allows.
+    """
+    config = load_config(path)
+    priced = load_priced(path, config)
+    out = out or Path("runs") / f"{config.run.name}-evaluation"
+    talk.warn(INTERNAL)
+    _same_question(out, config.digest, resume)
+    _claim_folder(out, config.digest)
+    Journal(out, resume).close()  # refuses a folder that is in use, or has results
+    count = processes or len(os.sched_getaffinity(0))
+    try:
+        with named_places(path):
+            plain = own_table(priced, path.parent, out / DATA)
+            dataset = with_policies(plain, config, path.parent)
+        asked = questions(dataset, config, seeds)
+        for one in asked.left_out:
+            talk.say(f"left out: {one.part}: {one.why}")
+        # What takes longest begins first, so that no core waits for it at the end.
+        tables = tuple(reversed(asked.tables))
+        evaluation = Evaluation(
+            tables, out, count, resume, prepare=lambda *_: dataset, measured=measure
+        )
+        with closing(evaluation) as found:
+            talk.say(
+                f"{len(tables)} questions, {found.jobs} runs, {len(found.left)} to do; "
+                f"{count} processes, {found.need}"
+            )
+            run_jobs(found)
+            summaries = tuple(reversed(found.summaries()))
+    finally:
+        # Private rows: nobody needs the copy any more, `--resume` makes another.
+        shutil.rmtree(out / DATA, ignore_errors=True)
+    write_results(out, summaries)
+    _present(config.run.name, out, summaries, asked.left_out, as_json)
+
+
+def _same_question(out: Path, digest: str, resume: bool) -> None:
+    """Refuse to go on with the evaluation of something else."""
+    if not resume:
+        return
+    if not (out / RESULTS).exists():
+        talk.say(f"`{out}` holds no evaluation yet; this one begins there")
+        return
+    try:
+        stated = json.loads((out / ASKED).read_text(encoding="utf-8"))["configuration"]
+    except (OSError, ValueError, KeyError, TypeError):
+        stated = None
+    if stated != digest:
+        other = "tables, not of a configuration" if stated is None else "another one"
+        raise RunFolderError(
+            f"`{out}` holds the evaluation of {other}",
+            "`--out DIR` begins one of this configuration; a changed file is another "
+            "configuration",
+        )
+
+
+def _claim_folder(out: Path, digest: str) -> None:
+    """Make the folder, for its owner alone, and write down what is evaluated there."""
+    try:
+        if (out / RESULTS).exists() and (out / RESULTS).stat().st_size:
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        write_atomically(
+            out / ASKED, f"{json.dumps({'configuration': digest})}\n".encode()
+        )
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise RunFolderError(
+            f"cannot write `{out}`: {what}", "choose another folder with `--out`"
+        ) from error
+
+
+def _present(
+    name: str,
+    out: Path,
+    summaries: tuple[Summary, ...],
+    left_out: tuple[LeftOut, ...],
+    as_json: bool,
+) -> None:
+    missing = [one.table.title for one in summaries if not one.whole]
+    if missing:
+        (out / PAGE).unlink(missing_ok=True)
+        raise NotWhole(
+            f"runs are missing, so there is no page: {'; '.join(missing)}",
+            "`--resume` runs what is missing",
+        )
+    page = evaluation_html(name, summaries, left_out, machine())
+    write_atomically(out / PAGE, page.encode())
+    answers = findings({one.table.name: one for one in summaries})
+    if as_json:
+        print_json(_json(summaries, left_out, answers))
+    else:
+        for answer in answers:
+            print("\n".join([answer.headline, *(f"  {d}" for d in answer.details)]))
+    talk.say(f"\nPage: {out / PAGE}   every run: {out / ALL}")
+    broken = [answer.headline for answer in answers if answer.alarm]
+    if broken:
+        raise ClaimError(
+            "an attack did better than the proof allows",
+            "release nothing made with this installation; compare it with the "
+            "published one and report the defect",
+        )
+
+
+def _json(
+    summaries: tuple[Summary, ...],
+    left_out: tuple[LeftOut, ...],
+    answers: tuple[Finding, ...],
+) -> dict[str, object]:
+    return {
+        "internal": True,
+        "answers": [
+            {"headline": one.headline, "details": one.details, "alarm": one.alarm}
+            for one in answers
+        ],
+        "left_out": [{"part": one.part, "why": one.why} for one in left_out],
+        "tables": [summary_json(summary) for summary in summaries],
+    }

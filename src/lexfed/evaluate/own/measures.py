@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a job of an own policy is measured; this is what the processes run."""
+
+import math
+from typing import Any
+
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.empirical import audit
+from lexfed.evaluate.jobs import Job
+from lexfed.evaluate.measures import case_of
+from lexfed.evaluate.measures import measure as usual
+from lexfed.evaluate.methods import Method
+from lexfed.evaluate.methods.case import configuration, own_methods
+from lexfed.evaluate.methods.local_only import alone
+from lexfed.evaluate.methods.product import through_the_product
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.metrics import measure as metrics_of
+from lexfed.evaluate.own.policies import CONFIGURED, LOCAL, NONE
+from lexfed.run.planning import price
+
+
+def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
+    """Return `status`, `values` and `note` of a job, as JSON values."""
+    if job.kind == "audit":
+        return {"status": "done", "values": _audited(job, dataset), "note": ""}
+    if job.kind != "train" or job.method == NONE:
+        return usual(job, dataset)
+    scores = _method(job, dataset)(dataset, case_of(job))
+    values = {
+        **metrics_of(scores, None),
+        "record_epsilon": scores.record_epsilon,
+        "attribute_epsilon": scores.attribute_epsilon,
+        "rounds": float(scores.rounds),
+        "seconds": scores.seconds,
+    }
+    plain = {
+        name: value if value is not None and math.isfinite(value) else None
+        for name, value in values.items()
+    }
+    status = "diverged" if scores.diverged else "done"
+    return {"status": status, "values": plain, "note": scores.note}
+
+
+def _audited(job: Job, dataset: Dataset) -> dict[str, float]:
+    """Audit every claim; as `protection.audited`, with as many canaries as asked."""
+    case = case_of(job)
+    config = configuration(dataset, case, own_methods(dataset)[job.method])
+    priced = price(config, rows_of(dataset, case).population, dataset.folder)
+    found = audit(priced, job.setting["canaries"])
+    values: dict[str, float] = {}
+    for one in found:
+        values[f"{one.claim}_claimed"] = one.epsilon
+        values[f"{one.claim}_found"] = one.lower
+    refuted = sum(one.refuted for one in found)
+    return {**values, "refuted": float(refuted)}
+
+
+def _method(job: Job, dataset: Dataset) -> Method:
+    own = own_methods(dataset)
+    if job.method == LOCAL:
+        return alone(LOCAL, own[CONFIGURED])
+    return through_the_product(job.method, own[job.method])

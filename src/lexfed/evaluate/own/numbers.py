@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How numbers stand in sentences: what is proven rounded up, what is found down."""
+
+import math
+
+from lexfed.evaluate.summary import Estimate
+
+
+def lost_by(gain: Estimate | None, metric: str) -> Estimate | None:
+    """Return what is lost by a line of the table: less AUC, or more error."""
+    if gain is None or metric == "rmse":
+        return gain
+    return Estimate(-gain.mean, gain.half, gain.count)
+
+
+def differs(found: Estimate) -> bool:
+    """Say whether the interval leaves zero out; one split tells nothing."""
+    return found.half is not None and abs(found.mean) > found.half
+
+
+def amount(found: Estimate | None, *, absolute: bool = False) -> str:
+    """Return a difference with the half-width of its interval."""
+    if found is None:
+        return "an unknown amount"
+    mean = abs(found.mean) if absolute else found.mean
+    text = three(mean)
+    return text if found.half is None else f"{text} ± {three(found.half)}"
+
+
+def splits(found: Estimate) -> str:
+    """Return how many splits there are, in words."""
+    return "one split" if found.count == 1 else f"{found.count} splits"
+
+
+def percent(found: Estimate) -> str:
+    """Return a share as a percentage."""
+    return f"{100 * found.mean:.0f} %"
+
+
+def three(value: float) -> str:
+    """Return a number with three decimals."""
+    return f"{value:.3f}"
+
+
+def three_up(value: float) -> str:
+    """Return what a proof allows, rounded up."""
+    return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+
+
+def down(value: float) -> str:
+    """Return a lower bound with two decimals, rounded down."""
+    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"

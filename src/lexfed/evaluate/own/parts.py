@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures behind the answers, as tables in which every line has a small drawing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from lexfed.evaluate.own.drawings import Reading, scale_of, whisker
+from lexfed.evaluate.own.findings import CLAIMS, audited, metric_of, word
+from lexfed.evaluate.own.numbers import down
+from lexfed.evaluate.own.policies import (
+    CASCADE,
+    CONFIGURED,
+    LOCAL,
+    NONE,
+    UNIFORM_ATTRIBUTE,
+    UNIFORM_RECORD,
+)
+from lexfed.evaluate.own.questions import (
+    ATTRIBUTE,
+    AUDIT,
+    COST,
+    MEMBERSHIP,
+    TAILORING,
+)
+from lexfed.evaluate.summary import Estimate, Line, Summary
+from lexfed.report.digits import up
+
+_METHODS = {
+    NONE: "no protection",
+    CONFIGURED: "the configured policy",
+    LOCAL: "the same policy, every site alone",
+    CASCADE: "a budget for each tier (cascade)",
+    UNIFORM_ATTRIBUTE: "uniform noise, sensitive tier protected equally",
+    UNIFORM_RECORD: "uniform noise, same ε of the record",
+}
+_QUALITY = {
+    "worst_site_auc": "worst site",
+    "worst_site_rmse": "worst site",
+    "gap_auc_sex": "gap by sex",
+    "gap_auc_age": "gap by age",
+    "gap_auc_ethnicity": "gap by ethnicity",
+    "retention": "kept above chance",
+    "accuracy": "accuracy",
+    "majority": "majority class",
+    "record_epsilon": "ε record",
+    "attribute_epsilon": "ε sensitive value",
+}
+_SPENT = ("record_epsilon", "attribute_epsilon")
+_NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table on the page."""
+
+    name: str
+    drawing: Markup
+    value: str
+    interval: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table with its heading."""
+
+    anchor: str
+    title: str
+    question: str
+    value: str
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+    caption: str
+    notes: tuple[str, ...]
+
+
+def part_of(summary: Summary) -> Part:
+    """Return a whole table as the page shows it."""
+    return _PARTS[summary.table.name](summary)
+
+
+def _compared(summary: Summary) -> Part:
+    lines = summary.lines
+    metric = metric_of(*(one for one in lines if one.values)) or "auc"
+    readings = [_over_splits(one.values.get(metric)) for one in lines]
+    shown = [name for name in _QUALITY if any(name in one.values for one in lines)]
+    heads = (f"difference in {word(metric)}", *(_QUALITY[name] for name in shown))
+    cells = [
+        (
+            _signed(one.gains.get(metric)),
+            *(_cell(name, one.values.get(name)) for name in shown),
+        )
+        for one in lines
+    ]
+    against = _METHODS[summary.table.against]
+    caption = (
+        f"Mean over {summary.table.seeds} splits with its 95 % interval; differences "
+        f"are to “{against}”, split by split."
+    )
+    if metric == "rmse":
+        caption += " Errors are on the scale of the declared range; less is better."
+    return _part(summary, word(metric), heads, _rows(lines, readings, cells), caption)
+
+
+def _attacked(summary: Summary) -> Part:
+    lines = summary.lines
+    readings = [_over_models(one) for one in lines]
+    heads: tuple[str, ...] = ("proof allows",)
+    if summary.table.name == ATTRIBUTE:
+        heads += ("imputation", "gain over it", "at least")
+    cells = []
+    for one in lines:
+        bound = one.values.get("bound")
+        allowed = _NOTHING if bound is None else f"{bound.mean:.3f}"
+        own = [allowed if one.facts["method"] != NONE else "anything"]
+        if summary.table.name == ATTRIBUTE:
+            names = ("imputation_auc", "gain", "gain_low")
+            own += [_cell(name, one.values.get(name)) for name in names]
+        cells.append(tuple(own))
+    caption = (
+        "AUC of the attack with its 95 % interval; 0.5 is guessing. The upright line "
+        "is what the proof allows."
+    )
+    return _part(summary, "AUC", heads, _rows(lines, readings, cells), caption)
+
+
+def _audited(summary: Summary) -> Part:
+    rows = []
+    for line in summary.lines:
+        claims = audited(line)
+        readings = [Reading(found, 0.0, found, proven) for _, found, proven in claims]
+        scale = scale_of(readings)
+        for (claim, found, proven), reading in zip(claims, readings, strict=True):
+            drawing = whisker(reading, scale, f"ε of {CLAIMS[claim]}")
+            found_at_least = f"≥ {down(found)}"
+            rows.append(Row(CLAIMS[claim], drawing, found_at_least, "", (up(proven),)))
+    caption = (
+        "Lower bounds that hold together with a confidence of 95 %; the upright line "
+        "is what is proven."
+    )
+    return _part(summary, "ε found", ("ε proven",), tuple(rows), caption)
+
+
+_PARTS = {
+    COST: _compared,
+    TAILORING: _compared,
+    MEMBERSHIP: _attacked,
+    ATTRIBUTE: _attacked,
+    AUDIT: _audited,
+}
+
+
+def _part(
+    summary: Summary,
+    value: str,
+    heads: tuple[str, ...],
+    rows: tuple[Row, ...],
+    caption: str,
+) -> Part:
+    table = summary.table
+    notes = dict.fromkeys(
+        f"{_METHODS[one.facts['method']]}: {note}"
+        for one in summary.lines
+        for note in one.notes
+        if note.startswith(("refused", "diverged", "the rule"))
+    )
+    return Part(
+        table.name,
+        table.title,
+        table.question,
+        value,
+        heads,
+        rows,
+        caption,
+        tuple(notes),
+    )
+
+
+def _rows(
+    lines: Sequence[Line],
+    readings: Sequence[Reading | None],
+    cells: Sequence[tuple[str, ...]],
+) -> tuple[Row, ...]:
+    scale = scale_of(one for one in readings if one is not None)
+    return tuple(
+        Row(
+            _METHODS[line.facts["method"]],
+            Markup("") if one is None else whisker(one, scale, "value and interval"),
+            _NOTHING if one is None else f"{one.value:.3f}",
+            "" if one is None else f"{one.low:.3f} to {one.high:.3f}",
+            own,
+        )
+        for line, one, own in zip(lines, readings, cells, strict=True)
+    )
+
+
+def _over_splits(found: Estimate | None) -> Reading | None:
+    return None if found is None else Reading(found.mean, found.low, found.high)
+
+
+def _over_models(line: Line) -> Reading | None:
+    if "auc" not in line.values:
+        return None
+    value, low, high = (line.values[name].mean for name in ("auc", "low", "high"))
+    bound = line.values["bound"].mean
+    # Without protection the bound is 1: nobody needs a line there.
+    return Reading(value, low, high, None if line.facts["method"] == NONE else bound)
+
+
+def _cell(name: str, found: Estimate | None) -> str:
+    if found is None:
+        return _NOTHING
+    if name in _SPENT:
+        return up(found.mean)
+    return f"{100 * found.mean:.0f} %" if name == "retention" else f"{found.mean:.3f}"
+
+
+def _signed(found: Estimate | None) -> str:
+    if found is None:
+        return _NOTHING
+    half = "" if found.half is None else f" ± {found.half:.3f}"
+    return f"{found.mean:+.3f}{half}".replace("-", "−")

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configured policy, and what it is compared with, as keys of configurations.
+
+configured          the mechanism and every key of the file
+local               the same at every site alone
+none                the same model without noise
+cascade             a tower per tier under the same budget; where the file says
+`cascade` it is `configured`
+uniform-attribute   one noise for everything, so strong that a value of the most
+sensitive tier is protected as well as by the cascade
+uniform-record      one noise for everything, the same epsilon for the record
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lexfed import canonical
+from lexfed.config import Config
+from lexfed.errors import ConfigError, LexfedError, Problem
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.case import Case, configuration, sensitive_tier
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.run.planning import price
+
+CONFIGURED, LOCAL, NONE, CASCADE = "configured", "local", "none", "cascade"
+UNIFORM_ATTRIBUTE, UNIFORM_RECORD = "uniform-attribute", "uniform-record"
+
+Keys = dict[str, dict[str, Any]]
+
+_ROWS = (
+    *("classes", "importance", "importance_from", "groups", "groups_from"),
+    *("correlation", "sparsity", "unit"),
+)
+"""Keys of `[budget]` that say what is read, and who counts as one."""
+_NOT_HERE = ("ledgers",)
+"""An evaluation spends no budget, so it opens no ledger."""
+
+
+def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
+    """Return a table with the policies that are compared on it.
+
+    `uniform-attribute` is left out where the cascade cannot be planned, and so is
+    `cascade`: `questions.py` says so.
+
+    Raises:
+        ConfigError: if the configuration protects nothing, or has no test rows.
+        DataError: if the target has more than two classes.
+    """
+    if config.data.test_size == 0:
+        what = "there are no test rows, so there is nothing to measure on"
+        raise ConfigError([Problem("`data.test_size`", what, "set it to 0.2")])
+    if config.privacy.mechanism == "none":
+        what = "nothing is protected, so there is no protection to evaluate"
+        hint = "choose `cascade`, `grouped` or `uniform`"
+        raise ConfigError([Problem("`privacy.mechanism`", what, hint)])
+    configured = _configured(config, base)
+    rows = {
+        name: configured["budget"][name]
+        for name in _ROWS
+        if name in configured["budget"]
+    }
+    cascade = _cascade(config, configured)
+    methods: dict[str, Keys] = {
+        CONFIGURED: configured,
+        NONE: {"privacy": {"mechanism": "none"}},
+        CASCADE: cascade,
+        UNIFORM_RECORD: _uniform(config, configured, {}),
+    }
+    tables = {**dataset.tables, "budget": rows, "methods": methods}
+    found = replace(dataset, tables=tables)
+    rows_of(found, own_case(config))  # says what is wrong with the rows, if anything
+    epsilon = cascade_epsilon(found, config)
+    if epsilon is None:
+        del methods[CASCADE]
+    else:
+        tier = sensitive_tier(found, own_case(config)).label
+        methods[UNIFORM_ATTRIBUTE] = _uniform(config, configured, {tier: epsilon})
+    digest = canonical.digest({"table": dataset.digest, "methods": methods})
+    return replace(found, digest=digest)
+
+
+def own_case(config: Config, seed: int = 0) -> Case:
+    """Return the cell of a configuration; what it states itself is in its keys."""
+    return Case(seed=seed, **own_setting(config))
+
+
+def own_setting(config: Config) -> dict[str, Any]:
+    """Return the settings of every job: `own_case` without its seed."""
+    replaced = config.budget.neighbours == "replace-one"
+    of_records = config.budget.unit == "record"
+    return {
+        "record_epsilon": config.budget.epsilon,
+        "attribute_epsilon": config.budget.epsilon,
+        "delta": config.budget.delta,
+        "model": _model(config),
+        "sites": None,
+        "partition": "iid",
+        "alpha": None,
+        "equal": "attribute" if replaced and of_records else "record",
+        "tiers": 4,
+        "settings": {},
+    }
+
+
+def _model(config: Config) -> str:
+    """Linear models have one name here, whatever the target is."""
+    model = config.federation.model
+    return "logistic" if model == "linear" else model
+
+
+def cascade_epsilon(dataset: Dataset, config: Config) -> float | None:
+    """Return what the cascade proves for a value of the most sensitive tier.
+
+    None where it cannot be planned, or makes no claim about the tier.
+    """
+    case = own_case(config)
+    try:
+        planned = configuration(dataset, case, dataset.tables["methods"][CASCADE])
+        priced = price(planned, rows_of(dataset, case).population, dataset.folder)
+        claim = priced.claim(priced.programme.rounds)
+    except LexfedError:
+        return None
+    tier = sensitive_tier(dataset, case).label
+    stated = None if claim is None else claim.tiers.get(tier)  # type: ignore[call-overload]
+    return None if stated is None else stated.epsilon
+
+
+def _configured(config: Config, base: Path) -> Keys:
+    """Return every key that decides a run, with paths that hold in any folder."""
+    plain = config.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    budget = {k: v for k, v in plain["budget"].items() if k not in _NOT_HERE}
+    for key in ("importance_from", "groups_from"):
+        if key in budget:
+            kind, _, path = budget[key].partition(":")
+            budget[key] = f"{kind}:{(base / path).resolve()}"
+    if "policy" in budget and budget["policy"].endswith(".toml"):
+        budget["policy"] = str((base / budget["policy"]).resolve())
+    if "policy_keys" in budget:
+        keys = budget["policy_keys"]
+        budget["policy_keys"] = [str((base / key).resolve()) for key in keys]
+    budget.setdefault("caps", {})
+    federation = plain.get("federation", {}) | {"engine": "simulation"}
+    found = {"budget": budget, "federation": _fitting(config, federation)}
+    found["privacy"] = plain.get("privacy", {})
+    found |= {name: plain[name] for name in ("adapt", "sketches") if name in plain}
+    return found
+
+
+def _fitting(config: Config, federation: dict[str, Any]) -> dict[str, Any]:
+    """The case names the model, in the form that fits the target."""
+    if config.federation.model in ("logistic", "linear"):
+        federation.pop("model", None)
+    return federation
+
+
+def _cascade(config: Config, configured: Keys) -> Keys:
+    if config.privacy.mechanism == CASCADE:
+        return configured
+    return _plain(config, configured, CASCADE, configured["budget"]["caps"])
+
+
+def _uniform(config: Config, configured: Keys, caps: Mapping[str, float]) -> Keys:
+    return _plain(config, configured, "uniform", caps)
+
+
+def _plain(
+    config: Config, configured: Keys, mechanism: str, caps: Mapping[str, float]
+) -> Keys:
+    """Return a mechanism under the same budget, steps and trust as the file's."""
+    kept = ("epsilon", "delta", "unit", "neighbours")
+    usual: dict[str, Any] = {
+        "importance": {},
+        "importance_from": None,
+        "groups": {},
+        "groups_from": None,
+        "correlation": 0.8,
+        "sparsity": 0.0,
+    }
+    stated = {
+        name: configured["budget"][name]
+        for name in kept
+        if name in configured["budget"]
+    }
+    changed = {k: v for k, v in usual.items() if k in configured["budget"]}
+    return {
+        "budget": {**stated, **changed, "caps": dict(caps)},
+        "privacy": {
+            "mechanism": mechanism,
+            "trust": config.privacy.trust,
+            "accountant": config.privacy.accountant,
+        },
+        "federation": configured["federation"],
+    }

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three questions as tables of jobs, and what is left out of them, with the reason.
+
+Splits are the seeds 0, 1, 2 and so on: each decides who is tested. Noise is fresh in
+every run. Attacks are tried on the first split; their intervals are over models or
+persons, not over splits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lexfed.config import Config
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.jobs import Job, Kind
+from lexfed.evaluate.methods.case import own_methods
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.own.policies import (
+    CASCADE,
+    CONFIGURED,
+    LOCAL,
+    NONE,
+    UNIFORM_ATTRIBUTE,
+    UNIFORM_RECORD,
+    own_case,
+    own_setting,
+)
+from lexfed.evaluate.tables import Table
+
+COST, TAILORING = "cost", "tailoring"
+MEMBERSHIP, ATTRIBUTE, AUDIT = "membership", "attribute-inference", "audit"
+CANARIES = 1000
+"""Made-up persons for each claim; `lexfed audit-privacy` takes more, and minutes."""
+
+FEWEST = 100
+"""Persons to train on below which the interval of an attack says nothing."""
+
+QUALITY = (
+    *("auc", "rmse", "accuracy", "majority", "worst_site_auc", "worst_site_rmse"),
+    *("gap_auc_sex", "gap_auc_age", "gap_auc_ethnicity", "retention", "ap", "brier"),
+    *("r2", "record_epsilon", "attribute_epsilon", "rounds", "seconds"),
+)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part of the evaluation that is not done, and why."""
+
+    part: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is measured for a configuration, and what is not."""
+
+    tables: tuple[Table, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def questions(dataset: Dataset, config: Config, seeds: int) -> Asked:
+    """Return what is to be measured.
+
+    Args:
+        dataset: the table with its policies.
+        config: the configuration.
+        seeds: how many splits methods are compared on.
+    """
+    tables: list[Table] = [_cost(dataset, config, seeds)]
+    left_out: list[LeftOut] = []
+    if config.budget.unit == "client":
+        why = "the unit is a whole site, and a site alone has nobody to hide among"
+        left_out.append(LeftOut("Every site alone", why))
+    if CASCADE in own_methods(dataset):
+        tables.append(_tailoring(dataset, config, seeds))
+    else:
+        why = "the tier cascade cannot be planned for this configuration"
+        left_out.append(LeftOut("What tailoring buys", why))
+    sites = rows_of(dataset, own_case(config)).population.sites
+    persons = sum(len(site.train) for site in sites)
+    if config.budget.unit == "client":
+        why = "these attacks are on persons, and the guarantee is about whole sites"
+        left_out.append(LeftOut("Attacks and audit", why))
+        return Asked(tuple(tables), tuple(left_out))
+    if persons < FEWEST:
+        why = f"{persons} persons to train on; below {FEWEST} an interval says nothing"
+        left_out.append(LeftOut("Membership and attribute inference", why))
+    else:
+        tables += [_membership(dataset, config), _inference(dataset, config)]
+    return Asked((*tables, _audit(dataset, config)), tuple(left_out))
+
+
+def _jobs(
+    dataset: Dataset,
+    config: Config,
+    methods: Sequence[str],
+    seeds: int,
+    kind: Kind = "train",
+    **more: Any,
+) -> tuple[Job, ...]:
+    setting = own_setting(config) | more
+    return tuple(
+        Job(kind, dataset.name, method, seed, None, setting)
+        for method in methods
+        for seed in range(seeds)
+    )
+
+
+def _cost(dataset: Dataset, config: Config, seeds: int) -> Table:
+    alone = () if config.budget.unit == "client" else (LOCAL,)
+    return Table(
+        name=COST,
+        title="What does protection cost?",
+        question=(
+            "The same model without noise, the configured policy, and the same policy "
+            "at every site alone, on the same splits."
+        ),
+        jobs=_jobs(dataset, config, (NONE, CONFIGURED, *alone), seeds),
+        across=("method",),
+        shows=QUALITY,
+        against=NONE,
+    )
+
+
+def _tailoring(dataset: Dataset, config: Config, seeds: int) -> Table:
+    return Table(
+        name=TAILORING,
+        title="What does tailoring buy?",
+        question=(
+            "A budget for each tier beside one noise for everything: with equal "
+            "protection of a value of the most sensitive tier, and with the same "
+            "epsilon of the whole record."
+        ),
+        jobs=_jobs(
+            dataset,
+            config,
+            (tailored(config), UNIFORM_ATTRIBUTE, UNIFORM_RECORD),
+            seeds,
+        ),
+        across=("method",),
+        shows=QUALITY,
+        against=tailored(config),
+    )
+
+
+def tailored(config: Config) -> str:
+    """Return the method that uniform noise is compared with."""
+    return CONFIGURED if config.privacy.mechanism == CASCADE else CASCADE
+
+
+def _membership(dataset: Dataset, config: Config) -> Table:
+    return Table(
+        name=MEMBERSHIP,
+        title="Was a person among those trained on?",
+        question=(
+            "LiRA with 16 shadow models. The interval is over 17 models with noise of "
+            "their own; the bound is what the proof leaves to any attack."
+        ),
+        jobs=_jobs(
+            dataset, config, (NONE, CONFIGURED), 1, "attack", attack="membership"
+        ),
+        across=("method",),
+        shows=("auc", "low", "high", "bound", "threshold_auc", "attempts", "seconds"),
+    )
+
+
+def _inference(dataset: Dataset, config: Config) -> Table:
+    return Table(
+        name=ATTRIBUTE,
+        title="What was a person's sensitive value?",
+        question=(
+            "Inversion and CSMIA on every column of the most sensitive tier, beside "
+            "imputation, which knows no model: what it finds is correlation and no "
+            "leak. The column whose gain over imputation is surest is shown."
+        ),
+        jobs=_jobs(
+            dataset, config, (NONE, CONFIGURED), 1, "attack", attack="attribute"
+        ),
+        across=("method",),
+        shows=(
+            *("auc", "low", "high", "bound", "imputation_auc", "gain", "gain_low"),
+            *("columns", "seconds"),
+        ),
+    )
+
+
+def _audit(dataset: Dataset, config: Config) -> Table:
+    claims = ("record", "special", "personal", "non_personal")
+    return Table(
+        name=AUDIT,
+        title="How much epsilon is really there?",
+        question=(
+            f"One-run audit with {CANARIES:,} canaries for each claim, through the "
+            "sites and the coordinator of a run. None of the rows is read. A low "
+            "figure proves only that this attack failed."
+        ),
+        jobs=_jobs(dataset, config, (CONFIGURED,), 1, "audit", canaries=CANARIES),
+        across=("method",),
+        shows=(
+            *(f"{claim}_{end}" for claim in claims for end in ("claimed", "found")),
+            "refuted",
+        ),
+    )

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed evaluate CONFIG`: what it writes, says and refuses, and how it is called."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lexfed.cli.app import app
+from lexfed.cli.evaluate import NotWhole
+from lexfed.cli.evaluate_own import evaluate_own
+from lexfed.errors import RunFolderError
+from lexfed.evaluate.journal import RESULTS, Journal
+from lexfed.evaluate.own import questions
+
+SITES = """
+version = 1
+[run]
+name = "trial"
+[data]
+source = "synthetic:hospital"
+generator = { patients = 300, sites = 4 }
+[budget]
+epsilon = 4.0
+delta = 1e-2
+unit = "client"
+[privacy]
+mechanism = "uniform"
+"""
+PERSONS = SITES.replace('unit = "client"\n', "").replace("1e-2", "1e-5")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "lexfed.toml"
+    path.write_text(SITES)
+    return path
+
+
+def test_a_page_and_every_run_are_written_and_no_row_stays(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    evaluate_own(config, 1, out, False, 1, False)
+    told = capsys.readouterr()
+    assert "warning: Internal: not for publication" in told.err
+    assert "left out: Attacks and audit: these attacks are on persons" in told.err
+    assert " to do; 1 processes, about" in told.err
+    assert "What protection costs is lost in the spread of one split" in told.out
+    assert {each.name for each in out.iterdir()} == {
+        *("asked.json", "results.jsonl", "results.csv", "evaluation.html")
+    }
+    with pytest.raises(RunFolderError, match="holds the results"):
+        evaluate_own(config, 1, out, False, 1, False)
+    before = (out / RESULTS).read_bytes()
+    evaluate_own(config, 1, out, True, 1, True)
+    told = capsys.readouterr()
+    assert ", 0 to do" in told.err
+    assert (out / RESULTS).read_bytes() == before
+    found = json.loads(told.out)
+    assert found["internal"]
+    assert len(found["answers"]) == 3
+    assert {one["part"] for one in found["left_out"]} >= {"Attacks and audit"}
+    config.write_text(SITES.replace("epsilon = 4.0", "epsilon = 3.0"))
+    with pytest.raises(RunFolderError, match="evaluation of another one") as caught:
+        evaluate_own(config, 1, out, True, 1, False)
+    assert "--out" in caught.value.hint
+
+
+def test_what_is_missing_leaves_no_page(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "evaluation.html").write_text("of an earlier evaluation")
+    monkeypatch.setattr("lexfed.cli.evaluate_own.run_jobs", lambda _: None)
+    with pytest.raises(NotWhole, match="no page: What does protection cost") as caught:
+        evaluate_own(config, 1, out, True, 1, False)
+    assert "--resume" in caught.value.hint
+    assert not (out / "evaluation.html").exists()
+    assert not (out / "data").exists()
+
+
+def test_folders_of_others_are_left_alone(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    journal = Journal(out, False)
+    journal.add({"key": "x", "job": {}, "status": "done", "values": {}, "note": ""})
+    with pytest.raises(RunFolderError, match="evaluation of tables"):
+        evaluate_own(config, 1, out, True, 1, False)
+    journal.close()
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(RunFolderError, match="cannot write") as caught:
+        evaluate_own(config, 1, file, False, 1, False)
+    assert "--out" in caught.value.hint
+
+
+def test_a_folder_in_use_keeps_its_rows(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "busy"
+    journal = Journal(out, False)
+    (out / "data").mkdir()
+    (out / "data" / "table.csv").write_text("rows of the other evaluation")
+    with pytest.raises(RunFolderError, match="another evaluation"):
+        evaluate_own(config, 1, out, False, 1, False)
+    assert (out / "data" / "table.csv").exists()
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["evaluate", "missing.toml"], "missing.toml"),
+        (["evaluate", "--jobs", "0", "lexfed.toml"], "--jobs"),
+        (["evaluate", "lexfed.toml", "--seeds", "0"], "--seeds"),
+        (["evaluate", "lexfed.toml", "--quick"], "--quick is for tables"),
+        (["evaluate", "--table", "noise", "lexfed.toml"], "--table is for tables"),
+        (["evaluate", "--seeds", "3"], "--seeds is for a configuration"),
+        (["evaluate", "lexfed.toml", "more.toml"], "more.toml"),
+        (["evaluate", "--table", "nois"], "did you mean `noise`?"),
+        (["evaluate", "fetch", "nothing"], "LEXFED_DATA: not set"),
+    ],
+)
+def test_wrong_calls_name_what_is_wrong(
+    words: list[str], told: str, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(config.parent)
+    monkeypatch.delenv("LEXFED_DATA", raising=False)
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code != 0
+    shown = found.output + str(found.exception) + getattr(found.exception, "hint", "")
+    assert told in shown.replace("\n", " ")
+
+
+def test_help_shows_both_ways() -> None:
+    found = CliRunner().invoke(app, ["evaluate", "--help"]).output
+    assert "[CONFIG]" in found
+    assert "fetch" in found
+    assert (
+        "--archive" in CliRunner().invoke(app, ["evaluate", "fetch", "--help"]).output
+    )
+
+
+@pytest.mark.slow
+def test_persons_are_attacked_and_nothing_is_refuted(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The audit errs with probability 5 %, but here its bounds are far from claims."""
+    monkeypatch.setattr(questions, "CANARIES", 100)
+    path = tmp_path / "lexfed.toml"
+    path.write_text(PERSONS)
+    evaluate_own(path, 2, tmp_path / "out", False, 2, True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == []
+    assert [one["table"] for one in found["tables"]] == [
+        *("cost", "tailoring", "membership", "attribute-inference", "audit")
+    ]
+    assert all(one["whole"] for one in found["tables"])
+    assert found["answers"][2]["headline"] == (
+        "No attack did better than the proof allows."
+    )

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers say what figures say, the contrary as plainly, nothing without them."""
+
+from typing import Any
+
+from lexfed.evaluate.jobs import Job
+from lexfed.evaluate.own.findings import findings
+from lexfed.evaluate.own.page import INTERNAL, evaluation_html
+from lexfed.evaluate.own.questions import (
+    ATTRIBUTE,
+    AUDIT,
+    COST,
+    MEMBERSHIP,
+    QUALITY,
+    TAILORING,
+    LeftOut,
+)
+from lexfed.evaluate.summary import Summary, summarise
+from lexfed.evaluate.tables import Table
+
+ATTACK = {"auc": 0.51, "low": 0.5, "high": 0.52, "bound": 0.6}
+INFERENCE = {"imputation_auc": 0.55, "gain": -0.01, "gain_low": -0.03, "columns": 2.0}
+CLAIMED = {
+    "record_claimed": 2.0,
+    "record_found": 0.4,
+    "refuted": 0.0,
+    "special_claimed": 0.3,
+    "special_found": 0.1,
+}
+
+
+def summary(name: str, against: str, **values: list[dict[str, Any]]) -> Summary:
+    """A whole table: for each method the values of its splits; {} was refused."""
+    jobs = {
+        (method, seed): Job("train", "own", method, seed)
+        for method, found in values.items()
+        for seed in range(len(found))
+    }
+    shows = (*QUALITY, *ATTACK, *INFERENCE, *CLAIMED)
+    table = Table(
+        name, f"Title of {name}", "?", tuple(jobs.values()), ("method",),
+        tuple(dict.fromkeys(shows)), against=against,
+    )  # fmt: skip
+
+    def find(job: Job) -> dict[str, Any]:
+        found = values[job.method][job.seed]
+        status = "done" if found else "refused"
+        note = "" if found else "too few rows"
+        own = {"status": status, "values": found, "note": note}
+        return {"key": f"{job.method}{job.seed}", "job": job.facts, **own}
+
+    return summarise(table, find)
+
+
+def aucs(*values: float, **more: float) -> list[dict[str, Any]]:
+    return [{"auc": value, **more} for value in values]
+
+
+def measured(**changed: Summary) -> dict[str, Summary]:
+    policy = aucs(0.79, 0.80, 0.81, attribute_epsilon=0.3)
+    strict = aucs(0.74, 0.75, 0.76, attribute_epsilon=0.3)
+    loose = aucs(0.80, 0.81, 0.82, attribute_epsilon=4.2)
+    uniform = {"uniform-attribute": strict, "uniform-record": loose}
+    cost = {"none": aucs(0.81, 0.821, 0.832), "local": aucs(0.7, 0.7, 0.7)}
+    return {
+        COST: summary(COST, "none", configured=policy, **cost),
+        TAILORING: summary(TAILORING, "configured", configured=policy, **uniform),
+        MEMBERSHIP: summary(MEMBERSHIP, "", configured=[ATTACK], none=[ATTACK]),
+        ATTRIBUTE: summary(ATTRIBUTE, "", configured=[{**ATTACK, **INFERENCE}]),
+        AUDIT: summary(AUDIT, "", configured=[CLAIMED]),
+    } | changed
+
+
+def test_the_answers_have_numbers_and_intervals() -> None:
+    cost, tailoring, attacks = findings(measured())
+    assert cost.headline == "Protection costs 0.021 ± 0.002 of AUC (0.821 to 0.800)."
+    assert "together they reach 0.800" in " ".join(cost.details)
+    assert tailoring.headline == (
+        "Tailoring gains 0.050 ± 0.000 of AUC over uniform noise at equal protection "
+        "of the most sensitive tier (ε 0.30 for one value): 0.800 against 0.750."
+    )
+    assert "a difference of -0.010" in tailoring.details[0]
+    assert "ε 4.20 instead of 0.30" in tailoring.details[0]
+    assert attacks.headline == "No attack did better than the proof allows."
+    told = " ".join(attacks.details)
+    assert "AUC 0.510 (0.500 to 0.520); 0.5 is guessing, the proof allows 0.600" in told
+    assert "On 2 columns of the sensitive tier, no attack is surely better" in told
+    assert "the whole record: found at least 0.40, proven 2.00" in told
+    assert not any(one.alarm for one in (cost, tailoring, attacks))
+
+
+def test_a_loss_is_called_a_loss_and_a_spread_a_spread() -> None:
+    better = {"uniform-attribute": aucs(0.85, 0.86), "uniform-record": aucs(0.8, 0.8)}
+    policy = aucs(0.79, 0.80)
+    lost = summary(TAILORING, "configured", configured=policy, **better)
+    assert findings(measured(tailoring=lost))[1].headline.startswith(
+        "Tailoring loses 0.060 ± 0.000 of AUC"
+    )
+    wide = summary(COST, "none", none=aucs(0.7, 0.9), configured=aucs(0.8, 0.79))
+    assert findings(measured(cost=wide))[0].headline == (
+        "What protection costs is lost in the spread of 2 splits: "
+        "0.005 ± 1.334 of AUC (0.800 to 0.795)."
+    )
+    gain = summary(COST, "none", none=aucs(0.7, 0.71), configured=aucs(0.8, 0.81))
+    assert "costs no AUC" in findings(measured(cost=gain))[0].headline
+
+
+def test_errors_are_lost_the_other_way() -> None:
+    worse = [{"rmse": 0.3}, {"rmse": 0.31}]
+    cost = summary(COST, "none", none=[{"rmse": 0.2}, {"rmse": 0.21}], configured=worse)
+    assert findings(measured(cost=cost))[0].headline == (
+        "Protection costs 0.100 ± 0.000 of RMSE (0.205 to 0.305)."
+    )
+
+
+def test_what_contradicts_a_proof_is_said_first() -> None:
+    beyond = {**ATTACK, "low": 0.7, "auc": 0.75, "high": 0.8}
+    cases = {
+        MEMBERSHIP: summary(MEMBERSHIP, "", configured=[beyond]),
+        ATTRIBUTE: summary(ATTRIBUTE, "", configured=[{**beyond, **INFERENCE}]),
+        AUDIT: summary(AUDIT, "", configured=[{**CLAIMED, "refuted": 1.0}]),
+    }
+    for name, broken in cases.items():
+        attacks = findings(measured(**{name: broken}))[2]
+        assert attacks.alarm
+        assert attacks.headline.startswith("AN ATTACK DID BETTER THAN THE PROOF ALLOWS")
+        assert "Release nothing" in attacks.details[0]
+
+
+def test_inference_above_imputation_is_said() -> None:
+    surer = {**ATTACK, **INFERENCE, "gain": 0.05, "gain_low": 0.02}
+    found = findings(
+        measured(**{ATTRIBUTE: summary(ATTRIBUTE, "", configured=[surer])})
+    )
+    assert "tells more than the other columns do: AUC 0.050" in " ".join(
+        found[2].details
+    )
+
+
+def test_what_was_refused_has_no_figure_but_a_reason() -> None:
+    refused: list[dict[str, Any]] = [{}]
+    found = findings(
+        {
+            COST: summary(COST, "none", none=refused, configured=refused),
+            TAILORING: summary(
+                TAILORING, "configured", configured=refused,
+                **{"uniform-attribute": refused},
+            ),
+            MEMBERSHIP: summary(MEMBERSHIP, "", configured=refused),
+            ATTRIBUTE: summary(ATTRIBUTE, "", configured=refused),
+            AUDIT: summary(AUDIT, "", configured=refused),
+        }
+    )  # fmt: skip
+    assert found[0].headline == "What protection costs was not measured. Too few rows."
+    assert found[1].headline == "What tailoring buys was not measured. Too few rows."
+    assert found[2].headline == "Attacks came to no figure."
+    assert findings({})[2].headline == "Attacks were not tried."
+
+
+def test_the_page_says_first_that_it_is_internal_and_escapes_names() -> None:
+    left = [LeftOut("A part", "a <b>reason</b>")]
+    page = evaluation_html("<script>x", list(measured().values()), left, "a machine")
+    assert page.index(INTERNAL) < page.index("Protection costs 0.021")
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "a &lt;b&gt;reason&lt;/b&gt;" in page
+    for words in ("≥ 0.40", "2.00", "+0.010 ± 0.000", "−0.050 ± 0.000", "INTERNAL"):
+        assert words in page

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration as a table with policies: what is copied, compared, left out."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lexfed.config import Config, from_mapping
+from lexfed.errors import ConfigError, DataError
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.case import own_methods
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.own.measures import measure
+from lexfed.evaluate.own.policies import (
+    CASCADE,
+    CONFIGURED,
+    UNIFORM_ATTRIBUTE,
+    UNIFORM_RECORD,
+    own_case,
+    with_policies,
+)
+from lexfed.evaluate.own.questions import COST, TAILORING, questions
+from lexfed.evaluate.own.table import FILE, own_table
+from lexfed.run import load_population, price
+
+
+def hospital(**changed: dict[str, Any]) -> Config:
+    """A made-up hospital with caps on tiers, small enough for tests."""
+    tables: dict[str, dict[str, Any]] = {
+        "run": {"name": "trial"},
+        "data": {
+            "source": "synthetic:hospital",
+            "generator": {"patients": 400, "sites": 2},
+        },
+        "budget": {"epsilon": 2.0, "delta": 1e-5, "caps": {"special": 0.5}},
+    }
+    for name, added in changed.items():
+        tables[name] = {**tables.get(name, {}), **added}
+    return from_mapping({"version": 1, **tables})
+
+
+def prepared(config: Config, into: Path, base: Path = Path()) -> Dataset:
+    priced = price(config, load_population(config, base), base)
+    return with_policies(own_table(priced, base, into), config, base)
+
+
+def files(folder: Path) -> Config:
+    """Two files, one for each site, with an age and a sex."""
+    for site, first in (("north", 20), ("south", 50)):
+        rows = [
+            {"years_age": first + n % 40, "sex": "fm"[n % 2], "ill": n % 3 == 0, "x": n}
+            for n in range(60)
+        ]
+        pd.DataFrame(rows).to_csv(folder / f"{site}.csv", index=False)
+    tier = {"reason": "test"}
+    return from_mapping(
+        {
+            "version": 1,
+            "run": {"name": "two"},
+            "data": {
+                "target": "ill",
+                "units": 120,
+                "sites": {"files": ["north.csv", "south.csv"]},
+                "columns": {
+                    "years_age": {"kind": "number", "range": [0, 120]},
+                    "sex": {"kind": "category", "values": ["f", "m"]},
+                    "ill": {"kind": "flag"},
+                },
+            },
+            "law": {
+                "columns": {
+                    "years_age": {"tier": "personal", **tier},
+                    "sex": {"tier": "special", **tier},
+                    "ill": {"tier": "special", **tier},
+                }
+            },
+            "budget": {"epsilon": 1.0, "delta": 1e-4},
+        }
+    )
+
+
+def test_the_copy_is_private_and_holds_what_is_declared(tmp_path: Path) -> None:
+    config = files(tmp_path)
+    found = prepared(config, tmp_path / "copy", tmp_path)
+    path = found.folder / FILE
+    assert path.stat().st_mode & 0o777 == 0o600
+    frame = pd.read_csv(path)
+    assert list(frame) == ["years_age", "sex", "ill", "site", "age_band"]
+    assert set(frame["site"]) == {"north", "south"}
+    assert set(frame["age_band"]) == {"below 40", "40 to 65", "from 65"}
+    assert found.groups == {"sex": "sex", "age": "age_band"}
+    rows = rows_of(found, own_case(config))
+    assert rows.population.names == ("north", "south")
+    assert set(rows.groups) == {"sex", "age"}
+
+
+def test_other_rows_or_policies_have_another_digest(tmp_path: Path) -> None:
+    config = files(tmp_path)
+    first = prepared(config, tmp_path / "copy", tmp_path)
+    again = prepared(config, tmp_path / "copy", tmp_path)
+    assert first.digest == again.digest
+    wider = config.model_copy(
+        update={"budget": config.budget.model_copy(update={"epsilon": 2.0})}
+    )
+    assert prepared(wider, tmp_path / "copy", tmp_path).digest != first.digest
+    south = tmp_path / "south.csv"
+    south.write_text(south.read_text().replace("50,f", "51,f", 1))
+    assert prepared(config, tmp_path / "copy", tmp_path).digest != first.digest
+
+
+def test_a_built_in_source_is_the_population_of_a_run(tmp_path: Path) -> None:
+    config = hospital()
+    population = load_population(config, Path())
+    found = prepared(config, tmp_path)
+    rows = rows_of(found, replace(own_case(config), seed=config.run.seed))
+    assert rows.population.units == population.units
+    assert rows.population.sizes == population.sizes
+    assert rows.population.encoding.columns == population.encoding.columns
+
+
+def test_uniform_noise_protects_the_sensitive_tier_equally(tmp_path: Path) -> None:
+    config = hospital()
+    found = prepared(config, tmp_path)
+    asked = questions(found, config, 1)
+    jobs = {
+        job.method: job
+        for one in asked.tables
+        for job in one.jobs
+        if job.kind == "train"
+    }
+    values = {
+        name: measure(jobs[name], found)["values"]
+        for name in (CONFIGURED, UNIFORM_ATTRIBUTE, UNIFORM_RECORD)
+    }
+    assert values[CONFIGURED]["attribute_epsilon"] <= 0.5
+    assert values[UNIFORM_ATTRIBUTE]["attribute_epsilon"] <= 0.5
+    assert values[UNIFORM_RECORD]["attribute_epsilon"] > 2.0
+    assert values[UNIFORM_RECORD]["record_epsilon"] == pytest.approx(2.0, rel=0.01)
+    assert values[UNIFORM_ATTRIBUTE]["record_epsilon"] < 0.5
+
+
+def test_no_ledger_of_a_site_is_opened(tmp_path: Path) -> None:
+    config = files(tmp_path)
+    budget = config.budget.model_copy(update={"ledgers": "accounts"})
+    found = prepared(
+        config.model_copy(update={"budget": budget}), tmp_path / "copy", tmp_path
+    )
+    assert "ledgers" not in own_methods(found)[CONFIGURED]["budget"]
+    assert not (tmp_path / "accounts").exists()
+
+
+def test_the_configured_policy_keeps_its_mechanism_and_keys(tmp_path: Path) -> None:
+    config = hospital(
+        privacy={"mechanism": "grouped"},
+        budget={"allocation": "noise-scale"},
+    )
+    methods = own_methods(prepared(config, tmp_path))
+    assert methods[CONFIGURED]["privacy"] == {"mechanism": "grouped"}
+    assert methods[CONFIGURED]["budget"]["allocation"] == "noise-scale"
+    assert methods[CASCADE]["privacy"]["mechanism"] == "cascade"
+    assert methods[CASCADE]["budget"]["caps"] == {"special": 0.5}
+
+
+def test_sites_as_units_are_not_attacked(tmp_path: Path) -> None:
+    config = hospital(
+        budget={"unit": "client", "delta": 1e-2, "caps": {}},
+        privacy={"mechanism": "uniform"},
+        data={"generator": {"patients": 400, "sites": 4}},
+    )
+    asked = questions(prepared(config, tmp_path), config, 2)
+    assert {one.name for one in asked.tables} <= {COST, TAILORING}
+    left = {one.part: one.why for one in asked.left_out}
+    assert "whole sites" in left["Attacks and audit"]
+    assert "Every site alone" in left
+
+
+def test_few_rows_are_not_attacked(tmp_path: Path) -> None:
+    config = hospital(data={"generator": {"patients": 100, "sites": 2}})
+    asked = questions(prepared(config, tmp_path), config, 1)
+    assert [one.name for one in asked.tables] == [COST, TAILORING, "audit"]
+    (left,) = asked.left_out
+    assert left.part == "Membership and attribute inference"
+    assert "below 100" in left.why
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"privacy": {"mechanism": "none"}}, "nothing is protected"),
+        ({"data": {"test_size": 0}}, "no test rows"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(
+    changed: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        prepared(hospital(**changed), tmp_path)
+
+
+def test_more_than_two_classes_are_refused(tmp_path: Path) -> None:
+    config = files(tmp_path)
+    for name in ("north", "south"):
+        path = tmp_path / f"{name}.csv"
+        frame = pd.read_csv(path)
+        frame["ill"] = [f"{n % 3}" for n in range(len(frame))]
+        frame.to_csv(path, index=False)
+    plain = config.model_dump(mode="json", exclude_unset=True)
+    plain["data"]["columns"]["ill"] = {"kind": "category", "values": ["0", "1", "2"]}
+    with pytest.raises(DataError, match="3 classes"):
+        prepared(from_mapping(plain), tmp_path / "copy", tmp_path)
