@@ -152,11 +152,23 @@ def test_targets_are_judged_by_the_worst_line() -> None:
     assert "found 0.700 (dataset small, method uniform)" in str(judged[1])
     assert "at most 0.75; found 0.800" in str(judged[2])
     assert "no such line" in str(judged[4])
-    assert "no number" in str(judged[5])
+    assert "no number for a seed" in str(judged[5])
     text = page([whole(against="uniform", targets=targets)], "m", ".")
     assert "- **missed**: auc at least 0.75" in text
     assert "- reached: auc at least 0.65" in text
     assert "6 things were asked; 4 missed." in text
+
+
+def test_seeds_that_went_wrong_reach_nothing() -> None:
+    jobs = tuple(Job("train", "small", "cascade", seed) for seed in range(3))
+    lost = result_of({"auc": None}, "diverged")
+    table = table_of(*jobs, targets=(Target({}, "auc", at_least=0.5),))
+    summary = summarise(
+        table, lambda job: lost if job.seed else result_of({"auc": 0.9})
+    )
+    (verdict,) = verdicts(summary)
+    assert not verdict.reached
+    assert "0.900 (1 of 3)" in page([summary], "m", ".")
 
 
 def test_a_miss_is_told_first_and_with_its_reason() -> None:

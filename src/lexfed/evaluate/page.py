@@ -141,9 +141,9 @@ def _lines(summary: Summary) -> str:
     body = []
     for one in summary.lines:
         cells = [_fact(fact, one.facts) for fact in facts]
-        cells += [_value(one.values.get(metric), metric) for metric in shown]
+        cells += [_value(one.values.get(metric), metric, one.seeds) for metric in shown]
         if gain:
-            cells.append(_signed(one.gains.get(shown[0])))
+            cells.append(_signed(one.gains.get(shown[0]), one.seeds))
         if table.published:
             cells.append(_beside(one, table.published))
         body.append(cells)
@@ -165,7 +165,7 @@ def _fact(name: str, facts: Mapping[str, Any]) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _value(found: Estimate | None, metric: str) -> str:
+def _value(found: Estimate | None, metric: str, seeds: int) -> str:
     if found is None:
         return _NOTHING
     places = 3
@@ -174,13 +174,19 @@ def _value(found: Estimate | None, metric: str) -> str:
     elif metric == "rounds" or metric.endswith("seconds") or abs(found.mean) >= 100:
         places = 2
     text = f"{found.mean:.{places}f}"
-    return text if not found.half else f"{text} ± {found.half:.{places}f}"
+    half = f" ± {found.half:.{places}f}" if found.half else ""
+    return f"{text}{half}{_of(found, seeds)}"
 
 
-def _signed(found: Estimate | None) -> str:
+def _signed(found: Estimate | None, seeds: int) -> str:
     if found is None:
         return _NOTHING
-    return f"{found.mean:+.3f} ± {found.half or 0.0:.3f}"
+    return f"{found.mean:+.3f} ± {found.half or 0.0:.3f}{_of(found, seeds)}"
+
+
+def _of(found: Estimate, seeds: int) -> str:
+    """Say so where some of the seeds have no number."""
+    return "" if found.count == seeds else f" ({found.count} of {seeds})"
 
 
 def _beside(line: Line, published: Sequence[Published]) -> str:

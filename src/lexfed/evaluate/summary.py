@@ -2,8 +2,9 @@
 """From single results to the lines of a table: means, intervals, gains by seed.
 
 A line averages results that differ in the seed alone. What is not a number in one of
-them is not averaged away: a method that diverged says how often, and a line whose jobs
-have not all run does not exist.
+them is left out of a mean and said: how many seeds are behind it, how often a method
+diverged; no target is reached by such a mean. A line whose jobs have not all run does
+not exist.
 """
 
 import math

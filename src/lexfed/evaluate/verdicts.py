@@ -16,7 +16,8 @@ class Verdict:
 
     Attributes:
         target: what was asked.
-        found: the mean that is furthest from it; None if no line has a number.
+        found: the mean that is furthest from it; None if a line has no number for
+            one of its seeds.
         where: which line that is.
     """
 
@@ -38,7 +39,7 @@ class Verdict:
         """The verdict in words."""
         low, high = self.target.at_least, self.target.at_most
         asked = f"at least {low:g}" if low is not None else f"at most {high:g}"
-        found = "no number" if self.found is None else f"{self.found:.3f}"
+        found = "no number for a seed" if self.found is None else f"{self.found:.3f}"
         return f"{self.target.metric} {asked}; found {found} ({self.where})"
 
 
@@ -56,7 +57,9 @@ def _verdict(target: Target, lines: tuple[Line, ...]) -> Verdict:
         if all(one.facts.get(name) == value for name, value in target.where.items())
     ]
     numbers = [(one, _found(one, target.metric)) for one in about]
-    missing = next((one for one, value in numbers if value is None), None)
+    # A mean over the seeds that went well says nothing about the method.
+    gaps = (one for one, value in numbers if value is None or value.count < one.seeds)
+    missing = next(gaps, None)
     if missing is not None or not numbers:
         return Verdict(target, None, _name(missing) if missing else "no such line")
     sign = 1.0 if target.at_least is not None else -1.0

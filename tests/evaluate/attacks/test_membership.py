@@ -12,6 +12,7 @@ from lexfed.data.table import Floats
 from lexfed.evaluate.attacks.attacked import Bools, auc_of
 from lexfed.evaluate.attacks.membership import (
     attack_membership,
+    calibrated,
     flip_memberships,
     likelihood_ratios,
 )
@@ -41,22 +42,32 @@ class Told:
 
 
 def test_nothing_told_is_nothing_found() -> None:
-    # 20 attacks, whose 95 % intervals hold .5 as often as they say: 15 of 20 or fewer
-    # happens with probability below 3e-4.
-    held = 0
-    for seed in range(20):
-        for attack in attack_membership(Told(300, 0.0, seed), None, seed=seed)[1:]:
-            held += attack.low <= 0.5 <= attack.high
-    assert held > 15
+    # 20 attacks of each kind, whose 95 % intervals hold .5 as often as they say: 15 of
+    # 20 or fewer happens with probability below 3e-4 each.
+    for kind in (1, 2):
+        held = 0
+        for seed in range(20):
+            found = attack_membership(Told(300, 0.0, seed), None, seed=seed)[kind]
+            held += found.low <= 0.5 <= found.high
+        assert held > 15
 
 
-def test_lira_takes_out_what_is_hard_about_a_person() -> None:
-    threshold, lira = attack_membership(Told(1000, 1.0), None)
+def test_shadows_take_out_what_is_hard_about_a_person() -> None:
+    threshold, lira, centred = attack_membership(Told(1000, 1.0), None)
     # Two normal laws one deviation apart: .76 is the best there is.
     assert 0.5 < threshold.auc < 0.60
     assert 0.70 < lira.auc < 0.77
+    assert 0.70 < centred.auc < 0.77
     assert lira.n == 17_000
     assert lira.bound == 1.0
+
+
+def test_where_little_is_told_one_mean_is_better_than_two() -> None:
+    # What is told is a tenth of the noise: the best AUC there is is .53. The interval
+    # of the calibrated attack is some .004 wide on 17 times 20,000 people.
+    _, lira, centred = attack_membership(Told(20_000, 0.1), None)
+    assert centred.low > 0.52
+    assert lira.auc < centred.auc
 
 
 def test_what_is_remembered_is_found_without_noise_and_not_beyond_the_bound() -> None:
@@ -77,9 +88,8 @@ def test_noise_that_is_not_there_contradicts_the_proof() -> None:
     group = people(400, 60)
     claimed = NoisyLogistic(group, sigma=math.sqrt(20) / 0.24).trade_off
     broken = NoisyLogistic(group, sigma=math.sqrt(20) / 24)
-    threshold, lira = attack_membership(broken, claimed)
-    assert threshold.contradicts_proof
-    assert lira.contradicts_proof
+    for attack in attack_membership(broken, claimed):
+        assert attack.contradicts_proof
 
 
 def test_shadow_models_are_what_each_would_be_alone() -> None:
@@ -135,6 +145,7 @@ def test_a_persons_score_does_not_use_the_attacked_models_coins() -> None:
         likelihood_ratios(margins, members, 4) == likelihood_ratios(margins, other, 4)
     ).all()
     assert auc_of(likelihood_ratios(margins, members, 4), members[4]) > 0.5
+    assert auc_of(calibrated(margins, 4), members[4]) > 0.5
 
 
 def test_who_is_in_no_shadow_and_margins_that_never_move_have_a_score() -> None:

@@ -26,8 +26,10 @@ def equal_attribute() -> Table:
         question=(
             "What does a tower per tier buy over one noise for everything, where both "
             "protect the sensitive tier equally (attribute ε .1 and .3, record ε 1 and "
-            "2, replace-one, δ 1e-5)? Both follow the default rule; nothing was tuned "
-            "on these tables. The gain is paired by split."
+            "2, replace-one, δ 1e-5)? Both follow the default rule. Its constants were "
+            "set on other tables and on other rows of Adult and Taiwan, some of which "
+            "are among these; the six tables were looked at while it was made "
+            "(docs/rule.md). The gain is paired by split."
         ),
         jobs=jobs(COMPARED, ("uniform", "cascade"), SPLITS, _CELLS),
         across=_FACTS,
@@ -76,23 +78,24 @@ _EBM = {
 """Test AUC of DP-EBM at record epsilon .1 and 1, InterpretML defaults, delta 1e-5."""
 
 
+_HOPELESS = {"dataset": GERMAN[0], "record_epsilon": 0.1}
+_FEW = (
+    "700 rows at ε .1: the noise of a single sum over all of them is some nine times "
+    "what the columns say, and no method here is surely above chance."
+)
+
+
 def equal_record() -> Table:
     """All columns alike: the same epsilon for the whole record, beside DP-EBM."""
     reason = (
-        "DP-EBM with InterpretML defaults on pooled rows, other splits of the table; "
-        "`dp-ebm` is our run of it on the very splits of the other lines"
+        "InterpretML defaults on pooled rows and other splits; `dp-ebm` is our run of "
+        "it with declared ranges on the very splits of the other lines"
     )
-    published = tuple(
-        Published(
-            {"dataset": name, "record_epsilon": epsilon, "method": "cascade"},
-            "auc",
-            value,
-            "DP-EBM",
-            reason,
-        )
+    figures = [
+        ({"dataset": name, "record_epsilon": epsilon}, value)
         for name, values in _EBM.items()
         for epsilon, value in zip((0.1, 1.0), values, strict=True)
-    )
+    ]
     return Table(
         name="equal-record",
         title="Equal protection of the whole record",
@@ -110,10 +113,21 @@ def equal_record() -> Table:
         across=("dataset", "rows", "record_epsilon", "method"),
         shows=("auc", "ap", "accuracy", "majority", "attribute_epsilon"),
         against="dp-ebm",
-        published=published,
+        published=tuple(
+            Published({**where, "method": "dp-ebm"}, "auc", value, "DP-EBM", reason)
+            for where, value in figures
+        ),
         targets=(
             Target({"method": "cascade"}, "gain auc", at_least=0.0),
-            *(Target(one.where, "auc", at_least=one.value) for one in published),
+            *(
+                Target(
+                    {**where, "method": "cascade"},
+                    "auc",
+                    at_least=value,
+                    reason=_FEW if where == _HOPELESS else "",
+                )
+                for where, value in figures
+            ),
         ),
     )
 
