@@ -2,6 +2,7 @@
 """Deployments from the command line: from nothing to processes that run."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -12,9 +13,12 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli import deploy
+from lexfed.cli import deploy, deploy_run
+from lexfed.cli.app import INTERRUPTED
+from lexfed.federation.flare import jobs
 from lexfed.federation.flare.certificates import SOON
 from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.process import take
 from support.deployed_worlds import SITES, config_text, write_data
 from support.deployments import (
     LEXFED,
@@ -150,6 +154,34 @@ def test_status_of_kits_that_do_not_run(lexfed: Lexfed, project: Path) -> None:
     )
     (project / "trial/north/coordinator.crt").write_text("nothing")
     assert "valid until unknown" in lexfed("deploy", "status", "trial/north").out
+
+
+def test_status_of_a_coordinator_that_does_not_answer_yet(
+    lexfed: Lexfed, enrolled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_LOGIN_S", 0.1)
+    held = take(Kit.read(enrolled / "trial/coordinator"))
+    try:
+        said = lexfed("deploy", "status", "trial/coordinator")
+    finally:
+        os.close(held)
+    assert said.code == 0, said.err
+    assert "kit           coordinator, running" in said.out
+    assert "sites         unknown: the coordinator does not answer yet" in said.out
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    lexfed: Lexfed, enrolled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(deploy_run, "deploy_run", pressed)
+    (enrolled / "lexfed.toml").write_text(config_text(trust="local"))
+    run = ("deploy", "run", "lexfed.toml", "--kit", "trial/coordinator")
+    said = lexfed(*run)
+    assert said.code == INTERRUPTED
+    assert f"continue with `lexfed {' '.join(run)} --resume`" in said.err
 
 
 def test_a_site_needs_its_data(lexfed: Lexfed, enrolled: Path) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import resource
+import runpy
 import shutil
 import signal
 import subprocess
@@ -335,3 +336,13 @@ def test_help_and_import_are_light() -> None:
     )
     assert done.stderr == "[]\n"
     assert "Usage: lexfed" in done.stdout
+
+
+def test_the_package_is_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["lexfed", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("lexfed", run_name="__main__")
+    assert not ended.value.code
+    assert "Usage: lexfed" in capsys.readouterr().out

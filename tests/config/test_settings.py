@@ -18,6 +18,7 @@ from lexfed.config.settings import (
     configured,
     parse_grid,
     put,
+    written,
 )
 from lexfed.config.tuned import with_setting
 from lexfed.errors import ConfigError
@@ -222,3 +223,8 @@ def test_values_survive_writing(value: float | str, path: tuple[str, ...]) -> No
 def test_the_written_file_is_a_configuration() -> None:
     setting = parse_grid(["federation.rounds=7"]).settings()[0]
     assert loads(with_setting(GOOD, setting)).federation.rounds == 7
+
+
+def test_values_are_written_the_way_toml_does() -> None:
+    for value in (True, False, 3, 0.25, 'so"uth'):
+        assert tomllib.loads(f"x = {written(value)}") == {"x": value}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lexfed.audit.entries import BudgetPlan, Completed, Policy, Refusal, Round
+from lexfed.audit.verify.outcome import Status
 from lexfed.report import gains, guarantee, spending
 from lexfed.report.columns import column_rows
 from lexfed.report.listing import listing
@@ -299,6 +300,11 @@ def test_missing_gains_have_a_reason(
 
 def test_a_run_that_released_nothing_has_no_gains(dossier_of: MakeDossier) -> None:
     assert gains.no_gains(dossier_of(refused_run())) == "nothing was released"
+
+
+def test_what_nobody_checked_is_a_note(dossier_of: MakeDossier) -> None:
+    check = dossier_of(fake_run()).check("the moon")
+    assert (check.status, check.detail) == (Status.NOTE, "not checked")
 
 
 @pytest.mark.parametrize(

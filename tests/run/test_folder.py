@@ -93,6 +93,17 @@ def test_half_a_line_and_lines_of_lost_rounds_are_dropped(tmp_path: Path) -> Non
     )
 
 
+def test_a_line_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    measured = MetricsFile(path, ["auc"], durable=0)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(
+        RunFolderError, match=r"metrics\.csv`: is a directory"
+    ):
+        measured.append(1, "a", {"auc": 0.5})
+
+
 def test_an_interrupted_run_ends_like_a_whole_one(
     tmp_path: Path, config_text: str, priced_of: PricedOf
 ) -> None:
