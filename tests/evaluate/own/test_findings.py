@@ -79,7 +79,7 @@ def test_the_answers_have_numbers_and_intervals() -> None:
         "Tailoring gains 0.050 ± 0.000 of AUC over uniform noise at equal protection "
         "of the most sensitive tier (ε 0.30 for one value): 0.800 against 0.750."
     )
-    assert "a difference of -0.010" in tailoring.details[0]
+    assert "a difference of −0.010" in tailoring.details[0]
     assert "ε 4.20 instead of 0.30" in tailoring.details[0]
     assert attacks.headline == "No attack did better than the proof allows."
     told = " ".join(attacks.details)

@@ -38,8 +38,13 @@ def percent(found: Estimate) -> str:
 
 
 def three(value: float) -> str:
-    """Return a number with three decimals."""
-    return f"{value:.3f}"
+    """Return a number with three decimals.
+
+    >>> three(-0.0071), three(-0.0001)
+    ('−0.007', '0.000')
+    """
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text.replace("-", "−")
 
 
 def three_up(value: float) -> str:

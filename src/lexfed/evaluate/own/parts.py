@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures behind the answers, as tables in which every line has a small drawing."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
 from lexfed.evaluate.own.drawings import Reading, scale_of, whisker
 from lexfed.evaluate.own.findings import CLAIMS, audited, metric_of, word
-from lexfed.evaluate.own.numbers import down
+from lexfed.evaluate.own.numbers import down, three, three_up
 from lexfed.evaluate.own.policies import (
     CASCADE,
     CONFIGURED,
@@ -44,10 +44,11 @@ _QUALITY = {
     "retention": "kept above chance",
     "accuracy": "accuracy",
     "majority": "majority class",
-    "record_epsilon": "ε record",
-    "attribute_epsilon": "ε sensitive value",
 }
-_SPENT = ("record_epsilon", "attribute_epsilon")
+_SPENT = {
+    "record_epsilon": "ε of the record",
+    "attribute_epsilon": "ε of a sensitive value",
+}
 _NOTHING = "–"
 
 
@@ -64,7 +65,20 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """A table with its heading."""
+    """A table with its heading.
+
+    Attributes:
+        anchor: its name in links.
+        title: the question, short.
+        question: how it was asked.
+        value: what the drawn number is.
+        heads: of the cells.
+        rows: its lines.
+        caption: how to read them.
+        notes: what a reader must know about single lines.
+        more_heads: of a second table, with other figures about the same lines.
+        more: cells of the second table, by the name of the line.
+    """
 
     anchor: str
     title: str
@@ -74,6 +88,8 @@ class Part:
     rows: tuple[Row, ...]
     caption: str
     notes: tuple[str, ...]
+    more_heads: tuple[str, ...] = ()
+    more: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def part_of(summary: Summary) -> Part:
@@ -86,14 +102,8 @@ def _compared(summary: Summary) -> Part:
     metric = metric_of(*(one for one in lines if one.values)) or "auc"
     readings = [_over_splits(one.values.get(metric)) for one in lines]
     shown = [name for name in _QUALITY if any(name in one.values for one in lines)]
-    heads = (f"difference in {word(metric)}", *(_QUALITY[name] for name in shown))
-    cells = [
-        (
-            _signed(one.gains.get(metric)),
-            *(_cell(name, one.values.get(name)) for name in shown),
-        )
-        for one in lines
-    ]
+    heads = (f"difference in {word(metric)}", *_SPENT.values())
+    cells = [(_signed(one.gains.get(metric)), *_cells(one, _SPENT)) for one in lines]
     against = _METHODS[summary.table.against]
     caption = (
         f"Mean over {summary.table.seeds} splits with its 95 % interval; differences "
@@ -101,7 +111,10 @@ def _compared(summary: Summary) -> Part:
     )
     if metric == "rmse":
         caption += " Errors are on the scale of the declared range; less is better."
-    return _part(summary, word(metric), heads, _rows(lines, readings, cells), caption)
+    part = _part(summary, word(metric), heads, _rows(lines, readings, cells), caption)
+    more = {_METHODS[one.facts["method"]]: _cells(one, shown) for one in lines}
+    named = tuple(_QUALITY[name] for name in shown)
+    return replace(part, more_heads=named, more=more if shown else {})
 
 
 def _attacked(summary: Summary) -> Part:
@@ -113,11 +126,11 @@ def _attacked(summary: Summary) -> Part:
     cells = []
     for one in lines:
         bound = one.values.get("bound")
-        allowed = _NOTHING if bound is None else f"{bound.mean:.3f}"
+        allowed = _NOTHING if bound is None else three_up(bound.mean)
         own = [allowed if one.facts["method"] != NONE else "anything"]
         if summary.table.name == ATTRIBUTE:
             names = ("imputation_auc", "gain", "gain_low")
-            own += [_cell(name, one.values.get(name)) for name in names]
+            own += _cells(one, names)
         cells.append(tuple(own))
     caption = (
         "AUC of the attack with its 95 % interval; 0.5 is guessing. The upright line "
@@ -209,12 +222,16 @@ def _over_models(line: Line) -> Reading | None:
     return Reading(value, low, high, None if line.facts["method"] == NONE else bound)
 
 
+def _cells(line: Line, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_cell(name, line.values.get(name)) for name in names)
+
+
 def _cell(name: str, found: Estimate | None) -> str:
     if found is None:
         return _NOTHING
     if name in _SPENT:
         return up(found.mean)
-    return f"{100 * found.mean:.0f} %" if name == "retention" else f"{found.mean:.3f}"
+    return f"{100 * found.mean:.0f} %" if name == "retention" else three(found.mean)
 
 
 def _signed(found: Estimate | None) -> str:
