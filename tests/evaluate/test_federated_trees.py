@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 from lexfed.data.schema import Column
 from lexfed.errors import ConfigError
+from lexfed.evaluate import tree_site
 from lexfed.evaluate.methods import METHODS, federated_trees, site_processes
 from lexfed.evaluate.methods.columns import Columns
 from lexfed.evaluate.methods.site_processes import (
@@ -208,6 +210,50 @@ def test_a_site_ends_with_whoever_started_it() -> None:
     assert site.wait(30) == 1
     assert site.stdout is not None
     site.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "answers", "status", "told"),
+    [
+        ({}, True, 0, "tree"),
+        ({}, False, 0, ""),
+        ({"objective": "no such thing"}, True, 1, ""),
+    ],
+)
+def test_a_site_answers_if_it_is_the_one_to(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    settings: dict[str, Any],
+    answers: bool,
+    status: int,
+    told: str,
+) -> None:
+    inputs, targets = made(60, 7)
+    order = {"settings": {**SETTINGS, **settings}, "answers": answers}
+    reading, writing = os.pipe()
+    with open(reading) as source, open(writing, "wb") as sink:
+        site: Any = SimpleNamespace(stdin=sink)
+        arrays = (federated_trees.public_bins(COLUMNS), inputs, targets)
+        site_processes._tell(site, {**order, "categories": [2]}, arrays)
+        monkeypatch.setattr(sys, "stdin", source)
+        # It would end this very process together with its input.
+        monkeypatch.setattr(tree_site, "_end_with_parent", lambda: None)
+        assert tree_site.main() == status
+    said = capsys.readouterr()
+    assert said.out.startswith(told)
+    assert bool(said.out) == bool(told)
+    assert ("Unknown objective" in said.err) == (status == 1)
+
+
+def test_the_end_of_its_input_ends_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    with open(reading) as source:
+        monkeypatch.setattr(sys, "stdin", source)
+        tree_site._end_with_parent()
+    assert ended == [1]
 
 
 def test_a_process_that_is_killed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

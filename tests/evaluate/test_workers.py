@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of an evaluation: errors come back in words, nobody outlives the parent."""
 
+import multiprocessing
 import os
 import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from lexfed.evaluate import workers
 from lexfed.evaluate.workers import Failure, WorkerLost, in_parallel
 from support.evaluation import die, do, square
 
@@ -73,3 +76,20 @@ def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:
     ended, _, _ = select.select([handle], [], [], 60)
     os.close(handle)
     assert ended
+
+
+def test_a_process_ends_when_its_parent_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reading, writing = os.pipe()
+    os.close(writing)  # what a sentinel looks like once the process is gone
+    gone, ended = SimpleNamespace(sentinel=reading), list[int]()
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: gone)
+    workers._end_with_parent()
+    os.close(reading)
+    assert ended == [1]
+    # A process that nobody started has no parent to wait for.
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: None)
+    workers._end_with_parent()
+    assert ended == [1]

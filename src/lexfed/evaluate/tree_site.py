@@ -24,7 +24,10 @@ import numpy as np
 PORT_TAKEN = 75
 """Exit status if somebody else listens where the site should: worth another try."""
 # LightGBM loads these where they are installed, and needs none to train.
-_BESIDE = ("cffi", "dask", "datatable", "graphviz", "matplotlib", "pandas", "pyarrow")
+_BESIDE = (
+    *("cffi", "dask", "datatable", "graphviz", "matplotlib"),
+    *("pandas", "pyarrow", "sklearn"),
+)
 
 
 def main() -> int:
@@ -34,8 +37,6 @@ def main() -> int:
     arrays = np.load(BytesIO(source.read(order["bytes"])))
     bins, inputs, targets = arrays.values()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    for name in (*_BESIDE, "sklearn"):
-        sys.modules[name] = None  # type: ignore[assignment]
     import lightgbm
 
     # Its words are not part of the answer.
@@ -74,4 +75,5 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
+    sys.modules.update(dict.fromkeys(_BESIDE))  # type: ignore[arg-type]
     sys.exit(main())

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from lexfed.cli.app import app
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import prepare
 from lexfed.evaluate.datasets.download import download
-from lexfed.evaluate.datasets.fetch import fetch
+from lexfed.evaluate.datasets.fetch import Fetched, fetch
 from lexfed.evaluate.datasets.fetch_openml import read_arff
 from lexfed.evaluate.datasets.folder import FETCHED
 
@@ -202,6 +204,9 @@ def test_the_other_tables_are_read_in_the_columns_of_openml(
     openml.has(1590, arff(names, row))
     with pytest.raises(DataError, match="sends 1 rows, but 48842 are published"):
         fetch("adult", tmp_path, "openml", openml.address)
+    openml.has(4541, arff(("readmitted", "max_glu_serum", "A1Cresult"), "NO,None,?"))
+    with pytest.raises(DataError, match="something else than the published table"):
+        fetch("diabetes130", tmp_path, "openml", openml.address)
     numbered = (*(f"x{n}" for n in range(1, 24)), "y")
     openml.has(42477, arff(numbered, ",".join(["20"] * 24)))
     with pytest.raises(DataError, match="sends 1 rows, but 30000 are published"):
@@ -213,8 +218,27 @@ def arff(names: tuple[str, ...], *rows: str) -> str:
     return "\n".join(["@relation made", *lines, "@data", *rows])
 
 
+def test_a_copy_with_the_same_rows_is_told_apart(tmp_path: Path) -> None:
+    assert "written for" in Fetched(tmp_path, True).words
+    assert "own checksum" in Fetched(tmp_path, False).words
+
+
 def test_quotes_and_gaps_of_arff_are_read() -> None:
     text = arff(("a", "'b c'"), "'x, y',?", "% a remark", "", "'it\\'s',2")
     frame = read_arff(text)
     assert frame.columns.tolist() == ["a", "b c"]
     assert frame.to_numpy().tolist() == [["x, y", "?"], ["it's", "2"]]
+
+
+def test_the_command_fetches_from_openml_and_says_what_came(
+    openml: OpenML, tmp_path: Path
+) -> None:
+    openml.has(31, LOANS)
+    options = ["--into", str(tmp_path), "--source", "openml"]
+    done = CliRunner().invoke(
+        app,
+        ["evaluate", "fetch", "german_credit", *options, "--archive", openml.address],
+    )
+    assert done.exit_code == 0, done.output
+    assert str(tmp_path / "german_credit") in done.stdout
+    assert "not comparable" in done.stderr

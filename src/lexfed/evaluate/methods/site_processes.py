@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from multiprocessing.connection import wait
 from tempfile import TemporaryFile
 from time import monotonic
@@ -84,15 +85,18 @@ def trained_together(
 
 def free_ports(count: int) -> list[int]:
     """Return so many different ports of this machine at which nobody listens."""
-    found: list[int] = []
     # Not from the seed of a run: runs at the same time must not choose the same.
-    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        if len(found) == count:
-            break
-        with socket.socket() as trial, suppress(OSError):
+    drawn = random.SystemRandom().sample(_PORTS, len(_PORTS))
+    return list(islice(filter(_free, drawn), count))
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as trial:
+        try:
             trial.bind(("", port))
-            found.append(port)
-    return found
+        except OSError:
+            return False
+    return True
 
 
 def _network(ports: Sequence[int], own: int) -> dict[str, Any]:
