@@ -216,8 +216,9 @@ def test_a_site_without_rows_is_named() -> None:
     kept = partition.keep(np.array([1, 2]))
     assert [part.tolist() for part in kept.rows] == [[2], [1]]
     assert kept.codes(3).tolist() == [-1, 1, 0]
-    with pytest.raises(DataError, match="site `b` has no rows left"):
+    with pytest.raises(DataError, match="site `b` has no rows left of 1") as caught:
         partition.keep(np.array([0]))
+    assert "fewer sites" in caught.value.hint
 
 
 @settings(max_examples=40, deadline=None)

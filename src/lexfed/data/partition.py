@@ -22,6 +22,7 @@ from lexfed.data.table import Ints, Table
 from lexfed.errors import ConfigError, Problem
 
 _REGRESSION_BINS = 4
+_EMPTY = "take more rows or fewer sites, or, for `dirichlet`, a larger `alpha`"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Partition:
         problems = Problems()
         for name, site in zip(self.names, kept, strict=True):
             if not len(site):
-                problems.add("site-empty", f"site `{name}` has no rows left")
+                what = f"site `{name}` has no rows left of {len(rows)}"
+                problems.add("site-empty", what, hint=_EMPTY)
         problems.raise_if_any()
         return Partition(self.names, kept)
 

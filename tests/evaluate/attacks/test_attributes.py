@@ -8,7 +8,9 @@ import pytest
 
 from lexfed.data.table import Floats
 from lexfed.errors import DataError
+from lexfed.evaluate.attacks.attacked import auc_of
 from lexfed.evaluate.attacks.attributes import (
+    ATTACKS,
     Rows,
     attack_attribute,
     csmia,
@@ -82,7 +84,41 @@ def test_a_model_that_remembers_its_members_gains_and_leaks() -> None:
     assert any(attack.contradicts_proof for attack in found.attacks)
 
 
-def test_bounds_are_imputation_plus_what_the_proof_leaves() -> None:
+def test_what_outsiders_are_guessed_by_is_no_leak_of_members() -> None:
+    # The value decides the label in the whole population, and the attacker knows few
+    # people: the model guesses outsiders better than imputation does, and the bound
+    # counts that.
+    members, others, outsiders = labelled(1.0)
+    few = others.of(np.arange(len(others.labels)) < 25)
+    weights = only(int(ILL.slots[0]), 2.0)
+    trade_off = of_gaussian(0.2)
+    found = attack_attribute(
+        linear(weights), LOGISTIC, ILL, members, few, outsiders, trade_off=trade_off
+    )
+    imputed, inverted = found.attacks[:2]
+    known = outsiders.of(ILL.known(outsiders.inputs))
+    told = inversion(linear(weights), LOGISTIC, ILL, known)
+    guessed = auc_of(told, ILL.has(known.inputs))
+    assert guessed > imputed.auc
+    assert inverted.bound == pytest.approx(guessed + trade_off.advantage)
+
+
+def test_a_stricter_confidence_lowers_gains_and_leaks() -> None:
+    people = labelled(1.0)
+    model = linear(np.ones(CODE.width))
+    usual, strict = (
+        attack_attribute(
+            model, LOGISTIC, ILL, *people, trade_off=None, confidence=level
+        )
+        for level in (0.95, 0.9999)
+    )
+    for name in ATTACKS:
+        assert strict.gains[name].low < usual.gains[name].low
+        assert strict.leaks[name].low < usual.leaks[name].low
+    assert set(usual.gains) == set(ATTACKS)
+
+
+def test_bounds_are_the_best_guess_plus_what_the_proof_leaves() -> None:
     members, others, outsiders = labelled(1.0)
     model = linear(np.zeros(CODE.width))
     trade_off = of_gaussian(0.2)
@@ -90,10 +126,10 @@ def test_bounds_are_imputation_plus_what_the_proof_leaves() -> None:
         model, LOGISTIC, ILL, members, others, outsiders, trade_off=trade_off
     )
     imputed = next(a for a in found.attacks if a.name == "ill by imputation")
-    assert all(
-        attack.bound == pytest.approx(imputed.auc + trade_off.advantage)
-        for attack in found.attacks
-    )
+    for attack in found.attacks[1:]:
+        # A model that is blind guesses no outsider better than imputation does.
+        assert attack.bound == pytest.approx(imputed.auc + trade_off.advantage)
+    assert imputed.bound >= imputed.auc + trade_off.advantage
     assert [attack.name for attack in found.attacks] == [
         "ill by imputation",
         "ill by inversion",

@@ -11,9 +11,11 @@
                  on auxiliary people and a model that was trained on those [JE22]
 
 Columns that correlate are no leak of a model, so an attack is worth what it *gains*
-over imputation on the same people, and its bound is imputation's AUC plus the advantage
-that the proven guarantee of the value leaves (`bounds.with_guesses`). Imputation from
-few people is weaker than the best there is, and a model knows its population better.
+over imputation on the same people. Its bound is what can be guessed plus the advantage
+that the proven guarantee of the value leaves (`bounds.with_guesses`). The advantage is
+proven; the best guess is not known, and the better of imputation and of the same attack
+on outsiders, of whom the model holds nothing, stands for it. Imputation from few people
+alone would be too little, as a model knows its population better.
 What it tells of its members alone is the *leak*: by how much the gain among members
 exceeds that among outsiders, who were in neither group.
 """
@@ -30,9 +32,11 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from lexfed.data.table import Floats, Ints
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.attacks.attacked import (
+    CONFIDENCE,
     Attacked,
     Bools,
     Interval,
+    auc_of,
     gain_over,
     more_gain_among,
     one_release,
@@ -41,6 +45,9 @@ from lexfed.evaluate.attacks.bounds import TradeOff, with_guesses
 from lexfed.evaluate.attacks.sensitive import Sensitive
 from lexfed.models.cascade import Model
 from lexfed.models.losses import Loss
+
+ATTACKS = ("inversion", "CSMIA")
+"""Those that need no shadow."""
 
 _NEAR = 1e-300  # of a probability of zero no logarithm is taken
 
@@ -83,6 +90,7 @@ def attack_attribute(
     *,
     trade_off: TradeOff | None,
     shadow: Model | None = None,
+    confidence: float = CONFIDENCE,
 ) -> AttributeFound:
     """Infer one column of people that a model was trained on.
 
@@ -95,6 +103,7 @@ def attack_attribute(
         outsiders: other people it was not trained on, who are attacked likewise.
         trade_off: what is proven about the column's values; None without privacy.
         shadow: a model of the same making that was trained on the auxiliary people.
+        confidence: of each gain and leak; more than usual if the best is looked for.
 
     Raises:
         ValueError: if labels are numbers: no confidence is known then.
@@ -130,8 +139,13 @@ def attack_attribute(
     found = {name: one_release(score, truth) for name, score in scores.items()}
     base, guess = scores["imputation"], outside["imputation"]
     others = [name for name in scores if name != "imputation"]
-    guessing = found["imputation"].value
-    bound = 1.0 if trade_off is None else with_guesses(trade_off, guessing)
+
+    def bound(name: str) -> float:
+        if trade_off is None:
+            return 1.0
+        guessed = max(found["imputation"].value, auc_of(outside[name], apart))
+        return with_guesses(trade_off, guessed)
+
     return AttributeFound(
         about.column,
         tuple(
@@ -140,16 +154,16 @@ def attack_attribute(
                 one.value,
                 one.low,
                 one.high,
-                bound,
+                bound(name),
                 len(truth),
                 seconds[name],
             )
             for name, one in found.items()
         ),
-        {name: gain_over(scores[name], base, truth) for name in others},
+        {name: gain_over(scores[name], base, truth, confidence) for name in others},
         {
             name: more_gain_among(
-                (scores[name], base, truth), (outside[name], guess, apart)
+                (scores[name], base, truth), (outside[name], guess, apart), confidence
             )
             for name in others
         },
