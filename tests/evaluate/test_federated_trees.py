@@ -245,6 +245,29 @@ def test_a_site_answers_if_it_is_the_one_to(
     assert ("Unknown objective" in said.err) == (status == 1)
 
 
+def test_a_site_needs_no_openmp_of_the_machine() -> None:
+    script = (
+        "from lexfed.evaluate import tree_site; tree_site._load_openmp(); "
+        "import lightgbm; print(open('/proc/self/maps').read())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
+    used = {
+        line.split()[-1] for line in done.stdout.split("\n") if "libgomp.so" in line
+    }
+    assert used
+    assert all(path.endswith("torch/lib/libgomp.so.1") for path in used)
+
+
+def test_a_site_without_torch_takes_the_machines_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tree_site, "find_spec", lambda _: None)
+    monkeypatch.setattr(tree_site, "CDLL", None)  # it would fail if it was called
+    tree_site._load_openmp()
+
+
 def test_the_end_of_its_input_ends_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(writing)

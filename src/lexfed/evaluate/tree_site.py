@@ -16,7 +16,10 @@ import logging
 import os
 import sys
 import threading
+from ctypes import CDLL
+from importlib.util import find_spec
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +40,7 @@ def main() -> int:
     arrays = np.load(BytesIO(source.read(order["bytes"])))
     bins, inputs, targets = arrays.values()
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _load_openmp()
     import lightgbm
 
     # Its words are not part of the answer.
@@ -66,6 +70,14 @@ def _trained(
         inputs, targets, reference=public, categorical_feature=places, params=alike
     )
     return str(library.train(settings, rows).model_to_string())
+
+
+def _load_openmp() -> None:
+    """Load the OpenMP of torch: LightGBM's wheel has none, and machines may not."""
+    torch = find_spec("torch")
+    for folder in torch.submodule_search_locations or () if torch else ():
+        for library in Path(folder).glob("lib/libgomp.so.1"):
+            CDLL(str(library))
 
 
 def _end_with_parent() -> None:
