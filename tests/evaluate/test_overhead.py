@@ -1,51 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What parts cost: time is divided, not invented, and messages are counted."""
+"""What parts cost: one thing more in each variant, real messages, parts that add up."""
 
-import time
 from pathlib import Path
 
 import pytest
 
+from lexfed.evaluate.doors import counted
 from lexfed.evaluate.methods.case import configuration
-from lexfed.evaluate.overhead import PARTS, VARIANTS, measured, message_bytes
-from lexfed.evaluate.sampled import OTHER, Sampled
-from lexfed.privacy.calibrate import mu_from
-from lexfed.run.planning import price
+from lexfed.evaluate.overhead import (
+    COMPARED,
+    PARTS,
+    VARIANTS,
+    Variant,
+    measured,
+    run_once,
+    train_unwritten,
+)
+from lexfed.federation.masked_site import MaskedSite
+from lexfed.federation.site import Site
+from lexfed.run.planning import Priced, price
 from lexfed.run.population import load_population
 from support.small_dataset import small_case, small_dataset
 
-
-def test_time_counts_for_the_innermost_part() -> None:
-    with Sampled({"accounting": ("privacy/",)}, {"here": ("privacy/",)}) as watched:
-        begun = time.perf_counter()
-        while time.perf_counter() - begun < 0.3:
-            mu_from(1.0, 1e-5)
-    parts = watched.seconds
-    assert sum(parts.values()) == pytest.approx(watched.total)
-    assert parts["accounting"] > parts[OTHER]
-    assert watched.sides["here"] == pytest.approx(parts["accounting"])
+UNIFORM = {"mechanism": "uniform", "accountant": "rdp"}
 
 
-def test_messages_grow_with_rounds(tmp_path: Path) -> None:
-    dataset = small_dataset(tmp_path, rows=400)
-    found = []
+def planned(folder: Path, variant: Variant, **federation: int) -> Priced:
+    dataset = small_dataset(folder, rows=400)
+    keys = {**variant.keys, "federation": {**variant.keys["federation"], **federation}}
+    config = configuration(dataset, small_case(equal="attribute"), keys)
+    return price(config, load_population(config, folder), folder)
+
+
+def differences(one: Variant, other: Variant) -> set[str]:
+    """Return what differs, keys of a configuration and other fields alike."""
+    keys = {**one.privacy, **other.privacy}
+    found = {key for key in keys if one.privacy.get(key) != other.privacy.get(key)}
+    names = ("written", "tagged")
+    return found | {n for n in names if getattr(one, n) != getattr(other, n)}
+
+
+def test_each_variant_has_one_thing_more_than_its_partner() -> None:
+    names = list(VARIANTS)
+    assert [one.partner for one in VARIANTS.values()] == ["", *names[:-1]]
+    for one in list(VARIANTS.values())[1:]:
+        assert len(differences(one, VARIANTS[one.partner])) == 1
+        assert one.keys["federation"] == VARIANTS[one.partner].keys["federation"]
+    # A line that changes two things would be seen.
+    assert len(differences(VARIANTS["+ masks"], VARIANTS["+ log"])) == 2
+
+
+def test_without_privacy_towers_and_rounds_are_the_same(tmp_path: Path) -> None:
+    none = planned(tmp_path, VARIANTS["no protection"]).programme
+    noise = planned(tmp_path, VARIANTS["+ noise"]).programme
+    assert none.shapes == noise.shapes
+    assert none.rounds == noise.rounds
+
+
+def test_messages_grow_with_rounds_and_doors_are_given_back(tmp_path: Path) -> None:
+    doors, found = (Site.handle, MaskedSite.handle), []
     for rounds in (2, 4):
-        keys = {
-            **VARIANTS["cascade"],
-            "federation": {"rounds": rounds, "learning_rate": 1.0},
-        }
-        config = configuration(dataset, small_case(), keys)
-        priced = price(config, load_population(config, tmp_path), tmp_path)
-        found.append(message_bytes(priced))
-    assert found[1][0] > found[0][0] > 0
-    assert found[1][1] > found[0][1] > 0
+        with counted() as traffic:
+            train_unwritten(planned(tmp_path, VARIANTS["+ noise"], rounds=rounds))
+        found.append(traffic)
+    assert found[1].received > found[0].received > 0
+    assert found[1].sent > found[0].sent > 0
+    assert doors == (Site.handle, MaskedSite.handle)
+
+
+def test_a_run_is_divided_among_sides_and_parts(tmp_path: Path) -> None:
+    dataset, case = small_dataset(tmp_path, rows=400), small_case(equal="attribute")
+    found = run_once(dataset, case, VARIANTS["+ noise"])
+    whole = sum(found[f"{part}_seconds"] for part in PARTS)
+    assert whole == pytest.approx(found["cpu_seconds"], rel=0.05)
+    assert found["client_seconds"] > 0
+    assert found["coordinator_seconds"] > 0
+    assert found["allocation_seconds"] > 0
+    assert found["tagging_seconds"] < found["reading_seconds"]  # nobody tagged
+    assert found["folder_bytes"] == found["masks_seconds"] == found["log_seconds"] == 0
+
+
+def test_masks_are_in_the_bytes(tmp_path: Path) -> None:
+    dataset, case = small_dataset(tmp_path, rows=400), small_case(equal="attribute")
+    shares = {**UNIFORM, "trust": "distributed"}
+    plain = run_once(dataset, case, Variant(UNIFORM, "", written=True))
+    masked = run_once(dataset, case, Variant(shares, "", written=True))
+    assert plain["rounds"] == masked["rounds"]
+    assert masked["sent_bytes"] > plain["sent_bytes"]
+    assert masked["received_bytes"] > plain["received_bytes"]
+    assert masked["masks_seconds"] > 0 == plain["masks_seconds"]
+    assert masked["folder_bytes"] > 0
+    assert plain["log_seconds"] > 0
 
 
 @pytest.mark.slow
-def test_whole_runs_are_measured(tmp_path: Path) -> None:
-    dataset = small_dataset(tmp_path, rows=400)
-    found = measured(dataset, small_case(equal="attribute"), "cascade, noise in shares")
-    parts = [f"{part}_seconds" for part in (*PARTS, OTHER)]
-    assert sum(found[part] for part in parts) == pytest.approx(found["seconds"])
-    assert found["folder_bytes"] > 0
-    assert found["sent_bytes"] > 0
+def test_a_run_is_compared_with_its_partner(tmp_path: Path) -> None:
+    dataset, case = small_dataset(tmp_path, rows=400), small_case(equal="attribute")
+    first = measured(dataset, case, "no protection")
+    found = measured(dataset, case, "+ noise")
+    ratios = {f"{name.rsplit('_', 1)[0]}_ratio" for name in COMPARED}
+    assert not ratios & set(first)
+    assert ratios <= set(found)
+    # Messages do not depend on chance, so this quotient is known.
+    assert found["message_ratio"] == found["message_bytes"] / first["message_bytes"] > 1
+    assert found["memory_bytes"] > 0

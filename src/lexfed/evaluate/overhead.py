@@ -1,127 +1,200 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each part of protection costs: time, bytes and memory of whole runs.
+"""What each part of protection costs: time, bytes and memory, with it and without it.
 
-The same run is done as a user would do it, with a folder, a log and ledgers, four
-times: without privacy, with noise of a trusted coordinator, with every site as an
-object of its own, and with noise in shares. Each is done in a process of its own, so
-that peaks of memory do not mix.
+`VARIANTS` is a chain. It begins with sites that train together without protection, in
+memory; every further variant has one thing more than the one before it, its partner.
+Both are run for a measurement, one after the other, each in a process of its own: a
+peak of memory is then that of one run, and both find the machine equally busy.
 """
 
 import multiprocessing
-import resource
+import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.doors import Traffic, counted
 from lexfed.evaluate.methods.case import Case, configuration
-from lexfed.evaluate.sampled import Sampled
+from lexfed.evaluate.peak import begin_peak, peak, require_linux
+from lexfed.evaluate.sampled import Prefixes, Sampled
 from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import Simulation
+from lexfed.federation.engines import InProcess
 from lexfed.federation.learner import Learner
-from lexfed.federation.messages import answer_to_bytes
-from lexfed.randomness import SecureSource
+from lexfed.federation.site import Site
+from lexfed.run.evaluation import evaluate
 from lexfed.run.opening import start
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import load_population
+from lexfed.run.random_bits import sources_of
 from lexfed.run.training import train
 from lexfed.tagging import tag
 
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "tagging": ("law/", "tagging.py"),
-    "allocation": ("budget/", "federation/planning.py", "run/planning.py"),
-    "clipping": ("models/clipping.py", "models/clipped_sum.py", "models/norms.py"),
-    "noise": (
-        "privacy/noise.py",
-        "privacy/grid.py",
-        "randomness.py",
-        "privacy/skellam",
+BEFORE = ("tagging", "reading", "allocation")
+"""What happens once, before the first round."""
+ROUNDS: Prefixes = {
+    "clipping": (
+        *("models/clipping.py", "models/norms.py"),
+        *("models/per_unit.py:_clip", "federation/contribute.py:_clip"),
     ),
-    "masks": ("secagg/", "federation/masked"),
-    "accounting": ("privacy/", "ledger/"),
-    "log": ("audit/", "run/logbook.py", "run/folder.py", "durable.py"),
-    "reading": ("data/", "run/population.py"),
+    "noise": (
+        *("privacy/noise.py", "privacy/grid.py", "privacy/skellam.py"),
+        *("privacy/poisson.py", "privacy/two_sided.py"),
+        *("privacy/distributed.py", "federation/noise_shares.py"),
+    ),
+    "masks": ("secagg/", "federation/masked_"),
+    "accounting": ("privacy/", "ledger/", "run/site_accounts.py"),
+    "log": (
+        *("audit/", "durable.py", "run/logbook.py", "run/folder.py", "run/logs.py"),
+        *("run/log_opening.py", "run/receipt_check.py"),
+    ),
 }
-"""Files of each part, by how their paths begin."""
-SIDES: Mapping[str, tuple[str, ...]] = {
-    "client": ("federation/engines.py", "federation/site.py", "federation/masked_site"),
-    "coordinator": ("run/training.py", "run/opening.py"),
-}
-_DESCENT = {"learning_rate": 1.0, "rounds": 20}
-"""The same rounds for all of them: the rule has none without privacy."""
-_SITES = {**_DESCENT, "engine": "inprocess"}
-VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "no privacy": {"privacy": {"mechanism": "none"}, "federation": _DESCENT},
-    "cascade": {"privacy": {"mechanism": "cascade"}, "federation": _DESCENT},
-    "cascade, single sites": {
-        "privacy": {"mechanism": "cascade"},
-        "federation": _SITES,
-    },
-    "cascade, noise in shares": {
-        "privacy": {
-            "mechanism": "cascade",
-            "trust": "distributed",
-            "accountant": "rdp",
-        },
-        "federation": _SITES,
-    },
+"""Whose time it is from the opening of a run to its end, by where frames begin."""
+LEARNING = "learning"
+"""Everything else in the rounds: gradients, sums, steps, messages, metrics."""
+PARTS = (*BEFORE, *ROUNDS, LEARNING)
+_CLIENT: Prefixes = {"client": ("federation/site.py", "federation/masked_site.py")}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A run, and the one that it is compared with.
+
+    Attributes:
+        privacy: keys of `[privacy]`.
+        partner: the variant with one thing less; empty for the first.
+        written: whether it has a folder, a log, receipts and ledgers on disk.
+        tagged: whether tiers are suggested before it.
+    """
+
+    privacy: Mapping[str, str]
+    partner: str
+    written: bool = False
+    tagged: bool = False
+
+    @property
+    def keys(self) -> dict[str, Mapping[str, Any]]:
+        """Keys of the configuration; how is learned is the same for all."""
+        # The rule has no rounds of its own without privacy, so they are set.
+        federation = {"learning_rate": 1.0, "rounds": 20, "engine": "inprocess"}
+        return {"privacy": self.privacy, "federation": federation}
+
+
+_CASCADE = {"mechanism": "cascade"}
+_RDP = {**_CASCADE, "accountant": "rdp"}
+_SHARES = {**_RDP, "trust": "distributed"}
+VARIANTS: Mapping[str, Variant] = {
+    "no protection": Variant({"mechanism": "none"}, ""),
+    "+ noise": Variant({"mechanism": "uniform"}, "no protection"),
+    "+ towers": Variant(_CASCADE, "+ noise"),
+    "+ log": Variant(_CASCADE, "+ towers", written=True),
+    "+ Rényi accounting": Variant(_RDP, "+ log", written=True),
+    "+ masks": Variant(_SHARES, "+ Rényi accounting", written=True),
+    "+ tagging": Variant(_SHARES, "+ masks", written=True, tagged=True),
 }
 """What is added from line to line; each has everything that the line before has."""
+COMPARED = ("cpu_seconds", "message_bytes", "memory_bytes")
+"""What is divided by that of the partner; the quotients end in `_ratio`."""
 
 
 def measured(dataset: Dataset, case: Case, variant: str) -> dict[str, float]:
-    """Run the product once in a fresh process and say what it took.
+    """Run a variant and its partner, and say what the variant took.
+
+    Guarantees:
+        Memory does not depend on the process that asks.
+        The seconds of all parts add up to `cpu_seconds`.
 
     Returns:
-        Seconds of the whole run, of each part and side; bytes that a site sends and
-        receives and that the folder holds; growth of memory.
+        Seconds of the whole, of each part and side; bytes that a site receives and
+        sends and that the folder holds; growth of memory; quotients `..._ratio`.
+
+    Raises:
+        ConfigError: if the system is not Linux, which alone tells such things.
     """
+    require_linux()
+    partner = VARIANTS[variant].partner
+    without = _in_a_fresh_process(dataset, case, partner) if partner else {}
+    found = _in_a_fresh_process(dataset, case, variant)
+    ratios = {
+        f"{name.rsplit('_', 1)[0]}_ratio": found[name] / without[name]
+        for name in COMPARED
+        if without.get(name)
+    }
+    return {**found, **ratios}
+
+
+def _in_a_fresh_process(dataset: Dataset, case: Case, variant: str) -> dict[str, float]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as pool:
-        return pool.submit(_run, dataset, case, variant).result()
+        return pool.submit(run_once, dataset, case, VARIANTS[variant]).result()
 
 
-def _run(dataset: Dataset, case: Case, variant: str) -> dict[str, float]:
-    config = configuration(dataset, case, VARIANTS[variant])
-    began = _peak()
-    with TemporaryDirectory() as place, Sampled(PARTS, SIDES) as watched:
-        base = Path(place)
+def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]:
+    """Run a variant in this process; see `measured`."""
+    config = configuration(dataset, case, variant.keys)
+    # What loading libraries took does not count.
+    resting, began = begin_peak(), time.perf_counter()
+    marks = [time.thread_time()]
+    if variant.tagged:
         tag(dataset.folder / "table.csv")
-        priced = price(config, load_population(config, dataset.folder), dataset.folder)
-        train(priced, start(priced, base / "run", "", base))
+    marks.append(time.thread_time())
+    population = load_population(config, dataset.folder)
+    marks.append(time.thread_time())
+    priced = price(config, population, dataset.folder)
+    marks.append(time.thread_time())
+    rest = (LEARNING, "coordinator")
+    with TemporaryDirectory() as place, counted() as traffic:
+        base = Path(place)
+        with Sampled(ROUNDS, _CLIENT, rest=rest) as watched:
+            if variant.written:
+                train(priced, start(priced, base / "run", "", base))
+            else:
+                train_unwritten(priced)
+        seconds, cpu = time.perf_counter() - began, time.thread_time() - marks[0]
         kept = sum(f.stat().st_size for f in base.rglob("*") if f.is_file())
-    down, up = message_bytes(priced)
+    spans = [end - begin for begin, end in pairwise(marks)]
+    parts = dict(zip(BEFORE, spans, strict=True))
+    parts |= {part: watched.seconds(part) for part in (*ROUNDS, LEARNING)}
+    rounds = priced.programme.rounds
     return {
-        "seconds": watched.total,
-        "rounds": float(priced.programme.rounds),
-        **{f"{part}_seconds": value for part, value in watched.seconds.items()},
-        **{f"{side}_seconds": value for side, value in watched.sides.items()},
-        "received_bytes": float(down),
-        "sent_bytes": float(up),
+        "rounds": float(rounds),
+        "cpu_seconds": cpu,
+        "round_milliseconds": 1000.0 * watched.total / rounds,
+        "waiting_seconds": max(0.0, seconds - cpu),
+        "client_seconds": watched.seconds("client"),
+        "coordinator_seconds": watched.seconds("coordinator"),
+        **{f"{part}_seconds": value for part, value in parts.items()},
+        **_bytes(traffic, len(priced.programme.sites)),
         "folder_bytes": float(kept),
-        "memory_bytes": float(_peak() - began),
+        "memory_bytes": float(peak() - resting),
     }
 
 
-def message_bytes(priced: Priced) -> tuple[int, int]:
-    """Return what one site receives and sends in all rounds, masks left out."""
-    learner, source = Learner(priced.programme), SecureSource()
+def _bytes(traffic: Traffic, sites: int) -> dict[str, float]:
+    received, sent = traffic.received / sites, traffic.sent / sites
+    both = {"received_bytes": received, "sent_bytes": sent}
+    return {**both, "message_bytes": received + sent}
+
+
+def train_unwritten(priced: Priced) -> None:
+    """Do what `train` does without folder, log and receipts; ledgers are in memory."""
+    programme, sources = priced.programme, sources_of(priced)
+    learner = Learner(programme)
     coordinator = Coordinator(
-        priced.programme, learner, priced.ledger(), lambda _: source, learner.start()
+        programme, learner, priced.ledger(), sources, learner.start()
     )
-    engine = Simulation(priced.programme, priced.population.sites, lambda _: source)
-    down = up = 0
+    engine = InProcess(
+        [
+            Site(programme, data, priced.site_ledger(data.name), sources)
+            for data in priced.population.sites
+        ]
+    )
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
-        down += len(asked.query.to_bytes())
-        # One site's answer is as long as the sum of all.
-        up += len(answer_to_bytes(answers[0]))
-        coordinator.receive(asked.query, answers)
-    return down, up
-
-
-def _peak() -> int:
-    """Return the most memory that this process ever had; kilobytes on Linux."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        progress = coordinator.receive(asked.query, answers).progress
+        tower = programme.stages[progress.stage].tower
+        evaluate(priced, progress.model, tower + 1)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where time goes, by looking at the stack of a thread again and again.
+"""Where processor time goes, by looking at the stack of a thread again and again.
 
-A second thread notes every millisecond which part of lexfed the first one is in: the
-innermost frame whose file belongs to a part decides, so that time in libraries counts
-for whoever called them. Shares times wall-clock time are the seconds of a part. Unlike
-a tracing profiler this hardly slows down what it watches.
+A second thread looks every millisecond what the first one is doing, and how much
+processor time that has had since the last look. The innermost frame that belongs to a
+part decides whose time it is, so time in libraries counts for whoever called them.
+Waiting, for a disk or for other processes, takes no processor time and counts for
+nobody. Unlike a tracing profiler this hardly slows down what it watches.
 """
 
 import sys
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -19,89 +20,88 @@ import lexfed
 
 _ROOT = str(Path(lexfed.__file__).parent) + "/"
 _EVERY = 0.001
-OTHER = "learning"
-"""Where time counts that is in no other part: sums, gradients, steps."""
+_SWITCH = 0.0002
+"""Seconds until a thread that computes lets another one look.
+
+With the usual 5 ms most looks would happen where the watched thread waits by itself,
+at writes to the disk, and what it computed before would count for the log."""
 
 Prefixes = Mapping[str, Sequence[str]]
-"""Part -> how paths inside the package begin that belong to it."""
+"""Part -> how its frames begin: path inside the package, `:`, name of the function."""
 
 
 class Sampled:
-    """A block of code of which the time is divided into parts.
+    """A block of code of which the processor time is divided.
 
-    with Sampled(parts) as watched:
+    with Sampled({"noise": ("privacy/noise.py",)}, rest=("other",)) as watched:
         ...
-    watched.seconds["noise"]
+    watched.seconds("noise")
+
+    Guarantees:
+        The seconds of every division add up to the processor time of the block.
     """
 
-    def __init__(self, parts: Prefixes, sides: Prefixes) -> None:
+    def __init__(self, *divisions: Prefixes, rest: Sequence[str]) -> None:
         """Say what to tell apart.
 
         Args:
-            parts: the innermost one of the stack counts.
-            sides: the outermost one of the stack counts.
+            divisions: each divides the whole time; the innermost frame that is in one
+                of its parts counts.
+            rest: for each division, whose time it is when no frame is in a part.
         """
-        self._parts, self._sides = parts, sides
-        self._seen: Counter[str] = Counter()
-        self._seen_sides: Counter[str] = Counter()
+        self._divisions = tuple(zip(divisions, rest, strict=True))
+        self._seen: defaultdict[str, float] = defaultdict(float)
         self._end = threading.Event()
-        self._wall = 0.0
+        self.total = 0.0
 
     def __enter__(self) -> "Sampled":
         self._watched = threading.get_ident()
-        self._begun = time.perf_counter()
+        self._clock = time.pthread_getcpuclockid(self._watched)
+        self._last = self._begun = time.clock_gettime(self._clock)
+        self._usual = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH)
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._wall = time.perf_counter() - self._begun
         self._end.set()
         self._thread.join()
+        sys.setswitchinterval(self._usual)
+        self._count(None)
+        self.total = self._last - self._begun
+
+    def seconds(self, part: str) -> float:
+        """Return the processor time of a part, or of a rest."""
+        return self._seen[part]
 
     def _look(self) -> None:
         while not self._end.wait(_EVERY):
-            frame = sys._current_frames().get(self._watched)
-            files = _files(frame)
-            self._seen[_first(files, self._parts) or OTHER] += 1
-            side = _first(files[::-1], self._sides)
-            if side:
-                self._seen_sides[side] += 1
+            self._count(sys._current_frames().get(self._watched))
 
-    @property
-    def total(self) -> float:
-        """Seconds of the whole block."""
-        return self._wall
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Seconds of every part; together they are the whole block."""
-        return self._shared(self._seen, (*self._parts, OTHER))
-
-    @property
-    def sides(self) -> dict[str, float]:
-        """Seconds of every side."""
-        return self._shared(self._seen_sides, tuple(self._sides))
-
-    def _shared(self, seen: Counter[str], names: Sequence[str]) -> dict[str, float]:
-        looks = max(1, sum(self._seen.values()))
-        return {name: self._wall * seen[name] / looks for name in names}
+    def _count(self, frame: FrameType | None) -> None:
+        now = time.clock_gettime(self._clock)
+        places = _places(frame)
+        for parts, rest in self._divisions:
+            self._seen[_first(places, parts) or rest] += now - self._last
+        self._last = now
 
 
-def _files(frame: FrameType | None) -> list[str]:
-    """Return the files of lexfed on a stack, innermost first, inside the package."""
+def _places(frame: FrameType | None) -> list[str]:
+    """Return the frames of lexfed on a stack, innermost first."""
     found = []
     while frame is not None:
-        name = frame.f_code.co_filename
-        if name.startswith(_ROOT):
-            found.append(name.removeprefix(_ROOT))
+        code = frame.f_code
+        if code.co_filename.startswith(_ROOT):
+            file = code.co_filename.removeprefix(_ROOT)
+            found.append(f"{file}:{code.co_qualname}")
         frame = frame.f_back
     return found
 
 
-def _first(files: Sequence[str], prefixes: Prefixes) -> str:
-    for file in files:
-        for name, beginnings in prefixes.items():
-            if file.startswith(tuple(beginnings)):
+def _first(places: Sequence[str], parts: Prefixes) -> str:
+    for place in places:
+        for name, beginnings in parts.items():
+            if place.startswith(tuple(beginnings)):
                 return name
     return ""

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processor time is divided, not invented, and belongs to the innermost frame."""
+
+import time
+
+import pytest
+
+from lexfed.evaluate.sampled import Sampled, _first
+from lexfed.privacy.gdp import mu_from
+
+
+def test_time_counts_for_the_innermost_part_and_adds_up() -> None:
+    parts, sides = {"accounting": ("privacy/",)}, {"here": ("privacy/gdp.py:mu_from",)}
+    with Sampled(parts, sides, rest=("other", "elsewhere")) as watched:
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.3:
+            mu_from(1.0, 1e-5)
+    accounting, other = watched.seconds("accounting"), watched.seconds("other")
+    assert watched.total >= 0.3
+    assert accounting + other == pytest.approx(watched.total)
+    assert accounting > other
+    # Whoever is inside of `mu_from` is in `privacy/` too.
+    assert 0 < watched.seconds("here") <= accounting
+    both = watched.seconds("here") + watched.seconds("elsewhere")
+    assert both == pytest.approx(watched.total)
+
+
+def test_a_site_that_training_asks_is_the_client() -> None:
+    stack = ["models/norms.py:f", "federation/site.py:Site.answer", "run/training.py:f"]
+    both = {"coordinator": ("run/",), "client": ("federation/site.py",)}
+    assert _first(stack, both) == "client"
+    # Read from the outside, as it must not be, everything is the coordinator's.
+    assert _first(stack[::-1], both) == "coordinator"
+    assert _first(stack[:1], both) == ""
