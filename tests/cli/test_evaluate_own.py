@@ -75,7 +75,9 @@ def test_what_is_missing_leaves_no_page(
     out.mkdir()
     (out / "evaluation.html").write_text("of an earlier evaluation")
     monkeypatch.setattr("lexfed.cli.evaluate_own.run_jobs", lambda _: None)
-    with pytest.raises(NotWhole, match="no page: What does protection cost") as caught:
+    with pytest.raises(
+        NotWhole, match="no page yet; open: What does protection"
+    ) as caught:
         evaluate_own(config, 1, out, True, 1, False)
     assert "--resume" in caught.value.hint
     assert not (out / "evaluation.html").exists()

@@ -73,7 +73,7 @@ def _chosen(small: bool, names: Sequence[str]) -> list[Table]:
 
 def run_jobs(found: Evaluation) -> None:
     """Run what is left, with progress; Ctrl-C ends after the runs under way."""
-    with between_rounds() as stop:
+    with between_rounds("the runs under way") as stop:
         bar = sys.stderr.isatty()
         for step in found.run(lambda: stop.asked):
             if step.failure is not None:

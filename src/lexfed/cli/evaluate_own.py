@@ -102,7 +102,7 @@ def _claim_folder(out: Path, digest: str) -> None:
     try:
         if (out / RESULTS).exists() and (out / RESULTS).stat().st_size:
             return
-        out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(
             out / ASKED, f"{json.dumps({'configuration': digest})}\n".encode()
         )
@@ -120,11 +120,12 @@ def _present(
     left_out: tuple[LeftOut, ...],
     as_json: bool,
 ) -> None:
-    missing = [one.table.title for one in summaries if not one.whole]
-    if missing:
+    if not all(one.whole for one in summaries):
         (out / PAGE).unlink(missing_ok=True)
+        open_questions = [one.table.title for one in summaries if not one.whole]
         raise NotWhole(
-            f"runs are missing, so there is no page: {'; '.join(missing)}",
+            f"runs are missing, so there is no page yet; open: "
+            f"{' '.join(open_questions)}",
             "`--resume` runs what is missing",
         )
     page = evaluation_html(name, summaries, left_out, machine())

@@ -20,14 +20,18 @@ class Stop:
 
 
 @contextmanager
-def between_rounds() -> Iterator[Stop]:
-    """Turn the first Ctrl-C into a request; a second one interrupts as usual."""
+def between_rounds(under_way: str = "this round") -> Iterator[Stop]:
+    """Turn the first Ctrl-C into a request; a second one interrupts as usual.
+
+    Args:
+        under_way: what is still ended after the first.
+    """
     stop = Stop()
 
     def note(_signal: int, _frame: FrameType | None) -> None:
         stop.asked = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        talk.say("\nstopping after this round; Ctrl-C again stops at once")
+        talk.say(f"\nstopping after {under_way}; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, note)
     try:

@@ -11,12 +11,11 @@ import pytest
 from lexfed.config import Config, from_mapping
 from lexfed.errors import ConfigError, DataError
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import own_methods
+from lexfed.evaluate.methods.case import CONFIGURED, own_methods
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.own.measures import measure
 from lexfed.evaluate.own.policies import (
     CASCADE,
-    CONFIGURED,
     UNIFORM_ATTRIBUTE,
     UNIFORM_RECORD,
     own_case,
@@ -25,6 +24,9 @@ from lexfed.evaluate.own.policies import (
 from lexfed.evaluate.own.questions import COST, TAILORING, questions
 from lexfed.evaluate.own.table import FILE, own_table
 from lexfed.run import load_population, price
+
+
+STRICT = {"sites": ["hospital-01"], "epsilon": 1.0}
 
 
 def hospital(**changed: dict[str, Any]) -> Config:
@@ -184,6 +186,55 @@ def test_few_rows_are_not_attacked(tmp_path: Path) -> None:
     (left,) = asked.left_out
     assert left.part == "Membership and attribute inference"
     assert "below 100" in left.why
+
+
+def test_a_number_has_no_attribute_inference(tmp_path: Path) -> None:
+    source = {"source": "sklearn:diabetes", "sites": {"count": 2}, "generator": {}}
+    config = hospital(data=source, budget={"caps": {}}, federation={"model": "linear"})
+    found = prepared(config, tmp_path)
+    asked = questions(found, config, 1)
+    assert "attribute-inference" not in {one.name for one in asked.tables}
+    assert (
+        "number" in {one.part: one.why for one in asked.left_out}["Attribute inference"]
+    )
+    job = next(job for job in asked.tables[0].jobs if job.method == CONFIGURED)
+    assert 0.0 < measure(job, found)["values"]["rmse"] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"budget": {"profiles": {"few": STRICT}}}, "budgets of their own"),
+        ({"privacy": {"trust": "distributed", "accountant": "rdp"},
+          "federation": {"engine": "inprocess"}}, "several sites"),
+    ],
+)  # fmt: skip
+def test_policies_that_take_all_sites_have_no_site_alone(
+    changed: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    config = hospital(**changed)
+    asked = questions(prepared(config, tmp_path), config, 1)
+    assert words in {one.part: one.why for one in asked.left_out}["Every site alone"]
+    assert "local" not in {job.method for job in asked.tables[0].jobs}
+
+
+def test_classes_and_importances_are_those_of_the_policy(tmp_path: Path) -> None:
+    strict = [{"name": "old", "where": "age >= 80", "epsilon": 1.0}]
+    config = hospital(
+        privacy={"mechanism": "grouped"},
+        budget={
+            "classes": strict,
+            "allocation": "multiplier",
+            "importance": {"age": 2.0},
+            "caps": {},
+        },
+        data={"sites": {"count": 3}},
+    )
+    population = rows_of(prepared(config, tmp_path), own_case(config)).population
+    (old,) = population.classes
+    assert (old.name, old.epsilon) == ("old", 1.0)
+    assert population.importance.values == {"age": 2.0}
+    assert all(site.train.members is not None for site in population.sites)
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,8 @@ class Dataset:
         name: of the data set.
         folder: holds `table.csv`, in the ordinary form that the product reads.
         tables: the `data` and `law` tables of a configuration: columns, ranges, tiers,
-            sites, person, units. A table that somebody configured has two more: those
-            keys of `budget` that say how records are read (classes, importances), and
-            `methods`, the policies that are compared on it.
+            sites, person, units. A table that somebody configured has `methods` too,
+            the policies that are compared on it.
         target: the column to predict.
         groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the
             file, where the data has it. Such a column need not be an input.

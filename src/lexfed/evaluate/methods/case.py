@@ -99,7 +99,6 @@ def plain_configuration(
         "data": data,
         "law": law,
         "budget": {
-            **dataset.tables.get("budget", {}),
             "epsilon": case.record_epsilon,
             "delta": case.delta,
             "neighbours": case.neighbours,
@@ -111,6 +110,10 @@ def plain_configuration(
     for name, added in keys.items():
         own[name] = {**own.get(name, {}), **added}
     return {"version": 1, **own}
+
+
+CONFIGURED = "configured"
+"""The policy of a table that somebody configured, among its own methods."""
 
 
 def own_methods(dataset: Dataset) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:

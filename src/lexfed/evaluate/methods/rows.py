@@ -25,7 +25,12 @@ from lexfed.data.table import Table
 from lexfed.data.units import group_units
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import Case, plain_configuration
+from lexfed.evaluate.methods.case import (
+    CONFIGURED,
+    Case,
+    own_methods,
+    plain_configuration,
+)
 from lexfed.evaluate.methods.spread import dealt, spread
 from lexfed.evaluate.outcome import Floats, Ints, Texts
 from lexfed.run.population import Population, load_population, partition_of
@@ -93,9 +98,11 @@ def rows_of(dataset: Dataset, case: Case) -> Rows:
         DataError: if the table does not match its declaration, a site has no rows
             for training, or the target has more than two classes.
     """
-    # Which rows there are depends on neither budget nor model.
+    # Which rows there are depends on neither budget nor model, unless a policy of the
+    # table's own leaves columns out or has classes of records.
     usual = replace(case, record_epsilon=1.0, attribute_epsilon=1.0, model="logistic")
-    tables = plain_configuration(dataset, usual, {})
+    policy = own_methods(dataset).get(CONFIGURED, {})
+    tables = plain_configuration(dataset, usual, policy)
     file = dataset.folder / str(tables["data"]["source"])
     groups = tuple(dataset.groups.items())
     return _load(file, file.stat().st_mtime_ns, json.dumps(tables), groups)

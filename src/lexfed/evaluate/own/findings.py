@@ -9,6 +9,7 @@ its interval is above the bound.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lexfed.evaluate.methods.case import CONFIGURED
 from lexfed.evaluate.own.numbers import (
     amount,
     differs,
@@ -21,7 +22,6 @@ from lexfed.evaluate.own.numbers import (
 )
 from lexfed.evaluate.own.policies import (
     CASCADE,
-    CONFIGURED,
     LOCAL,
     NONE,
     UNIFORM_ATTRIBUTE,

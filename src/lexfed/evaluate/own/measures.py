@@ -10,12 +10,12 @@ from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.measures import case_of
 from lexfed.evaluate.measures import measure as usual
 from lexfed.evaluate.methods import Method
-from lexfed.evaluate.methods.case import configuration, own_methods
+from lexfed.evaluate.methods.case import CONFIGURED, configuration, own_methods
 from lexfed.evaluate.methods.local_only import alone
 from lexfed.evaluate.methods.product import through_the_product
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.metrics import measure as metrics_of
-from lexfed.evaluate.own.policies import CONFIGURED, LOCAL, NONE
+from lexfed.evaluate.own.policies import LOCAL, NONE
 from lexfed.run.planning import price
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
+from lexfed.evaluate.methods.case import CONFIGURED
 from lexfed.evaluate.own.drawings import Reading, scale_of, whisker
 from lexfed.evaluate.own.findings import CLAIMS, audited, metric_of, word
 from lexfed.evaluate.own.numbers import down, three, three_up
 from lexfed.evaluate.own.policies import (
     CASCADE,
-    CONFIGURED,
     LOCAL,
     NONE,
     UNIFORM_ATTRIBUTE,

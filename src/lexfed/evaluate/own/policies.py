@@ -20,20 +20,20 @@ from lexfed import canonical
 from lexfed.config import Config
 from lexfed.errors import ConfigError, LexfedError, Problem
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import Case, configuration, sensitive_tier
+from lexfed.evaluate.methods.case import (
+    CONFIGURED,
+    Case,
+    configuration,
+    sensitive_tier,
+)
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.run.planning import price
 
-CONFIGURED, LOCAL, NONE, CASCADE = "configured", "local", "none", "cascade"
+LOCAL, NONE, CASCADE = "local", "none", "cascade"
 UNIFORM_ATTRIBUTE, UNIFORM_RECORD = "uniform-attribute", "uniform-record"
 
 Keys = dict[str, dict[str, Any]]
 
-_ROWS = (
-    *("classes", "importance", "importance_from", "groups", "groups_from"),
-    *("correlation", "sparsity", "unit"),
-)
-"""Keys of `[budget]` that say what is read, and who counts as one."""
 _NOT_HERE = ("ledgers",)
 """An evaluation spends no budget, so it opens no ledger."""
 
@@ -56,11 +56,6 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
         hint = "choose `cascade`, `grouped` or `uniform`"
         raise ConfigError([Problem("`privacy.mechanism`", what, hint)])
     configured = _configured(config, base)
-    rows = {
-        name: configured["budget"][name]
-        for name in _ROWS
-        if name in configured["budget"]
-    }
     cascade = _cascade(config, configured)
     methods: dict[str, Keys] = {
         CONFIGURED: configured,
@@ -68,7 +63,7 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
         CASCADE: cascade,
         UNIFORM_RECORD: _uniform(config, configured, {}),
     }
-    tables = {**dataset.tables, "budget": rows, "methods": methods}
+    tables = {**dataset.tables, "methods": methods}
     found = replace(dataset, tables=tables)
     rows_of(found, own_case(config))  # says what is wrong with the rows, if anything
     epsilon = cascade_epsilon(found, config)
@@ -141,7 +136,10 @@ def _configured(config: Config, base: Path) -> Keys:
         keys = budget["policy_keys"]
         budget["policy_keys"] = [str((base / key).resolve()) for key in keys]
     budget.setdefault("caps", {})
-    federation = plain.get("federation", {}) | {"engine": "simulation"}
+    # Noise in shares needs sites that answer for themselves.
+    alone = config.privacy.trust == "distributed"
+    engine = "inprocess" if alone else "simulation"
+    federation = plain.get("federation", {}) | {"engine": engine}
     found = {"budget": budget, "federation": _fitting(config, federation)}
     found["privacy"] = plain.get("privacy", {})
     found |= {name: plain[name] for name in ("adapt", "sketches") if name in plain}
@@ -169,23 +167,14 @@ def _plain(
     config: Config, configured: Keys, mechanism: str, caps: Mapping[str, float]
 ) -> Keys:
     """Return a mechanism under the same budget, steps and trust as the file's."""
-    kept = ("epsilon", "delta", "unit", "neighbours")
-    usual: dict[str, Any] = {
-        "importance": {},
-        "importance_from": None,
-        "groups": {},
-        "groups_from": None,
-        "correlation": 0.8,
-        "sparsity": 0.0,
-    }
+    kept = ("epsilon", "delta", "unit", "neighbours", "classes")
     stated = {
         name: configured["budget"][name]
         for name in kept
         if name in configured["budget"]
     }
-    changed = {k: v for k, v in usual.items() if k in configured["budget"]}
     return {
-        "budget": {**stated, **changed, "caps": dict(caps)},
+        "budget": {**stated, "caps": dict(caps)},
         "privacy": {
             "mechanism": mechanism,
             "trust": config.privacy.trust,

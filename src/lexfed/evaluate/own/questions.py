@@ -13,11 +13,10 @@ from typing import Any
 from lexfed.config import Config
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.jobs import Job, Kind
-from lexfed.evaluate.methods.case import own_methods
+from lexfed.evaluate.methods.case import CONFIGURED, model_of, own_methods
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.own.policies import (
     CASCADE,
-    CONFIGURED,
     LOCAL,
     NONE,
     UNIFORM_ATTRIBUTE,
@@ -68,8 +67,7 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> Asked:
     """
     tables: list[Table] = [_cost(dataset, config, seeds)]
     left_out: list[LeftOut] = []
-    if config.budget.unit == "client":
-        why = "the unit is a whole site, and a site alone has nobody to hide among"
+    if why := _not_alone(config):
         left_out.append(LeftOut("Every site alone", why))
     if CASCADE in own_methods(dataset):
         tables.append(_tailoring(dataset, config, seeds))
@@ -86,8 +84,24 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> Asked:
         why = f"{persons} persons to train on; below {FEWEST} an interval says nothing"
         left_out.append(LeftOut("Membership and attribute inference", why))
     else:
-        tables += [_membership(dataset, config), _inference(dataset, config)]
+        tables.append(_membership(dataset, config))
+        if model_of(dataset, own_case(config)) == "linear":
+            why = "the target is a number, and these attacks go by classes"
+            left_out.append(LeftOut("Attribute inference", why))
+        else:
+            tables.append(_inference(dataset, config))
     return Asked((*tables, _audit(dataset, config)), tuple(left_out))
+
+
+def _not_alone(config: Config) -> str:
+    """Return why sites cannot run the policy by themselves; empty if they can."""
+    if config.budget.unit == "client":
+        return "the unit is a whole site, and a site alone has nobody to hide among"
+    if config.budget.profiles or config.budget.clients:
+        return "sites have budgets of their own in this policy"
+    if config.privacy.trust == "distributed":
+        return "noise in shares takes several sites"
+    return ""
 
 
 def _jobs(
@@ -107,7 +121,7 @@ def _jobs(
 
 
 def _cost(dataset: Dataset, config: Config, seeds: int) -> Table:
-    alone = () if config.budget.unit == "client" else (LOCAL,)
+    alone = () if _not_alone(config) else (LOCAL,)
     return Table(
         name=COST,
         title="What does protection cost?",
