@@ -17,21 +17,13 @@ from lexfed.cli.app import app
 from lexfed.config import demo_config, loads
 from lexfed.run import load_population, price
 from lexfed.run.api import train
+from support.shown_examples import block
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 WITH_EXAMPLES = sorted(
     path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")
 )
-
-
-def _block(text: str, name: str) -> str:
-    """Return the fenced block between the markers of that name."""
-    found = re.search(
-        rf"<!-- {name} -->\n```\w+\n(.*?)\n```\n<!-- /{name} -->", text, re.DOTALL
-    )
-    assert found is not None, name
-    return found.group(1)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +68,7 @@ GROUPS = {
         "docs/policies.md",
         "docs/tagging.md",
         "docs/joining.md",
+        "docs/evaluation.md",
     ],
 )
 def test_commands_and_their_options_exist(name: str) -> None:
@@ -84,7 +77,8 @@ def test_commands_and_their_options_exist(name: str) -> None:
         if words[0].startswith("scripts/"):
             assert (ROOT / words[0]).is_file()
         elif words[0] == "lexfed" and not words[1].startswith("-"):
-            path = words[1:3] if words[1] in GROUPS else words[1:2]
+            nested = words[1] in GROUPS or words[1:3] == ["evaluate", "fetch"]
+            path = words[1:3] if nested else words[1:2]
             result = CliRunner().invoke(app, [*path, "--help"])
             assert result.exit_code == 0
             options = [word for word in words if word.startswith("--")]
@@ -101,7 +95,7 @@ def test_no_command_is_left_out(readme: str) -> None:
 
 
 def test_the_demo_shown_is_the_demo_run(readme: str) -> None:
-    shown = _block(readme, "demo:output").splitlines()
+    shown = block(readme, "demo:output").splitlines()
     config = loads(demo_config(), "demo")
     priced = price(config, load_population(config, ROOT))
     # What is said before training holds no noise: it must be there to the letter.
@@ -117,7 +111,7 @@ def test_the_demo_shown_is_the_demo_run(readme: str) -> None:
 
 
 def test_the_python_example_uses_what_exists(readme: str) -> None:
-    tree = ast.parse(_block(readme, "python:api"))
+    tree = ast.parse(block(readme, "python:api"))
     used = {
         node.attr
         for node in ast.walk(tree)
@@ -132,11 +126,11 @@ def test_the_python_example_uses_what_exists(readme: str) -> None:
 def test_the_run_folder_shown_is_the_one_written(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "run-folder.md").read_text(encoding="utf-8")
     config = tmp_path / "lexfed.toml"
-    config.write_text(_block(text, "example:config"), encoding="utf-8")
+    config.write_text(block(text, "example:config"), encoding="utf-8")
     folder = train(config).folder
     events = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
     written = [json.loads(line) for line in events]
-    for line in _block(text, "example:events").splitlines():
+    for line in block(text, "example:events").splitlines():
         row = json.loads(line)
         if row["type"] == "start":
             # Hashes change with every release of lexfed.

@@ -1,29 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of `docs/secure-aggregation.md` run, and print what is shown."""
 
-import re
-from pathlib import Path
-
 import pytest
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "secure-aggregation.md"
+from support.shown_examples import DOCUMENTS, block, check_shown
 
-
-def _block(name: str) -> str:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    found = re.search(
-        rf"<!-- {name} -->\n```\w+\n(.*?\n)```\n<!-- /{name} -->", text, re.DOTALL
-    )
-    assert found is not None, name
-    return found.group(1)
+DOCUMENT = "secure-aggregation.md"
 
 
 @pytest.mark.parametrize("name", ["example:masks", "example:operators"])
 def test_examples_print_what_is_shown(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exec(compile(_block(name), name, "exec"), {"__name__": "example"})  # noqa: S102
-    assert capsys.readouterr().out == _block(f"{name}:printed")
+    check_shown(DOCUMENT, name, capsys)
 
 
 @pytest.mark.parametrize("lost", [(), (0,), (1, 3), (0, 4)])
@@ -31,7 +20,8 @@ def test_the_example_survives_two_lost_operators_of_five(
     lost: tuple[int, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the comment in it says."""
-    text = _block("example:operators")
+    document = (DOCUMENTS / DOCUMENT).read_text(encoding="utf-8")
+    text = block(document, "example:operators")
     five = '("ministry", "university", "c", "d", "e")'
     text = text.replace('("ministry", "university")', five)
     text = text.replace("Additive(2, Ring(32), 4)", "Polynomial(5, 3, 4)")
