@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers say what figures say, the contrary as plainly, nothing without them."""
 
+import re
+from pathlib import Path
 from typing import Any
 
-from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.own.findings import findings
 from lexfed.evaluate.own.page import INTERNAL, evaluation_html
 from lexfed.evaluate.own.questions import (
@@ -11,64 +12,17 @@ from lexfed.evaluate.own.questions import (
     AUDIT,
     COST,
     MEMBERSHIP,
-    QUALITY,
     TAILORING,
     LeftOut,
 )
-from lexfed.evaluate.summary import Summary, summarise
-from lexfed.evaluate.tables import Table
-
-ATTACK = {"auc": 0.51, "low": 0.5, "high": 0.52, "bound": 0.6}
-INFERENCE = {"imputation_auc": 0.55, "gain": -0.01, "gain_low": -0.03, "columns": 2.0}
-CLAIMED = {
-    "record_claimed": 2.0,
-    "record_found": 0.4,
-    "refuted": 0.0,
-    "special_claimed": 0.3,
-    "special_found": 0.1,
-}
-
-
-def summary(name: str, against: str, **values: list[dict[str, Any]]) -> Summary:
-    """A whole table: for each method the values of its splits; {} was refused."""
-    jobs = {
-        (method, seed): Job("train", "own", method, seed)
-        for method, found in values.items()
-        for seed in range(len(found))
-    }
-    shows = (*QUALITY, *ATTACK, *INFERENCE, *CLAIMED)
-    table = Table(
-        name, f"Title of {name}", "?", tuple(jobs.values()), ("method",),
-        tuple(dict.fromkeys(shows)), against=against,
-    )  # fmt: skip
-
-    def find(job: Job) -> dict[str, Any]:
-        found = values[job.method][job.seed]
-        status = "done" if found else "refused"
-        note = "" if found else "too few rows"
-        own = {"status": status, "values": found, "note": note}
-        return {"key": f"{job.method}{job.seed}", "job": job.facts, **own}
-
-    return summarise(table, find)
-
-
-def aucs(*values: float, **more: float) -> list[dict[str, Any]]:
-    return [{"auc": value, **more} for value in values]
-
-
-def measured(**changed: Summary) -> dict[str, Summary]:
-    policy = aucs(0.79, 0.80, 0.81, attribute_epsilon=0.3)
-    strict = aucs(0.74, 0.75, 0.76, attribute_epsilon=0.3)
-    loose = aucs(0.80, 0.81, 0.82, attribute_epsilon=4.2)
-    uniform = {"uniform-attribute": strict, "uniform-record": loose}
-    cost = {"none": aucs(0.81, 0.821, 0.832), "local": aucs(0.7, 0.7, 0.7)}
-    return {
-        COST: summary(COST, "none", configured=policy, **cost),
-        TAILORING: summary(TAILORING, "configured", configured=policy, **uniform),
-        MEMBERSHIP: summary(MEMBERSHIP, "", configured=[ATTACK], none=[ATTACK]),
-        ATTRIBUTE: summary(ATTRIBUTE, "", configured=[{**ATTACK, **INFERENCE}]),
-        AUDIT: summary(AUDIT, "", configured=[CLAIMED]),
-    } | changed
+from support.own_evaluation import (
+    ATTACK,
+    CLAIMED,
+    INFERENCE,
+    aucs,
+    measured,
+    summary,
+)
 
 
 def test_the_answers_have_numbers_and_intervals() -> None:
@@ -166,3 +120,12 @@ def test_the_page_says_first_that_it_is_internal_and_escapes_names() -> None:
     assert "a &lt;b&gt;reason&lt;/b&gt;" in page
     for words in ("≥ 0.40", "2.00", "+0.010 ± 0.000", "−0.050 ± 0.000", "INTERNAL"):
         assert words in page
+
+
+def test_the_answers_shown_first_are_of_this_form() -> None:
+    """Figures of the README change with noise; its sentences are those of today."""
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    shown = text.partition("<!-- evaluate:output -->")[2].partition("<!-- /")[0]
+    for answer in findings(measured()):
+        form = re.sub(r"\\?\d+\\?\.\d+", r"[\\d.]+", re.escape(answer.headline))
+        assert re.search(form, shown), answer.headline

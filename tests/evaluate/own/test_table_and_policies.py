@@ -25,7 +25,6 @@ from lexfed.evaluate.own.questions import COST, TAILORING, questions
 from lexfed.evaluate.own.table import FILE, own_table
 from lexfed.run import load_population, price
 
-
 STRICT = {"sites": ["hospital-01"], "epsilon": 1.0}
 
 

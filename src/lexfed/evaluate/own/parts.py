@@ -111,6 +111,7 @@ def _compared(summary: Summary) -> Part:
     )
     if metric == "rmse":
         caption += " Errors are on the scale of the declared range; less is better."
+    caption += _span(readings)
     part = _part(summary, word(metric), heads, _rows(lines, readings, cells), caption)
     more = {_METHODS[one.facts["method"]]: _cells(one, shown) for one in lines}
     named = tuple(_QUALITY[name] for name in shown)
@@ -135,15 +136,16 @@ def _attacked(summary: Summary) -> Part:
     caption = (
         "AUC of the attack with its 95 % interval; 0.5 is guessing. The upright line "
         "is what the proof allows."
-    )
+    ) + _span(readings)
     return _part(summary, "AUC", heads, _rows(lines, readings, cells), caption)
 
 
 def _audited(summary: Summary) -> Part:
-    rows = []
+    rows, drawn = [], []
     for line in summary.lines:
         claims = audited(line)
         readings = [Reading(found, 0.0, found, proven) for _, found, proven in claims]
+        drawn += readings
         scale = scale_of(readings)
         for (claim, found, proven), reading in zip(claims, readings, strict=True):
             drawing = whisker(reading, scale, f"ε of {CLAIMS[claim]}")
@@ -152,7 +154,7 @@ def _audited(summary: Summary) -> Part:
     caption = (
         "Lower bounds that hold together with a confidence of 95 %; the upright line "
         "is what is proven."
-    )
+    ) + _span(drawn)
     return _part(summary, "ε found", ("ε proven",), tuple(rows), caption)
 
 
@@ -207,6 +209,15 @@ def _rows(
         )
         for line, one, own in zip(lines, readings, cells, strict=True)
     )
+
+
+def _span(readings: Sequence[Reading | None]) -> str:
+    """Say where the drawings of a table begin and end."""
+    drawn = [one for one in readings if one is not None]
+    if not drawn:
+        return ""
+    scale = scale_of(drawn)
+    return f" Drawings run from {three(scale.low)} to {three(scale.high)}."
 
 
 def _over_splits(found: Estimate | None) -> Reading | None:
