@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,10 +31,11 @@ from lexfed.run.planning import Priced, price
 from lexfed.run.population import load_population
 from lexfed.run.random_bits import sources_of
 from lexfed.run.training import train
-from lexfed.tagging import tag
 
-BEFORE = ("tagging", "reading", "allocation")
-"""What happens once, before the first round."""
+_READ: Prefixes = {"tagging": ("law/",)}
+"""Every run asks the tagger about its columns while it reads them."""
+LEARNING = "learning"
+"""Everything else in the rounds: gradients, sums, steps, messages, metrics."""
 ROUNDS: Prefixes = {
     "clipping": (
         *("models/clipping.py", "models/norms.py"),
@@ -52,11 +52,11 @@ ROUNDS: Prefixes = {
         *("audit/", "durable.py", "run/logbook.py", "run/folder.py", "run/logs.py"),
         *("run/log_opening.py", "run/receipt_check.py"),
     ),
+    # What a site computes before its sum is masked is no work of the masks.
+    LEARNING: ("federation/site.py",),
 }
 """Whose time it is from the opening of a run to its end, by where frames begin."""
-LEARNING = "learning"
-"""Everything else in the rounds: gradients, sums, steps, messages, metrics."""
-PARTS = (*BEFORE, *ROUNDS, LEARNING)
+PARTS = ("tagging", "reading", "allocation", *ROUNDS)
 _CLIENT: Prefixes = {"client": ("federation/site.py", "federation/masked_site.py")}
 
 
@@ -68,13 +68,11 @@ class Variant:
         privacy: keys of `[privacy]`.
         partner: the variant with one thing less; empty for the first.
         written: whether it has a folder, a log, receipts and ledgers on disk.
-        tagged: whether tiers are suggested before it.
     """
 
     privacy: Mapping[str, str]
     partner: str
     written: bool = False
-    tagged: bool = False
 
     @property
     def keys(self) -> dict[str, Mapping[str, Any]]:
@@ -86,18 +84,18 @@ class Variant:
 
 _CASCADE = {"mechanism": "cascade"}
 _RDP = {**_CASCADE, "accountant": "rdp"}
-_SHARES = {**_RDP, "trust": "distributed"}
 VARIANTS: Mapping[str, Variant] = {
     "no protection": Variant({"mechanism": "none"}, ""),
     "+ noise": Variant({"mechanism": "uniform"}, "no protection"),
     "+ towers": Variant(_CASCADE, "+ noise"),
     "+ log": Variant(_CASCADE, "+ towers", written=True),
     "+ Rényi accounting": Variant(_RDP, "+ log", written=True),
-    "+ masks": Variant(_SHARES, "+ Rényi accounting", written=True),
-    "+ tagging": Variant(_SHARES, "+ masks", written=True, tagged=True),
+    "+ masks": Variant(
+        {**_RDP, "trust": "distributed"}, "+ Rényi accounting", written=True
+    ),
 }
 """What is added from line to line; each has everything that the line before has."""
-COMPARED = ("cpu_seconds", "message_bytes", "memory_bytes")
+COMPARED = ("cpu_seconds", "round_milliseconds", "message_bytes", "memory_bytes")
 """What is divided by that of the partner; the quotients end in `_ratio`."""
 
 
@@ -137,15 +135,11 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
     """Run a variant in this process; see `measured`."""
     config = configuration(dataset, case, variant.keys)
     # What loading libraries took does not count.
-    resting, began = begin_peak(), time.perf_counter()
-    marks = [time.thread_time()]
-    if variant.tagged:
-        tag(dataset.folder / "table.csv")
-    marks.append(time.thread_time())
-    population = load_population(config, dataset.folder)
-    marks.append(time.thread_time())
-    priced = price(config, population, dataset.folder)
-    marks.append(time.thread_time())
+    resting, wall, cpu = begin_peak(), time.perf_counter(), time.thread_time()
+    with Sampled(_READ, rest=("reading",)) as before:
+        population = load_population(config, dataset.folder)
+    with Sampled({}, rest=("allocation",)) as planned:
+        priced = price(config, population, dataset.folder)
     rest = (LEARNING, "coordinator")
     with TemporaryDirectory() as place, counted() as traffic:
         base = Path(place)
@@ -154,17 +148,18 @@ def run_once(dataset: Dataset, case: Case, variant: Variant) -> dict[str, float]
                 train(priced, start(priced, base / "run", "", base))
             else:
                 train_unwritten(priced)
-        seconds, cpu = time.perf_counter() - began, time.thread_time() - marks[0]
+        wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
         kept = sum(f.stat().st_size for f in base.rglob("*") if f.is_file())
-    spans = [end - begin for begin, end in pairwise(marks)]
-    parts = dict(zip(BEFORE, spans, strict=True))
-    parts |= {part: watched.seconds(part) for part in (*ROUNDS, LEARNING)}
+    parts = {
+        part: sum(one.seconds(part) for one in (before, planned, watched))
+        for part in PARTS
+    }
     rounds = priced.programme.rounds
     return {
         "rounds": float(rounds),
         "cpu_seconds": cpu,
         "round_milliseconds": 1000.0 * watched.total / rounds,
-        "waiting_seconds": max(0.0, seconds - cpu),
+        "waiting_seconds": max(0.0, wall - cpu),
         "client_seconds": watched.seconds("client"),
         "coordinator_seconds": watched.seconds("coordinator"),
         **{f"{part}_seconds": value for part, value in parts.items()},
