@@ -133,6 +133,10 @@ def test_bins_follow_from_declarations_alone() -> None:
     assert np.nanmin(bins[:, 0]) == -4.0
     assert np.nanmax(bins[:, 0]) == 4.0
     assert len(np.unique(bins[:-1, 0])) <= 254
+    money = Columns((Column("gain", "number", range=(0.0, 1e5)),), np.zeros((0, 1)))
+    near = federated_trees.public_bins(money)[:-1]
+    # Large ranges are seen from near as well: sums below a hundred have bins.
+    assert np.sum((near > 0) & (near < 100)) > 20
     flag = Columns((Column("on", "flag"),), np.zeros((0, 1)))
     assert np.unique(federated_trees.public_bins(flag)[:-1]).tolist() == [0.0, 1.0]
 

@@ -8,9 +8,10 @@ tree the sites exchange, in the clear:
     histograms     sums of gradients and of second derivatives in each bin
     counts         rows of a leaf, and the sum of the targets at the beginning
 
-and no row. Bins would come from the rows of one site for each column, which neither
-that site nor columns that it lacks would like; here they come from the declarations,
-an equal and a logarithmic grid over the public range, the same at every site.
+and no row. LightGBM would take the bins of each column from the rows of one site, which
+tells where its values lie and fails where that site has none. Here bins come from the
+declarations: an equal and a logarithmic grid over the public range, or the listed
+categories, the same at every site.
 Nothing is noisy, so there is no guarantee: a bin with one row tells its gradient. The
 library listens at a port of every network of the machine while it trains and asks
 nobody who they are, which is good enough for public tables and for nothing else.
@@ -115,13 +116,10 @@ def _points(column: Column) -> Floats:
         return np.arange(float(len(column.values or ("no", "yes"))))
     low, high = column.range
     centre = min(max(0.0, low), high)
-    small = np.geomspace(1e-6, 1.0, _STEPS // 2)
-    grids = (
-        np.linspace(low, high, _STEPS),
-        centre + (high - centre) * small,
-        centre - (centre - low) * small,
-    )
-    return np.unique(np.concatenate(grids))
+    sides = [end for end in (low, high) if end != centre]
+    near = np.geomspace(1e-4, 1.0, _STEPS // len(sides))
+    grids = [centre + (end - centre) * near for end in sides]
+    return np.unique(np.concatenate([np.linspace(low, high, _STEPS), *grids]))
 
 
 def _library() -> Any:
