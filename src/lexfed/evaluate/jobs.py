@@ -17,6 +17,7 @@ from typing import Any, Literal
 import lexfed
 from lexfed.canonical import digest
 from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.machine import software
 
 Kind = Literal["train", "attack", "audit", "plan", "overhead"]
 """What can be measured; `measures.py` says how."""
@@ -63,10 +64,10 @@ class Job:
         """Return the name of its result.
 
         Guarantees:
-            Other settings, rows, data or code have other keys.
+            Other settings, rows, data, code or versions of libraries have other keys.
         """
         code = code_digest(Path(lexfed.__file__).parent)
-        named = {**self.facts, "data": dataset.digest, "code": code}
+        named = {**self.facts, "data": dataset.digest, "code": code, "on": software()}
         return digest(named)[:24]
 
 

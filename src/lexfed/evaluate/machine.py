@@ -4,6 +4,7 @@
 import os
 import platform
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def machine() -> str:
     return f"{_processor()}, {cores} cores, {memory:.0f} GiB"
 
 
+@cache
 def software() -> str:
     """Return the versions that a result depends on."""
     found = [f"lexfed {__version__}", f"Python {platform.python_version()}"]

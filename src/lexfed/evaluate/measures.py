@@ -18,6 +18,7 @@ from lexfed.evaluate.metrics import measure as metrics_of
 from lexfed.evaluate.overhead import measured
 from lexfed.evaluate.plans import planned
 from lexfed.evaluate.protection import ATTACKS, audited
+from lexfed.evaluate.summary import OVERLAP
 
 ALL_METHODS: Mapping[str, Method] = {
     **METHODS,
@@ -64,11 +65,17 @@ def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
         "budget_per_round": None if spent is None else spent / scores.rounds,
         "rounds": scores.rounds,
         "seconds": scores.seconds,
+        OVERLAP: _overlap(dataset),
     }
     path = [list(point) for point in scores.path if math.isfinite(point.quality)]
     status = "diverged" if scores.diverged else "done"
     found = {**_plain(values), "path": path}
     return {"status": status, "values": found, "note": scores.note}
+
+
+def _overlap(dataset: Dataset) -> float:
+    test = float(dataset.tables["data"].get("test_size", 0.2))
+    return test / (1.0 - test)
 
 
 def _plan(job: Job, dataset: Dataset) -> dict[str, Any]:

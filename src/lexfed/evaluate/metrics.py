@@ -6,7 +6,7 @@ of always answering with the more frequent class. Retention is the part of the c
 that is left above chance, (AUC - 1/2) / (ceiling - 1/2).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import sqrt
 
 import numpy as np
@@ -18,6 +18,8 @@ from lexfed.evaluate.outcome import Floats, Scores
 
 SMALLEST = 20
 """Rows of a site or group below which its AUC says nothing and is left out."""
+OF_EACH = 5
+"""Rows of each class below which it says nothing either."""
 
 THRESHOLD = 0.5
 """Probability from which a row counts as positive; fixed, never chosen on test rows."""
@@ -63,7 +65,7 @@ def measure(scores: Scores, ceiling: float | None) -> dict[str, float]:
         return dict.fromkeys((*_BINARY, *gaps), float("nan"))
     return {
         **_whole(positive, scores.scores),
-        "worst_site_auc": _least(_by_site(scores, positive)),
+        "worst_site_auc": _worst(scores, positive),
         **_gaps(scores, positive),
         "retention": retention(_auc(positive, scores.scores), ceiling),
     }
@@ -116,11 +118,13 @@ def _whole(positive: _Mask, score: Floats) -> dict[str, float]:
     }
 
 
-def _by_site(scores: Scores, positive: _Mask) -> Iterator[float]:
-    for site in np.unique(scores.sites):
-        here = scores.sites == site
-        if _tells(positive[here]):
-            yield _auc(positive[here], scores.scores[here])
+def _worst(scores: Scores, positive: _Mask) -> float:
+    """Return the least AUC of a site; no number if most sites are too small for one."""
+    sites = [scores.sites == site for site in np.unique(scores.sites)]
+    large = [here for here in sites if _tells(positive[here])]
+    if 2 * len(large) < len(sites):
+        return float("nan")
+    return min(_auc(positive[here], scores.scores[here]) for here in large)
 
 
 def _gaps(scores: Scores, positive: _Mask) -> Mapping[str, float]:
@@ -155,15 +159,12 @@ def _regression(scores: Scores) -> dict[str, float]:
 
 def _tells(positive: _Mask) -> bool:
     """Say whether an AUC of these rows means anything."""
-    return len(positive) >= SMALLEST and 0 < int(positive.sum()) < len(positive)
+    ones = int(positive.sum())
+    return len(positive) >= SMALLEST and min(ones, len(positive) - ones) >= OF_EACH
 
 
 def _auc(positive: _Mask, score: Floats) -> float:
     return float(roc_auc_score(positive, score))
-
-
-def _least(values: Iterator[float]) -> float:
-    return min(values, default=float("nan"))
 
 
 def _spread(values: list[float]) -> float:

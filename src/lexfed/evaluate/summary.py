@@ -22,6 +22,8 @@ from lexfed.evaluate.tables import Table
 Result = Mapping[str, Any]
 """A line of the journal: `key`, `job`, `status`, `values`, `note`."""
 LEVEL = 0.95
+OVERLAP = "overlap"
+"""Test rows over training rows of a split, among the values of a training."""
 GOAL = 0.9
 """Part of the AUC above chance without privacy that counts as the target of a run."""
 
@@ -93,12 +95,21 @@ class Summary:
         return self.done == len(self.table.jobs)
 
 
-def estimate(values: Iterable[float]) -> Estimate | None:
+def estimate(values: Iterable[float], overlap: float = 0.0) -> Estimate | None:
     """Return mean and 95 % interval of the numbers among some values.
+
+    Splits of one table share rows, so that their results are no independent draws: S of
+    them have a mean whose variance is not 1/S of theirs but about 1/S + overlap [NB03].
+
+    Args:
+        values: one for each split.
+        overlap: test rows over training rows of a split; 0 for independent values.
 
     >>> found = estimate([0.7, 0.8, 0.9, math.nan])
     >>> round(found.mean, 3), round(found.half, 3), found.count
     (0.8, 0.248, 3)
+    >>> round(estimate([0.7, 0.8, 0.9], overlap=3 / 7).half, 3)
+    0.376
     """
     numbers = [value for value in values if math.isfinite(value)]
     if not numbers:
@@ -107,7 +118,8 @@ def estimate(values: Iterable[float]) -> Estimate | None:
     if count == 1:
         return Estimate(mean, None, 1)
     quantile = float(student.ppf((1 + LEVEL) / 2, count - 1))
-    return Estimate(mean, quantile * stdev(numbers) / math.sqrt(count), count)
+    spread = stdev(numbers) * math.sqrt(1.0 / count + overlap)
+    return Estimate(mean, quantile * spread, count)
 
 
 def summarise(table: Table, find: Callable[[Job], Result | None]) -> Summary:
@@ -191,15 +203,20 @@ def _line(
     everything: Sequence[tuple[Job, Result]],
 ) -> Line:
     peers = _peers(facts, table, everything)
+    shared = max((number(result, OVERLAP) for _, result in group), default=0.0)
+    shared = shared if math.isfinite(shared) else 0.0
     values, gains = {}, {}
     for metric in table.shows:
-        found = estimate(number(result, metric) for _, result in group)
+        found = estimate((number(result, metric) for _, result in group), shared)
         if found is not None:
             values[metric] = found
         paired = estimate(
-            number(result, metric) - number(peers[job.seed], metric)
-            for job, result in group
-            if job.seed in peers
+            (
+                number(result, metric) - number(peers[job.seed], metric)
+                for job, result in group
+                if job.seed in peers
+            ),
+            shared,
         )
         if paired is not None and facts.get("method") != table.against:
             gains[metric] = paired

@@ -29,7 +29,9 @@ def equal_attribute() -> Table:
             "2, replace-one, δ 1e-5)? Both follow the default rule. Its constants were "
             "set on other tables and on other rows of Adult and Taiwan, some of which "
             "are among these; the six tables were looked at while it was made "
-            "(docs/rule.md). The gain is paired by split."
+            "(docs/rule.md). What is not equal: `uniform` protects all of the record "
+            "as the sensitive tier, the outcome too, which the cascade protects by "
+            "the record's ε. The gain is paired by split."
         ),
         jobs=jobs(COMPARED, ("uniform", "cascade"), SPLITS, _CELLS),
         across=_FACTS,

@@ -32,7 +32,7 @@ def attacks(lines: Sequence[Line], title: str) -> Markup:
         parts.append(text(NAMES - 8.0, y + 4.0, name, "end"))
         if "low" in values and "high" in values:
             parts.append(line(x.at(values["low"]), y, x.at(values["high"]), y, "thin"))
-        if "bound" in values:
+        if values.get("bound", 1.0) < 1.0:  # without a proof there is nothing to draw
             at = x.at(values["bound"])
             parts.append(line(at, y - 6.0, at, y + 6.0, "bound"))
         parts.append(dot(x.at(values["auc"]), y))

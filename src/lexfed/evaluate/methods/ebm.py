@@ -7,8 +7,10 @@ and half of delta, its trees the rest; both are Gaussian, so their price togethe
 
     mu^2 = mu(epsilon/10, delta/2)^2 + mu(9 epsilon/10, delta/2)^2,
 
-a little less than epsilon. The library is given the public ranges, widened by one bin
-below, which stands for what is missing: it takes no missing values itself. Its lists of
+a little less than epsilon. So the library is asked for the epsilon whose exact price is
+that of the case, .15 more than 1 for 1: equal protection is equal by one accountant.
+The library is given the public ranges, widened by one bin below, which stands for what
+is missing: it takes no missing values itself. Its lists of
 categories come from the rows, which its own claim does not count; nor does ours.
 Where a person may have several rows, it trains on the first: its unit is the row.
 """
@@ -49,37 +51,40 @@ def train(dataset: Dataset, case: Case) -> Scores:
     known, asked = columns_of(rows, rows.train), columns_of(rows, rows.test)
     epsilon = own_epsilon(dataset, case)
     regression = rows.table.schema.task == "regression"
+    bins = int(case.settings.get("max_bins", _BINS))
     shared: dict[str, Any] = {
         "feature_names": [column.name for column in known.columns],
         "feature_types": _types(known),
-        "privacy_bounds": _bounds(known),
+        "privacy_bounds": _bounds(known, bins),
         "epsilon": epsilon,
         "delta": case.delta,
         "bin_budget_frac": BIN_PART,
-        "max_bins": _BINS,
+        "max_bins": bins,
         # Fresh noise in every run.
         "random_state": None,
         "n_jobs": 1,
         **case.settings,
     }
     start = perf_counter()
-    inputs, targets = _filled(known)[first], rows.train.targets[first]
+    inputs, targets = _filled(known, bins)[first], rows.train.targets[first]
     predicted: Floats
     if regression:
         # Targets are encoded to [-1, 1].
         limits = {"privacy_target_min": -1.0, "privacy_target_max": 1.0}
         number = library.DPExplainableBoostingRegressor(**shared, **limits)
         number.fit(inputs, targets)
-        predicted = np.asarray(number.predict(_filled(asked)), dtype=np.float64)
+        predicted = np.asarray(number.predict(_filled(asked, bins)), dtype=np.float64)
     else:
         classes = library.DPExplainableBoostingClassifier(**shared)
         classes.fit(inputs, targets.astype(np.int64))
-        predicted = np.asarray(classes.predict_proba(_filled(asked))[:, 1])
+        predicted = np.asarray(classes.predict_proba(_filled(asked, bins))[:, 1])
     seconds = perf_counter() - start
     mu = total_mu(epsilon, case.delta)
     release = gaussian("bins and trees", mu, sensitive_tier(dataset, case))
     trees = int(shared.get("max_rounds", 300))
     note = f"all rows in one place; interpret at epsilon {epsilon:.3g} (add-remove)"
+    if len(first) < len(rows.train.persons):
+        note += "; the first row of each person"
     return scored(
         NAME, dataset, case, rows, predicted, [(release, 1)], trees, seconds, note
     )
@@ -92,13 +97,7 @@ def total_mu(epsilon: float, delta: float) -> float:
 
 
 def own_epsilon(dataset: Dataset, case: Case) -> float:
-    """Return the epsilon to ask the library for, so that the case is kept.
-
-    At equal record epsilon it is the record's own, as published. At equal attribute
-    epsilon the library may spend whatever its exact price under replace-one allows.
-    """
-    if case.equal == "record":
-        return case.record_epsilon
+    """Return the epsilon to ask for: the one whose exact price is that of the case."""
     allowed = affordable_mu(dataset, case)
     found: float = brentq(
         lambda epsilon: total_mu(epsilon, case.delta) - allowed,
@@ -114,19 +113,19 @@ def _types(columns: Columns) -> list[str]:
     return ["continuous" if c.kind == "number" else "nominal" for c in columns.columns]
 
 
-def _bounds(columns: Columns) -> dict[int, tuple[float, float]]:
+def _bounds(columns: Columns, bins: int) -> dict[int, tuple[float, float]]:
     """Return public ranges, with room for one more bin below."""
     found = {}
     for place, column in enumerate(columns.columns):
         if column.range is not None:
             low, high = column.range
-            found[place] = (low - (high - low) / (_BINS - 1), high)
+            found[place] = (low - (high - low) / (bins - 1), high)
     return found
 
 
-def _filled(columns: Columns) -> NDArray[np.object_]:
+def _filled(columns: Columns, bins: int) -> NDArray[np.object_]:
     """Return the values with something in the place of what is missing."""
-    bounds = _bounds(columns)
+    bounds = _bounds(columns, bins)
     filled = np.empty(columns.values.shape, dtype=object)
     for place, values in enumerate(columns.values.T):
         missing = np.isnan(values)

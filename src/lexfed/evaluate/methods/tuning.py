@@ -11,16 +11,19 @@ Methods with a rule for their steps try the rule and five fixed steps.
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from json import dumps, loads
 from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
+import lexfed
+from lexfed.canonical import digest
 from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.jobs import code_digest
 from lexfed.evaluate.methods import METHODS
 from lexfed.evaluate.methods.case import Case, Method
 from lexfed.evaluate.methods.rows import rows_of
@@ -99,7 +102,8 @@ class Tuned:
 def tune(name: str, dataset: Dataset, case: Case) -> Tuned:
     """Choose the settings of a method for a case; the seed of the case plays no part.
 
-    The last searches are kept, so that the seeds of a cell share one.
+    What a search found is kept beside the table, and the first that ends is the one:
+    all seeds, processes and later calls of the same code share it.
 
     Guarantees:
         No row of the table has an influence on the choice.
@@ -109,10 +113,23 @@ def tune(name: str, dataset: Dataset, case: Case) -> Tuned:
     sites = case.sites or len(rows_of(dataset, case).population.sites)
     apart = replace(case, seed=0, sites=sites, partition="iid", alpha=None, settings={})
     public = dumps(dict(dataset.tables)), dumps(asdict(apart))
-    return _searched(name, dataset.name, dataset.target, *public)
+    code = code_digest(Path(lexfed.__file__).parent)
+    kept = dataset.folder / f"tuned-{digest([name, *public, code])[:16]}.json"
+    if not kept.exists():
+        found = _searched(name, dataset.name, dataset.target, *public)
+        _keep_first(kept, dumps(asdict(found)))
+    return Tuned(**loads(kept.read_text()))
 
 
-@lru_cache(maxsize=64)
+def _keep_first(path: Path, content: str) -> None:
+    """Write a file whole, unless somebody was faster."""
+    with NamedTemporaryFile("w", dir=path.parent, suffix=".part") as file:
+        file.write(content)
+        file.flush()
+        with suppress(FileExistsError):
+            path.hardlink_to(file.name)
+
+
 def _searched(name: str, table: str, target: str, tables: str, case: str) -> Tuned:
     """Search on a twin. Rows cannot matter: whoever is here has none."""
     declared = Dataset(table, Path(), loads(tables), target, {}, "")
