@@ -9,6 +9,7 @@ import pytest
 
 from lexfed.evaluate.drawings import draw
 from lexfed.evaluate.drawings.frame import end_labels, series
+from lexfed.evaluate.drawings.learning import learning_lines
 from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.summary import Result, Summary, summarise
 from support.evaluation import result_of, table_of
@@ -136,3 +137,41 @@ def test_labels_do_not_touch() -> None:
     assert max(heights) <= 64.0
     assert end_labels([], 0.0, 0.0, 1.0) == []
     assert series(8) == series(0)
+
+
+def test_learning_is_drawn_from_the_paths_of_all_seeds() -> None:
+    jobs = [
+        Job("train", "small", method, seed)
+        for method in ("none", "quick", "slow")
+        for seed in (0, 1)
+    ]
+    paths = {
+        "none": [],
+        "quick": [[1, 0.7, 0.1], [2, 0.8, 0.2], [3, 0.9, 0.3]],
+        "slow": [[2, 0.5, None], [4, 0.6, None], [6, 0.7, None]],
+    }
+
+    def told(job: Job) -> Result:
+        made = result_of({"auc": 0.9, "path": paths[job.method]})
+        return {**made, "job": job.facts}
+
+    summary = summarise(table_of(*jobs, drawing="learning"), told)
+    lines = learning_lines(summary.results, summary.table.across)
+    found = {
+        (line.facts["method"], line.facts["round"]): line.values["auc"].mean
+        for line in lines
+    }
+    # A run that is over stays where it ended; before its first point nothing is known.
+    assert found == pytest.approx(
+        {
+            ("quick", 1): 0.7,
+            ("quick", 2): 0.8,
+            ("quick", 4): 0.9,
+            ("slow", 2): 0.5,
+            ("slow", 4): 0.6,
+            ("slow", 8): 0.7,
+        }
+    )
+    (drawn,) = draw(summary).values()
+    assert {"quick", "slow", "1", "2", "4", "8"} <= set(words(drawn))
+    assert "none" not in words(drawn)

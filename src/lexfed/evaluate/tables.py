@@ -12,7 +12,9 @@ from typing import Any, Literal
 from lexfed.canonical import digest
 from lexfed.evaluate.jobs import Job
 
-Drawing = Literal["", "epsilon", "alpha", "sites", "rounds", "noise", "attack", "radar"]
+Drawing = Literal[
+    "", "epsilon", "alpha", "sites", "rounds", "learning", "noise", "attack", "radar"
+]
 """How a table is drawn; `drawings.py` knows each. Empty: it is not."""
 
 

@@ -26,6 +26,7 @@ _TABLES: Mapping[str, Callable[[], Table]] = {
     "dynamic": reported.dynamic,
     "flamby": reported.flamby,
     "methods": sweeps.methods,
+    "learning": sweeps.learning,
     "radar": sweeps.radar,
     "epsilon": sweeps.epsilon,
     "alpha": sweeps.alpha,

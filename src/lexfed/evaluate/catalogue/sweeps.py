@@ -48,6 +48,34 @@ def methods() -> Table:
     )
 
 
+def learning() -> Table:
+    """How many rounds, and how much budget, until a model is good enough."""
+    chosen = ("none", "uniform", "fedsgd", "time-adaptive", "grouped-inverse")
+    return Table(
+        name="learning",
+        title="Rounds to a target",
+        question=(
+            "After which round does the test AUC have 90 % of what the model without "
+            "privacy has above chance, and what was spent by then? Attribute ε .3, "
+            "record ε 2 (replace-one, δ 1e-5), 5 splits; means are over the share of "
+            "runs in `target reached`. Test rows are looked at to draw this, which a "
+            "run that stops early would have to pay for."
+        ),
+        jobs=jobs(
+            (HEART, TAIWAN),
+            (*chosen, "dp-ftrl", "cascade", "cascade-plain"),
+            SEEDS,
+            (attribute(0.3, 2.0),),
+        ),
+        across=("dataset", "rows", "method"),
+        shows=(
+            *("auc", "retention", "target_reached", "rounds_to_target"),
+            *("budget_to_target", "rounds", "budget_per_round"),
+        ),
+        drawing="learning",
+    )
+
+
 def radar() -> Table:
     """The same methods on several qualities at once, drawn."""
     chosen = [

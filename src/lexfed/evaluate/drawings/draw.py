@@ -9,6 +9,7 @@ from markupsafe import Markup
 from lexfed.evaluate.drawings.bars import attacks, shares
 from lexfed.evaluate.drawings.curves import curves
 from lexfed.evaluate.drawings.frame import standalone
+from lexfed.evaluate.drawings.learning import AUC, ROUND, learning_lines
 from lexfed.evaluate.drawings.radar import radar
 from lexfed.evaluate.summary import Result, Summary
 from lexfed.report.figures import Panel, budget_panels
@@ -41,6 +42,9 @@ def draw(summary: Summary) -> Mapping[str, bytes]:
             for result in _measured(summary):
                 name = _name(table.name, result["job"])
                 drawn[name] = _rounds(result["values"])
+        case "learning":
+            lines = learning_lines(summary.results, table.across)
+            drawn[table.name] = curves(lines, ROUND, AUC, title, "rounds")
         case "noise":
             for result in _measured(summary):
                 name = _name(table.name, result["job"])
