@@ -22,11 +22,13 @@ from lexfed.evaluate.attacks.attacked import among
 from lexfed.evaluate.attacks.attributes import ATTACKS as WITHOUT_SHADOW
 from lexfed.evaluate.attacks.attributes import Rows, attack_attribute
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
+from lexfed.evaluate.attacks.inversion import attack_updates
 from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
 from lexfed.evaluate.attacks.observers import judged, play
 from lexfed.evaluate.attacks.product import ProductTrainer
+from lexfed.evaluate.attacks.product_rounds import rounds_of
 from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
-from lexfed.evaluate.attacks.watched import Observer
+from lexfed.evaluate.attacks.watched import Observer, watched_run
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.empirical import audit
 from lexfed.evaluate.methods.case import (
@@ -208,6 +210,46 @@ def reconstruction(
     }
 
 
+def inverted(
+    dataset: Dataset, case: Case, method: str, observer: Observer
+) -> dict[str, float]:
+    """Invert gradients of sites of two people, and read a value off the rows.
+
+    The attacker knows nobody. Only rounds that sum gradients can be inverted, so the
+    run has a step length of its own instead of the default rule.
+
+    Returns:
+        AUC over sites with its interval, `bound`, and `excess` of the lower end.
+
+    Raises:
+        DataError: if people do not differ in any column of the tier.
+    """
+    rows = rows_of(dataset, case)
+    keys = keys_of(dataset, method)
+    steps = {**keys.get("federation", {}), "learning_rate": 1.0}
+    config = configuration(dataset, case, {**keys, "federation": steps})
+    priced = price(config, rows.population, dataset.folder)
+    auxiliary = Rows(rows.test.slots, rows.test.targets)
+    about = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)[0]
+    found = attack_updates(
+        rounds_of(priced, watched_run(priced), observer),
+        rows.population.encoding,
+        about,
+        Rows(rows.train.slots, rows.train.targets),
+        seed=case.seed,
+        confidence=among(LINES),
+    )
+    return {
+        "auc": found.auc,
+        "low": found.low,
+        "high": found.high,
+        "bound": found.bound,
+        "excess": found.low - found.bound,
+        "attempts": float(found.n),
+        "seconds": found.seconds,
+    }
+
+
 def _columns(
     population: Population, tier: Tier, auxiliary: Rows
 ) -> tuple[Sensitive, ...]:
@@ -237,5 +279,7 @@ ATTACKS: Mapping[str, Callable[[Dataset, Case, str], dict[str, float]]] = {
     "attribute": attribute,
     "rounds": partial(reconstruction, observer="round"),
     "rounds, central": partial(reconstruction, observer="central"),
+    "inversion": partial(inverted, observer="round"),
+    "inversion, central": partial(inverted, observer="central"),
 }
 """What an attack is after -> how it is done."""

@@ -31,7 +31,7 @@ from torch.func import functional_call, grad, vmap
 
 from lexfed.data.encode import Encoding
 from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.attacked import Attacked, across_releases
+from lexfed.evaluate.attacks.attacked import CONFIDENCE, Attacked, across_releases
 from lexfed.evaluate.attacks.attributes import Rows
 from lexfed.evaluate.attacks.bounds import of_gaussian
 from lexfed.evaluate.attacks.sensitive import Sensitive
@@ -209,6 +209,7 @@ def attack_updates(
     tries: int = TRIES,
     steps: int = STEPS,
     seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> Attacked:
     """Invert updates of small sites, and score one column of the rows that come out.
 
@@ -222,6 +223,7 @@ def attack_updates(
         tries: as in `invert`.
         steps: as in `invert`.
         seed: of sites, coins, noise and starts.
+        confidence: of the interval, which is over sites.
 
     Guarantees:
         With noise the bound is that of its rounds under replacement of one person.
@@ -255,7 +257,7 @@ def attack_updates(
         _scores(about, found, truth)
         for found, truth in zip(made.numpy(), planted, strict=True)
     ]
-    value = across_releases(scores, list(high))
+    value = across_releases(scores, list(high), confidence)
     bound = 1.0
     if rounds.sigma > 0.0:
         mu = 2.0 * math.sqrt(len(rounds.weights)) * rounds.clip / rounds.sigma

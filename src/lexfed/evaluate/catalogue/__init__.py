@@ -39,6 +39,7 @@ _TABLES: Mapping[str, Callable[[], Table]] = {
     "membership": attacked.membership,
     "attribute-inference": attacked.inference,
     "reconstruction": attacked.reconstruction,
+    "inversion": attacked.inversion,
     "audit": attacked.audit,
     "rounds": planned.rounds,
     "noise": planned.noise,

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks as jobs: ends that hold together, and gradients that come back or do not."""
+
+from pathlib import Path
+
+import pytest
+
+from lexfed.evaluate import protection
+from lexfed.evaluate.catalogue import table
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.protection import LINES, attribute, inverted
+from support.small_dataset import small_case, small_dataset
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    folder: Path = tmp_path_factory.mktemp("table")
+    return small_dataset(folder, rows=400)
+
+
+@pytest.mark.parametrize("name", ["attribute-inference", "reconstruction", "inversion"])
+def test_no_table_has_more_judged_lines_than_ends_hold_for(name: str) -> None:
+    judged = [job for job in table(name).jobs if job.method != "none"]
+    assert 0 < len(judged) <= LINES
+
+
+def test_the_gain_of_a_line_is_lowered_for_everything_that_was_tried(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without privacy a model is the same each time.
+    case = small_case()
+    strict = attribute(dataset, case, "none")
+    monkeypatch.setattr(protection, "LINES", 1)
+    one = attribute(dataset, case, "none")
+    assert strict["columns"] == one["columns"] >= 1
+    assert strict["gain_low"] < one["gain_low"] <= one["gain"]
+    assert strict["leak_low"] < strict["leak"]
+
+
+@pytest.mark.slow
+def test_gradients_tell_the_trusted_coordinator_what_they_do_not_tell_others(
+    dataset: Dataset,
+) -> None:
+    # Ends hold for all lines of a table: fails with probability below .0025.
+    case = small_case(attribute_epsilon=0.3, equal="attribute", model="mlp:16")
+    released = inverted(dataset, case, "uniform", "round")
+    exact = inverted(dataset, case, "uniform", "central")
+    assert released["excess"] <= 0.0
+    assert 0.5 < released["bound"] < 0.6
+    # Negative control: the same attack, before the noise.
+    assert exact["low"] > released["bound"]
