@@ -194,6 +194,13 @@ def test_a_port_that_was_taken_meanwhile_is_tried_elsewhere(
     assert children() == []
 
 
+def test_a_port_at_which_somebody_listens_is_not_free() -> None:
+    with socket.socket() as busy:
+        busy.bind(("", 0))
+        busy.listen()
+        assert not site_processes._free(busy.getsockname()[1])
+
+
 def test_ports_are_free_and_different() -> None:
     ports = free_ports(20)
     assert len(set(ports)) == 20
