@@ -28,6 +28,7 @@ from lexfed.cli import (
     talk,
     tune_command,
 )
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -42,10 +43,6 @@ app = typer.Typer(
     help="Federated training under privacy budgets that the law sets.",
 )
 
-# Files are opened by the commands, whose messages say what to do about them.
-ConfigFile = Annotated[Path, typer.Argument(help="Configuration file.", readable=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
-DEFAULT = Path("lexfed.toml")
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended, by convention 128 + SIGINT."""
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from lexfed.cli.options import AsJson
+
 KitFolder = Annotated[Path, typer.Argument(metavar="KIT", help="Folder of the kit.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 AProfile = Annotated[
     bool, typer.Option("--profile", help="A profile of the data, no training.")
 ]

@@ -1,32 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `lexfed importance`; declared, not done, here."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lexfed.cli.options import DEFAULT, AsJson, BesideTheRun, ConfigFile
+
 
 def importance(
-    config: Annotated[
-        Path, typer.Argument(help="Configuration file.", readable=False)
-    ] = Path("lexfed.toml"),
+    config: ConfigFile = DEFAULT,
     epsilon: Annotated[
         float,
         typer.Option(
             metavar="E", help="What it may cost a record; part of the budget."
         ),
     ] = 0.1,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to write; else beside the run folder."),
-    ] = None,
+    out: BesideTheRun = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted release.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON to stdout.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Release how useful columns are, once, charged to the budget."""
     from lexfed.cli.importance import importance as command

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lexfed.cli.options import AsJson
+
 People = Annotated[
     Path, typer.Argument(help="A CSV or Parquet file of people.", readable=False)
 ]
@@ -24,7 +26,6 @@ Site = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Whose ledger, as runs name the site."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 joining = typer.Typer(
     no_args_is_help=True,

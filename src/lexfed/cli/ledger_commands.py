@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from lexfed.cli.options import AsJson
+
 File = Annotated[Path, typer.Argument(help="A site's ledger.", readable=False)]
 State = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder of pins; by default this user's."),
 ]
 Reason = Annotated[str, typer.Option(help="Why, for whoever reads the ledger.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 ledger = typer.Typer(
     no_args_is_help=True,

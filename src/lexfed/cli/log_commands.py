@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from lexfed.cli.options import AsJson
+
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", readable=False)]
 Keys = Annotated[
     Path | None,
     typer.Option(help="Folder with the keys; by default where the run left them."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 
 log = typer.Typer(
     no_args_is_help=True,

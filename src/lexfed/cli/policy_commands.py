@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lexfed.cli.options import AsJson
+
 PolicyFile = Annotated[Path, typer.Argument(help="A policy file.", readable=False)]
 
 policy = typer.Typer(
@@ -23,9 +25,7 @@ def show(
     as_toml: Annotated[
         bool, typer.Option("--toml", help="Print the file itself, byte for byte.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON to stdout.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the levels of a policy."""
     from lexfed.cli.policy import show as command

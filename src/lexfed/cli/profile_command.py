@@ -1,32 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `lexfed profile`; declared, not done, here."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lexfed.cli.options import DEFAULT, AsJson, BesideTheRun, ConfigFile
+
 
 def profile(
-    config: Annotated[
-        Path, typer.Argument(help="Configuration file.", readable=False)
-    ] = Path("lexfed.toml"),
+    config: ConfigFile = DEFAULT,
     epsilon: Annotated[
         float | None,
         typer.Option(
             metavar="E", help="What it may cost a record; else a quarter of the budget."
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to write; else beside the run folder."),
-    ] = None,
+    out: BesideTheRun = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted profile.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON to stdout.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Learn ranges, values and overlaps of a federation, once, at a stated price."""
     from lexfed.cli.profile import profile as command

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lexfed.cli.options import AsJson
+
 
 def tag(
     arguments: Annotated[
@@ -22,9 +24,7 @@ def tag(
             metavar="FILE", help="A list: table,column,description,dtype (CSV), SQL."
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON to stdout.")
-    ] = False,
+    as_json: AsJson = False,
     html: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write a page to check line by line."),

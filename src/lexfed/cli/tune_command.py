@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
+from lexfed.cli.options import DEFAULT, AsJson, BesideTheRun, ConfigFile
+
 
 def tune(
-    config: Annotated[
-        Path, typer.Argument(help="Configuration file.", readable=False)
-    ] = Path("lexfed.toml"),
+    config: ConfigFile = DEFAULT,
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,13 +36,8 @@ def tune(
         Literal["geometric", "logarithmic", "poisson"],
         typer.Option(help="With --charged: how the secret number of runs is drawn."),
     ] = "geometric",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to write; else beside the run folder."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON to stdout.")
-    ] = False,
+    out: BesideTheRun = None,
+    as_json: AsJson = False,
 ) -> None:
     """Search for settings, on public data or charged, and say what it cost."""
     from lexfed.cli.tune import tune as command
