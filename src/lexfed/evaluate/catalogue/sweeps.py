@@ -36,7 +36,7 @@ def methods() -> Table:
             "test AUC has 90 % of what the model without privacy has above chance, "
             "averaged over the runs that reached it (none did where there is a dash); "
             "at most 40 rounds of a run are looked at. `budget per round`: record ε "
-            "over rounds. Noise: planned, on the weights of columns of the most sensitive "
+            "over rounds. Noise: planned, on weights of columns of the most sensitive "
             "tier and of the others, in units of the clip, over all rounds."
         ),
         jobs=jobs((HEART, TAIWAN), map(_tuned, METHODS), SEEDS, cells),
