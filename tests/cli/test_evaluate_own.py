@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 from lexfed.cli.app import app
 from lexfed.cli.evaluate import NotWhole
-from lexfed.cli.evaluate_own import evaluate_own
-from lexfed.errors import RunFolderError
+from lexfed.cli.evaluate_own import evaluate_own, present
+from lexfed.errors import ClaimError, RunFolderError
 from lexfed.evaluate.journal import RESULTS, Journal
 from lexfed.evaluate.own import questions
+from support.own_evaluation import CLAIMED, measured, summary
 
 SITES = """
 version = 1
@@ -63,7 +64,7 @@ def test_a_page_and_every_run_are_written_and_no_row_stays(
     assert len(found["answers"]) == 3
     assert {one["part"] for one in found["left_out"]} >= {"Attacks and audit"}
     config.write_text(SITES.replace("epsilon = 4.0", "epsilon = 3.0"))
-    with pytest.raises(RunFolderError, match="evaluation of another one") as caught:
+    with pytest.raises(RunFolderError, match="of another configuration") as caught:
         evaluate_own(config, 1, out, True, 1, False)
     assert "--out" in caught.value.hint
 
@@ -107,6 +108,19 @@ def test_a_folder_in_use_keeps_its_rows(config: Path, tmp_path: Path) -> None:
         evaluate_own(config, 1, out, False, 1, False)
     assert (out / "data" / "table.csv").exists()
     journal.close()
+
+
+def test_what_contradicts_a_proof_ends_with_a_page_and_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = summary("audit", "", configured=[{**CLAIMED, "refuted": 1.0}])
+    tables = tuple(measured(audit=broken).values())
+    with pytest.raises(ClaimError, match="better than the proof") as caught:
+        present("trial", tmp_path, tables, (), False)
+    assert caught.value.exit_code == 1
+    assert "AN ATTACK DID BETTER" in capsys.readouterr().out
+    assert "AN ATTACK DID BETTER" in (tmp_path / "evaluation.html").read_text()
+    present("trial", tmp_path, tuple(measured().values()), (), False)
 
 
 @pytest.mark.parametrize(

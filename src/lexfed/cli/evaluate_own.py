@@ -74,7 +74,7 @@ def evaluate_own(
         # Private rows: nobody needs the copy any more, `--resume` makes another.
         shutil.rmtree(out / DATA, ignore_errors=True)
     write_results(out, summaries)
-    _present(config.run.name, out, summaries, asked.left_out, as_json)
+    present(config.run.name, out, summaries, asked.left_out, as_json)
 
 
 def _same_question(out: Path, digest: str, resume: bool) -> None:
@@ -89,11 +89,10 @@ def _same_question(out: Path, digest: str, resume: bool) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         stated = None
     if stated != digest:
-        other = "tables, not of a configuration" if stated is None else "another one"
+        other = "tables" if stated is None else "another configuration"
         raise RunFolderError(
             f"`{out}` holds the evaluation of {other}",
-            "`--out DIR` begins one of this configuration; a changed file is another "
-            "configuration",
+            "`--out DIR` begins another; results of a changed file would not fit",
         )
 
 
@@ -113,13 +112,19 @@ def _claim_folder(out: Path, digest: str) -> None:
         ) from error
 
 
-def _present(
+def present(
     name: str,
     out: Path,
     summaries: tuple[Summary, ...],
     left_out: tuple[LeftOut, ...],
     as_json: bool,
 ) -> None:
+    """Write the page and print the answers.
+
+    Raises:
+        NotWhole: if runs are missing; then there is no page.
+        ClaimError: if an attack did better than the proof allows.
+    """
     if not all(one.whole for one in summaries):
         (out / PAGE).unlink(missing_ok=True)
         open_questions = [one.table.title for one in summaries if not one.whole]
