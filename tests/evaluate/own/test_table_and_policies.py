@@ -11,6 +11,7 @@ import pytest
 from lexfed.config import Config, from_mapping
 from lexfed.errors import ConfigError, DataError
 from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.methods.case import CONFIGURED, own_methods
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.own.measures import measure
@@ -185,6 +186,56 @@ def test_few_rows_are_not_attacked(tmp_path: Path) -> None:
     (left,) = asked.left_out
     assert left.part == "Membership and attribute inference"
     assert "below 100" in left.why
+
+
+def test_paths_of_a_policy_hold_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = files(tmp_path).model_dump(mode="json", exclude_unset=True)
+    (tmp_path / "public.csv").write_bytes((tmp_path / "north.csv").read_bytes())
+    plain["privacy"] = {"mechanism": "grouped"}
+    plain["budget"] |= {
+        "allocation": "multiplier",
+        "importance_from": "public:public.csv",
+    }
+    config = from_mapping(plain)
+    found = prepared(config, tmp_path / "copy", tmp_path)
+    keys = own_methods(found)[CONFIGURED]["budget"]
+    assert keys["importance_from"] == f"public:{tmp_path / 'public.csv'}"
+    monkeypatch.chdir("/")
+    job = next(job for job in _jobs(found, config) if job.method == CONFIGURED)
+    assert measure(job, found)["status"] == "done"
+
+
+def _jobs(found: Dataset, config: Config) -> list[Job]:
+    return [job for one in questions(found, config, 1).tables for job in one.jobs]
+
+
+def test_claims_are_audited_and_sites_trained_alone(tmp_path: Path) -> None:
+    """A true claim is refuted with probability 5 % / 8 at most, per bound."""
+    config = hospital()
+    found = prepared(config, tmp_path)
+    jobs = _jobs(found, config)
+    audit = next(job for job in jobs if job.kind == "audit")
+    few = replace(audit, setting={**audit.setting, "canaries": 100})
+    values = measure(few, found)["values"]
+    assert values["record_claimed"] == pytest.approx(2.0, rel=0.01)
+    assert values["special_claimed"] <= 0.5
+    assert values["record_found"] < values["record_claimed"]
+    assert values["refuted"] == 0.0
+    alone = measure(next(job for job in jobs if job.method == "local"), found)
+    assert "every site alone" in alone["note"]
+    assert alone["values"]["attribute_epsilon"] <= 0.5
+    free = measure(next(job for job in jobs if job.method == "none"), found)
+    assert free["values"]["auc"] > alone["values"]["auc"]
+
+
+def test_an_age_that_is_missing_is_in_no_band(tmp_path: Path) -> None:
+    config = files(tmp_path)
+    path = tmp_path / "north.csv"
+    path.write_text(path.read_text().replace("\n20,", "\n,", 1))
+    frame = pd.read_csv(prepared(config, tmp_path / "copy", tmp_path).folder / FILE)
+    assert frame["age_band"].isna().sum() == frame["years_age"].isna().sum() == 1
 
 
 def test_a_number_has_no_attribute_inference(tmp_path: Path) -> None:
