@@ -20,8 +20,6 @@ from support.sketch_trials import (
     two_sites,
 )
 
-SIGNED = pytest.mark.parametrize("signed", [True, False])
-
 
 @EVERY_KIND
 def test_inner_product_is_unbiased_and_covered(kind: str, signed: bool) -> None:
@@ -58,8 +56,7 @@ def test_variances_are_as_stated(kind: str, signed: bool) -> None:
     assert np.var(joined) != pytest.approx(less * trials.depth, rel=0.05)
 
 
-@SIGNED
-@pytest.mark.parametrize("kind", ["sets", "skewed"])
+@EVERY_KIND
 def test_second_moment_is_unbiased_and_covered(kind: str, signed: bool) -> None:
     f, _ = two_sites(kind)
     answers = [

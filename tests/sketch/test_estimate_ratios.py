@@ -20,7 +20,9 @@ from support.sketch_trials import (
     two_sites,
 )
 
-SIGNED = pytest.mark.parametrize("signed", [True, False])
+SIGNED = pytest.mark.parametrize(
+    "signed", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 
 
 @SIGNED
