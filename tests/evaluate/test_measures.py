@@ -110,14 +110,19 @@ def test_a_cascade_has_less_noise_where_less_is_at_stake(dataset: Dataset) -> No
     assert uniform["noise_special"] == pytest.approx(uniform["noise_non_personal"])
 
 
-@pytest.mark.parametrize("method", ["none", "cascade"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("none", marks=pytest.mark.slow), "cascade"]
+)
 def test_attacks_come_with_interval_and_bound(dataset: Dataset, method: str) -> None:
     for attack in ("membership", "attribute"):
         setting = {**BUDGET, "equal": "record", "attack": attack}
         job = Job("attack", "small", method, 0, None, setting)
         values = measure(job, dataset)["values"]
         assert values["low"] <= values["auc"] <= values["high"]
-        assert (values["bound"] == 1.0) == (method == "none")
+        assert values["bound"] <= 1.0
+        # At ε 8 nothing is left of the bound on a value that is guessed well anyway.
+        if attack == "membership":
+            assert (values["bound"] == 1.0) == (method == "none")
 
 
 @pytest.mark.slow

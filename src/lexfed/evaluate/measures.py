@@ -65,7 +65,7 @@ def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
         "budget_per_round": None if spent is None else spent / scores.rounds,
         "rounds": scores.rounds,
         "seconds": scores.seconds,
-        OVERLAP: _overlap(dataset),
+        OVERLAP: overlap_of(dataset),
     }
     path = [list(point) for point in scores.path if math.isfinite(point.quality)]
     status = "diverged" if scores.diverged else "done"
@@ -73,7 +73,8 @@ def _train(job: Job, dataset: Dataset) -> dict[str, Any]:
     return {"status": status, "values": found, "note": scores.note}
 
 
-def _overlap(dataset: Dataset) -> float:
+def overlap_of(dataset: Dataset) -> float:
+    """Return test rows over training rows of a split of a table."""
     test = float(dataset.tables["data"].get("test_size", 0.2))
     return test / (1.0 - test)
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.attacks.attacked import among
-from lexfed.evaluate.attacks.attributes import ATTACKS as WITHOUT_SHADOW
+from lexfed.evaluate.attacks.attacked import Interval, among
+from lexfed.evaluate.attacks.attributes import ATTACKS as ATTRIBUTE_ATTACKS
 from lexfed.evaluate.attacks.attributes import Rows, attack_attribute
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.inversion import attack_updates
@@ -42,7 +42,6 @@ from lexfed.evaluate.plans import MECHANISMS
 from lexfed.models.losses import Loss
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import Population
-from lexfed.run.rehearsal import rehearse
 from lexfed.tiers import Tier
 
 CANARIES = 5000
@@ -112,7 +111,9 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     """Infer values of the most sensitive tier from a trained model.
 
     Every column of the tier is tried by every attack. Columns correlate without any
-    model, so what counts is the gain over imputation, which has no model.
+    model, so what counts is the gain over imputation, which has no model. Half of the
+    people are members, a quarter is known to the attacker, who trains a shadow on them,
+    a quarter are outsiders.
 
     Returns:
         AUC, its interval, bound and gain over imputation of the attack on the column
@@ -126,27 +127,30 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     Raises:
         DataError: if people do not differ in any column of the tier.
     """
-    rows = rows_of(dataset, case)
+    population = rows_of(dataset, case).population
     config = configuration(dataset, case, keys_of(dataset, method))
-    priced = price(config, rows.population, dataset.folder)
-    model, loss = rehearse(priced), Loss(priced.programme.loss)
-    members = Rows(rows.train.slots, rows.train.targets)
-    test = Rows(rows.test.slots, rows.test.targets)
-    known = np.arange(len(test.labels)) % 2 == 0
-    auxiliary, outsiders = test.of(known), test.of(~known)
-    people = members, auxiliary, outsiders
-    columns = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)
-    confidence = among(LINES * len(columns) * len(WITHOUT_SHADOW))
+    trainer = ProductTrainer(config, population)
+    generator = np.random.default_rng([case.seed, 0xA77B])
+    group = generator.integers(0, 4, trainer.people)
+    parts = group < 2, group == 2, group == 3
+    members, auxiliary, outsiders = (_first_rows(population).of(part) for part in parts)
+    model, shadow = trainer.trained(parts[0]), trainer.trained(parts[1])
+    columns = _columns(population, sensitive_tier(dataset, case), auxiliary)
+    confidence = among(LINES * len(columns) * len(ATTRIBUTE_ATTACKS))
     found = [
         attack_attribute(
-            *(model, loss, about, *people),
-            trade_off=_allowed(priced, about),
+            *(model, Loss(trainer.priced.programme.loss), about),
+            *(members, auxiliary, outsiders),
+            trade_off=_allowed(trainer.priced, about),
+            shadow=shadow,
             confidence=confidence,
         )
         for about in columns
     ]
     tried = [(one, name) for one in found for name in one.gains]
-    best, name = max(tried, key=lambda pair: pair[0].gains[pair[1]].low)
+    # Who learned to leave the model aside is imputation itself, and gains nothing.
+    other = [(one, name) for one, name in tried if _differs(one.gains[name])] or tried
+    best, name = max(other, key=lambda pair: pair[0].gains[pair[1]].low)
     imputed, attacked = (
         next(each for each in best.attacks if each.name.endswith(f"by {which}"))
         for which in ("imputation", name)
@@ -160,6 +164,7 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
         "imputation_auc": imputed.auc,
         "gain": gain.value,
         "gain_low": gain.low,
+        "gain_high": gain.high,
         "leak": leak.value,
         "leak_low": leak.low,
         "columns": float(len(found)),
@@ -248,6 +253,19 @@ def inverted(
         "attempts": float(found.n),
         "seconds": found.seconds,
     }
+
+
+def _differs(gain: Interval) -> bool:
+    return gain.high - gain.low > 1e-9
+
+
+def _first_rows(population: Population) -> Rows:
+    """Return the first row of every unit that may be a member."""
+    sites = [site.train for site in population.sites]
+    return Rows(
+        np.concatenate([block.inputs[:, 0] for block in sites]),
+        np.concatenate([block.targets[:, 0] for block in sites]),
+    )
 
 
 def _columns(

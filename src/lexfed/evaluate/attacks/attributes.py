@@ -46,8 +46,8 @@ from lexfed.evaluate.attacks.sensitive import Sensitive
 from lexfed.models.cascade import Model
 from lexfed.models.losses import Loss
 
-ATTACKS = ("inversion", "CSMIA")
-"""Those that need no shadow."""
+ATTACKS = ("inversion", "CSMIA", "both")
+"""All that see the model; `both` needs a shadow."""
 
 _NEAR = 1e-300  # of a probability of zero no logarithm is taken
 

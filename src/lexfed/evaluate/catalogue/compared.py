@@ -144,6 +144,12 @@ _RETAINED = {
 }
 
 
+_SLOW = (
+    "It is not the noise: .90 is left of 20,000 rows at ε 30 too. Columns that use a "
+    "small part of their declared range are learned slowly by few, shrunken steps."
+)
+
+
 def retention() -> Table:
     """What is left of the model without privacy, at the published budget."""
     return Table(
@@ -151,14 +157,21 @@ def retention() -> Table:
         title="What protection costs",
         question=(
             "How much of the AUC above chance of the same model without privacy is "
-            "left at record ε 1.9 (add-remove, δ 1e-5)? All rows of every table, of "
-            "diabetes130 20,000; 5 splits."
+            "left at record ε 1.9 (add-remove, δ 1e-5)? All rows of every table; 5 "
+            "splits."
         ),
-        jobs=jobs(WHOLE, ("none", "cascade"), 5, (record(1.9),)),
+        jobs=jobs(
+            ((name, None) for name, _ in WHOLE), ("none", "cascade"), 5, (record(1.9),)
+        ),
         across=("dataset", "rows", "method"),
         shows=("auc", "retention", "accuracy", "majority", "worst_site_auc", "brier"),
         targets=tuple(
-            Target({"dataset": name, "method": "cascade"}, "retention", at_least=least)
+            Target(
+                {"dataset": name, "method": "cascade"},
+                "retention",
+                at_least=least,
+                reason=_SLOW if name == "diabetes130" else "",
+            )
             for name, least in _RETAINED.items()
         ),
     )

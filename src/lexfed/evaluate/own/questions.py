@@ -167,14 +167,15 @@ def _membership(dataset: Dataset, config: Config) -> Table:
         name=MEMBERSHIP,
         title="Was a person among those trained on?",
         question=(
-            "LiRA with 16 shadow models. The interval is over 17 models with noise of "
-            "their own; the bound is what the proof leaves to any attack."
+            "How well a model fits a person, less how well 16 shadow models do. The "
+            "interval is over 17 models with noise of their own; the bound is what the "
+            "proof leaves to any attack."
         ),
         jobs=_jobs(
             dataset, config, (NONE, CONFIGURED), 1, "attack", attack="membership"
         ),
         across=("method",),
-        shows=("auc", "low", "high", "bound", "threshold_auc", "attempts", "seconds"),
+        shows=("auc", "low", "high", "bound", "attempts", "seconds"),
     )
 
 
