@@ -288,7 +288,10 @@ def _allowed(priced: Priced, about: Sensitive) -> TradeOff | None:
         return None
     slot = priced.population.encoding.slots[int(about.slots[0])]
     return of_tier(
-        priced.programme.charges(), slot.tier, priced.config.privacy.accountant
+        priced.programme.charges(),
+        slot.tier,
+        priced.config.privacy.accountant,
+        priced.config.data.sites_per_person,
     )
 
 
