@@ -8,7 +8,8 @@ import pytest
 from lexfed.evaluate import protection
 from lexfed.evaluate.catalogue import table
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.protection import LINES, attribute, inverted
+from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.protection import LINES, attribute, inverted, membership
 from support.small_dataset import small_case, small_dataset
 
 
@@ -35,6 +36,15 @@ def test_the_gain_of_a_line_is_lowered_for_everything_that_was_tried(
     assert strict["columns"] == one["columns"] >= 1
     assert strict["gain_low"] < one["gain_low"] <= one["gain"]
     assert strict["leak_low"] < strict["leak"]
+
+
+def test_membership_is_attacked_where_sites_have_one_person(dataset: Dataset) -> None:
+    # A model in turn has nobody at such a site, which the plan must not notice.
+    case = small_case(sites=20, partition="dirichlet", alpha=0.05, equal="record")
+    sizes = [len(site.train) for site in rows_of(dataset, case).population.sites]
+    assert min(sizes) == 1
+    found = membership(dataset, case, "cascade")
+    assert found["low"] <= found["auc"] <= found["high"]
 
 
 @pytest.mark.slow
