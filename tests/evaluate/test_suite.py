@@ -15,6 +15,7 @@ import pytest
 from lexfed.errors import ConfigError, RunFolderError
 from lexfed.evaluate.jobs import Job, code_digest
 from lexfed.evaluate.journal import RESULTS
+from lexfed.evaluate.machine import today
 from lexfed.evaluate.suite import Evaluation
 from lexfed.evaluate.tables import Table
 from lexfed.evaluate.written import ALL, PAGE, write_all
@@ -73,6 +74,8 @@ def test_a_killed_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     assert by_method["none"].values["retention"].mean == 1.0
     rows = list(csv.DictReader((folder / ALL).read_text().splitlines()))
     assert len(rows) == 4
+    assert all(result["took"] > 0.0 for result in whole.results)
+    assert {result["date"] for result in whole.results} == {today()}
     assert (folder / RESULTS).read_text().count("\n") == 4
     lines = list(csv.DictReader((folder / "small.csv").read_text().splitlines()))
     assert [line["method"] for line in lines] == ["none", "cascade"]

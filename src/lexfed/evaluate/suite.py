@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,8 @@ class Evaluation:
         left = self.left
         done, begin = len(self._jobs) - len(left), time.monotonic()
         tasks = ((job, self._data[job.table]) for job in left)
-        answers = in_parallel(self._measured, tasks, self.processes, stopped)
+        timed = partial(_timed, self._measured)
+        answers = in_parallel(timed, tasks, self.processes, stopped)
         for new, ((job, dataset), found) in enumerate(answers, start=1):
             failure = found if isinstance(found, Failure) else None
             if failure is None or failure.expected:
@@ -165,10 +167,10 @@ def _all_prepared(
     return found
 
 
-def timed(job: Job, dataset: Dataset) -> dict[str, Any]:
+def _timed(measured: Measure, job: Job, dataset: Dataset) -> dict[str, Any]:
     """Measure a job and say when, on what, and with how much time of one core."""
     begin = sum(os.times()[:4])  # processes that it starts count too
-    found = measure(job, dataset)
+    found = measured(job, dataset)
     took = sum(os.times()[:4]) - begin
     return {**found, "took": took, "machine": machine(), "date": today()}
 
