@@ -156,7 +156,7 @@ def test_sums_keep_their_claim_and_say_why(tmp_path: Path) -> None:
     dataset = by_smoking(tmp_path / "one")
     scores = METHODS["cascade"](dataset, CASE)
     assert scores.attribute_epsilon == pytest.approx(2.0, rel=0.05)
-    assert "sites are made from `smoker`; sums over all sites" in scores.note
+    assert "sites are made from `smoker`: sums over all sites" in scores.note
 
 
 @pytest.mark.parametrize(

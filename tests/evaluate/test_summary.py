@@ -149,7 +149,7 @@ def test_targets_are_judged_by_the_worst_line() -> None:
     )
     judged = verdicts(whole(against="uniform", targets=targets))
     assert [one.reached for one in judged] == [True, False, False, True, False, False]
-    assert "found 0.700 (dataset small, method uniform)" in str(judged[1])
+    assert "found 0.700 ± 0.248 (dataset small, method uniform)" in str(judged[1])
     assert "at most 0.75; found 0.800" in str(judged[2])
     assert "no such line" in str(judged[4])
     assert "no number for a seed" in str(judged[5])

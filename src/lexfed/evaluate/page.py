@@ -220,8 +220,8 @@ def _notes(lines: Sequence[Line]) -> str:
     notes: dict[str, list[str]] = {}
     for one in lines:
         who = str(one.facts.get("method", ""))
-        for note in one.notes:
-            notes.setdefault(note, []).append(who)
+        for part in dict.fromkeys(p for note in one.notes for p in note.split("; ")):
+            notes.setdefault(part, []).append(who)
     return "".join(
         f"- {', '.join(dict.fromkeys(who))}: {note}\n" for note, who in notes.items()
     )

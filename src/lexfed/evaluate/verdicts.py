@@ -19,11 +19,13 @@ class Verdict:
         found: the mean that is furthest from it; None if a line has no number for
             one of its seeds.
         where: which line that is.
+        half: half-width of the interval of that mean, where it has one.
     """
 
     target: Target
     found: float | None
     where: str
+    half: float | None = None
 
     @property
     def reached(self) -> bool:
@@ -39,8 +41,9 @@ class Verdict:
         """The verdict in words."""
         low, high = self.target.at_least, self.target.at_most
         asked = f"at least {low:g}" if low is not None else f"at most {high:g}"
+        half = f" ± {self.half:.3f}" if self.half else ""
         found = "no number for a seed" if self.found is None else f"{self.found:.3f}"
-        return f"{self.target.metric} {asked}; found {found} ({self.where})"
+        return f"{self.target.metric} {asked}; found {found}{half} ({self.where})"
 
 
 def verdicts(summary: Summary) -> tuple[Verdict, ...]:
@@ -64,10 +67,10 @@ def _verdict(target: Target, lines: tuple[Line, ...]) -> Verdict:
         return Verdict(target, None, _name(missing) if missing else "no such line")
     sign = 1.0 if target.at_least is not None else -1.0
     worst, value = min(
-        ((one, value.mean) for one, value in numbers if value is not None),
-        key=lambda pair: sign * pair[1],
+        ((one, value) for one, value in numbers if value is not None),
+        key=lambda pair: sign * pair[1].mean,
     )
-    return Verdict(target, value, _name(worst))
+    return Verdict(target, value.mean, _name(worst), value.half)
 
 
 def _found(line: Line, metric: str) -> Estimate | None:

@@ -30,15 +30,15 @@ def membership() -> Table:
         question=(
             "LiRA with 16 shadow models, the loss threshold, and the margin calibrated "
             "by the same shadows, on models trained by the product at record ε 1.9 "
-            "(add-remove, δ 1e-5) and without privacy. Intervals are over 17 models "
-            "with noise of their own; the bound is what the proof leaves to any "
-            "attack. Models of few people without privacy are the control: there it "
-            "must work."
+            "(add-remove, δ 1e-5) and without privacy. `low` and `high` are over 17 "
+            "models with noise of their own, means of three such sets; the bound is "
+            "what the proof leaves to any attack. Models of few people without privacy "
+            "are the control: there it must work."
         ),
         jobs=jobs(
             WHOLE,
             ("none", "cascade"),
-            1,
+            3,
             (record(1.9, attack="membership"),),
             "attack",
         ),

@@ -15,7 +15,8 @@ EICU: Set = ("eicu_demo", None)
 SUPPORT: Set = ("support2", None)
 ADULT: Set = ("adult", 5714)
 TAIWAN: Set = ("taiwan_default", 5714)
-COMPARED = (GERMAN, HEART, EICU, ADULT, TAIWAN, SUPPORT)
+SMALL = (GERMAN, HEART, EICU)
+COMPARED = (*SMALL, ADULT, TAIWAN, SUPPORT)
 """The six tables that methods are compared on, as large as in the figures of DP-EBM.
 
 Of the two largest 5,714 rows: 70 % of them, 4,000, are learned from."""

@@ -30,7 +30,7 @@ def methods() -> Table:
         question=(
             "Every method in the base cell: natural sites, a linear model, equal "
             "attribute ε .3 (record 2, replace-one) and equal record ε 1 (add-remove), "
-            "δ 1e-5, 5 splits. Each private method chose among six settings, two "
+            "δ 1e-5, 5 splits. Each private method chose among six settings, six "
             "trainings each, on rows made from the public declaration alone. `rounds "
             "to target`: the first round after which the "
             "test AUC has 90 % of what the model without privacy has above chance, "

@@ -42,7 +42,7 @@ def released_as_sums(scores: Scores, dataset: Dataset, case: Case) -> Scores:
     if column is None or scores.attribute_epsilon is None:
         return scores
     word = (
-        f"sites are made from `{column}`; sums over all sites do not tell who was "
+        f"sites are made from `{column}`: sums over all sites do not tell who was "
         "where, so the attribute's epsilon holds"
     )
     return replace(scores, note=f"{scores.note}; {word}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same effort for every method: six settings, trained twice, on made-up rows.
+"""The same effort for every method: six settings, each trained six times, on made rows.
 
 A comparison in which one method was tuned and another was not compares the tuning. So
 every method has `TRIALS` settings to choose from, each is trained `REPEATS` times with
@@ -31,7 +31,7 @@ from lexfed.evaluate.methods.twin import twin
 from lexfed.evaluate.metrics import measure
 from lexfed.evaluate.outcome import Scores
 
-TRIALS, REPEATS = 6, 2
+TRIALS, REPEATS = 6, 6
 """Settings of every method, and trainings of each."""
 
 Setting = Mapping[str, Any]
