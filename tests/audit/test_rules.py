@@ -36,7 +36,7 @@ def test_rule_finds_what_is_wrong(rule: str) -> None:
         expected = AT_CEILING[RULES[rule].ceiling] if case[1] == UP else case[1]
         assert judgement.outcome == expected, (case[0], judgement.why)
         assert judgement.why, case[0]
-    assert list(judgement.evidence) == sorted(set(judgement.evidence))
+        assert list(judgement.evidence) == sorted(set(judgement.evidence))
 
 
 def test_every_rule_has_its_cases() -> None:

@@ -11,7 +11,7 @@ from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.page import page
 from lexfed.evaluate.summary import Result, Summary, estimate, summarise
 from lexfed.evaluate.tables import Published, Target, unique_jobs
-from lexfed.evaluate.verdicts import verdicts
+from lexfed.evaluate.verdicts import Verdict, verdicts
 from support.evaluation import result_of, table_of
 
 JOBS = tuple(
@@ -155,8 +155,33 @@ def test_targets_are_judged_by_the_worst_line() -> None:
     assert "no number for a seed" in str(judged[5])
     text = page([whole(against="uniform", targets=targets)], "m", ".")
     assert "- **missed**: auc at least 0.75" in text
-    assert "- reached: auc at least 0.65" in text
+    # Its interval, of two seeds, is far wider than the distance.
+    assert "- reached by the mean: auc at least 0.65" in text
     assert "6 things were asked; 4 missed." in text
+
+
+def test_a_whole_interval_reaches_for_sure() -> None:
+    target = Target({}, "auc", at_least=0.5)
+    assert Verdict(target, 0.6, "", 0.05).word == "reached"
+    assert Verdict(target, 0.6, "", 0.15).word == "reached by the mean"
+    assert Verdict(target, 0.4, "", 0.15).word == "missed"
+    assert Verdict(target, None, "").word == "missed"
+    assert Verdict(Target({}, "auc", at_most=0.5), 0.4, "", 0.2).surely is False
+
+
+def test_a_refused_first_seed_does_not_narrow_an_interval() -> None:
+    jobs = tuple(Job("train", "small", "cascade", seed) for seed in range(4))
+    halves = []
+    for lost in (0, 3):
+
+        def told(job: Job, lost: int = lost) -> Result:
+            if job.seed == lost:
+                return result_of({}, "refused", "one class")
+            return result_of({"auc": 0.7 + 0.01 * (job.seed == 1), "overlap": 3 / 7})
+
+        (line,) = summarise(table_of(*jobs), told).lines
+        halves.append(line.values["auc"].half)
+    assert halves[0] == pytest.approx(halves[1])
 
 
 def test_seeds_that_went_wrong_reach_nothing() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.budget.adapting import Adapting
@@ -374,7 +374,6 @@ ATTACKED = {
 
 
 @pytest.mark.parametrize("name", ATTACKED)
-@settings(max_examples=30)
 @given(numbers=st.lists(NUMBERS, min_size=1, max_size=30))
 def test_no_history_overspends(name: str, numbers: list[float]) -> None:
     keeps_inside(ATTACKED[name], numbers)

@@ -80,7 +80,7 @@ def _short(summaries: Sequence[Summary]) -> str:
         why = f" {one.target.reason}" if one.target.reason else ""
         lines.append(f"- **missed** in [{table.title}](#{_anchor(table)}): {one}.{why}")
     lines += [
-        f"- reached in [{table.title}](#{_anchor(table)}): {one}"
+        f"- {one.word} in [{table.title}](#{_anchor(table)}): {one}"
         for table, one in judged
         if one.reached
     ]
@@ -212,7 +212,7 @@ def _published(table: Table) -> str:
 def _verdicts(found: Sequence[Verdict]) -> str:
     if not found:
         return ""
-    lines = [f"- {'reached' if one.reached else '**missed**'}: {one}" for one in found]
+    lines = [f"- {one.word if one.reached else '**missed**'}: {one}" for one in found]
     return "Asked of this table:\n\n" + "\n".join(lines) + "\n"
 
 
@@ -220,11 +220,16 @@ def _notes(lines: Sequence[Line]) -> str:
     notes: dict[str, list[str]] = {}
     for one in lines:
         who = str(one.facts.get("method", ""))
-        for part in dict.fromkeys(p for note in one.notes for p in note.split("; ")):
+        for part in dict.fromkeys(p for note in one.notes for p in _parts(note)):
             notes.setdefault(part, []).append(who)
     return "".join(
         f"- {', '.join(dict.fromkeys(who))}: {note}\n" for note, who in notes.items()
     )
+
+
+def _parts(note: str) -> list[str]:
+    """Return what a note says, piece by piece; a refusal stays whole."""
+    return [note] if note.startswith("refused") else note.split("; ")
 
 
 def _count(number: int, word: str) -> str:

@@ -203,8 +203,7 @@ def _line(
     everything: Sequence[tuple[Job, Result]],
 ) -> Line:
     peers = _peers(facts, table, everything)
-    shared = max((number(result, OVERLAP) for _, result in group), default=0.0)
-    shared = shared if math.isfinite(shared) else 0.0
+    shared = overlap_of(result for _, result in group)
     values, gains = {}, {}
     for metric in table.shows:
         found = estimate((number(result, metric) for _, result in group), shared)
@@ -221,6 +220,12 @@ def _line(
         if paired is not None and facts.get("method") != table.against:
             gains[metric] = paired
     return Line(facts, values, gains, len(group), _notes(result for _, result in group))
+
+
+def overlap_of(results: Iterable[Result]) -> float:
+    """Return how much splits overlap; refused runs know nothing of it."""
+    known = (number(result, OVERLAP) for result in results)
+    return max((each for each in known if math.isfinite(each)), default=0.0)
 
 
 def _peers(

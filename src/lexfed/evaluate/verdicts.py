@@ -29,13 +29,27 @@ class Verdict:
 
     @property
     def reached(self) -> bool:
-        """Whether every line reaches it; without a number it is not reached."""
-        low, high = self.target.at_least, self.target.at_most
-        if self.found is None:
-            return False
-        return (low is None or self.found >= low) and (
-            high is None or self.found <= high
+        """Whether every line's mean reaches it; without a number it is not reached."""
+        return self.found is not None and self._holds(self.found)
+
+    @property
+    def surely(self) -> bool:
+        """Whether it does so with the whole interval of the worst line."""
+        half = self.half or 0.0
+        return self.found is not None and (
+            self._holds(self.found - half) and self._holds(self.found + half)
         )
+
+    @property
+    def word(self) -> str:
+        """What became of it, in a word or two."""
+        if self.reached:
+            return "reached" if self.surely else "reached by the mean"
+        return "missed"
+
+    def _holds(self, value: float) -> bool:
+        low, high = self.target.at_least, self.target.at_most
+        return (low is None or value >= low) and (high is None or value <= high)
 
     def __str__(self) -> str:
         """The verdict in words."""

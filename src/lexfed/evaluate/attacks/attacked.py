@@ -91,7 +91,9 @@ def auc_of(scores: Floats, positive: Bools) -> float:
     return float(above.mean())
 
 
-def one_release(scores: Floats, positive: Bools) -> Interval:
+def one_release(
+    scores: Floats, positive: Bools, confidence: float = CONFIDENCE
+) -> Interval:
     """Return the AUC over the people of one release, with its interval.
 
     Guarantees:
@@ -107,12 +109,14 @@ def one_release(scores: Floats, positive: Bools) -> Interval:
     variance = _variance(above) + _variance(below)
     error = math.sqrt(variance or inside * (1.0 - inside) / smallest)
     odds = math.log(inside / (1.0 - inside))
-    reach = _reach(CONFIDENCE) * error / (inside * (1.0 - inside))
+    reach = _reach(confidence) * error / (inside * (1.0 - inside))
     low, high = _logistic(odds - reach), _logistic(odds + reach)
     return Interval(value, min(low, value), max(high, value))
 
 
-def several_releases(values: Sequence[float]) -> Interval:
+def several_releases(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval:
     """Return the mean over releases whose noise is independent, with its interval.
 
     Raises:
@@ -122,7 +126,7 @@ def several_releases(values: Sequence[float]) -> Interval:
         raise ValueError(f"expected two releases or more, got: {len(values)}")
     found = np.asarray(values)
     error = float(found.std(ddof=1)) / math.sqrt(len(found))
-    reach = _reach(CONFIDENCE, len(found) - 1) * error
+    reach = _reach(confidence, len(found) - 1) * error
     mean = float(found.mean())
     return Interval(mean, max(0.0, mean - reach), min(1.0, mean + reach))
 

@@ -72,12 +72,15 @@ class AttributeFound:
         attacks: `inversion`, `CSMIA`, `imputation` and, with a shadow, `both`.
         gains: AUC of each attack over that of imputation, on the same people.
         leaks: by how much each gain exceeds the same among outsiders.
+        excess: largest lower end of an attack's AUC over the proven advantage added to
+            the upper end of the best guess, both at the confidence that was asked for.
     """
 
     column: str
     attacks: tuple[Attacked, ...]
     gains: Mapping[str, Interval]
     leaks: Mapping[str, Interval]
+    excess: float
 
 
 def attack_attribute(
@@ -146,6 +149,14 @@ def attack_attribute(
         guessed = max(found["imputation"].value, auc_of(outside[name], apart))
         return with_guesses(trade_off, guessed)
 
+    def excess(name: str) -> float:
+        """Ends of both sides: neither an AUC nor a guess is known exactly."""
+        attacked = one_release(scores[name], truth, confidence).low
+        guesses = (base, truth), (outside[name], apart)
+        guessed = max(one_release(*each, confidence).high for each in guesses)
+        most = 1.0 if trade_off is None else with_guesses(trade_off, guessed)
+        return attacked - most
+
     return AttributeFound(
         about.column,
         tuple(
@@ -167,6 +178,7 @@ def attack_attribute(
             )
             for name in others
         },
+        max(map(excess, others)),
     )
 
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from lexfed.data.table import Floats
 from lexfed.evaluate.attacks.attacked import (
+    CONFIDENCE,
     Attacked,
     Bools,
     auc_of,
@@ -79,6 +80,7 @@ def attack_membership(
     *,
     shadows: int = SHADOWS,
     seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> tuple[Attacked, Attacked, Attacked]:
     """Train models and attack each with all others.
 
@@ -91,6 +93,7 @@ def attack_membership(
             there; None without a guarantee.
         shadows: models that an attacked one is compared with, 2 or more.
         seed: of the coins.
+        confidence: of each interval.
 
     Guarantees:
         A trainer that does not look at its members has an AUC of .5 in expectation.
@@ -109,7 +112,8 @@ def attack_membership(
     def found(name: str, score: Callable[[int], Floats]) -> Attacked:
         start = time.perf_counter()
         each = several_releases(
-            [auc_of(score(model), members[model]) for model in range(len(members))]
+            [auc_of(score(model), members[model]) for model in range(len(members))],
+            confidence,
         )
         seconds = time.perf_counter() - start + trained - begun
         ends = each.value, each.low, each.high

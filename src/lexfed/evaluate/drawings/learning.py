@@ -9,7 +9,7 @@ earlier stays where it ended.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lexfed.evaluate.summary import Line, Result, estimate
+from lexfed.evaluate.summary import OVERLAP, Line, Result, estimate
 
 ROUND, AUC = "round", "auc"
 _PLACES = tuple(2**power for power in range(9))
@@ -43,7 +43,8 @@ def _lines(
     for number in _PLACES:
         if number < first:
             continue
-        found = estimate(_known(run["path"], number) for run in runs)
+        shared = max(run.get(OVERLAP) or 0.0 for run in runs)
+        found = estimate((_known(run["path"], number) for run in runs), shared)
         if found is not None:
             yield Line({**facts, ROUND: number}, {AUC: found}, {}, len(runs), ())
         if number >= longest:
