@@ -64,9 +64,8 @@ def membership() -> Table:
                 "calibrated_low",
                 at_most=0.52,
                 reason=(
-                    "One person among a few hundred members moves a model enough to be "
-                    "seen a little by the strongest attack, and ε 1.9 promises no "
-                    "less: its bound is .684."
+                    "Where a model learns from few people, one of them moves it enough "
+                    "to be seen a little. ε 1.9 promises no more: its bound is .684."
                 ),
             ),
         ),

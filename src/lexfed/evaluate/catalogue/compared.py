@@ -75,7 +75,15 @@ def _tailored(method: str) -> tuple[Target, ...]:
     """What tailoring must show over uniform noise of equal protection."""
     where = {"method": method, "record_epsilon": 1.0}
     return (
-        Target({"method": method}, "gain auc", at_least=-0.005),
+        Target(
+            {"method": method},
+            "gain auc",
+            at_least=-0.005,
+            reason=(
+                "Where nearly every column is sensitive there is nothing to tailor, and "
+                "the difference is lost in the noise of the runs."
+            ),
+        ),
         Target({**where, "dataset": GERMAN[0]}, "gain auc", at_least=0.05),
         Target({**where, "dataset": EICU[0]}, "gain auc", at_least=0.03),
     )
@@ -94,8 +102,8 @@ _EBM = {
 
 _HOPELESS = {"dataset": GERMAN[0], "record_epsilon": 0.1}
 _FEW = (
-    "700 rows at ε .1: the noise of a single sum over all of them is some nine times "
-    "what the columns say, and no method here is surely above chance."
+    "700 rows at ε .1: the noise of a single sum over all of them is larger than what "
+    "the columns say."
 )
 
 
@@ -157,8 +165,8 @@ _RETAINED = {
 
 
 _SLOW = (
-    "It is not the noise: .90 is left of 20,000 rows at ε 30 too. Columns that use a "
-    "small part of their declared range are learned slowly by few, shrunken steps."
+    "It is not the noise: in a trial on 20,000 rows .90 was left at ε 30 too. Columns "
+    "that use a small part of their declared range are learned slowly by few steps."
 )
 
 
