@@ -80,8 +80,8 @@ def _tailored(method: str) -> tuple[Target, ...]:
             "gain auc",
             at_least=-0.005,
             reason=(
-                "Where nearly every column is sensitive there is nothing to tailor, and "
-                "the difference is lost in the noise of the runs."
+                "Where nearly every column is sensitive there is nothing to tailor, "
+                "and the difference is lost in the noise of the runs."
             ),
         ),
         Target({**where, "dataset": GERMAN[0]}, "gain auc", at_least=0.05),
