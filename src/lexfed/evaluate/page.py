@@ -26,8 +26,8 @@ Written by `scripts/reproduce`; do not edit. What each method is stands in \
 are means over splits with the half-width of a 95 % interval (Student's t). Splits of \
 one table share rows; intervals of trainings allow for that, which makes those of 20 \
 splits three times as wide, too wide where the noise of a run decides. Accuracy stands \
-beside the accuracy of always answering with the more frequent class. Noise is fresh in \
-every run; only splits repeat.
+beside the accuracy of always answering with the more frequent class. Noise is fresh \
+in every run; only splits repeat.
 
 An attribute's ε is about one value of the most sensitive tier. It is never about the \
 outcome that is learned, which the ε of the whole record protects.
