@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from lexfed.cli.app import app
 from lexfed.cli.evaluate import NotWhole
 from lexfed.cli.evaluate_own import evaluate_own, present
-from lexfed.errors import ClaimError, RunFolderError
+from lexfed.errors import ClaimError, ConfigError, RunFolderError
 from lexfed.evaluate.journal import RESULTS, Journal
 from lexfed.evaluate.own import questions
 from support.own_evaluation import CLAIMED, measured, summary
@@ -74,6 +74,7 @@ def test_what_is_missing_leaves_no_page(
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
+    (out / "asked.json").write_text('{"configuration": "earlier"}')
     (out / "evaluation.html").write_text("of an earlier evaluation")
     monkeypatch.setattr("lexfed.cli.evaluate_own.run_jobs", lambda _: None)
     with pytest.raises(
@@ -81,8 +82,9 @@ def test_what_is_missing_leaves_no_page(
     ) as caught:
         evaluate_own(config, 1, out, True, 1, False)
     assert "--resume" in caught.value.hint
-    assert not (out / "evaluation.html").exists()
-    assert not (out / "data").exists()
+    assert {each.name for each in out.iterdir()} == {
+        *("asked.json", "results.jsonl", "results.csv")
+    }
 
 
 def test_folders_of_others_are_left_alone(config: Path, tmp_path: Path) -> None:
@@ -99,15 +101,63 @@ def test_folders_of_others_are_left_alone(config: Path, tmp_path: Path) -> None:
     assert "--out" in caught.value.hint
 
 
-def test_a_folder_in_use_keeps_its_rows(config: Path, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_left_as_it_is(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "busy"
     journal = Journal(out, False)
-    (out / "data").mkdir()
-    (out / "data" / "table.csv").write_text("rows of the other evaluation")
+    (out / "asked.json").write_text('{"configuration": "of the other"}')
+    (out / ".rows-other").mkdir()
+    (out / ".rows-other" / "table.csv").write_text("rows of the other evaluation")
     with pytest.raises(RunFolderError, match="another evaluation"):
         evaluate_own(config, 1, out, False, 1, False)
-    assert (out / "data" / "table.csv").exists()
+    assert (out / ".rows-other" / "table.csv").exists()
+    assert "of the other" in (out / "asked.json").read_text()
     journal.close()
+
+
+@pytest.mark.parametrize("test_size", ["0.0", "0.2"])
+def test_a_folder_of_data_beside_results_survives(
+    test_size: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused or not, `--out .` removes and overwrites nothing of anybody else."""
+    held = {tmp_path / "data" / name: name for name in ("people.csv", "table.csv")}
+    (tmp_path / "data").mkdir()
+    for path, text in held.items():
+        path.write_text(text)
+    config.write_text(SITES.replace("[budget]", f"test_size = {test_size}\n[budget]"))
+    locked = []
+
+    def nothing(_: object) -> None:
+        with pytest.raises(RunFolderError, match="another evaluation"):
+            Journal(tmp_path, True)
+        locked.append(list(tmp_path.glob(".rows-*/table.csv")))
+
+    monkeypatch.setattr("lexfed.cli.evaluate_own.run_jobs", nothing)
+    expected = ConfigError if test_size == "0.0" else NotWhole
+    with pytest.raises(expected):
+        evaluate_own(config, 1, tmp_path, False, 1, False)
+    assert [len(found) for found in locked] == [1] * (expected is NotWhole)
+    assert {path: path.read_text() for path in held} == held
+    assert list(tmp_path.glob(".rows-*")) == []
+
+
+@pytest.mark.parametrize("name", ["asked.json", "results.csv", "evaluation.html"])
+def test_files_of_others_are_not_overwritten(
+    name: str, config: Path, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text("mine")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(RunFolderError, match=f"a file `{name}` of something else"):
+        evaluate_own(config, 1, tmp_path, False, 1, False)
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_journal_of_somebody_else_is_not_cut(config: Path, tmp_path: Path) -> None:
+    (tmp_path / RESULTS).write_text('{"mine": 1}')  # a line without its end
+    for resume, words in ((True, "evaluation of tables"), (False, "holds the results")):
+        with pytest.raises(RunFolderError, match=words):
+            evaluate_own(config, 1, tmp_path, resume, 1, False)
+    assert (tmp_path / RESULTS).read_text() == '{"mine": 1}'
 
 
 def test_what_contradicts_a_proof_ends_with_a_page_and_exit_code_1(

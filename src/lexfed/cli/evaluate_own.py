@@ -3,25 +3,26 @@
 
 import json
 import os
-import shutil
 from contextlib import closing
 from pathlib import Path
 
 from lexfed.cli import talk
 from lexfed.cli.commands import load_config, load_priced, print_json
 from lexfed.cli.evaluate import NotWhole, run_jobs, summary_json
+from lexfed.cli.evaluate_rows import private_files, rows_folder
 from lexfed.cli.places import named_places
 from lexfed.durable import write_atomically
 from lexfed.errors import ClaimError, RunFolderError
+from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.journal import RESULTS, Journal
 from lexfed.evaluate.machine import machine
 from lexfed.evaluate.own.findings import Finding, findings
 from lexfed.evaluate.own.measures import measure
 from lexfed.evaluate.own.page import INTERNAL, PAGE, evaluation_html
 from lexfed.evaluate.own.policies import with_policies
-from lexfed.evaluate.own.questions import LeftOut, questions
+from lexfed.evaluate.own.questions import Asked, LeftOut, questions
 from lexfed.evaluate.own.table import own_table
-from lexfed.evaluate.suite import DATA, Evaluation
+from lexfed.evaluate.suite import Evaluation
 from lexfed.evaluate.summary import Summary
 from lexfed.evaluate.written import ALL, write_results
 
@@ -41,75 +42,99 @@ def evaluate_own(
 
     Raises:
         NotWhole: if it was stopped, or a job ended by a defect.
+        RowsLeft: if the copy of the rows could not be removed.
         ClaimError: if an attack did better than the proof allows.
     """
     config = load_config(path)
     priced = load_priced(path, config)
     out = out or Path("runs") / f"{config.run.name}-evaluation"
     talk.warn(INTERNAL)
-    _same_question(out, config.digest, resume)
-    _claim_folder(out, config.digest)
-    Journal(out, resume).close()  # refuses a folder that is in use, or has results
+    _claim_folder(out, config.digest, resume)
+    with private_files(), closing(Journal(out, resume, private=True)) as journal:
+        _state_question(out, config.digest, journal)
+        with rows_folder(out) as rows:
+            with named_places(path):
+                plain = own_table(priced, path.parent, rows)
+                dataset = with_policies(plain, config, path.parent)
+            asked = questions(dataset, config, seeds)
+            for one in asked.left_out:
+                talk.say(f"left out: {one.part}: {one.why}")
+            summaries = _measured(dataset, asked, out, journal, processes)
+        write_results(out, summaries)
+        present(config.run.name, out, summaries, asked.left_out, as_json)
+
+
+def _measured(
+    dataset: Dataset, asked: Asked, out: Path, journal: Journal, processes: int | None
+) -> tuple[Summary, ...]:
     count = processes or len(os.sched_getaffinity(0))
-    try:
-        with named_places(path):
-            plain = own_table(priced, path.parent, out / DATA)
-            dataset = with_policies(plain, config, path.parent)
-        asked = questions(dataset, config, seeds)
-        for one in asked.left_out:
-            talk.say(f"left out: {one.part}: {one.why}")
-        # What takes longest begins first, so that no core waits for it at the end.
-        tables = tuple(reversed(asked.tables))
-        evaluation = Evaluation(
-            tables, out, count, resume, prepare=lambda *_: dataset, measured=measure
-        )
-        with closing(evaluation) as found:
-            talk.say(
-                f"{len(tables)} questions, {found.jobs} runs, {len(found.left)} to do; "
-                f"{count} processes, {found.need}"
-            )
-            run_jobs(found)
-            summaries = tuple(reversed(found.summaries()))
-    finally:
-        # Private rows: nobody needs the copy any more, `--resume` makes another.
-        shutil.rmtree(out / DATA, ignore_errors=True)
-    write_results(out, summaries)
-    present(config.run.name, out, summaries, asked.left_out, as_json)
+    # What takes longest begins first, so that no core waits for it at the end.
+    found = Evaluation(
+        tuple(reversed(asked.tables)),
+        out,
+        count,
+        prepare=lambda *_: dataset,
+        measured=measure,
+        journal=journal,
+    )
+    talk.say(
+        f"{len(asked.tables)} questions, {found.jobs} runs, {len(found.left)} to do; "
+        f"{count} processes, {found.need}"
+    )
+    run_jobs(found)
+    return tuple(reversed(found.summaries()))
 
 
-def _same_question(out: Path, digest: str, resume: bool) -> None:
-    """Refuse to go on with the evaluation of something else."""
-    if not resume:
-        return
-    if not (out / RESULTS).exists():
+def _claim_folder(out: Path, digest: str, resume: bool) -> None:
+    """Make the folder, or see that it is ours, before anything in it is touched."""
+    begun = (out / RESULTS).exists() and (out / RESULTS).stat().st_size
+    if begun and resume:
+        _require_same(out, digest)
+    elif resume:
         talk.say(f"`{out}` holds no evaluation yet; this one begins there")
-        return
+    if not begun and _stated(out) is None:
+        for name in (ASKED, ALL, PAGE):
+            if (out / name).exists():
+                raise RunFolderError(
+                    f"`{out}` has a file `{name}` of something else",
+                    "it would be overwritten: choose an empty folder with `--out`",
+                )
     try:
-        stated = json.loads((out / ASKED).read_text(encoding="utf-8"))["configuration"]
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.mkdir(exist_ok=True, mode=0o700)
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise RunFolderError(
+            f"cannot write `{out}`: {what}", "choose another folder with `--out`"
+        ) from error
+
+
+def _state_question(out: Path, digest: str, journal: Journal) -> None:
+    """Write down what is evaluated in a folder that nobody else holds now."""
+    if len(journal):
+        _require_same(out, digest)
+        return
+    write_atomically(out / ASKED, f"{json.dumps({'configuration': digest})}\n".encode())
+
+
+def _stated(out: Path) -> str | None:
+    """Return for what configuration a folder is; None if it is not for any."""
+    try:
+        found = json.loads((out / ASKED).read_text(encoding="utf-8"))["configuration"]
     except (OSError, ValueError, KeyError, TypeError):
-        stated = None
+        return None
+    return str(found)
+
+
+def _require_same(out: Path, digest: str) -> None:
+    """Refuse to go on with the evaluation of something else."""
+    stated = _stated(out)
     if stated != digest:
         other = "tables" if stated is None else "another configuration"
         raise RunFolderError(
             f"`{out}` holds the evaluation of {other}",
             "`--out DIR` begins another; results of a changed file would not fit",
         )
-
-
-def _claim_folder(out: Path, digest: str) -> None:
-    """Make the folder, for its owner alone, and write down what is evaluated there."""
-    try:
-        if (out / RESULTS).exists() and (out / RESULTS).stat().st_size:
-            return
-        out.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomically(
-            out / ASKED, f"{json.dumps({'configuration': digest})}\n".encode()
-        )
-    except OSError as error:
-        what = (error.strerror or str(error)).lower()
-        raise RunFolderError(
-            f"cannot write `{out}`: {what}", "choose another folder with `--out`"
-        ) from error
 
 
 def present(

@@ -26,8 +26,13 @@ class Journal:
         At most one process of the machine holds a folder.
     """
 
-    def __init__(self, folder: Path, resume: bool) -> None:
+    def __init__(self, folder: Path, resume: bool, private: bool = False) -> None:
         """Open the folder, or make it.
+
+        Args:
+            folder: where the results are.
+            resume: go on with those that are there.
+            private: let nobody else read them.
 
         Raises:
             RunFolderError: if there are results and nobody said to go on with them, or
@@ -53,8 +58,14 @@ class Journal:
             raise RunFolderError(
                 f"another evaluation writes to `{folder}`", "wait until it has ended"
             ) from error
+        if private:
+            os.fchmod(self._lock, 0o600)
         self._lines = JsonLines(path)
         self._found = {row["key"]: row for row in self._lines.rows if "key" in row}
+
+    def __len__(self) -> int:
+        """How many results there are."""
+        return len(self._found)
 
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return a result, or None if its job has not run."""

@@ -69,6 +69,7 @@ class Evaluation:
         memory: int | None = None,
         prepare: Prepare = prepared,
         measured: Measure = measure,
+        journal: Journal | None = None,
     ) -> None:
         """Prepare the data and see what is left to do.
 
@@ -80,6 +81,7 @@ class Evaluation:
             memory: bytes that may be used; what the machine has free if None.
             prepare: writes a data set, or some of its rows, into a folder.
             measured: does a job, in a process of its own.
+            journal: of the folder, if the caller holds it; who opened it closes it.
 
         Raises:
             DataError: if data are missing, or are not what they should be.
@@ -90,7 +92,8 @@ class Evaluation:
         self.tables = tuple(tables)
         self.processes = processes
         self._measured = measured
-        self._journal = Journal(folder, resume)
+        self._lent = journal is not None
+        self._journal = Journal(folder, resume) if journal is None else journal
         self._tried: set[str] = set()
         try:
             self._jobs = unique_jobs(tables)
@@ -98,7 +101,7 @@ class Evaluation:
             self.need = need(self._data.values(), processes)
             require(self.need, available_memory() if memory is None else memory)
         except BaseException:
-            self._journal.close()
+            self.close()
             raise
 
     @property
@@ -152,8 +155,9 @@ class Evaluation:
         return tuple(summarise(table, self.result) for table in self.tables)
 
     def close(self) -> None:
-        """Let others use the folder."""
-        self._journal.close()
+        """Let others use the folder, unless the caller holds it."""
+        if not self._lent:
+            self._journal.close()
 
 
 def _all_prepared(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lexfed.config import Config, from_mapping
-from lexfed.errors import ConfigError, DataError
+from lexfed.errors import ConfigError, DataError, RunFolderError
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.methods.case import CONFIGURED, own_methods
@@ -46,6 +46,8 @@ def hospital(**changed: dict[str, Any]) -> Config:
 
 def prepared(config: Config, into: Path, base: Path = Path()) -> Dataset:
     priced = price(config, load_population(config, base), base)
+    into.mkdir(exist_ok=True)
+    (into / FILE).unlink(missing_ok=True)
     return with_policies(own_table(priced, base, into), config, base)
 
 
@@ -97,6 +99,15 @@ def test_the_copy_is_private_and_holds_what_is_declared(tmp_path: Path) -> None:
     rows = rows_of(found, own_case(config))
     assert rows.population.names == ("north", "south")
     assert set(rows.groups) == {"sex", "age"}
+
+
+def test_no_file_is_replaced_by_the_copy(tmp_path: Path) -> None:
+    config = files(tmp_path)
+    priced = price(config, load_population(config, tmp_path), tmp_path)
+    (tmp_path / FILE).write_text("the only copy")
+    with pytest.raises(RunFolderError, match="file exists"):
+        own_table(priced, tmp_path, tmp_path)
+    assert (tmp_path / FILE).read_text() == "the only copy"
 
 
 def test_other_rows_or_policies_have_another_digest(tmp_path: Path) -> None:

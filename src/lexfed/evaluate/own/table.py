@@ -3,7 +3,7 @@
 
 Files of several sites, Parquet files and built-in sources become one table with what
 the configuration declares, and nothing else. The copy holds private rows: nobody else
-may read it, and whoever evaluates removes it at the end.
+may read it, and whoever gave the folder for it removes it at the end.
 """
 
 import csv
@@ -23,6 +23,7 @@ from lexfed.data.frame import Frame, RawColumn
 from lexfed.data.problems import Problems
 from lexfed.data.schema import Column, Schema
 from lexfed.data.sources import raw_frames
+from lexfed.errors import RunFolderError
 from lexfed.evaluate.datasets import Dataset
 from lexfed.run.planning import Priced
 
@@ -42,22 +43,26 @@ def own_table(priced: Priced, base: Path, into: Path) -> Dataset:
     """Write the rows of a configuration into a folder and return their public facts.
 
     Guarantees:
-        The file can be read by its owner only.
+        The file can be read by its owner only, and takes the place of no other.
         Other rows, declarations or tiers have another digest.
 
     Args:
         priced: the configuration, with its population.
         base: folder that its paths are relative to.
-        into: the folder; it is made if there is none.
+        into: an empty folder.
 
     Raises:
         DataError: with every problem of the files.
+        RunFolderError: if the copy cannot be written, or something has its name.
     """
     config, schema = priced.config, priced.population.tagged.schema
     frames = _frames(config, schema, base)
     added = _added(config, schema, frames, priced.population.names)
-    into.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _write(into / FILE, frames, _wanted(schema), added)
+    try:
+        _write(into / FILE, frames, _wanted(schema), added)
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise RunFolderError(f"cannot write `{into / FILE}`: {what}") from error
     tables = {
         "data": _data_table(priced, base, next(iter(added), None)),
         "law": {"columns": _tags(priced)},
@@ -133,8 +138,7 @@ def _band(text: str) -> str:
 def _write(
     path: Path, frames: Sequence[Frame], wanted: Sequence[str], added: Added
 ) -> None:
-    # Made anew with the right mode: an older file would keep the one it has.
-    path.unlink(missing_ok=True)
+    # A new file, so that neither the content nor the mode of another is touched.
     private = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(private, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
