@@ -79,10 +79,14 @@ def test_rows_of_a_folder_that_was_replaced_go_and_others_stay(
     for folder in (other, out):
         folder.mkdir()
     (other / FILE).write_text("the only copy")
-    with pytest.raises(RowsLeft) as caught, rows_folder(out) as rows:
+
+    def replaced(rows: Path) -> None:
         (rows / FILE).write_text("a,b")
         rows.rename(moved)
         rows.symlink_to(other)
+
+    with pytest.raises(RowsLeft) as caught, rows_folder(out) as rows:
+        replaced(rows)
     assert caught.value.exit_code == 1
     assert "stays" in capsys.readouterr().err
     assert list(moved.iterdir()) == []
@@ -94,7 +98,6 @@ def test_what_cannot_be_removed_is_said(
 ) -> None:
     with pytest.raises(RowsLeft), rows_folder(tmp_path) as rows:
         (rows / "mine.txt").write_text("put there by somebody")
-        (rows / FILE).write_text("a,b")
     assert f"`{rows}`: not empty" in capsys.readouterr().err
     assert os.listdir(rows) == ["mine.txt"]
     with pytest.raises(RowsLeft), rows_folder(tmp_path) as second:
@@ -107,9 +110,13 @@ def test_what_cannot_be_removed_is_said(
 def test_an_error_is_told_though_rows_are_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ValueError, match="first"), rows_folder(tmp_path) as rows:
+
+    def fails(rows: Path) -> None:
         (rows / FILE).mkdir()
         raise ValueError("first")
+
+    with pytest.raises(ValueError, match="first"), rows_folder(tmp_path) as rows:
+        fails(rows)
     assert "A COPY OF PRIVATE ROWS IS LEFT" in capsys.readouterr().err
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration as a table with policies: what is copied, compared, left out."""
 
+import itertools
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from lexfed.evaluate.jobs import Job
 from lexfed.evaluate.methods.case import CONFIGURED, own_methods
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.own.measures import measure
+from lexfed.evaluate.own.named import content_of_named
 from lexfed.evaluate.own.policies import (
     CASCADE,
     UNIFORM_ATTRIBUTE,
@@ -26,6 +29,24 @@ from lexfed.evaluate.own.questions import COST, TAILORING, questions
 from lexfed.evaluate.own.table import FILE, own_table
 from lexfed.run import load_population, price
 
+MODEL = """
+from torch import nn
+def small(slots, outputs):
+    return nn.Linear(slots, outputs)
+"""
+POLICY = """
+version = 1
+title = "a trust"
+[levels.high]
+tier = "special"
+weight = 1.0
+[levels.middle]
+tier = "personal"
+weight = 1.0
+[levels.low]
+tier = "non_personal"
+weight = 1.0
+"""
 STRICT = {"sites": ["hospital-01"], "epsilon": 1.0}
 
 
@@ -216,6 +237,86 @@ def test_paths_of_a_policy_hold_in_any_folder(
     monkeypatch.chdir("/")
     job = next(job for job in _jobs(found, config) if job.method == CONFIGURED)
     assert measure(job, found)["status"] == "done"
+
+
+@pytest.mark.parametrize("name", ["policy.toml", "public.csv", "own_model.py"])
+def test_another_content_of_a_named_file_has_another_digest(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that `--resume` goes on with keeps no result of an old file."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_model", raising=False)
+    plain = files(tmp_path).model_dump(mode="json", exclude_unset=True)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    (tmp_path / "public.csv").write_bytes((tmp_path / "north.csv").read_bytes())
+    (tmp_path / "own_model.py").write_text(MODEL)
+    plain["federation"] = {"model": "own_model:small", "rounds": 2}
+    plain["budget"] |= {"policy": "policy.toml"}
+    if name == "public.csv":
+        del plain["federation"]
+        plain["privacy"] = {"mechanism": "grouped"}
+        plain["budget"] |= {
+            "allocation": "multiplier",
+            "importance_from": "public:public.csv",
+        }
+    config = from_mapping(plain)
+    first = prepared(config, tmp_path / "copy", tmp_path)
+    assert prepared(config, tmp_path / "copy", tmp_path).digest == first.digest
+    text = (tmp_path / name).read_text()
+    end = "" if name == "public.csv" else "# another\n"
+    (tmp_path / name).write_text(text.replace("\n20,f", "\n21,f") + end)
+    assert (tmp_path / name).read_text() != text
+    assert prepared(config, tmp_path / "copy", tmp_path).digest != first.digest
+
+
+def test_modules_and_folders_are_named_with_what_is_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "own_package"
+    (package / "deep").mkdir(parents=True)
+    for name in ("__init__.py", "nets.py", "deep/__init__.py"):
+        (package / name).write_text("")
+    run = tmp_path / "bought"
+    run.mkdir()
+    (run / "claim.json").write_text("1")
+    config = hospital(federation={"model": "own_package.nets:small"})
+    budget = config.budget.model_copy(update={"importance_from": "paid:bought"})
+    config = config.model_copy(update={"budget": budget})
+    found = [content_of_named(config, tmp_path)]
+    (package / "deep" / "__init__.py").write_text("x = 1")
+    found.append(content_of_named(config, tmp_path))
+    (run / "claim.json").write_text("2")
+    found.append(content_of_named(config, tmp_path))
+    changed = [
+        {name for name in after if after[name] != before[name]}
+        for before, after in itertools.pairwise(found)
+    ]
+    assert changed == [
+        {"model own_package.nets:small"},
+        {"importance_from paid:bought"},
+    ]
+
+
+@pytest.mark.parametrize("unit", ["record", "client"])
+def test_a_network_without_noise_takes_the_same_steps(
+    unit: str, tmp_path: Path
+) -> None:
+    steps: dict[str, Any] = {"model": "mlp:4", "rounds": 3, "learning_rate": 0.05}
+    budget: dict[str, Any] = {"caps": {}}
+    if unit == "client":
+        steps["local_steps"] = 2
+        budget |= {"unit": unit, "delta": 1e-2}
+    config = hospital(federation=steps, privacy={"mechanism": "uniform"}, budget=budget)
+    found = prepared(config, tmp_path)
+    assert own_methods(found)["none"]["federation"] == steps
+    rounds = [
+        measure(job, found)["values"]["rounds"]
+        for job in _jobs(found, config)
+        if job.kind == "train" and job.method in ("none", CONFIGURED)
+    ]
+    assert rounds[0] == rounds[1]
+    assert 3 <= rounds[0] <= 4  # one of them may release statistics
 
 
 def _jobs(found: Dataset, config: Config) -> list[Job]:

@@ -6,6 +6,7 @@ proofs? Read in this order:
 
     table.py       the rows of a configuration as a table of the evaluation
     policies.py    the configured policy, and what it is compared with
+    named.py       the content of files that decide it
     questions.py   one table of jobs for each question, and what is left out
     measures.py    how a job with a policy of its own is measured
     findings.py    the answers in sentences (`numbers.py`: how numbers stand in them)

@@ -50,6 +50,8 @@ _SPENT = {
     "attribute_epsilon": "ε of a sensitive value",
 }
 _NOTHING = "–"
+SOLVED = "solved"
+"""How the note about a linear model without noise begins (`exact.py`)."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def _part(
         f"{_METHODS[one.facts['method']]}: {note}"
         for one in summary.lines
         for note in one.notes
-        if note.startswith(("refused", "diverged", "the rule"))
+        if note.startswith(("refused", "diverged", "the rule", SOLVED))
     )
     return Part(
         table.name,

@@ -3,7 +3,8 @@
 
 configured          the mechanism and every key of the file
 local               the same at every site alone
-none                the same model without noise
+none                the same model without noise, trained by the same steps; what
+`cost` shows of a linear one is the best there is, solved exactly
 cascade             a tower per tier under the same budget; where the file says
 `cascade` it is `configured`
 uniform-attribute   one noise for everything, so strong that a value of the most
@@ -27,6 +28,7 @@ from lexfed.evaluate.methods.case import (
     sensitive_tier,
 )
 from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.own.named import content_of_named
 from lexfed.run.planning import price
 
 LOCAL, NONE, CASCADE = "local", "none", "cascade"
@@ -37,12 +39,18 @@ Keys = dict[str, dict[str, Any]]
 _NOT_HERE = ("ledgers",)
 """An evaluation spends no budget, so it opens no ledger."""
 
+_OF_SHARES = ("engine", "dropouts", "colluders", "setup_rounds")
+"""Keys about noise in shares, which training without noise has no use for."""
+
 
 def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
     """Return a table with the policies that are compared on it.
 
     `uniform-attribute` is left out where the cascade cannot be planned, and so is
     `cascade`: `questions.py` says so.
+
+    Guarantees:
+        Another policy, or another content of a file that it names, has another digest.
 
     Raises:
         ConfigError: if the configuration protects nothing, or has no test rows.
@@ -59,7 +67,7 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
     cascade = _cascade(config, configured)
     methods: dict[str, Keys] = {
         CONFIGURED: configured,
-        NONE: {"privacy": {"mechanism": "none"}},
+        NONE: _none(configured),
         CASCADE: cascade,
         UNIFORM_RECORD: _uniform(config, configured, {}),
     }
@@ -72,7 +80,9 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
     else:
         tier = sensitive_tier(found, own_case(config)).label
         methods[UNIFORM_ATTRIBUTE] = _uniform(config, configured, {tier: epsilon})
-    digest = canonical.digest({"table": dataset.digest, "methods": methods})
+    files = content_of_named(config, base)
+    stated = {"table": dataset.digest, "methods": methods, "files": files}
+    digest = canonical.digest(stated)
     return replace(found, digest=digest)
 
 
@@ -151,6 +161,17 @@ def _fitting(config: Config, federation: dict[str, Any]) -> dict[str, Any]:
     if config.federation.model in ("logistic", "linear"):
         federation.pop("model", None)
     return federation
+
+
+def _none(configured: Keys) -> Keys:
+    """Return training without noise, by the file's own steps."""
+    steps = {
+        name: value
+        for name, value in configured["federation"].items()
+        if name not in _OF_SHARES
+    }
+    unit = {k: v for k, v in configured["budget"].items() if k == "unit"}
+    return {"privacy": {"mechanism": "none"}, "budget": unit, "federation": steps}
 
 
 def _cascade(config: Config, configured: Keys) -> Keys:
