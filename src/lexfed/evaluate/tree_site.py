@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One site of `boosted-federated`: a process that holds this site's rows and no others.
 
-`python -m lexfed.evaluate.tree_site` reads from its input a line of JSON (settings of
-LightGBM, places of categories, whether it is the one to answer, how many bytes follow)
-and three arrays in NumPy's form: bins, inputs, targets. It trains with the other sites
-and, if it is to, writes the model as text. The input stays open; its end means that
-whoever started the site is gone.
+`python -m lexfed.evaluate.tree_site` reads from its input two blocks: an order in JSON
+(settings of LightGBM, places of categories, number of sites, which of them it is) and
+three arrays in NumPy's form: bins, inputs, targets. It trains with the other sites over
+its input and output, and ends with one block: the model as text, or nothing if another
+site is the one to answer. The end of its input means that whoever started it is gone.
 
 It stands outside `methods` because that package loads torch, which takes longer than
 the trees do.
@@ -15,17 +15,17 @@ import json
 import logging
 import os
 import sys
-import threading
 from ctypes import CDLL
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-PORT_TAKEN = 75
-"""Exit status if somebody else listens where the site should: worth another try."""
+from lexfed.evaluate.tree_blocks import read_blocks, write_blocks
+from lexfed.evaluate.tree_network import PipedNetwork
+
 # LightGBM loads these where they are installed, and needs none to train.
 _BESIDE = (
     *("cffi", "dask", "datatable", "graphviz", "matplotlib"),
@@ -33,31 +33,34 @@ _BESIDE = (
 )
 
 
-def main() -> int:
+def main(source: IO[bytes], sink: IO[bytes]) -> int:
     """Train this site's part and return the status to exit with."""
-    source = sys.stdin.buffer
-    order = json.loads(source.readline())
-    arrays = np.load(BytesIO(source.read(order["bytes"])))
-    bins, inputs, targets = arrays.values()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    head, body = read_blocks(source)
+    order, arrays = json.loads(head), np.load(BytesIO(body))
     _load_openmp()
     import lightgbm
 
-    # Its words are not part of the answer.
-    lightgbm.register_logger(logging.getLogger("lightgbm"))
+    # Its warnings are not the reason if a site fails; its errors come as such.
+    quiet = logging.getLogger("lightgbm")
+    quiet.setLevel(logging.CRITICAL)
+    lightgbm.register_logger(quiet)
+    network = PipedNetwork(order["site"], source, sink)
     try:
-        model = _trained(lightgbm, order, bins, inputs, targets)
+        model = _trained(lightgbm, order, network, *arrays.values())
     except lightgbm.basic.LightGBMError as error:
         sys.stderr.write(f"{error}\n")
-        return PORT_TAKEN if "inding port" in str(error) else 1
-    if order["answers"]:
-        sys.stdout.write(model)
-        sys.stdout.flush()
+        return 1
+    write_blocks(sink, [model.encode() if order["site"] == 0 else b""])
     return 0
 
 
 def _trained(
-    library: Any, order: dict[str, Any], bins: Any, inputs: Any, targets: Any
+    library: Any,
+    order: dict[str, Any],
+    network: PipedNetwork,
+    bins: Any,
+    inputs: Any,
+    targets: Any,
 ) -> str:
     settings, places = order["settings"], order["categories"]
     # Bins come from declarations, so they are the same at all sites and no site tells
@@ -69,6 +72,11 @@ def _trained(
     rows = library.Dataset(
         inputs, targets, reference=public, categorical_feature=places, params=alike
     )
+    # Not earlier: sites that have joined would make the bins together.
+    if order["sites"] > 1:
+        network.join(library.basic._LIB, order["sites"])
+        together = {"tree_learner": "data", "num_machines": order["sites"]}
+        settings = {**settings, **together, "pre_partition": True}
     return str(library.train(settings, rows).model_to_string())
 
 
@@ -80,12 +88,9 @@ def _load_openmp() -> None:
             CDLL(str(library))
 
 
-def _end_with_parent() -> None:
-    # Past the buffer, whose lock would be in the way of an orderly end.
-    os.read(sys.stdin.fileno(), 1)
-    os._exit(1)
-
-
 if __name__ == "__main__":
     sys.modules.update(dict.fromkeys(_BESIDE))  # type: ignore[arg-type]
-    sys.exit(main())
+    # What a library prints must not stand between the blocks.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.exit(main(sys.stdin.buffer, answers))

@@ -12,9 +12,9 @@ and no row. LightGBM would take the bins of each column from the rows of one sit
 tells where its values lie and fails where that site has none. Here bins come from the
 declarations: an equal and a logarithmic grid over the public range, or the listed
 categories, the same at every site.
-Nothing is noisy, so there is no guarantee: a bin with one row tells its gradient. The
-library listens at a port of every network of the machine while it trains and asks
-nobody who they are, which is good enough for public tables and for nothing else.
+Nothing is noisy, so there is no guarantee: a bin with one row tells its gradient.
+LightGBM's own sockets, which listen at every network of the machine and ask nobody who
+they are, are not used: the processes are joined by pipes, and no port is opened.
 
 XGBoost's federated mode was left aside: of its wheels only the one with CUDA has it,
 which is forty times as large.

@@ -1,32 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that train together, one for each site, and are gone afterwards."""
+"""Processes that train together, one for each site, and are gone afterwards.
+
+They are joined to this process alone, by pipes. It passes on what they send each other
+and looks at nothing but the end of a process; no port is opened.
+"""
 
 import json
-import os
-import random
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
-from multiprocessing.connection import wait
 from tempfile import TemporaryFile
-from time import monotonic
+from threading import Event, Timer
 from typing import IO, Any, cast
 
 import numpy as np
 
 from lexfed.errors import LexfedError
 from lexfed.evaluate.outcome import Floats
-from lexfed.evaluate.tree_site import PORT_TAKEN
-
-# Below the ports that systems give to outgoing connections: the sites' own connections
-# would otherwise take one that a later site wants to listen at.
-_PORTS = range(20_000, 32_000)
-_ATTEMPTS = 5
+from lexfed.evaluate.tree_blocks import read_blocks, write_blocks
 
 
 class SitesFailed(LexfedError):
@@ -42,6 +36,11 @@ class SiteRows:
     inputs: Floats
     targets: Floats
 
+    @property
+    def arrays(self) -> tuple[Floats, Floats]:
+        """Both, in the order in which a site is sent them."""
+        return self.inputs, self.targets
+
 
 def trained_together(
     sites: Sequence[SiteRows],
@@ -53,8 +52,8 @@ def trained_together(
     """Return the model that the sites train, as LightGBM's text.
 
     Guarantees:
-        Each process is given the rows of one site. When this returns or raises, none
-        of them runs any more.
+        Each process is given the rows of one site and opens no socket. When this
+        returns or raises, none of them runs any more.
 
     Args:
         sites: their training rows.
@@ -66,115 +65,100 @@ def trained_together(
     Raises:
         SitesFailed: if a process fails or they take too long.
     """
-    for _ in range(_ATTEMPTS):
-        ports = free_ports(len(sites))
-        orders = [
-            {
-                "settings": {**settings, **_network(ports, port)},
-                "categories": list(categories),
-                "answers": place == 0,
-            }
-            for place, port in enumerate(ports)
-        ]
-        model = _attempt(sites, bins, orders, seconds)
-        if model is not None:
-            return model
-    what = f"found no {len(sites)} free ports in {_ATTEMPTS} attempts"
-    raise SitesFailed(what, "let other programs end first, or use fewer sites")
-
-
-def free_ports(count: int) -> list[int]:
-    """Return so many different ports of this machine at which nobody listens."""
-    # Not from the seed of a run: runs at the same time must not choose the same.
-    drawn = random.SystemRandom().sample(_PORTS, len(_PORTS))
-    return list(islice(filter(_free, drawn), count))
-
-
-def _free(port: int) -> bool:
-    with socket.socket() as trial:
-        try:
-            trial.bind(("", port))
-        except OSError:
-            return False
-    return True
-
-
-def _network(ports: Sequence[int], own: int) -> dict[str, Any]:
-    if len(ports) == 1:
-        return {}
-    return {
-        "tree_learner": "data",
-        "pre_partition": True,
-        "machines": ",".join(f"127.0.0.1:{port}" for port in ports),
-        "num_machines": len(ports),
-        "local_listen_port": own,
-    }
-
-
-def _attempt(
-    sites: Sequence[SiteRows],
-    bins: Floats,
-    orders: Sequence[Mapping[str, Any]],
-    seconds: float,
-) -> str | None:
-    """Return the model, or None if a port was taken in the meantime."""
-    command = [sys.executable, "-m", "lexfed.evaluate.tree_site"]
     with ExitStack() as stack:
         words = stack.enter_context(TemporaryFile())
         started = []
-        for _ in sites:
-            one = subprocess.Popen(  # noqa: S603 (our own module)
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=words,
-            )
-            started.append(one)
-            stack.callback(_reap, one)
-        for one, rows, order in zip(started, sites, orders, strict=True):
-            # A process that is gone already is found below.
-            with suppress(BrokenPipeError):
-                _tell(one, order, (bins, rows.inputs, rows.targets))
-        model, failed = _ended(started, monotonic() + seconds)
-        if failed == PORT_TAKEN:
-            return None
-        if failed is not None:
-            raise SitesFailed(
-                f"the process of a site ended with {failed}{_last(words)}"
-            )
-        return model
+        for place in range(len(sites)):
+            started.append(_Site(place, _process(words)))
+            stack.callback(_reap, started[-1].process)
+        late = _killed_after(seconds, started, stack)
+        order = {
+            "settings": dict(settings),
+            "categories": list(categories),
+            "sites": len(sites),
+        }
+        try:
+            for one, rows in zip(started, sites, strict=True):
+                one.tell({**order, "site": one.place}, (bins, *rows.arrays))
+            return _relayed(started)
+        except _Ended as ended:
+            status = ended.site.process.wait()
+            if late.is_set():
+                what = "the processes of the sites did not end in time"
+                hint = "free cores of this machine, or use fewer sites"
+                raise SitesFailed(what, hint) from None
+            what = f"the process of site {ended.site.place + 1} ended with {status}"
+            raise SitesFailed(f"{what}{_last(words)}") from None
 
 
-def _tell(
-    process: subprocess.Popen[bytes], order: Mapping[str, Any], arrays: Sequence[Floats]
-) -> None:
-    # Popen always has it where a pipe was asked for.
-    source = cast(IO[bytes], process.stdin)
-    body = BytesIO()
-    np.savez(body, *arrays, allow_pickle=False)
-    head = {**order, "bytes": len(body.getvalue())}
-    source.write(json.dumps(head).encode() + b"\n" + body.getvalue())
-    # It stays open: its end tells the site that nobody waits for it any more.
-    source.flush()
+@dataclass(frozen=True)
+class _Site:
+    place: int
+    process: subprocess.Popen[bytes]
+
+    def tell(self, order: Mapping[str, Any], arrays: Sequence[Floats]) -> None:
+        body = BytesIO()
+        np.savez(body, *arrays, allow_pickle=False)
+        self.send([json.dumps(order).encode(), body.getvalue()])
+
+    def send(self, blocks: Sequence[bytes]) -> None:
+        try:
+            # Popen always has it where a pipe was asked for.
+            write_blocks(cast(IO[bytes], self.process.stdin), blocks)
+        except BrokenPipeError:
+            raise _Ended(self) from None
+
+    def receive(self) -> list[bytes]:
+        try:
+            return read_blocks(cast(IO[bytes], self.process.stdout))
+        except EOFError:
+            raise _Ended(self) from None
 
 
-def _ended(
-    started: Sequence[subprocess.Popen[bytes]], deadline: float
-) -> tuple[str, int | None]:
-    """Return the model once all have ended, or the status of the first that failed."""
-    running = {one.stdout.fileno(): one for one in started if one.stdout is not None}
-    parts = []
-    while running:
-        ready = wait(list(running), max(0.0, deadline - monotonic()))
-        if not ready:
-            what = "the processes of the sites did not end in time"
-            raise SitesFailed(what, "free cores of this machine, or use fewer sites")
-        for pipe in running.keys() & ready:
-            part = os.read(pipe, 1 << 16)
-            parts.append(part)
-            if not part and (status := running.pop(pipe).wait()) != 0:
-                return "", status
-    return b"".join(parts).decode(), None
+class _Ended(Exception):
+    """The process of a site is gone though it is needed."""
+
+    def __init__(self, site: _Site) -> None:
+        super().__init__(site)
+        self.site = site
+
+
+def _relayed(started: Sequence[_Site]) -> str:
+    """Pass blocks on until the sites are done, and return the model of the first."""
+    # All are always at the same step, so none waits for what another does not send.
+    while True:
+        given = [one.receive() for one in started]
+        # For the others they have a block each; alone stands the model.
+        if len(given[0]) == 1:
+            return given[0][0].decode()
+        for one in started:
+            one.send([blocks[one.place] for blocks in given])
+
+
+def _process(words: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "lexfed.evaluate.tree_site"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=words,
+    )
+
+
+def _killed_after(seconds: float, started: Sequence[_Site], stack: ExitStack) -> Event:
+    """Return an event that comes when the time is over and the processes are killed."""
+    late = Event()
+
+    def end() -> None:
+        late.set()
+        for one in started:
+            # Whatever waits for it, to read or to write, hears of its end.
+            one.process.kill()
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    stack.callback(timer.cancel)
+    return late
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
