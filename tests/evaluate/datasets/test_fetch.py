@@ -2,6 +2,7 @@
 """Fetching from a mirror on this machine, and what is said where there is none."""
 
 import json
+import resource
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -101,6 +102,25 @@ def test_what_is_not_the_published_table_leaves_nothing_behind(
     with pytest.raises(DataError, match=said):
         fetch("german_credit", tmp_path, address=address)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_whole_is_not_there(
+    mirror: tuple[str, dict[str, bytes]], tmp_path: Path
+) -> None:
+    address, bodies = mirror
+    bodies[GERMAN] = LOANS.encode()
+    # As on a full disk, the table breaks off.
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, usual[1]))
+    try:
+        with pytest.raises(DataError, match=r"german_credit: cannot be written \(File"):
+            fetch("german_credit", tmp_path, address=address)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert list(tmp_path.iterdir()) == []
+    # So the next attempt is not told that it is there.
+    assert fetch("german_credit", tmp_path / "new", address=address).folder.is_dir()
+    assert [one.name for one in (tmp_path / "new").iterdir()] == ["german_credit"]
 
 
 def test_a_table_without_a_declared_column_is_refused(

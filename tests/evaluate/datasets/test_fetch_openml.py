@@ -176,7 +176,7 @@ def test_more_than_a_table_is_not_read(
     openml.bodies["/large"] = b"x" * 11
     monkeypatch.setattr("lexfed.evaluate.datasets.download._MOST_BYTES", 10)
     with pytest.raises(DataError, match="more than any of the tables"):
-        download(f"{openml.address}/large")
+        download(f"{openml.address}/large", openml.address)
 
 
 def test_a_source_that_does_not_have_a_table_names_one_that_has(tmp_path: Path) -> None:

@@ -43,6 +43,23 @@ def test_any_other_value_does(value: str | None) -> None:
     assert rows_digest(facts, again) != rows_digest(facts, frame)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [("007", "7"), ("3.00000001", "3"), ("", None), ("1e1", "10")]
+)
+def test_spellings_of_one_value_are_one(one: str, other: str | None) -> None:
+    facts, frame = kept("heart_uci4"), heart(5)
+    again = frame.copy()
+    frame.loc[2, "age"], again.loc[2, "age"] = one, other
+    assert rows_digest(facts, again) == rows_digest(facts, frame)
+
+
+def test_the_seventh_digit_matters() -> None:
+    facts, frame = kept("heart_uci4"), heart(5)
+    again = frame.copy()
+    frame.loc[2, "age"], again.loc[2, "age"] = "3.000001", "3"
+    assert rows_digest(facts, again) != rows_digest(facts, frame)
+
+
 def test_two_values_that_change_places_are_other_rows() -> None:
     facts, frame = kept("heart_uci4"), heart(5)
     again = frame.copy()

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -86,7 +87,8 @@ def fetch(
 
     Guarantees:
         Nothing is left behind unless the table has the published number of rows and
-        every column that its declaration needs. No folder is overwritten.
+        every column that its declaration needs, and all of it could be written. No
+        folder is overwritten.
 
     Args:
         name: of a public data set.
@@ -96,7 +98,7 @@ def fetch(
 
     Raises:
         DataError: if the set cannot be fetched by a program, there is no connection,
-            or what came is not what was published.
+            what came is not what was published, or it cannot be written.
     """
     facts = kept(name)
     archive = _archive(name, source)
@@ -107,15 +109,18 @@ def fetch(
     came = archive.files_of(name, address or archive.address)
     frame = _shaped(facts, list(came.values()), next(iter(came)))
     same = rows_digest(facts, frame) == PUBLISHED[name]
-    folder.mkdir(parents=True)
-    text = frame.to_csv(index=False, lineterminator="\n").encode()
-    # Without a time stamp the same rows give the same bytes.
-    packed = gzip.compress(text, mtime=0) if facts.file.endswith(".gz") else text
-    (folder / facts.file).write_bytes(packed)
-    (folder / "schema.json").write_text(json.dumps(_schema(facts), indent=1))
-    sums = {facts.file: sha256_of(folder / facts.file)}
-    record = {"from": list(came), "rows": len(frame), "same_rows": same, "sha256": sums}
-    (folder / FETCHED).write_text(json.dumps(record, indent=1))
+    record = {"from": list(came), "rows": len(frame), "same_rows": same}
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        # Beside it, so that it gets its name only when it is whole.
+        with TemporaryDirectory(dir=into, prefix=f".{name}-") as work:
+            whole = Path(work) / name
+            whole.mkdir()
+            _write(whole, facts, frame, record)
+            whole.rename(folder)
+    except OSError as error:
+        what = f"cannot be written ({error.strerror or error})"
+        raise DataError([Problem(str(folder), what)]) from error
     return Fetched(folder, same)
 
 
@@ -149,6 +154,18 @@ def _shaped(facts: Kept, came: list[bytes], address: str) -> pd.DataFrame:
         what = f"sends {len(frame)} rows, but {facts.rows} are published"
         raise DataError([Problem(address, what, "cleaned copies exist; none is used")])
     return frame
+
+
+def _write(
+    folder: Path, facts: Kept, frame: pd.DataFrame, record: Mapping[str, object]
+) -> None:
+    text = frame.to_csv(index=False, lineterminator="\n").encode()
+    # Without a time stamp the same rows give the same bytes.
+    packed = gzip.compress(text, mtime=0) if facts.file.endswith(".gz") else text
+    (folder / facts.file).write_bytes(packed)
+    (folder / "schema.json").write_text(json.dumps(_schema(facts), indent=1))
+    sums = {facts.file: sha256_of(folder / facts.file)}
+    (folder / FETCHED).write_text(json.dumps({**record, "sha256": sums}, indent=1))
 
 
 def _schema(facts: Kept) -> dict[str, object]:

@@ -84,8 +84,8 @@ def files_of(name: str, address: str) -> dict[str, bytes]:
             something else than it describes or than the published table.
     """
     about = f"{address}/api/v1/json/data/{NUMBERS[name]}"
-    place, checksum = _described(about)
-    body = download(place)
+    place, checksum = _described(about, address)
+    body = download(place, address)
     found = hashlib.md5(body, usedforsecurity=False).hexdigest()
     if found != checksum:
         what = f"its MD5 begins with {found[:12]}, OpenML says {checksum[:12]}"
@@ -98,10 +98,10 @@ def files_of(name: str, address: str) -> dict[str, bytes]:
     return {place: frame.to_csv(index=False).encode()}
 
 
-def _described(about: str) -> tuple[str, str]:
+def _described(about: str, address: str) -> tuple[str, str]:
     """Return where the file is and its MD5."""
     try:
-        answer = json.loads(download(about))["data_set_description"]
+        answer = json.loads(download(about, address))["data_set_description"]
         return str(answer["url"]), str(answer["md5_checksum"])
     except DataError as error:
         # OpenML's way to say that there is no such number.

@@ -31,4 +31,4 @@ def files_of(name: str, address: str) -> dict[str, bytes]:
         DataError: if one cannot be reached.
     """
     places = [f"{address}/{path}" for path in _PATHS[name]]
-    return {place: download(place) for place in places}
+    return {place: download(place, address) for place in places}

@@ -28,9 +28,11 @@ def rows_digest(facts: Kept, frame: pd.DataFrame) -> str:
     """Return the SHA-256 of the rows in a form that all copies share.
 
     Guarantees:
-        The order of rows and columns, and how a number is written, do not matter.
-        Any other value does, except in columns that identify somebody, which
-        archives number anew.
+        The order of rows and columns, and how a number is written (`3.0`, `3`, `007`
+        and `7`), do not matter, nor do columns that identify somebody, which archives
+        number anew. Any other value of a declared column does, with two exceptions:
+        numbers that agree in their first seven digits are one, and so are a gap and an
+        empty text.
 
     Args:
         facts: what is kept about the table.
