@@ -126,6 +126,11 @@ MUTANTS = (
         _names_printed_as_they_are,
         checks.text_of_others_is_text,
     ),
+    Mutant(
+        "names of an evaluation printed as they are",
+        _names_printed_as_they_are,
+        checks.text_of_others_is_text_in_an_evaluation,
+    ),
 )
 
 test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

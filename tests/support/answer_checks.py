@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
+from lexfed.evaluate.own.page import evaluation_html
+from lexfed.evaluate.own.questions import LeftOut
 from lexfed.report.profile_page import profile_html
 from lexfed.sketch.following import ends_after, prefixes_after
 from lexfed.sketch.profile import lists, numbers, sites
@@ -15,6 +17,7 @@ from lexfed.sketch.profile.answers import Answer
 from lexfed.sketch.profile.columns import ProfiledColumn
 from lexfed.sketch.profile.profile import Profile, build_profile
 from lexfed.tiers import Tier
+from support.own_evaluation import measured
 from support.profile_samples import odd, whole
 from support.profile_tables import Federation, exactly
 
@@ -105,5 +108,14 @@ def files_are_read_to_the_byte() -> None:
 def text_of_others_is_text() -> None:
     """No markup and no marks that turn text around."""
     page = profile_html(odd(), [])
+    assert "<script" not in page
+    assert "\u202e" not in page
+
+
+def text_of_others_is_text_in_an_evaluation() -> None:
+    """The same of names and reasons on the page of an evaluation."""
+    odd_text = "<script>\u202eodd"
+    left = [LeftOut(odd_text, odd_text)]
+    page = evaluation_html(odd_text, list(measured().values()), left, odd_text)
     assert "<script" not in page
     assert "\u202e" not in page

@@ -15,8 +15,14 @@ from lexfed.evaluate.own.questions import (
 from lexfed.evaluate.summary import Summary, summarise
 from lexfed.evaluate.tables import Table
 
-ATTACK = {"auc": 0.51, "low": 0.5, "high": 0.52, "bound": 0.6}
-INFERENCE = {"imputation_auc": 0.55, "gain": -0.01, "gain_low": -0.03, "columns": 2.0}
+ATTACK = {"auc": 0.51, "low": 0.5, "high": 0.52, "bound": 0.6, "strongest_low": 0.5}
+INFERENCE = {
+    "imputation_auc": 0.55,
+    "gain": -0.01,
+    "gain_low": -0.03,
+    "excess": -0.1,
+    "columns": 2.0,
+}
 CLAIMED = {
     "record_claimed": 2.0,
     "record_found": 0.4,

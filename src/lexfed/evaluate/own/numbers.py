@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How numbers stand in sentences: what is proven rounded up, what is found down."""
+"""How numbers stand in sentences: what is proven rounded up, what is found down.
+
+Means, ends and gains are neither; they are rounded to the nearest.
+"""
 
 import math
+from collections.abc import Sequence
 
 from lexfed.evaluate.summary import Estimate
 
@@ -50,6 +54,21 @@ def three(value: float) -> str:
 def three_up(value: float) -> str:
     """Return what a proof allows, rounded up."""
     return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+
+
+def three_down(value: float) -> str:
+    """Return what is found at least, rounded down."""
+    return f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def down(value: float) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from markupsafe import Markup
 
 from lexfed.evaluate.methods.case import CONFIGURED
+from lexfed.evaluate.own.attacked import CLAIMS, audited
 from lexfed.evaluate.own.drawings import Reading, scale_of, whisker
-from lexfed.evaluate.own.findings import CLAIMS, audited, metric_of, word
+from lexfed.evaluate.own.lines import metric_of, part_of, word
 from lexfed.evaluate.own.numbers import down, three, three_up
 from lexfed.evaluate.own.policies import (
     CASCADE,
@@ -94,7 +95,7 @@ class Part:
     more: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def part_of(summary: Summary) -> Part:
+def shown(summary: Summary) -> Part:
     """Return a whole table as the page shows it."""
     return _PARTS[summary.table.name](summary)
 
@@ -107,14 +108,29 @@ def _compared(summary: Summary) -> Part:
     heads = (f"difference in {word(metric)}", *_SPENT.values())
     cells = [(_signed(one.gains.get(metric)), *_cells(one, _SPENT)) for one in lines]
     against = _METHODS[summary.table.against]
+    seeds = summary.table.seeds
+    fewer = {
+        _METHODS[one.facts["method"]]: part_of(one.values[metric].count, one.seeds)
+        for one in lines
+        if metric in one.values
+    }
+    over = f"{seeds} split{'' if seeds == 1 else 's'}"
+    if any(fewer.values()):
+        over += ", or as many as a line says,"
     caption = (
-        f"Mean over {summary.table.seeds} splits with its 95 % interval; differences "
-        f"are to “{against}”, split by split."
+        f"Mean over {over} with its 95 % interval; differences are to “{against}”, "
+        "split by split."
     )
     if metric == "rmse":
         caption += " Errors are on the scale of the declared range; less is better."
     caption += _span(readings)
-    part = _part(summary, word(metric), heads, _rows(lines, readings, cells), caption)
+    rows = tuple(
+        replace(row, name=f"{row.name} ({fewer[row.name]})")
+        if fewer.get(row.name)
+        else row
+        for row in _rows(lines, readings, cells)
+    )
+    part = _part(summary, word(metric), heads, rows, caption)
     more = {_METHODS[one.facts["method"]]: _cells(one, shown) for one in lines}
     named = tuple(_QUALITY[name] for name in shown)
     return replace(part, more_heads=named, more=more if shown else {})
@@ -135,9 +151,10 @@ def _attacked(summary: Summary) -> Part:
             names = ("imputation_auc", "gain", "gain_low")
             own += _cells(one, names)
         cells.append(tuple(own))
+    together = " (three attacks together)" if summary.table.name == MEMBERSHIP else ""
     caption = (
-        "AUC of the attack with its 95 % interval; 0.5 is guessing. The upright line "
-        "is what the proof allows."
+        f"AUC of the attack with its 95 % interval{together}; 0.5 is guessing. The "
+        "upright line is what the proof allows."
     ) + _span(readings)
     return _part(summary, "AUC", heads, _rows(lines, readings, cells), caption)
 
@@ -178,7 +195,7 @@ def _part(
 ) -> Part:
     table = summary.table
     notes = dict.fromkeys(
-        f"{_METHODS[one.facts['method']]}: {note}"
+        f"{_METHODS[one.facts['method']]}: {_told(note)}"
         for one in summary.lines
         for note in one.notes
         if note.startswith(("refused", "diverged", "the rule", SOLVED))
@@ -193,6 +210,12 @@ def _part(
         caption,
         tuple(notes),
     )
+
+
+def _told(note: str) -> str:
+    if note.startswith(SOLVED):
+        return "solved exactly: the best linear model, by no steps and no rounds"
+    return note
 
 
 def _rows(

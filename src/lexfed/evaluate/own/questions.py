@@ -169,13 +169,16 @@ def _membership(dataset: Dataset, config: Config) -> Table:
         question=(
             "How well a model fits a person, less how well 16 shadow models do. The "
             "interval is over 17 models with noise of their own; the bound is what the "
-            "proof leaves to any attack."
+            "proof leaves to any attack. Two other attacks are compared with it too: a "
+            "threshold, and likelihood ratios."
         ),
         jobs=_jobs(
             dataset, config, (NONE, CONFIGURED), 1, "attack", attack="membership"
         ),
         across=("method",),
-        shows=("auc", "low", "high", "bound", "attempts", "seconds"),
+        shows=(
+            *("auc", "low", "high", "bound", "strongest_low", "attempts", "seconds"),
+        ),
     )
 
 
@@ -184,9 +187,10 @@ def _inference(dataset: Dataset, config: Config) -> Table:
         name=ATTRIBUTE,
         title="What was a person's sensitive value?",
         question=(
-            "Inversion and CSMIA on every column of the most sensitive tier, beside "
-            "imputation, which knows no model: what it finds is correlation and no "
-            "leak. The column whose gain over imputation is surest is shown."
+            "Inversion, CSMIA and both with a shadow model, on every column of the "
+            "most sensitive tier, beside imputation, which knows no model: what it "
+            "finds is correlation and no leak. The column and the attack whose gain "
+            "over imputation is surest are shown; all are compared with the bound."
         ),
         jobs=_jobs(
             dataset, config, (NONE, CONFIGURED), 1, "attack", attack="attribute"
@@ -194,7 +198,7 @@ def _inference(dataset: Dataset, config: Config) -> Table:
         across=("method",),
         shows=(
             *("auc", "low", "high", "bound", "imputation_auc", "gain", "gain_low"),
-            *("columns", "seconds"),
+            *("excess", "columns", "seconds"),
         ),
     )
 
