@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.data.table import Floats
 from lexfed.errors import DataError
-from lexfed.evaluate.attacks.attacked import auc_of
+from lexfed.evaluate.attacks.attacked import among, auc_of
 from lexfed.evaluate.attacks.attributes import (
     ATTACKS,
     Rows,
@@ -82,6 +82,29 @@ def test_a_model_that_remembers_its_members_gains_and_leaks() -> None:
         assert found.gains[name].low > 0.3
         assert found.leaks[name].low > 0.3
     assert any(attack.contradicts_proof for attack in found.attacks)
+    assert found.excess > 0.3
+
+
+def test_the_excess_of_honest_columns_stays_below_zero() -> None:
+    # 30 honest columns of 200 members, at an advantage of .02. Four or more above zero
+    # happen with probability below 3e-4 if each does in 1 of 100. Points instead of
+    # ends are the control: they are above their bound far more often.
+    generator = np.random.default_rng(12)
+    trade_off = of_gaussian(0.05)
+    model = linear(only(int(ILL.slots[0]), 2.0), -1.0)
+    above = points = 0
+    for _ in range(30):
+        order = generator.permutation(len(PEOPLE))[:500]
+        labels = generator.integers(0, 2, 500).astype(float)
+        parts = (slice(0, 200), slice(200, 350), slice(350, 500))
+        people = (Rows(PEOPLE[order[part]], labels[part]) for part in parts)
+        found = attack_attribute(
+            model, LOGISTIC, ILL, *people, trade_off=trade_off, confidence=among(2)
+        )
+        above += found.excess > 0.0
+        points += any(attack.auc > attack.bound for attack in found.attacks[1:])
+    assert above < 4
+    assert points > 2
 
 
 def test_what_outsiders_are_guessed_by_is_no_leak_of_members() -> None:
