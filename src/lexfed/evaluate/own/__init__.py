@@ -9,7 +9,8 @@ proofs? Read in this order:
     named.py       the content of files that decide it
     questions.py   one table of jobs for each question, and what is left out
     measures.py    how a job with a policy of its own is measured
-    findings.py    the answers in sentences (`numbers.py`: how numbers stand in them)
+    findings.py    the answers in sentences (`attacked.py`: that about attacks;
+                   `lines.py`, `numbers.py`: what they are made of)
     parts.py       the figures behind them (`drawings.py`: each with a small drawing)
     page.py        one page for people
 

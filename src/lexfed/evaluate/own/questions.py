@@ -187,7 +187,7 @@ def _inference(dataset: Dataset, config: Config) -> Table:
         name=ATTRIBUTE,
         title="What was a person's sensitive value?",
         question=(
-            "Inversion, CSMIA and both with a shadow model, on every column of the "
+            "Inversion, CSMIA, and both together with a shadow, on every column of the "
             "most sensitive tier, beside imputation, which knows no model: what it "
             "finds is correlation and no leak. The column and the attack whose gain "
             "over imputation is surest are shown; all are compared with the bound."
