@@ -98,9 +98,7 @@ def test_a_line_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     measured = MetricsFile(path, ["auc"], durable=0)
     path.unlink()
     path.mkdir()
-    with pytest.raises(
-        RunFolderError, match=r"metrics\.csv`: is a directory"
-    ):
+    with pytest.raises(RunFolderError, match=r"metrics\.csv`: is a directory"):
         measured.append(1, "a", {"auc": 0.5})
 
 
