@@ -13,7 +13,7 @@ from markupsafe import Markup
 from lexfed.evaluate.summary import Line
 from lexfed.report.svg import figure, line, text
 
-SIDE, RADIUS, ACROSS = 240.0, 70.0, 3
+SIDE, RADIUS, ACROSS = 300.0, 80.0, 3
 LESS_IS_BETTER = frozenset(
     {"brier", "rmse", "seconds", "rounds", "attribute_epsilon", "record_epsilon"}
 )
