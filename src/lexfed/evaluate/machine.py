@@ -24,10 +24,10 @@ def machine() -> str:
 
 
 @cache
-def software() -> str:
+def software(libraries: tuple[str, ...] = LIBRARIES) -> str:
     """Return the versions that a result depends on."""
     found = [f"lexfed {__version__}", f"Python {platform.python_version()}"]
-    for name in LIBRARIES:
+    for name in libraries:
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:

@@ -127,14 +127,22 @@ def parse_json(data: bytes, what: str) -> Any:
     return value
 
 
-ENCODER = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-)
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def canonical(value: Any) -> bytes:
-    """Return the RFC 8785 bytes of a value without fractions and with ASCII keys."""
-    return ENCODER.encode(value).encode()
+    """Return the RFC 8785 bytes of a value without fractions."""
+    return ENCODER.encode(ordered(value)).encode()
+
+
+def ordered(value: Any) -> Any:
+    """Return a value with its keys in the order of RFC 8785: by units of UTF-16."""
+    if isinstance(value, list):
+        return [ordered(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+    return {key: ordered(value[key]) for key in keys}
 
 
 def open_file(folder: str, name: str) -> BinaryIO | None:
