@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.keys import Signer, create_key
 from lexfed.errors import SecAggError
+from lexfed.federation import messages
 from lexfed.federation.masked_setting import settings
-from lexfed.federation.messages import Reply, answer_from_bytes
+from lexfed.federation.messages import Refusal, Reply, answer_from_bytes
 from lexfed.run import site_budgets
 from lexfed.run.deployed import agreement, consent, site_lock, site_steps, statement
 from lexfed.run.deployed.messages import refused, seal
@@ -125,6 +127,21 @@ def every_answer_is_charged() -> None:
             leader.opened("north")
 
 
+def charges_at(leader: Leader, site: str = "north") -> int:
+    path = leader.world.sites[site].state / "runs" / RUN / "ledger.jsonl"
+    return len(path.read_text().splitlines())
+
+
+def a_message_of_other_types_costs_nothing() -> None:
+    with world() as leader:
+        query = rounds(leader.opened("north")).next().query
+        number: Any = float(query.round)
+        content = replace(query, round=number).to_bytes()
+        answer = answer_from_bytes(leader.world.open_doors["north"](content))
+        assert isinstance(answer, Refusal)
+        assert charges_at(leader) == 0
+
+
 def a_programme_is_agreed_to_once() -> None:
     with world() as leader:
         programme = leader.opened("north").programme
@@ -225,6 +242,13 @@ MUTANTS = (
         "a programme can be swapped on the way",
         lambda patch: patch.setattr(RunState, "keep", _is_so),
         a_programme_is_agreed_to_once,
+    ),
+    Mutant(
+        "a message may hold any type",
+        lambda patch: patch.setattr(
+            messages._Asked, "model_validate", lambda head: SimpleNamespace(**head)
+        ),
+        a_message_of_other_types_costs_nothing,
     ),
     Mutant("an epoch is entered again", _every_epoch, an_epoch_is_entered_once),
     Mutant(

@@ -11,12 +11,13 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from lexfed.audit.entries.base import Count, Part
 from lexfed.models import cascade
 from lexfed.models.cascade import Model
 from lexfed.privacy.events import Release
@@ -31,6 +32,36 @@ Kind = Literal[
     "importance",
     "sketch",
 ]
+
+
+class _Asked(Part):
+    """The head of a query, with every value of the one type it may have."""
+
+    programme: str
+    log: str
+    round: Count
+    kind: Kind
+    tower: Count
+    stage: Count
+    step: Count
+    release: dict[str, Any] | None
+
+
+class _Replied(Part):
+    """The head of a reply."""
+
+    site: str
+    round: Count
+    noised: bool
+    receipt: str
+
+
+class _Refused(Part):
+    """The head of a refusal."""
+
+    site: str
+    round: Count
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -77,18 +108,27 @@ class Query:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Query":
-        """Return the message that was sent."""
+        """Return the message that was sent.
+
+        Guarantees:
+            Every value beside the model and the arrays is of its own type: no truth
+            value or fraction stands for a number, and nothing empty for a release.
+
+        Raises:
+            Exception: of any kind, for bytes that are no query.
+        """
         model, head, arrays = cascade.from_bytes(content)
-        release = head["release"]
+        said = _Asked.model_validate(head)
+        release = said.release
         return cls(
-            programme=head["programme"],
-            log=head["log"],
-            round=head["round"],
-            kind=cast(Kind, head["kind"]),
-            tower=head["tower"],
-            stage=head["stage"],
-            step=head["step"],
-            release=release and Release.from_json(release),
+            programme=said.programme,
+            log=said.log,
+            round=said.round,
+            kind=said.kind,
+            tower=said.tower,
+            stage=said.stage,
+            step=said.step,
+            release=None if release is None else Release.from_json(release),
             model=model,
             arrays=arrays,
         )
@@ -146,15 +186,21 @@ def answer_to_bytes(answer: Reply | Refusal) -> bytes:
 
 
 def answer_from_bytes(content: bytes) -> Reply | Refusal:
-    """Return the answer that a site sent."""
+    """Return the answer that a site sent.
+
+    Raises:
+        Exception: of any kind, for bytes that are no answer.
+    """
     size = int.from_bytes(content[:8], "little")
     head = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
     if "reason" in head:
-        return Refusal(head["site"], head["round"], head["reason"])
+        refused = _Refused.model_validate(head)
+        return Refusal(refused.site, refused.round, refused.reason)
+    said = _Replied.model_validate(head)
     return Reply(
-        site=head["site"],
-        round=head["round"],
+        site=said.site,
+        round=said.round,
         total=load(content)["total"],
-        noised=bool(head["noised"]),
-        receipt=base64.b64decode(head["receipt"]),
+        noised=said.noised,
+        receipt=base64.b64decode(said.receipt),
     )

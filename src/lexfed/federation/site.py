@@ -15,6 +15,7 @@ that a site misses leave what was planned for them unspent.
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
@@ -42,7 +43,8 @@ class Site:
     """One party that holds data.
 
     Guarantees:
-        Nothing is computed for a query it refuses.
+        Nothing is computed for a query it refuses, and nothing is charged.
+        Whatever bytes come, it answers or refuses.
         The charge is in its ledger before the answer is.
         An answer holds a sum of clipped contributions on the integer grid, never a
         row; with `trust = "local"` it is noised before it leaves, and with
@@ -123,7 +125,7 @@ class Site:
                 return Refusal(self.name, query.round, refusal.message)
         self._answered = query.round
         self._place_answered = (query.stage, query.step)
-        return self._reply(query, self._receipt(query, content))
+        return self._reply(self._of_own_shapes(query), self._receipt(query, content))
 
     def _receipt(self, query: Query, content: bytes) -> bytes:
         """Return the site's signed word that it answers this round.
@@ -193,6 +195,15 @@ class Site:
             and is_well_formed(query, self._programme)
         )
 
+    def _of_own_shapes(self, query: Query) -> Query:
+        """Return an agreed query with the programme's own shapes in its model.
+
+        Those of the message are equal to them, but 1.0 is equal to 1 and no index.
+        """
+        pairs = zip(query.model.towers, self._programme.shapes, strict=True)
+        towers = tuple(replace(tower, shape=own) for tower, own in pairs)
+        return replace(query, model=replace(query.model, towers=towers))
+
     def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
         """Return what the ledger is still to be charged for up to a round.
 
@@ -222,7 +233,7 @@ class Site:
             return (*left_out, own)
         return () if len(events) == before + 1 and events[-1] == own else None
 
-    def _reply(self, query: Query, receipt: bytes) -> Reply:
+    def _reply(self, query: Query, receipt: bytes) -> Reply | Refusal:
         stage = self._programme.stages[query.stage].at(query.step)
         cohort = self._test if query.kind == "metrics" else self._train
         if self._programme.unit == "record":
@@ -232,6 +243,9 @@ class Site:
             cohort = cohort.take(chosen)
         weights = torch.tensor([stage.factors[self._place]], dtype=torch.float64)
         own = contribute(query, self._programme, cohort, weights, (self._place,))
+        if query.release is None and not bool(torch.isfinite(own).all()):
+            # Nothing is clipped without privacy, and nothing was charged.
+            return Refusal(self.name, query.round, "its sum is not finite")
         total = sums.to_grid(own, stage)
         by_site = self._programme.trust != "central"
         if by_site:

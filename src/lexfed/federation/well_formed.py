@@ -34,7 +34,7 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         gives it, and no array is missing or too many.
         Ends of bins and prefixes of texts are such as a table can have.
         A column that is chosen is one of the towers up to the stage's own.
-        No site is weighed above 1.
+        No site is weighed above 1, and nobody descends by a step that is not positive.
     """
     outputs = programme.shapes[0].outputs
     extra = _lengths(query, programme)
@@ -46,6 +46,7 @@ def is_well_formed(query: Query, programme: Programme) -> bool:
         and are_follow_ups(programme.stages[query.stage].tables, query.arrays)
         and _may_be_chosen(query, programme)
         and are_weights(query.arrays.get(NAME, _NO_WEIGHTS))
+        and (query.kind != "update" or query.arrays["learning_rate"][0] > 0.0)
     )
 
 
