@@ -16,6 +16,7 @@ from lexfed.errors import SecAggError
 from lexfed.federation import messages
 from lexfed.federation.masked_setting import settings
 from lexfed.federation.messages import Refusal, Reply, answer_from_bytes
+from lexfed.federation.site import NOWHERE
 from lexfed.run import site_budgets
 from lexfed.run.deployed import agreement, consent, site_lock, site_steps, statement
 from lexfed.run.deployed.messages import refused, seal
@@ -114,22 +115,29 @@ def private_numbers_stay_private() -> None:
         assert leader.said("north").units is None
 
 
-def every_answer_is_charged() -> None:
-    with world() as leader:
-        query = rounds(leader.opened("north")).next().query.to_bytes()
-        for count in (1, 2):
-            answer = answer_from_bytes(leader.world.open_doors["north"](query))
-            path = leader.world.sites["north"].state / "runs" / RUN / "ledger.jsonl"
-            charges = len(path.read_text().splitlines())
-            assert charges == count or not isinstance(answer, Reply)
-            leader.world.doors()
-            leader.statements.clear()
-            leader.opened("north")
-
-
 def charges_at(leader: Leader, site: str = "north") -> int:
     path = leader.world.sites[site].state / "runs" / RUN / "ledger.jsonl"
     return len(path.read_text().splitlines())
+
+
+def every_answer_is_charged() -> None:
+    with world() as leader:
+        query = rounds(leader.opened("north")).next().query.to_bytes()
+        answer = answer_from_bytes(leader.world.open_doors["north"](query))
+        assert isinstance(answer, Reply)
+        assert charges_at(leader) == 1
+
+
+def a_round_is_answered_in_one_job() -> None:
+    with world() as leader:
+        query = rounds(leader.opened("north")).next().query.to_bytes()
+        leader.world.open_doors["north"](query)
+        leader.world.doors()
+        leader.statements.clear()
+        leader.opened("north")
+        again = answer_from_bytes(leader.world.open_doors["north"](query))
+        assert isinstance(again, Refusal)
+        assert "answered already" in again.reason
 
 
 def a_message_of_other_types_costs_nothing() -> None:
@@ -238,6 +246,11 @@ MUTANTS = (
         private_numbers_stay_private,
     ),
     Mutant("answers are free", _charges_later, every_answer_is_charged),
+    Mutant(
+        "a site forgets what it answered",
+        lambda patch: patch.setattr(RunState, "answered", lambda *_: NOWHERE),
+        a_round_is_answered_in_one_job,
+    ),
     Mutant(
         "a programme can be swapped on the way",
         lambda patch: patch.setattr(RunState, "keep", _is_so),

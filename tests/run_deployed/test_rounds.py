@@ -116,24 +116,62 @@ def test_a_round_is_answered_once(world: World, trust: str) -> None:
 
 
 @pytest.mark.parametrize("trust", ["local", "central"])
-def test_after_a_restart_every_answer_is_charged_again(
+def test_a_new_job_does_not_have_a_round_answered_again(
     world: World, trust: str
 ) -> None:
-    """A coordinator that lies about what was spent runs into the site's own plan."""
+    """A second answer would have other noise; the coordinator goes on instead."""
     leader, coordinator = opened(world, trust=trust)
-    query = coordinator.next().query
-    planned = sum(count for release, count in leader.priced().programme.charges())
-    same = 0
-    while isinstance(asked(world, query), Reply):
-        same += 1
+    first = coordinator.next()
+    answers = [door(first.query.to_bytes()) for door in world.open_doors.values()]
+    for _ in range(2):
         world.doors()
         leader.statements.clear()
         leader.opened("north")
-        assert len(ledger(world)) == same
-        assert same <= planned
-    assert len(set(ledger(world))) == 1
-    first = leader.priced().programme.stages[0]
-    assert same == len(first.releases)
+        assert reason(asked(world, first.query)) == "round 1 was answered already"
+        assert len(ledger(world)) == 1
+    coordinator.learn(first, answers)
+    second = coordinator.next().query
+    assert isinstance(asked(world, second), Reply)
+    world.doors()
+    leader.statements.clear()
+    leader.opened("north")
+    back = replace(first.query, round=3, stage=0, step=0)
+    assert isinstance(asked(world, back), Refusal)
+    assert len(ledger(world)) == 2
+
+
+def test_a_site_that_does_not_know_what_it_answered_answers_nothing(
+    world: World,
+) -> None:
+    leader, coordinator = opened(world)
+    assert isinstance(asked(world, coordinator.next().query), Reply)
+    path = world.sites["north"].state / "runs" / RUN / "answered"
+    kept = path.read_bytes()
+    for damaged in (b"", b"1", b"1 0", b"-1 0 0", b"1 0 0 0", kept + b"\n", None):
+        path.unlink() if damaged is None else path.write_bytes(damaged)
+        world.doors()
+        leader.join_all()
+        programme = leader.priced().programme
+        assert refused(leader.offer("north", programme)) is None
+        assert refused(leader.begin("north", programme)) == "state"
+        path.write_bytes(kept)
+    assert refused(leader.begin("north", programme)) is None
+
+
+def test_a_place_that_cannot_be_written_costs_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, coordinator = opened(world)
+    query = coordinator.next().query
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        assert reason(asked(world, query)) == "its state cannot be written"
+    assert ledger(world) == []
+    assert isinstance(asked(world, query), Reply)
 
 
 def test_a_site_that_missed_rounds_takes_part_again(world: World) -> None:
@@ -168,7 +206,7 @@ def test_a_full_disk_is_a_refusal(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert reason(asked(world, query)) == "its ledger does not pay for it"
+        assert reason(asked(world, query)) == "its state cannot be written"
         other = Leader(world, leader.path, run="cd" * 32)
         other.join_all()
         assert refused(other.offer("south", other.priced().programme)) == "state"

@@ -11,18 +11,23 @@ coordinator's word only.
 that was charged before a crash is answered under that charge: nothing of it had left.
 Everywhere else an answer may have arrived, so every answer is charged, always; rounds
 that a site misses leave what was planned for them unspent.
+
+**Places.** A round is answered once and no round before it afterwards. A site that
+lives on after its process writes down where it stands before it charges, so that a
+round that may have been answered is lost, and is not answered again with other noise.
 """
 
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 
 from lexfed.audit import receipts
 from lexfed.audit.entries import Event
 from lexfed.audit.keys import Signer
-from lexfed.errors import Refused
+from lexfed.errors import LexfedError, Refused
 from lexfed.federation import sums
 from lexfed.federation.agreed import admits, most_rounds, planned_before
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
@@ -39,6 +44,21 @@ Sources = Callable[[str], RandomSource]
 """Gives the random source of a purpose, such as `coins/north/12`."""
 
 
+class Place(NamedTuple):
+    """The round that a site answered last, and where it is in the programme."""
+
+    round: int = 0
+    stage: int = -1
+    step: int = -1
+
+
+NOWHERE = Place()
+"""Where a site stands that has answered nothing."""
+
+Keep = Callable[[Place], None]
+"""Puts a place on disk, or raises a `LexfedError`."""
+
+
 class Site:
     """One party that holds data.
 
@@ -49,6 +69,8 @@ class Site:
         An answer holds a sum of clipped contributions on the integer grid, never a
         row; with `trust = "local"` it is noised before it leaves, and with
         `"distributed"` it has its share of noise and leaves only masked.
+        A round is answered once, and none before it afterwards, as long as what
+        `keep` wrote down comes back as `answered`.
         A receipt says what was asked and what was charged, nothing about data.
         It is for the log that the site was opened for, and for no other.
     """
@@ -62,6 +84,8 @@ class Site:
         signer: Signer | None = None,
         every_answer: bool | None = None,
         log: str = "",
+        answered: Place = NOWHERE,
+        keep: Keep = lambda _: None,
     ) -> None:
         """Open a site.
 
@@ -74,6 +98,8 @@ class Site:
             every_answer: whether each answer is charged, also a second one to the same
                 round; by default unless the coordinator is trusted with the noise.
             log: origin of the one log that its receipts are for.
+            answered: where it stands.
+            keep: is told where it stands before it charges.
         """
         self.name = data.name
         self._programme = programme
@@ -88,8 +114,8 @@ class Site:
         self._log = log
         central = programme.trust == "central"
         self._every_answer = not central if every_answer is None else every_answer
-        self._answered = 0
-        self._place_answered = (-1, -1)
+        self._answered = answered
+        self._keep = keep
         self._coins_leave_out = programme.unit == "client" and any(
             stage.sampling_rate * min(stage.rates) < 1.0 for stage in programme.stages
         )
@@ -117,15 +143,22 @@ class Site:
         reason = self._objection(query)
         if reason:
             return Refusal(self.name, query.round, reason)
-        if self._ledger is not None:
-            try:
+        try:
+            self._advance(Place(query.round, query.stage, query.step))
+            if self._ledger is not None:
                 for release in self._unpaid(query, self._ledger) or ():
                     self._ledger.charge(release)
-            except Refused as refusal:
-                return Refusal(self.name, query.round, refusal.message)
-        self._answered = query.round
-        self._place_answered = (query.stage, query.step)
+        except Refused as refusal:
+            return Refusal(self.name, query.round, refusal.message)
         return self._reply(self._of_own_shapes(query), self._receipt(query, content))
+
+    def _advance(self, place: Place) -> None:
+        """Write down that a round is being answered, before it is paid for."""
+        try:
+            self._keep(place)
+        except LexfedError as error:  # its words name files of the site
+            raise Refused("its state cannot be written", scope="site") from error
+        self._answered = place
 
     def _receipt(self, query: Query, content: bytes) -> bytes:
         """Return the site's signed word that it answers this round.
@@ -156,9 +189,9 @@ class Site:
             return "the query belongs to another log"
         if not self._agreed(query):
             return "the release is not the one that was agreed on"
-        if query.round <= self._answered:
+        if query.round <= self._answered.round:
             return f"round {query.round} was answered already"
-        if (query.stage, query.step) <= self._place_answered:
+        if (query.stage, query.step) <= self._answered[1:]:
             return f"round {query.round} goes back in the programme"
         if query.release is None:
             return ""

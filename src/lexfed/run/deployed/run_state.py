@@ -7,6 +7,7 @@
       log               the log that its receipts are bound to
       coordinator       the key that leads its masked sums
       epoch             the last set-up of masks it took part in
+      answered          round, stage and step that it answered last
       ledger.jsonl      what it was charged for
       claim.json        of a profile: what it promises, as the site computed it
       encoding.json     of a profile: its columns and their tiers
@@ -14,14 +15,17 @@
 Another run has another number, another consent and another ledger.
 """
 
+import re
 from pathlib import Path
 
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError, SecAggError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.masked_setting import Settings
+from lexfed.federation.site import NOWHERE, Place
 from lexfed.secagg.setting import Setting
 
+_ANSWERED = "answered"
 _MOST_AHEAD = 2**20
 """Epochs that may have been set up without this site; more would use up all numbers."""
 
@@ -58,6 +62,35 @@ class RunState:
         if before is None:
             write_atomically(self.folder / name, content)
         return before in (None, content)
+
+    def answered(self, charges: int) -> Place:
+        """Return the round that the site answered last, in whatever process.
+
+        Args:
+            charges: how many rounds its ledger was charged for.
+
+        Raises:
+            RunFolderError: if that is not known; any round could be answered again.
+        """
+        found = self._read(_ANSWERED)
+        if found is None and not charges:
+            return NOWHERE
+        numbers = re.fullmatch(rb"(\d{1,15}) (\d{1,15}) (\d{1,15})", found or b"")
+        if numbers is None:
+            raise RunFolderError(
+                f"`{self.folder / _ANSWERED}` is damaged or missing",
+                "this run cannot go on here: no older copy says what was answered",
+            )
+        return Place(*map(int, numbers.groups()))
+
+    def keep_answered(self, place: Place) -> None:
+        """Write down the round that the site is about to answer.
+
+        Raises:
+            RunFolderError: if it cannot be written.
+        """
+        content = " ".join(map(str, place)).encode()
+        write_atomically(self.folder / _ANSWERED, content)
 
     def settings(self, agreed: Settings) -> Settings:
         """Return the settings of masked sums, of which each epoch is entered once.

@@ -189,6 +189,7 @@ class SiteSteps:
         data = site_data(self._kit.name, own, priced.population)
         ledger = self._purse = self._ledger(priced, joined)
         sources = sources_of(priced)
+        charges = 0 if ledger is None else len(ledger.events())
         site = Site(
             priced.programme,
             data,
@@ -197,6 +198,8 @@ class SiteSteps:
             self._signer,
             every_answer=True,
             log=begin.log,
+            answered=joined.state.answered(charges),
+            keep=joined.state.keep_answered,
         )
         self.rounds = self._masked(priced, joined, begin, site)
         self._agreed = None
