@@ -94,14 +94,20 @@ def test_the_time_that_is_left(
 
 
 def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        talk.labelled("error", "no\nway", "  ")
+        assert isinstance(sys.stderr, io.StringIO)
+        return sys.stderr.getvalue()
+
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert talk.colour("error:", "red") == "\x1b[31merror:\x1b[0m"
+    assert said() == "  \x1b[31merror:\x1b[0m no\n      way\n"
+    monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert talk.colour("error:", "red") == "error:"
+    assert said() == "  error: no\n      way\n"
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.delenv("NO_COLOR")
-    assert talk.colour("error:", "red") == "error:"
+    assert said() == "  error: no\n      way\n"
 
 
 def test_a_defect_is_not_blamed_on_the_user(

@@ -29,6 +29,7 @@ from lexfed.cli import (
     tune_command,
 )
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
+from lexfed.cli.terminal import shielded
 from lexfed.errors import LexfedError
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
@@ -240,7 +241,8 @@ app.add_typer(deploy_commands.site, name="site")
 
 def main() -> None:
     """Run the command line and end with its exit code."""
-    sys.exit(_exit_code())
+    with shielded():
+        sys.exit(_exit_code())
 
 
 # What typer raises for wrong usage; not every version has a public name for it.

@@ -11,6 +11,7 @@ from pathlib import Path
 from lexfed.cli import show, talk
 from lexfed.cli.commands import load_config, load_priced, print_json
 from lexfed.cli.places import named_places
+from lexfed.cli.terminal import act
 from lexfed.errors import ClaimError
 from lexfed.evaluate.empirical.audit import CONFIDENCE, Found, audit
 
@@ -66,4 +67,5 @@ def _show_progress(claim: str, done: int, canaries: int) -> None:
     """Say how many canaries had their coin, where somebody watches."""
     if sys.stderr.isatty() and not os.environ.get("LEXFED_NO_PROGRESS"):
         end = "\n" if done == canaries else ""
-        print(f"\r{claim}: {done} of {canaries} canaries", end=end, file=sys.stderr)
+        act("line start")
+        print(f"{claim}: {done} of {canaries} canaries", end=end, file=sys.stderr)

@@ -35,7 +35,7 @@ def profile(
         talk.say("interrupted; what was released so far is kept")
         words = ["lexfed", "deploy", "run", str(path), "--kit", str(folder)]
         again = shlex.join([*words, "--profile", "--epsilon", f"{price!r}", "--resume"])
-        talk.say(f"\n{talk.colour('hint:', 'cyan')} continue with `{again}`")
+        talk.labelled("hint", f"continue with `{again}`", "\n")
         sys.exit(INTERRUPTED)
     bought = end_profile(kit, name)
     write_page(bought)

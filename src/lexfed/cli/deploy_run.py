@@ -36,7 +36,7 @@ def run(
     except KeyboardInterrupt:
         talk.say("interrupted; what was released so far is kept")
         again = f"continue with `lexfed deploy run {path} --kit {folder} --resume`"
-        talk.say(f"\n{talk.colour('hint:', 'cyan')} {again}")
+        talk.labelled("hint", again, "\n")
         sys.exit(INTERRUPTED)
     for line in show.closing(config, result):
         talk.say(line)

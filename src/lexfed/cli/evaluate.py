@@ -10,6 +10,7 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.commands import print_json
 from lexfed.cli.interrupt import between_rounds
+from lexfed.cli.terminal import redraw
 from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.machine import machine
@@ -97,7 +98,7 @@ def _show(step: Step, bar: bool) -> None:
         f"{step.left:.0f} s left   {step.job.dataset} · {step.job.method}"
     )
     if bar:
-        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+        redraw(line)
     elif step.done % max(1, step.jobs // 10) == 0 or step.done == step.jobs:
         talk.say(line)
 

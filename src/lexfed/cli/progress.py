@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from lexfed.cli import talk
 from lexfed.cli.show import up
+from lexfed.cli.terminal import redraw
 from lexfed.run import Priced, RoundReport
 
 _WIDTH = 24
@@ -63,8 +64,7 @@ class _Shown:
             slow = after - now > _QUICK_S
             self._price_again = after + (after - now) / _PRICING_PART if slow else now
         if self._bar:
-            print(f"\r{self._line(report, now)}\x1b[K", end="", file=sys.stderr)
-            sys.stderr.flush()
+            redraw(self._line(report, now))
             self._open = True
         elif shown:
             talk.say(self._line(report, now))

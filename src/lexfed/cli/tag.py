@@ -6,9 +6,7 @@ value of a column is printed, logged or written. This process stays small: it im
 numpy and the standard library, and what reads a configuration only if there is one.
 """
 
-import io
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -45,9 +43,6 @@ class Asked:
 def tag(asked: Asked) -> None:
     """Tag the columns of a file, a schema or a configuration's data."""
     _check(asked)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name may have letters that this terminal does not.
-        sys.stdout.reconfigure(errors="backslashreplace")
     if asked.accept:
         from lexfed.cli.accept import accept
 
@@ -67,7 +62,7 @@ def tag(asked: Asked) -> None:
     if asked.explain is not None:
         chosen = _called(asked.explain, found.columns)
         texts = [explain(tagged, found.catalogues) for tagged in chosen]
-        print("\n\n".join(map(_harmless, texts)))
+        print("\n\n".join(texts))
         write_sheets(asked, found, shown)
         return
     print_tags(found.columns, asked.as_json)
@@ -153,13 +148,6 @@ def _called(name: str, columns: Sequence[TaggedColumn]) -> list[TaggedColumn]:
             [Problem("", f"there is no column `{visible(name)[:60]}`", hint)]
         )
     return found
-
-
-def _harmless(text: str) -> str:
-    """Return text of several lines without characters that act on a terminal."""
-    return "".join(
-        each if each.isprintable() or each == "\n" else visible(each) for each in text
-    )
 
 
 def print_tags(columns: Sequence[TaggedColumn], as_json: bool) -> None:

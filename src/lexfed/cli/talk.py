@@ -3,19 +3,17 @@
 
 import os
 import sys
+import textwrap
 import traceback
+from typing import Literal
 
+from lexfed.cli.terminal import Action, act
 from lexfed.errors import ConfigError, DataError, LexfedError
 
 verbose = False
-_COLOURS = {"red": "31", "yellow": "33", "cyan": "36"}
 
-
-def colour(text: str, name: str) -> str:
-    """Return the text coloured where stderr is a terminal that wants colours."""
-    if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m"
+Label = Literal["error", "warning", "hint"]
+_COLOURS: dict[Label, Action] = {"error": "red", "warning": "yellow", "hint": "cyan"}
 
 
 def say(text: str) -> None:
@@ -23,33 +21,57 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def labelled(label: Label, text: str, before: str = "") -> None:
+    """Say something under a label, which is coloured where that is wanted.
+
+    Further lines are indented, so that no line of a message looks like a new one.
+
+    Args:
+        label: such as `error`.
+        text: what is said.
+        before: white space in front of the label.
+    """
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    print(before, end="", file=sys.stderr)
+    if coloured:
+        act(_COLOURS[label])
+    print(f"{label}:", end="", file=sys.stderr)
+    if coloured:
+        act("plain")
+    say(" " + text.replace("\n", "\n      "))
+
+
 def warn(text: str, hint: str = "") -> None:
     """Say something that asks for an action."""
-    say(f"{colour('warning:', 'yellow')} {text}")
+    labelled("warning", text)
     if hint:
-        say(f"  {colour('hint:', 'cyan')} {hint}")
+        labelled("hint", hint, "  ")
 
 
 def fail(error: LexfedError) -> None:
     """Say what went wrong and what to do about it."""
-    label = colour("error:", "red")
     if isinstance(error, ConfigError | DataError):
-        _list(error, label)
+        _list(error)
     else:
-        say(f"{label} {error.message}")
+        labelled("error", error.message)
         if error.hint:
-            say(f"\n{colour('hint:', 'cyan')} {error.hint}")
+            labelled("hint", error.hint, "\n")
     if verbose:
-        traceback.print_exception(error)
+        _trace(error)
 
 
-def _list(error: ConfigError | DataError, label: str) -> None:
+def _trace(error: Exception) -> None:
+    """Say where an error came from, indented like every further line."""
+    say(textwrap.indent("".join(traceback.format_exception(error)), "  ").rstrip())
+
+
+def _list(error: ConfigError | DataError) -> None:
     """Say every problem; a hint that was given already is not repeated."""
     given = {""}
     for problem in error.problems:
-        say(f"{label} {problem}")
+        labelled("error", str(problem))
         if problem.hint not in given:
-            say(f"  {colour('hint:', 'cyan')} {problem.hint}")
+            labelled("hint", problem.hint, "  ")
         given.add(problem.hint)
     if len(error.problems) > 1:
         say(f"\n{len(error.problems)} problems; nothing was written or spent")
@@ -57,8 +79,8 @@ def _list(error: ConfigError | DataError, label: str) -> None:
 
 def defect(error: Exception) -> None:
     """Say that lexfed itself is at fault."""
-    say(f"{colour('error:', 'red')} internal error: {type(error).__name__}")
+    labelled("error", f"internal error: {type(error).__name__}")
     if verbose:
-        traceback.print_exception(error)
+        _trace(error)
     else:
         say("\nhint: this is a defect of lexfed; `lexfed --verbose ...` shows where")

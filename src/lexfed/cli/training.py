@@ -77,5 +77,5 @@ def show_training(
             return train(priced, opened, each)
     except KeyboardInterrupt:
         talk.say(f"interrupted{reached}; what was released so far is kept")
-        talk.say(f"\n{talk.colour('hint:', 'cyan')} {again}")
+        talk.labelled("hint", again, "\n")
         sys.exit(INTERRUPTED)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed verify`: one line per claim, and an exit code that scripts can trust."""
 
-import io
 import json
-import sys
 from pathlib import Path
 
 import typer
@@ -27,9 +25,6 @@ def verify(
     verdict = verify_run(
         folder, read_small(policy), read_small(pin), authorities=authorities
     )
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path in a message may have letters that this terminal does not.
-        sys.stdout.reconfigure(errors="backslashreplace")
     if as_json:
         print(json.dumps(verdict.to_json(), indent=2, allow_nan=False))
     else:

@@ -38,7 +38,7 @@ from lexfed.config.locate import Path, key_lines, nearest_line
 from lexfed.config.model import Config
 from lexfed.config.repair import repaired, without, without_lists
 from lexfed.config.syntax import syntax_finding
-from lexfed.config.translate import Finding, findings_of, undecided_in
+from lexfed.config.translate import Finding, findings_of, hidden_in, undecided_in
 from lexfed.config.wording import dotted
 from lexfed.errors import ConfigError, Problem
 
@@ -173,7 +173,7 @@ def judged(
         name: stands for the file in messages.
         lines: of its keys; None where there is no text.
     """
-    findings = list(undecided_in(tables))
+    findings = [*undecided_in(tables), *hidden_in(tables)]
     bad = frozenset(finding.path for finding in findings)
     decided = without(tables, bad)
     config: Config | None

@@ -33,7 +33,7 @@ from lexfed.config.policy_signature import check_signature
 from lexfed.config.repair import without_lists
 from lexfed.config.syntax import syntax_finding
 from lexfed.config.table import Positive, Real, Table, Text
-from lexfed.config.translate import Finding
+from lexfed.config.translate import Finding, hidden_in
 from lexfed.config.wording import dotted, expectation, follow, listed, shown
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -139,7 +139,7 @@ def parse_policy(content: bytes, name: str) -> BudgetPolicy:
         ) from error
     try:
         table = _PolicyTable.model_validate(tables)
-        findings = list(_contradictions(table))
+        findings = [*hidden_in(tables), *_contradictions(table)]
     except ValidationError as error:
         findings = [_finding(details) for details in error.errors(include_url=False)]
     if findings:

@@ -25,6 +25,7 @@ from lexfed.config.wording import (
     shown,
     type_hint,
 )
+from lexfed.visible_text import hidden_texts
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,12 @@ _TO_ADD_IN_COLUMN: Mapping[str, str] = {
 }
 
 
+HIDDEN = "expected visible characters on one line, found"
+HIDDEN_HINT = (
+    "names and reasons are shown to people who decide by them: remove the character; "
+    "if it is in the data, rename the column there"
+)
+
 UNDECIDED = "?"
 """What `lexfed init` writes where only a person can decide."""
 
@@ -99,6 +106,12 @@ def undecided_in(tables: Mapping[str, Any], above: Path = ()) -> Iterator[Findin
                 _schema(), follow(_schema(), path), value
             )
             yield Finding(path, f"`{dotted(path)}` is not decided yet", hint)
+
+
+def hidden_in(tables: Mapping[str, Any]) -> Iterator[Finding]:
+    """Find keys and texts with characters that do not show as themselves."""
+    for path, character in hidden_texts(tables):
+        yield Finding(path, f"`{dotted(path)}`: {HIDDEN} `{character}`", HIDDEN_HINT)
 
 
 @cache

@@ -17,6 +17,7 @@ import numpy as np
 
 from lexfed.data.frame import Frame, RawColumn, text_column
 from lexfed.data.problems import Problems
+from lexfed.visible_text import hidden_in, visible
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 
@@ -76,6 +77,15 @@ def check_header(
 ) -> list[str]:
     """Return the columns to read; note duplicates and columns that are not there."""
     names = list(header)
+    for name in names:
+        if hidden_in(name):
+            problems.add(
+                "header-hidden",
+                f"its name has the hidden character `{hidden_in(name)}`",
+                file=file,
+                column=visible(name),
+                hint="rename the column: people decide by names, so they must show",
+            )
     # Columns without a name, as spreadsheets leave them behind, cannot be declared.
     for name in sorted({name for name in names if name and names.count(name) > 1}):
         problems.add(

@@ -20,6 +20,7 @@ from lexfed.data.lots import draw_lots
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.table import Ints, Table
 from lexfed.errors import ConfigError, Problem
+from lexfed.visible_text import hidden_in, visible
 
 _REGRESSION_BINS = 4
 _EMPTY = "take more rows or fewer sites, or, for `dirichlet`, a larger `alpha`"
@@ -27,10 +28,24 @@ _EMPTY = "take more rows or fewer sites, or, for `dirichlet`, a larger `alpha`"
 
 @dataclass(frozen=True)
 class Partition:
-    """Sites by name, and for each the positions of its rows in ascending order."""
+    """Sites by name, and for each the positions of its rows in ascending order.
+
+    Raises:
+        DataError: if a name has characters that do not show.
+    """
 
     names: tuple[str, ...]
     rows: tuple[Ints, ...]
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if hidden_in(name):
+                raise refuse(
+                    "site-hidden",
+                    f"site `{visible(name)}` has the hidden character "
+                    f"`{hidden_in(name)}` in its name",
+                    hint="rename the site: people decide by names, so they must show",
+                )
 
     def codes(self, length: int) -> Ints:
         """Return for each row of a table the code of its site, -1 for none."""

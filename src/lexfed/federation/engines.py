@@ -8,7 +8,7 @@ seeds both release the same numbers within one grid step (tests/federation).
 `masked_sums.MaskedSums` does so where nobody may see a single answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -23,6 +23,9 @@ from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
 from lexfed.federation.noise_shares import noised_by_site
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Site, Sources
+from lexfed.visible_text import visible
+
+_LONGEST_REASON = 300
 
 CheckReceipt = Callable[[Query, str, bytes], object]
 """Takes a query, a site and its receipt; raises `Refused` unless it is one for it."""
@@ -130,7 +133,7 @@ class OverChannel:
             if isinstance(answer, Reply) and self._is_sound(query, name, answer)
         ]
         if len(replies) < len(participants) - self._dropouts:
-            refusals = [a for a in answers.values() if isinstance(a, Refusal)]
+            refusals = {n: a for n, a in answers.items() if isinstance(a, Refusal)}
             raise too_few(query, len(replies), len(participants), refusals)
         return replies
 
@@ -161,14 +164,25 @@ def _read(content: bytes) -> Reply | Refusal | None:
 
 
 def too_few(
-    query: Query, came: int, asked: int, refusals: Sequence[Refusal]
+    query: Query, came: int, asked: int, refusals: Mapping[str, Refusal]
 ) -> RoundLost:
-    """Return that a round is given up because too few sites answered."""
+    """Return that a round is given up because too few sites answered.
+
+    Nobody signs a refusal, and people read it. So the name is the channel's, and the
+    reason a line of visible characters that is not long.
+
+    Args:
+        query: what was asked.
+        came: how many answered.
+        asked: how many were asked.
+        refusals: by the site that the channel brought them from.
+    """
     words = f"round {query.round} is lost: {came} of {asked} sites answered"
     if not refusals:
         return RoundLost(words)
-    first = refusals[0]
-    said = f"; site `{first.site}` refused: {first.reason}"
+    site, first = next(iter(refusals.items()))
+    reason = visible(str(first.reason)[:_LONGEST_REASON])
+    said = f"; site `{site}` refused: {reason}"
     return RoundLost(words + said, "site-refused")
 
 

@@ -223,7 +223,7 @@ class MaskedSums:
     ) -> dict[str, bytes]:
         """Take the masked answers to a query; return the receipts of their sites."""
         signed: dict[str, bytes] = {}
-        refusals: list[Refusal] = []
+        refusals: dict[str, Refusal] = {}
         asked = [name for name in participants if name not in self.blamed]
         message = Ask(self._rounds, content).to_bytes()
         came = self._channel.exchange(dict.fromkeys(asked, message))
@@ -231,7 +231,7 @@ class MaskedSums:
             said = came.get(name, b"")
             refusal = refusal_in(said)
             if refusal is not None:
-                refusals.append(refusal)
+                refusals[name] = refusal
                 continue
             try:
                 answer = read_answer(said)

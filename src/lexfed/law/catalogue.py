@@ -31,6 +31,7 @@ from typing import Any
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.column import CATEGORIES, TIERS
+from lexfed.visible_text import hidden_texts, visible
 
 BUILT_IN = ("gdpr", "hipaa", "ccpa")
 _MAX_BYTES = 1 << 20
@@ -153,7 +154,7 @@ def parse_catalogue(content: bytes, where: str) -> Catalogue:
         raise ConfigError([Problem(where, "not TOML: nested too deeply")]) from error
     except ValueError as error:  # of the encoding, the grammar, a number too long
         raise ConfigError([Problem(where, f"not TOML: {error}")]) from error
-    problems = list(_head_problems(plain, where))
+    problems = [*_hidden(plain, where), *_head_problems(plain, where)]
     rows = plain.get("rule", [])
     rules = rows if isinstance(rows, list) else []
     seen: set[str] = set()
@@ -178,6 +179,14 @@ def _rule(row: Mapping[str, Any], jurisdiction: str) -> LawRule:
         words=tuple(word.casefold() for word in row.get("words", ())),
         otherwise=row.get("otherwise", False),
     )
+
+
+def _hidden(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:
+    for place, character in hidden_texts(plain):
+        key = visible(".".join(map(str, place)))
+        yield Problem(
+            where, f"`{key}`: expected visible characters, found `{character}`"
+        )
 
 
 def _head_problems(plain: Mapping[str, Any], where: str) -> Iterable[Problem]:

@@ -11,7 +11,8 @@ engine escapes them; Markdown and CSV need rules of their own:
 """
 
 import re
-import unicodedata
+
+from lexfed import visible_text
 
 _FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20|%"
 """Beginnings that spreadsheets may take for a formula, wide forms included."""
@@ -28,11 +29,7 @@ def visible(text: str) -> str:
     >>> visible("a\u202eb\nc")
     'a\\u202eb c'
     """
-    flat = re.sub(r"\s+", " ", text).strip()
-    return "".join(
-        f"\\u{ord(each):04x}" if unicodedata.category(each)[0] == "C" else each
-        for each in flat
-    )
+    return visible_text.visible(re.sub(r"\s+", " ", text).strip())
 
 
 def markdown(text: str) -> str:

@@ -37,7 +37,7 @@ _PURPOSE = "lexfed-enrolment-v1"
 _MOST = 1_048_576
 
 Base64 = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{1,96}={0,2}$")]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]{1,64}$")]
 
 
 class Enrolment(BaseModel):
@@ -54,9 +54,9 @@ class Enrolment(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1] = 1
-    project: Text
-    name: Text
-    pin: Text
+    project: Word
+    name: Word
+    pin: Word
     public: Base64
     proof: Base64
 

@@ -22,6 +22,7 @@ from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.column import Column
 from lexfed.law.tagger.sql import columns_of_sql
 from lexfed.law.tagger.text_files import read_text
+from lexfed.visible_text import hidden_in, visible
 
 SAMPLE = 200
 """Rows of a data file that are looked at."""
@@ -101,15 +102,18 @@ def _problem(column: Column, seen: set[tuple[str, str]]) -> str:
     if not column.name:
         return "a column without a name"
     key = (column.table, column.name)
+    table = f" of table `{_short(column.table)}`" if column.table else ""
+    hidden = hidden_in(column.name) or hidden_in(column.table)
+    if hidden:
+        return f"column `{_short(column.name)}`{table} has the hidden `{hidden}`"
     if key in seen:
-        table = f" of table `{_short(column.table)}`" if column.table else ""
         return f"column `{_short(column.name)}`{table} is there twice"
     seen.add(key)
     return ""
 
 
 def _short(name: str) -> str:
-    plain = "".join(c if c.isprintable() else "?" for c in name)
+    plain = visible(name)
     return plain if len(plain) <= 60 else f"{plain[:57]}..."
 
 

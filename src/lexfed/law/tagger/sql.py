@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.column import Column
+from lexfed.visible_text import hidden_in, visible
 
 _TOKEN = re.compile(
     r"""
@@ -41,7 +42,8 @@ def columns_of_sql(text: str, where: str) -> tuple[Column, ...]:
     """Return the columns of every `CREATE TABLE` statement, in order.
 
     Raises:
-        DataError: if there is no such statement, or a column is there twice.
+        DataError: if there is no such statement, or a column is there twice
+            or has a name with characters that do not show.
     """
     tokens = list(_tokens(text))
     columns: list[Column] = []
@@ -72,6 +74,10 @@ def _check(columns: Sequence[Column], where: str) -> None:
     problems = []
     for column in columns:
         key = (column.table, column.name)
+        hidden = hidden_in(column.name) or hidden_in(column.table)
+        if hidden:
+            what = f"column `{visible(column.name)}` has the hidden `{hidden}`"
+            problems.append(Problem(f"`{where}`", what))
         if key in seen:
             what = f"column `{column.name}` of table `{column.table}` is there twice"
             problems.append(Problem(f"`{where}`", what))

@@ -27,6 +27,7 @@ from pydantic import Field, ValidationError
 from lexfed.config.model import LawColumnTable
 from lexfed.config.site_tables import CapsTable
 from lexfed.config.table import Positive, Table, Text
+from lexfed.config.translate import hidden_in
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.flare.kit import Kit
 from lexfed.run.site_budgets import OwnLimits
@@ -104,6 +105,9 @@ def _parsed(kind: type[_File], path: Path) -> _File:
         tables = {}
     except (OSError, ValueError) as error:
         raise ConfigError([Problem(str(path), "cannot be read as TOML")]) from error
+    hidden = list(hidden_in(tables))
+    if hidden:
+        raise ConfigError([Problem(str(path), f.what, f.hint) for f in hidden])
     try:
         return kind.model_validate(tables)
     except ValidationError as error:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to let a name act on a terminal, each noticed by a check."""
+
+import io
+import sys
+from typing import Any
+
+import pytest
+
+from lexfed.cli import terminal
+from lexfed.config.load import examine
+from lexfed.data import files, partition
+from lexfed.data.files import check_header
+from lexfed.data.partition import Partition
+from lexfed.data.problems import Problems
+from lexfed.errors import DataError
+from lexfed.federation import engines
+from lexfed.federation.engines import too_few
+from lexfed.federation.messages import Refusal
+from support.hostile_names import HOSTILE
+from support.mutant import Mutant, Patch, both_tests
+
+LOADING = sys.modules["lexfed.config.load"]  # its package has a function of that name
+
+
+def configurations_are_checked() -> None:
+    for name in HOSTILE.values():
+        escaped = "".join(f"\\U{ord(each):08x}" for each in name)
+        found = examine(f'[run]\nname = "{escaped}"').problems
+        assert any("visible characters" in problem.what for problem in found)
+
+
+def headers_are_checked() -> None:
+    for name in HOSTILE.values():
+        problems = Problems()
+        check_header([name], None, "a.csv", problems)
+        assert problems.counts == {"header-hidden": 1}
+
+
+def sites_are_checked() -> None:
+    for name in HOSTILE.values():
+        with pytest.raises(DataError):
+            Partition((name,), ())
+
+
+def prints_are_shielded() -> None:
+    for name in HOSTILE.values():
+        stream = io.StringIO()
+        terminal.Shield(stream).write(name.replace("\n", ""))
+        assert stream.getvalue().isprintable()
+
+
+def refusals_are_plain() -> None:
+    query: Any = type("Query", (), {"round": 3})
+    for name in HOSTILE.values():
+        refusal = Refusal(name, 3, name + "x" * 100_000)
+        lost = too_few(query, 1, 3, {"north": refusal}).message
+        assert "site `north` refused" in lost
+        assert lost.isprintable()
+        assert len(lost) < 1000
+
+
+def _nothing(patch: Patch, module: Any, *names: str) -> None:
+    for name in names:
+        patch.setattr(module, name, lambda *_: "")
+
+
+MUTANTS = (
+    Mutant(
+        "configurations that nobody looks through",
+        lambda patch: patch.setattr(LOADING, "hidden_in", lambda _: ()),
+        configurations_are_checked,
+    ),
+    Mutant(
+        "headers that nobody looks at",
+        lambda patch: _nothing(patch, files, "hidden_in"),
+        headers_are_checked,
+    ),
+    Mutant(
+        "sites with any name",
+        lambda patch: _nothing(patch, partition, "hidden_in"),
+        sites_are_checked,
+    ),
+    Mutant(
+        "prints as they are",
+        lambda patch: patch.setattr(terminal, "visible", lambda text, _: text),
+        prints_are_shielded,
+    ),
+    Mutant(
+        "refusals as they come",
+        lambda patch: patch.setattr(engines, "visible", lambda text: text),
+        refusals_are_plain,
+    ),
+    Mutant(
+        "refusals of any length",
+        lambda patch: patch.setattr(engines, "_LONGEST_REASON", 1_000_000),
+        refusals_are_plain,
+    ),
+)
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)

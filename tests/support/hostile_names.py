@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that would have a terminal show something else than what was printed."""
+
+HOSTILE = {
+    "erase a line": "age\x1b[2K\x1b[1Gepsilon 0.4",
+    "move up": "age\x1b[1A\x1b[10Cepsilon 0.4",
+    "eight-bit sequence": "age\x9b2K",
+    "window title": "age\x1b]0;title\x07",
+    "link": "age\x1b]8;;https://example.org\x1b\\here",
+    "carriage return": "age\repsilon 0.4",
+    "new line": "age\nerror: none",
+    "backspace": "epsilon 400\x08\x08",
+    "form feed": "age\x0cb",
+    "null": "age\x00",
+    "delete": "age\x7f",
+    "next line": "age\x85b",
+    "right-to-left override": "age\u202e004",
+    "isolate": "age\u2066b\u2069",
+    "left-to-right mark": "age\u200e",
+    "Arabic letter mark": "age\u061c",
+    "zero-width space": "a\u200bge",
+    "joiner between Latin letters": "a\u200dge",
+    "byte-order mark": "a\ufeffge",
+    "soft hyphen": "a\u00adge",
+    "line separator": "age\u2028b",
+    "paragraph separator": "age\u2029b",
+    "tag letter": "age\U000e0061",
+    "private use": "age\ue000",
+    "unassigned": "age\u0378",
+    "non-character": "age\ufffe",
+    "Hangul filler": "age\u3164",
+    "variation selector": "age\ufe0f",
+    "empty Braille cell": "age\u2800",
+}
+"""By the trick; none of them may come out of a command as it went in."""
