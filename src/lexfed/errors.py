@@ -93,17 +93,25 @@ class SecAggError(LexfedError):
     Like every message here it tells no secret: it names sites and rules only.
 
     Attributes:
-        blamed: the sites that did it, where that can be shown; others may go on
-            without them.
+        blamed: the sites that did it, where what they signed shows it; others may go
+            on without them.
+        silent: the sites that owe an answer without which it cannot go on; nothing is
+            shown against them.
     """
 
     exit_code = 1
 
     def __init__(
-        self, message: str, hint: str = "", *, blamed: Sequence[str] = ()
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        blamed: Sequence[str] = (),
+        silent: Sequence[str] = (),
     ) -> None:
         super().__init__(message, hint)
         self.blamed = tuple(blamed)
+        self.silent = tuple(silent)
 
 
 class Refused(LexfedError):

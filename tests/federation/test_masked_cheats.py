@@ -20,11 +20,12 @@ from lexfed.federation.masked_messages import (
     refusal_in,
     sender_of,
 )
-from lexfed.federation.masked_setting import seat_identity
+from lexfed.federation.masked_setting import seat_identity, seat_name
 from lexfed.federation.masked_site import MaskedSite
 from lexfed.federation.messages import Refusal, Reply, answer_to_bytes
 from lexfed.federation.noise_shares import longest_sum, stays_within
 from lexfed.secagg.messages import SIGNATURE, Kind, seal
+from support.disputes import bad_part, complaint
 from support.masked_worlds import (
     Federation,
     ask,
@@ -114,15 +115,69 @@ def test_a_bad_dealer_is_left_out_of_the_next_set_up(of: World) -> None:
     assert CHEAT not in reply.of
 
 
-def test_whoever_signs_another_list_loses_the_round_once(of: World) -> None:
+def test_whoever_signs_another_list_is_left_out_and_the_sum_is_opened(
+    of: World,
+) -> None:
     fed = cheating(of, another_list)
-    asked = charged(fed)
-    with pytest.raises(RoundLost, match="signed another list"):
-        fed.engine.ask(asked.query, asked.participants)
-    fed.coordinator.lost(asked.query)
+    asked, reply = ask(fed)
+    assert reply.of == SITES
+    assert fed.excluded == {
+        CHEAT: f"`{seat_name(signer(2).public)}` signed another list"
+    }
+    fed.coordinator.receive(asked.query, [reply])
+    _, after = ask(fed)
+    assert CHEAT not in after.of
+
+
+def complains_of_everybody(site: MaskedSite) -> Handler:
+    """Say that nobody's shares can be used."""
+
+    def handle(message: bytes) -> bytes:
+        answer, session = site.handle(message), site._session
+        if step_of(message) == "delivery" and session is not None:
+            others = set(range(len(SITES))) - {session._seat}
+            return complaint(session, answer, tuple(sorted(others)))
+        return answer
+
+    return handle
+
+
+def test_a_false_complaint_costs_who_makes_it_its_place(of: World) -> None:
+    fed = cheating(of, complains_of_everybody)
     _, reply = ask(fed)
-    assert fed.engine.blamed == {CHEAT}
-    assert CHEAT not in reply.of
+    assert fed.excluded.keys() == {CHEAT}
+    assert reply.record.epoch == 2
+    assert reply.of == tuple(name for name in SITES if name != CHEAT)
+
+
+def test_who_shows_what_it_dealt_is_not_charged_for_a_query(of: World) -> None:
+    fed = cheating(of, complains_of_everybody)
+    with pytest.raises(SecAggError, match="disputed"):
+        fed.engine._set_up(())
+    refusal = refusal_in(fed.sites["site2"].handle(Ask(1, b"").to_bytes()))
+    assert refusal is not None
+    assert "not finished" in refusal.reason
+    assert fed.ledgers["site2"].events() == ()
+
+
+def test_a_bad_dealer_that_does_not_answer_is_missing_from_the_next_set_up(
+    of: World,
+) -> None:
+    def handle_of(site: MaskedSite) -> Handler:
+        def handle(message: bytes) -> bytes:
+            answer, session = site.handle(message), site._session
+            if step_of(message) == "keys" and session is not None:
+                victim = 0 if session._seat else 1
+                return bad_part(session, answer, victim, "noise")
+            return answer if step_of(message) != "inquiry" else b"nothing"
+
+        return handle
+
+    fed = cheating(of, handle_of)
+    _, reply = ask(fed)
+    assert fed.excluded == {}
+    assert reply.record.epoch == 2
+    assert reply.of == tuple(name for name in SITES if name != CHEAT)
 
 
 def test_the_blamed_may_be_too_many() -> None:
@@ -342,8 +397,8 @@ def test_a_site_that_complained_waits_for_the_next_epoch(of: World) -> None:
         return seal(Kind.DELIVERY, setting.context(), server, bytes(payload))
 
     fed.line.before = spoiled
-    with pytest.raises(SecAggError):
-        fed.engine._set_up()
+    fed.engine.prepare()
+    assert fed.engine.blamed == set()  # it is the coordinator's own fault
     refusal = refusal_in(holder.handle(Ask(1, b"").to_bytes()))
     assert refusal is not None
     assert "not finished" in refusal.reason

@@ -227,4 +227,4 @@ def test_programmes_without_shares_have_no_masks() -> None:
     with pytest.raises(ValueError, match="noise in shares"):
         settings(plain, LOG, {}, bytes(32))
     with pytest.raises(ValueError, match="noise in shares"):
-        MaskedSums(plain, *cast(Any, [None] * 6))
+        MaskedSums(plain, *cast(Any, [None] * 8))

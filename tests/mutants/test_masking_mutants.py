@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from lexfed.secagg import cohort, dealing, site, site_setup
+from lexfed.secagg import cohort, dealing, server_setup, site, site_setup, unmasking
 from lexfed.secagg.agree import Context
 from lexfed.secagg.dealing import OWN, PAIR, Secrets
 from lexfed.secagg.identities import Roster
@@ -17,12 +18,13 @@ from lexfed.secagg.ring import Ring, Words
 from lexfed.secagg.server_setup import ServerSetup
 from lexfed.secagg.site import SiteSession
 from lexfed.secagg.unmasking import Opening
+from support.disputes import OTHER_KEY, bad_part, complaint, said_instead
 from support.mutant import Mutant, Patch, both_tests
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
 
 def _agreed(epoch: Epoch) -> bytes:
-    return epoch.sent["ready", "site000"][-96:-64]
+    return epoch.sites["site000"]._cohort.agreed
 
 
 def _says(epoch: Epoch, kind: Kind, payload: bytes) -> bytes:
@@ -97,7 +99,8 @@ def _left_of_two(model: bytes, delivered: int) -> Words:
             : row_size * (delivered if first else 2)
         ]
         said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
-        agreed = each.accept(said)[-96:-64]
+        each.accept(said)
+        agreed = each._cohort.agreed
         seen = epoch.agreed.context(1, model if first else MODEL)
         bound = vars(site)["binding"](seen, agreed)
         seed, key = each._secrets.seed(1), each._secrets.mask_key(1)
@@ -144,20 +147,85 @@ def neighbouring_cohorts_are_refused() -> None:
 
 
 def wrong_secrets_are_noticed() -> None:
+    """A dealer publishes marks of other secrets than it deals."""
+    epoch = Epoch(setting(5))
+    site000 = epoch.sites["site000"]
+    drawn = site000._secrets._drawn
+    drawn += 1
+    said = site000.advertise()
+    drawn -= 1
+    vars(site000)["advertise"] = lambda: said
+    server = epoch.set_up()
+    epoch.masked(server, epoch.sites)
+    epoch.consented(server, epoch.sites)
+    assert refused(lambda: epoch.unmasked(server, epoch.sites)).blamed == ("site000",)
+
+
+def wrong_shares_are_blamed_on_who_gives_them() -> None:
     epoch = Epoch(setting(5))
     server = epoch.set_up()
     epoch.masked(server, epoch.sites)
     epoch.consented(server, epoch.sites)
+    said = epoch.sites["site000"].unmask(server.close_consents())
+    payload = bytearray(said[-64 - 160 : -64])
+    payload[32] ^= 1
+    context = epoch.agreed.context(1, MODEL)
+    wrong = seal(Kind.UNMASK, context, identity("site000"), bytes(payload))
+    assert refused(lambda: server.unmasked(wrong)).blamed == ("site000",)
 
-    def bend(name: str, message: bytes) -> bytes:
-        if name != "site000":
-            return message
-        payload = bytearray(message[-64 - 160 : -64])
-        payload[32] ^= 1
-        context = epoch.agreed.context(1, MODEL)
-        return seal(Kind.UNMASK, context, identity(name), bytes(payload))
 
-    assert epoch.unmasked(server, epoch.sites, bend) is not None
+def _blamed(fault: str, shown: bytes | None = None) -> tuple[str, ...]:
+    """Let site000 complain of what site001 dealt it; return who is blamed.
+
+    Args:
+        fault: of the part; without one the complaint is a lie.
+        shown: the private key that site001 shows; the one it drew if it is not given.
+    """
+    epoch = Epoch(setting(5))
+    server = ServerSetup(SERVER, epoch.agreed)
+    for each in epoch.sites.values():
+        server.advertised(each.advertise())
+    keys = server.close_keys()
+    for name, each in epoch.sites.items():
+        said = each.deal(keys)
+        bent = fault and name == "site001"
+        server.dealt(bad_part(each, said, 0, fault) if bent else said)
+    for name, delivery in server.close_deals().items():
+        each = epoch.sites[name]
+        said = each.accept(delivery)
+        server.ready(complaint(each, said, (1,)) if name == "site000" else said)
+    dealer = epoch.sites["site001"]
+    for inquiry in server.inquiries().values():
+        said = dealer.prove(inquiry)
+        server.proven(
+            said if shown is None else said_instead(dealer, Kind.EVIDENCE, shown)
+        )
+    return refused(server.established).blamed
+
+
+def a_complaint_shows_which_of_the_two_lies() -> None:
+    assert _blamed("noise") == ("site001",)
+    assert _blamed("") == ("site000",)
+
+
+def another_key_does_not_clear_a_dealer() -> None:
+    """It signs one key, encrypts under another, and shows the other."""
+    assert _blamed("another key", OTHER_KEY) == ("site001",)
+
+
+def who_shows_what_it_dealt_masks_nothing_with_it() -> None:
+    epoch = Epoch(setting(5))
+    epoch.set_up()
+    site000 = epoch.sites["site000"]
+    context = epoch.agreed.context()
+    site000.prove(seal(Kind.INQUIRY, context, SERVER, pack_seats((1, 2, 3, 4))))
+    refused(lambda: site000.mask(1, MODEL, epoch.vector("site000", 1)))
+
+
+def what_was_dealt_is_not_shown_after_a_round_has_begun() -> None:
+    epoch = _masked()
+    said = _says(epoch, Kind.INQUIRY, pack_seats((1,)))
+    refused(lambda: epoch.sites["site000"].prove(said))
 
 
 def _nothing(*_: Any) -> None:
@@ -188,6 +256,40 @@ def _one_row_for_all_rounds(_: int, which: int) -> int:
 
 def _always_right(*_: Any) -> bool:
     return True
+
+
+class _AnyHash:
+    """Agrees with every commitment: equal to whatever it is compared with."""
+
+    def __call__(self, *_: Any) -> "_AnyHash":
+        return self
+
+    def __ne__(self, _: object) -> bool:
+        return False
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _any_key_opens_a_part(patch: Patch) -> None:
+    def broken(
+        listed: bytes, pair: tuple[str, str], key: bytes, peer: bytes, part: Part
+    ) -> bool:
+        private = X25519PrivateKey.from_private_bytes(key)
+        public = private.public_key().public_bytes_raw()
+        return dealing.is_good(listed, pair, key, peer, replace(part, key=public))
+
+    patch.setattr(server_setup, "is_good", broken)
+
+
+def _stage_stays_ready(patch: Patch) -> None:
+    prove = SiteSession.prove
+
+    def broken(self: SiteSession, message: bytes) -> bytes:
+        said = prove(self, message)
+        self._stage = site_setup.Stage.READY
+        return said
+
+    patch.setattr(SiteSession, "prove", broken)
 
 
 MUTANTS = (
@@ -236,6 +338,36 @@ MUTANTS = (
         "opened secrets are not checked",
         lambda patch: patch.setattr(Opening, "_is_right", _always_right),
         wrong_secrets_are_noticed,
+    ),
+    Mutant(
+        "shares are not compared with commitments",
+        lambda patch: patch.setattr(unmasking, "commitment", _AnyHash()),
+        wrong_shares_are_blamed_on_who_gives_them,
+    ),
+    Mutant(
+        "dealers are believed",
+        lambda patch: patch.setattr(server_setup, "is_good", _always_right),
+        a_complaint_shows_which_of_the_two_lies,
+    ),
+    Mutant(
+        "holders are believed",
+        lambda patch: patch.setattr(server_setup, "is_good", lambda *_: False),
+        a_complaint_shows_which_of_the_two_lies,
+    ),
+    Mutant(
+        "the key of a part is not compared with the one that was signed",
+        _any_key_opens_a_part,
+        another_key_does_not_clear_a_dealer,
+    ),
+    Mutant(
+        "a site goes on with secrets of which it showed shares",
+        _stage_stays_ready,
+        who_shows_what_it_dealt_masks_nothing_with_it,
+    ),
+    Mutant(
+        "shares are shown while vectors are under their masks",
+        lambda patch: patch.setattr(SiteSession, "_expect", _nothing),
+        what_was_dealt_is_not_shown_after_a_round_has_begun,
     ),
 )
 

@@ -7,20 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.entries import Policy, Round, RoundAborted
+from lexfed.audit.entries import Change, Policy, Round, RoundAborted
+from lexfed.audit.keys import fingerprint
 from lexfed.errors import Refused, SecAggError
 from lexfed.privacy.claim import check_claim
 from lexfed.run import resume, start, train
 from lexfed.run.training import MOST_LOST
+from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.site import SiteSession
 from support.distributed_runs import (
     CENTRAL,
     CONFIG,
     Line,
     Loses,
     Price,
+    Stop,
     entries,
     events,
     ledgers,
+    stop_after,
     verified,
 )
 from support.masked_worlds import step_of
@@ -165,6 +170,37 @@ def test_rounds_that_are_lost_one_after_the_other_stop_the_run(
     result = train(priced, resume(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (4, 3)
     verified(path)
+
+
+def test_who_signs_another_list_is_excluded_also_from_later_jobs(
+    priced_of: Price, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The site lies once; the run is stopped after that round and resumed."""
+    honest = SiteSession.consent
+
+    def lies(self: SiteSession, message: bytes) -> bytes:
+        said = honest(self, message)
+        if self.name == self._setting.sites.names[0]:
+            return seal(Kind.CONSENT, self._round, self._identity, bytes(32))
+        return said
+
+    monkeypatch.setattr(SiteSession, "consent", lies)
+    priced, path = priced_of(CONFIG), tmp_path / "run"
+    opened = start(priced, path, CONFIG)
+    with pytest.raises(Stop):
+        train(priced, opened, stop_after(1))
+    [row] = [row for row in events(path) if row["type"] == "excluded"]
+    assert "signed another list" in row["reason"]
+    monkeypatch.undo()
+    result = train(priced, resume(priced, path, CONFIG))
+    assert (result.rounds, result.lost) == (7, 0)
+    rounds = entries(path, Round)
+    assert [entry.aggregation.survivors for entry in rounds] == [4] + 6 * [3]
+    [change] = entries(path, Change)
+    assert (change.what, change.after) == ("site-excluded", None)
+    assert change.before == fingerprint(opened.logbook.keys.public[row["site"]])
+    verified(path)
+    compared(path)
 
 
 def test_without_a_set_up_nothing_is_charged(

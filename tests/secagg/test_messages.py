@@ -105,7 +105,7 @@ def test_lists_in_payloads_are_exact() -> None:
     for bad in (b"", b"\0\1", b"\0\1\0\0\0\2a", b"\0\0a"):
         refused(partial(read_bundle, memoryview(bad)))
     refused(lambda: read_consents(memoryview(bytes(67)), 5))
-    part = bytes(32 + 64 + 64 + 16)
+    part = bytes(32 + 32 + 64 + 64 + 16)
     rows = [pack_seats((seat,)) + part for seat in (0, 1, 5)]
     assert set(read_delivery(memoryview(rows[0] + rows[1]), 1, 5)) == {0, 1}
     for bad in (rows[0][:-1], rows[0] + rows[0], rows[1] + rows[0], rows[2]):

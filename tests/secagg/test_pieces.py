@@ -137,7 +137,7 @@ def test_headers_are_taken_once_and_of_the_length_of_the_round() -> None:
     epoch = Epoch(setting(3, length=6))
     server = epoch.set_up()
     server.begin(1, MODEL, 5)
-    agreed = epoch.sent["ready", "site000"][-96:-64]
+    agreed = epoch.sites["site000"]._cohort.agreed
     context = epoch.agreed.context(1, MODEL)
 
     def said(payload: bytes, kind: Kind = Kind.HEADER) -> bytes:

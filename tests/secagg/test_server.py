@@ -17,7 +17,7 @@ def test_nobody_answers_twice_and_nobody_answers_unasked() -> None:
     epoch.masked(server, names(3))
     again = epoch.sent["masked", "site001"]
     assert "answered already" in refused(lambda: server.masked(again)).message
-    agreed = epoch.sent["ready", "site000"][-96:-64]
+    agreed = epoch.sites["site000"]._cohort.agreed
     context = epoch.agreed.context(1, MODEL)
     stranger = seal(Kind.MASKED, context, identity("site003"), agreed + bytes(20))
     assert "is not asked" in refused(lambda: server.masked(stranger)).message
@@ -83,14 +83,3 @@ def test_a_site_takes_no_shares_of_its_own() -> None:
     rows = b"".join(pack_seats((seat,)) + part for seat in range(3))
     said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
     assert "not for it" in refused(lambda: site.accept(said)).message
-
-
-def test_commitments_are_given_for_sites_of_the_cohort_only() -> None:
-    epoch = Epoch(setting(4))
-    server = epoch.set_up(silent=["site003"])
-    epoch.round(server, names(3))
-    said = seal(
-        Kind.INQUIRY, epoch.agreed.context(1, MODEL), SERVER, pack_seats((0, 3))
-    )
-    site = epoch.sites["site000"]
-    assert "outside of the cohort" in refused(lambda: site.prove(said)).message

@@ -5,8 +5,9 @@ from functools import partial
 from hashlib import sha256
 
 from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Part, pack_seats
+from lexfed.secagg.payloads import Deal, pack_seats
 from lexfed.secagg.site import SiteSession
+from support.disputes import payload_of
 from support.secure_sums import (
     POLICY,
     SERVER,
@@ -118,12 +119,14 @@ def test_shares_are_of_no_use_under_another_key_list() -> None:
     adverts = {name: site.advertise() for name, site in epoch.sites.items()}
     all_keys = _keys(epoch, list(adverts.values()))
     few_keys = _keys(epoch, list(adverts.values())[:3])
-    size = Part.length(2)
-    other = epoch.sites["site001"].deal(few_keys)[-64 - 2 * size : -64]
-    third = epoch.sites["site002"].deal(all_keys)[-64 - 3 * size : -64]
+    dealt = []
+    for dealer, keys, circle in ((1, few_keys, range(3)), (2, all_keys, range(4))):
+        said = payload_of(epoch.sites[f"site00{dealer}"].deal(keys))
+        deal = Deal.read(memoryview(said), dealer, circle, 2)
+        dealt.append(deal.parts[0].packed())
     site = epoch.sites["site000"]
     site.deal(all_keys)
-    rows = ((1).to_bytes(2, "big"), other[:size], (2).to_bytes(2, "big"), third[:size])
+    rows = ((1).to_bytes(2, "big"), dealt[0], (2).to_bytes(2, "big"), dealt[1])
     said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, b"".join(rows))
     complaint = site.accept(said)
     assert complaint[-66:-64] == pack_seats((1,))

@@ -95,6 +95,7 @@ class Federation:
     engine: MaskedSums
     coordinator: Coordinator
     setting: Settings
+    excluded: dict[str, str]
 
 
 def _taken(*_: object) -> None:
@@ -125,6 +126,7 @@ def federation(
         doors[data.name] = door if swap is None else swap(sites[data.name])
     line = Line(Doors(doors))
     epochs = iter(range(1, 1000))
+    excluded: dict[str, str] = {}
     engine = MaskedSums(
         programme,
         line,
@@ -133,12 +135,14 @@ def federation(
         public,
         lambda: next(epochs),
         _taken,
+        (),
+        excluded.__setitem__,
     )
     learner = Learner(programme)
     coordinator = Coordinator(
         programme, learner, of.ledger(), drawn, learner.start(), LOG
     )
-    return Federation(of, sites, ledgers, line, engine, coordinator, setting)
+    return Federation(of, sites, ledgers, line, engine, coordinator, setting, excluded)
 
 
 def charged(fed: Federation) -> Round:

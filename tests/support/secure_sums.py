@@ -121,8 +121,15 @@ class Epoch:
             self.asked[f"delivery {name}"] = deliveries[name]
             message = self.sites[name].accept(deliveries[name])
             self._send("ready", name, message, server.ready)
+        self.inquired(server)
         self.established = server.established()
         return ServerSession(SERVER, self.established)
+
+    def inquired(self, server: ServerSetup) -> None:
+        """Let dealers show what somebody complains of."""
+        for name, inquiry in server.inquiries().items():
+            message = self.sites[name].prove(inquiry)
+            self._send("prove", name, message, server.proven)
 
     def vector(self, name: str, round_number: int) -> Integers:
         length = self.lengths.get(round_number, self.agreed.terms.length)
@@ -158,13 +165,13 @@ class Epoch:
 
     def unmasked(
         self, server: ServerSession, here: Iterable[str], tamper: Tamper = _as_is
-    ) -> bytes | None:
+    ) -> None:
         """Close the stage of signatures, let sites give out shares, and open them."""
         self.asked["consents"] = consents = server.close_consents()
         for name in here:
             message = tamper(name, self.sites[name].unmask(consents))
             self._send("unmask", name, message, server.unmasked)
-        return server.reconstruct()
+        server.reconstruct()
 
     def round(
         self,
@@ -196,7 +203,7 @@ class Epoch:
         signers = list(signers)
         self.consented(server, signers)
         openers = [name for name in signers if name not in set(closed)]
-        assert self.unmasked(server, openers) is None
+        self.unmasked(server, openers)
         return server.total(self.agreed.terms.ring.largest)
 
     def true_sum(self, alive: Iterable[str], round_number: int = 1) -> Integers:

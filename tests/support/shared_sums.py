@@ -89,7 +89,7 @@ def masked(agreed: SharedPlan, vectors: Mapping[str, Integers]) -> Integers:
     for name, values in vectors.items():
         server.masked(epoch.sites[name].mask(1, agreed.digest, values))
     epoch.consented(server, vectors)
-    assert epoch.unmasked(server, vectors) is None
+    epoch.unmasked(server, vectors)
     return server.total(agreed.masked.bound())
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site whose sums leave only masked: its answers, inside `lexfed.secagg`.
 
-One door for every message: the set-up of an epoch, a query, the list of survivors, the
-signatures under it, an inquiry. The site decides what it computes and what it charges
-(`site`); the session decides what leaves (`secagg.site`). That only the coordinator
-can knock is for the channel to see to: a stranger could begin epochs and so keep the
-site from sums. He could learn nothing, because what opens sums is signed.
+One door for every message: the set-up of an epoch, an inquiry into it, a query, the
+list of survivors, the signatures under it. The site decides what it computes and what
+it charges (`site`); the session decides what leaves (`secagg.site`). That only the
+coordinator can knock is for the channel to see to: a stranger could begin epochs and so
+keep the site from sums. He could learn nothing, because what opens sums is signed.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ class MaskedSite:
             Kind.DELIVERY: partial(self._accept, session),
             Kind.SURVIVORS: session.consent,
             Kind.CONSENTS: session.unmask,
-            Kind.INQUIRY: session.prove,
+            Kind.INQUIRY: partial(self._prove, session),
         }
         return steps[content[_KIND_AT]](content)
 
@@ -105,6 +105,11 @@ class MaskedSite:
             said, Kind.READY, setting.context(), setting.sites, lengths
         ).payload
         self._ready = len(payload) == DIGEST
+        return said
+
+    def _prove(self, session: SiteSession, content: bytes) -> bytes:
+        said = session.prove(content)
+        self._ready = False  # with what was shown nothing is masked
         return said
 
     def _ask(self, session: SiteSession, request: Ask) -> bytes:

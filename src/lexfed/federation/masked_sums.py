@@ -3,12 +3,13 @@
 
 An epoch is set up before its first round is charged, and again when its rounds are
 used up, when a round came to nothing, or when somebody was found to cheat: who is
-blamed is not asked again. Who is missing from a round may come back in the next one,
-who is missing from a set-up in the next epoch. A round of which too few are left is
-lost, and so is one whose sum left its bound: it may have wrapped around.
+blamed is not asked again in this run. Only what a site signed is held against it; who
+is silent is missing, and no more. Who is missing from a round may come back in the next
+one, who is missing from a set-up in the next epoch. A round of which too few are left
+is lost, and so is one whose sum left its bound: it may have wrapped around.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -39,6 +40,8 @@ _AT_ONCE = 8
 
 Take = Callable[[bytes], None]
 """Takes one site's message, or raises `SecAggError`."""
+Exclude = Callable[[str, str], None]
+"""Takes a site that is blamed, and for what; durable on return."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +69,7 @@ class MaskedSums:
         Only the sum of at least `sites - dropouts` sites is ever opened.
         A site without a valid receipt is not in a sum.
         Whoever is blamed is left out of every later set-up.
+        Sites that follow the protocol are not blamed, whatever others do.
     """
 
     def __init__(
@@ -77,6 +81,8 @@ class MaskedSums:
         sites: Mapping[str, bytes],
         next_epoch: Callable[[], int],
         check: CheckReceipt,
+        excluded: Collection[str],
+        exclude: Exclude,
     ) -> None:
         """Take a channel.
 
@@ -88,6 +94,8 @@ class MaskedSums:
             sites: public key of every site, by its name.
             next_epoch: gives a number that no epoch of this run had, durably.
             check: of receipts.
+            excluded: sites that were blamed in this run before.
+            exclude: keeps who is blamed from now on.
         """
         if programme.cohort is None:
             raise ValueError("expected a programme with noise in shares")
@@ -97,7 +105,8 @@ class MaskedSums:
         self._names = {seat_name(public): name for name, public in sites.items()}
         self._session: ServerSession | None = None
         self._rounds = 0
-        self.blamed: set[str] = set()
+        self._exclude = exclude
+        self.blamed = set(excluded)
 
     # Set-up
 
@@ -109,30 +118,42 @@ class MaskedSums:
         """
         if self._session is not None and self._rounds < self._programme.setup_rounds:
             return
+        without: set[str] = set()
         while True:
-            known = len(self.blamed)
+            known = len(self.blamed | without)
             try:
-                established = self._set_up()
+                established = self._set_up(without)
                 break
             except SecAggError as error:
                 self._blame(error)
-                if len(self.blamed) == known:
+                without.update(self._names[seat] for seat in error.silent)
+                if len(self.blamed | without) == known:
                     raise self._no_epoch(error) from error
         self._session = ServerSession(self._identity, established)
         self._rounds = 0
 
-    def _set_up(self) -> Established:
+    def _set_up(self, without: Collection[str]) -> Established:
+        """Set up an epoch.
+
+        Args:
+            without: sites that were silent when others had to wait for them.
+        """
         setting = self._settings(self._next_epoch())
         setup = ServerSetup(self._identity, setting)
-        here = [name for name in self._programme.sites if name not in self.blamed]
+        left_out = self.blamed.union(without)
+        here = [name for name in self._programme.sites if name not in left_out]
         begin = Begin(setting.epoch).to_bytes()
         here = self._collect(dict.fromkeys(here, begin), setup.advertised)
         here = self._collect(dict.fromkeys(here, setup.close_keys()), setup.dealt)
-        parts = {self._names[seat]: said for seat, said in setup.close_deals().items()}
-        here = self._collect(parts, setup.ready)
+        here = self._collect(self._by_name(setup.close_deals()), setup.ready)
+        self._collect(self._by_name(setup.inquiries()), setup.proven)
+        established = setup.established()
         if len(here) < setting.terms.least_sites:
             raise SecAggError(f"only {len(here)} sites are ready")
-        return setup.established()
+        return established
+
+    def _by_name(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
+        return {self._names[seat]: said for seat, said in messages.items()}
 
     def _no_epoch(self, error: SecAggError) -> SecAggError:
         named = sorted(self.blamed)
@@ -143,15 +164,15 @@ class MaskedSums:
         )
 
     def _blame(self, error: SecAggError) -> None:
-        self.blamed.update(self._names[seat] for seat in error.blamed)
+        for seat in error.blamed:
+            name = self._names[seat]
+            if name not in self.blamed:
+                self._exclude(name, error.message)
+                self.blamed.add(name)
 
     def _collect(self, messages: Mapping[str, bytes], take: Take) -> list[str]:
-        """Send messages and take what comes back; return whose answers were right.
-
-        Raises:
-            SecAggError: if somebody is blamed for what came.
-        """
-        came = self._channel.exchange(messages)
+        """Send messages and take what comes back; return whose answers were right."""
+        came = self._channel.exchange(messages) if messages else {}
         right = []
         for name in messages:
             if name not in came:
@@ -159,8 +180,7 @@ class MaskedSums:
             try:
                 self._take(name, came[name], take)
             except SecAggError as error:
-                if error.blamed:
-                    raise
+                self._blame(error)
                 continue
             right.append(name)
         return right
@@ -275,9 +295,6 @@ class MaskedSums:
         listed = [self._names[seat] for seat in session.survivors]
         here = self._collect(dict.fromkeys(listed, survivors), session.consented)
         consents = session.close_consents()
-        here = self._collect(dict.fromkeys(here, consents), session.unmasked)
-        inquiry = session.reconstruct()
-        if inquiry is not None:
-            self._collect(dict.fromkeys(here, inquiry), session.proven)
-            self.blamed.update(self._names[seat] for seat in session.judge())
+        self._collect(dict.fromkeys(here, consents), session.unmasked)
+        session.reconstruct()
         return session.total(bound)

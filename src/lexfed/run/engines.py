@@ -73,7 +73,22 @@ class Engines:
             keys.public,
             lambda: next_epoch(folder),
             self._check,
+            self._excluded_before(),
+            self._exclude,
         )
+
+    def _excluded_before(self) -> tuple[str, ...]:
+        """Return the sites that this run has excluded; the log has them all."""
+        rows = [row for row in self.run.folder.events.rows if row["type"] == "excluded"]
+        for row in rows:
+            self.run.logbook.excluded(row["site"])
+        return tuple(row["site"] for row in rows)
+
+    def _exclude(self, site: str, reason: str) -> None:
+        """Keep that a site broke the rules of masked sums, also for later jobs."""
+        row = {"type": "excluded", "site": site, "reason": reason}
+        self.run.folder.events.append(row)
+        self.run.logbook.excluded(site)
 
     def _masked_doors(self) -> Doors:
         keys, origin = self.run.logbook.keys, self.run.logbook.log.origin

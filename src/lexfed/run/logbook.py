@@ -25,6 +25,7 @@ from lexfed.audit.entries import (
     decimal,
 )
 from lexfed.audit.entries.base import TierName
+from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import AuditLog
 from lexfed.audit.masking import aggregation_of
 from lexfed.audit.rules.certify import certify
@@ -171,6 +172,12 @@ class Logbook:
         """Append, once, that a tower's adaptation froze at its safe value."""
         entry = Change(what="adaptation-frozen", before=None, after=None)
         self.log.append(entry, f"frozen/{tower}")
+
+    def excluded(self, site: str) -> None:
+        """Append, once, that a site broke the rules of masked sums and is left out."""
+        who = fingerprint(self.keys.public[site])
+        entry = Change(what="site-excluded", before=who, after=None)
+        self.log.append(entry, f"excluded/{who[:32]}")
 
     def completed(
         self, done: int, released: int, planned: int, claim: Path | None, model: Path

@@ -181,6 +181,16 @@ def agreed_digest(
     return sha256(bound + pack_seats(seats)).digest()
 
 
+def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
+    """Return the digest under a site's word on its shares: of set-up and delivery.
+
+    So a complaint is of the very parts that were delivered, and a server that changed
+    them on the way cannot hold it against the site.
+    """
+    bound = b"lexfed secagg delivery\x00" + agreed
+    return sha256(bound + sha256(delivery).digest()).digest()
+
+
 def check_size(found: int, least: int, what: str) -> None:
     """Refuse too few sites."""
     if found < least:

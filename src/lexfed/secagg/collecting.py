@@ -21,11 +21,11 @@ class Phase(Enum):
     ADVERTISE = "keys"
     DEAL = "shares"
     READY = "words that shares are good"
+    EVIDENCE = "keys of disputed shares"
     IDLE = "the next round"
     MASKED = "masked vectors"
     CONSENT = "signatures of the list of survivors"
     UNMASK = "shares of the round"
-    EVIDENCE = "commitments to shares"
     OPENED = "the sum to be taken"
 
 

@@ -6,11 +6,17 @@ mask, and the seed of the X25519 key from which its masks with other sites come.
 has its own polynomial. What others hold of one round says nothing about another.
 
 A dealer is held to what it dealt. It publishes a mark of each own seed and the public
-key of each key seed, so a secret that was opened can be checked. It signs, for every
-holder, a hash over commitments to all shares in the holder's part, so that a share
-that was given out can be checked. If all shares are the committed ones and the secret
-still is not, the dealer dealt badly; if a share is not, its holder lied. Commitments
-are hashes of at least 255 uniform bits and hide them as long as SHA-256 is one-way.
+key of each key seed, so a secret that was opened can be checked. It signs commitments
+to all shares, also to the one that it keeps, so a share that was given out can be
+checked. If all shares are the committed ones and the secret still is not, the dealer
+dealt badly; if a share is not, its holder lied. Commitments are hashes of at least 255
+uniform bits and hide them as long as SHA-256 is one-way.
+
+Every part is encrypted under a key pair of its own. A dealer that is said to have
+dealt badly gives out the private key of that one part, and anybody can see who lies:
+
+    part is what was committed to    the holder, which signed that it is not
+    anything else                    the dealer, which signed the part
 """
 
 from hashlib import sha256
@@ -25,7 +31,7 @@ from lexfed.randomness import RandomSource
 from lexfed.secagg.agree import agree, private_key
 from lexfed.secagg.field import PRIME, Elements
 from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.payloads import Advertised, Part
+from lexfed.secagg.payloads import Advertised, Part, root_of
 from lexfed.secagg.shamir import LIMBS, random_secret, secret_bytes, share
 from lexfed.secagg.thresholds import Threshold
 
@@ -68,6 +74,7 @@ class Secrets:
         self._rounds = range(1, rounds + 1)
         self._source = source
         self._drawn = random_secret(source, 2 * rounds)
+        self._parts = secret_bytes(random_secret(source))
         self.channel = X25519PrivateKey.generate()
 
     def seed(self, round_number: int) -> bytes:
@@ -94,52 +101,64 @@ class Secrets:
         """Return shares of all secrets, one row for each seat."""
         return share(self._drawn, threshold.shares, threshold.sites, self._source)
 
+    def part_key(self, listed: bytes, holder: str) -> X25519PrivateKey:
+        """Return the key of one part; it tells nothing about other parts."""
+        return private_key(self._parts, listed, f"part for {holder}")
+
     def erase(self, round_number: int) -> None:
-        """Overwrite the secrets of a round and of all before it."""
+        """Overwrite the secrets of a round, of all before it, and of the dealing."""
+        self._parts = bytes(len(self._parts))  # what was dealt is not shown any more
         self._drawn[: row(round_number, PAIR) + 1] = 0
 
 
-def commitments(
-    listed: bytes, dealer: str, holder: str, shares: Elements
-) -> tuple[bytes, ...]:
+def commitment(listed: bytes, dealer: str, holder: str, at: int, held: bytes) -> bytes:
+    """Return the commitment to one share, which stands at a `row`."""
+    text = f"lexfed secagg share {dealer} {holder} ".encode()
+    return sha256(b"".join((text, listed, at.to_bytes(4, "big"), held))).digest()
+
+
+def commitments(listed: bytes, dealer: str, holder: str, shares: Elements) -> bytes:
     """Return commitments to all shares that a dealer gives a holder, by `row`."""
-    common = sha256(f"lexfed secagg share {dealer} {holder} ".encode() + listed)
-    found = []
-    for at, held in enumerate(shares.astype("<u2")):
-        each = common.copy()
-        each.update(at.to_bytes(4, "big") + held.tobytes())
-        found.append(each.digest())
-    return tuple(found)
-
-
-def root(committed: tuple[bytes, ...]) -> bytes:
-    """Return the one hash that stands for all commitments of a part."""
-    return sha256(b"lexfed secagg part " + b"".join(committed)).digest()
+    return b"".join(
+        commitment(listed, dealer, holder, at, secret_bytes(held))
+        for at, held in enumerate(shares)
+    )
 
 
 def part_bytes(listed: bytes, dealer: str, holder: str, part: Part) -> bytes:
     """Return what the dealer of a part signs."""
     text = f"lexfed secagg part {dealer} {holder} ".encode()
-    return text + listed + part.root + sha256(part.sealed).digest()
+    sealed = sha256(part.sealed).digest()
+    return b"".join((text, listed, part.root, part.key, sealed))
 
 
 def seal_part(
     listed: bytes,
     identity: Identity,
     holder: str,
-    channel: X25519PrivateKey,
+    key: X25519PrivateKey,
     peer: bytes,
     shares: Elements,
+    root: bytes,
 ) -> Part:
-    """Encrypt, commit to and sign the shares of one holder."""
+    """Encrypt and sign the shares of one holder, with the commitments to them.
+
+    Args:
+        listed: digest of the key list.
+        identity: of the dealer.
+        holder: its name.
+        key: of this part alone.
+        peer: the holder's public channel key.
+        shares: one row for each secret.
+        root: of the commitments to them.
+    """
     dealer = identity.name
-    cipher = AESGCM(_channel_key(listed, channel, peer, dealer, holder))
-    # A key has one direction in one set-up, and a site deals once: one nonce will do.
+    cipher = AESGCM(_part_key(listed, key, peer, dealer, holder))
+    # A key encrypts one part: one nonce will do.
     sealed = cipher.encrypt(bytes(12), secret_bytes(shares), None)
-    committed = root(commitments(listed, dealer, holder, shares))
-    unsigned = Part(committed, b"", sealed)
+    unsigned = Part(root, key.public_key().public_bytes_raw(), b"", sealed)
     signature = identity.sign(part_bytes(listed, dealer, holder, unsigned))
-    return Part(committed, signature, sealed)
+    return Part(root, unsigned.key, signature, sealed)
 
 
 def open_part(
@@ -147,41 +166,66 @@ def open_part(
     roster: Roster,
     names: tuple[str, str],
     channel: X25519PrivateKey,
-    peer: bytes,
     part: Part,
-) -> tuple[Elements, tuple[bytes, ...]]:
-    """Check and decrypt what a dealer sent.
+) -> Elements:
+    """Check and decrypt the shares that a dealer sent.
 
     Args:
         listed: digest of the key list.
         roster: the enrolled sites.
         names: the dealer and the holder.
         channel: the holder's channel key.
-        peer: the dealer's public channel key.
         part: what came.
-
-    Returns:
-        The shares, and the commitments to them.
 
     Raises:
         SecAggError: if it is not what the dealer signed, or not what it committed to.
     """
     dealer, holder = names
     roster.verify(dealer, part_bytes(listed, dealer, holder, part), part.signature)
-    cipher = AESGCM(_channel_key(listed, channel, peer, dealer, holder))
+    return _decrypt(listed, names, _part_key(listed, channel, part.key, *names), part)
+
+
+def is_good(
+    listed: bytes, names: tuple[str, str], key: bytes, peer: bytes, part: Part
+) -> bool:
+    """Say whether a part holds what its holder could use.
+
+    Args:
+        listed: digest of the key list.
+        names: the dealer and the holder.
+        key: the part's private key, as its dealer says.
+        peer: the holder's public channel key.
+        part: as the dealer signed it.
+
+    Guarantees:
+        Of a part that an honest dealer made: yes. Of a part that an honest holder
+        could not use: no, whatever the dealer says.
+    """
+    private = X25519PrivateKey.from_private_bytes(key)
+    if private.public_key().public_bytes_raw() != part.key:
+        return False
     try:
-        opened = cipher.decrypt(bytes(12), part.sealed, None)
+        _decrypt(listed, names, _part_key(listed, private, peer, *names), part)
+    except SecAggError:
+        return False
+    return True
+
+
+def _decrypt(listed: bytes, names: tuple[str, str], key: bytes, part: Part) -> Elements:
+    dealer, holder = names
+    try:
+        opened = AESGCM(key).decrypt(bytes(12), part.sealed, None)
     except InvalidTag as error:
         raise SecAggError(f"shares of `{dealer}` cannot be decrypted") from error
     shares = np.frombuffer(opened, dtype="<u2").astype(np.uint16).reshape(-1, LIMBS)
-    committed = commitments(listed, dealer, holder, shares)
-    if root(committed) != part.root or np.any(shares >= PRIME):
+    committed = root_of(commitments(listed, dealer, holder, shares))
+    if committed != part.root or np.any(shares >= PRIME):
         raise SecAggError(f"shares of `{dealer}` are not those it committed to")
-    return shares, committed
+    return shares
 
 
-def _channel_key(
-    listed: bytes, channel: X25519PrivateKey, peer: bytes, dealer: str, holder: str
+def _part_key(
+    listed: bytes, private: X25519PrivateKey, peer: bytes, dealer: str, holder: str
 ) -> bytes:
     purpose = f"shares from {dealer} to {holder}"
-    return agree(channel, peer, listed, purpose, (dealer, holder), 32)
+    return agree(private, peer, listed, purpose, (dealer, holder), 32)

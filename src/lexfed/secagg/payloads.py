@@ -6,22 +6,24 @@ A list of seats is strictly increasing, so no site can be in it twice.
 
     ADVERTISE   channel key 32 | per round: mask key 32 | per round: seed mark 32
     KEYS        count 2 | per site: length 4, its ADVERTISE message
-    DEAL        per other seat of the dealer's circle: part
+    DEAL        per seat of the dealer's circle: commitments to its 2 N shares, 32 each
+                | per other seat: part without root
     DELIVERY    per other seat that dealt: seat 2, part
-    part        root 32 | signature 64 | encrypted shares 64 N + 16
-    READY       digest of the set-up 32 | seats of dealers whose part is bad
+    part        root 32 | key 32 | signature 64 | encrypted shares 64 N + 16
+    READY       digest of set-up and delivery 32 | seats of dealers whose part is bad
+    INQUIRY     seats of holders that complain of a dealer's parts
+    EVIDENCE    per holder: private key of its part 32
     MASKED      digest of the set-up 32 | the vector
     HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32 (`pieces.py`)
     SURVIVORS   digest of the set-up 32 | seats
     CONSENT     SHA-256 of the SURVIVORS payload
     CONSENTS    per signer: seat 2, signature of its CONSENT 64
     UNMASK      per seat of its circle in the cohort: share 32
-    INQUIRY     seats of dealers
-    EVIDENCE    per dealer of its circle: commitments to its 2 N shares, 32 each
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
 
 from lexfed.errors import SecAggError
@@ -73,30 +75,74 @@ class Part:
 
     Attributes:
         root: commits the dealer to all shares in it.
-        signature: of the dealer, over both sites, the root and the sealed bytes.
+        key: public X25519 key, of this part alone.
+        signature: of the dealer, over both sites, the root, the key and the sealed
+            bytes.
         sealed: the shares, encrypted to the holder.
     """
 
     root: bytes
+    key: bytes
     signature: bytes
     sealed: bytes
 
     @staticmethod
     def length(rounds: int) -> int:
         """Return how many bytes it takes."""
-        return DIGEST + SIGNATURE + 2 * SECRET_BYTES * rounds + TAG
+        return 2 * DIGEST + SIGNATURE + 2 * SECRET_BYTES * rounds + TAG
 
     def packed(self) -> bytes:
         """Return its bytes."""
-        return self.root + self.signature + self.sealed
+        return b"".join((self.root, self.key, self.signature, self.sealed))
 
     @classmethod
-    def read(cls, reader: Reader, rounds: int) -> "Part":
-        """Take one from a message."""
-        root = reader.digest()
-        signature = bytes(reader.take(SIGNATURE))
-        rest = cls.length(rounds) - DIGEST - SIGNATURE
-        return cls(root, signature, bytes(reader.take(rest)))
+    def read(cls, reader: Reader, rounds: int, root: bytes | None = None) -> "Part":
+        """Take one from a message; its root, unless it is given, comes first."""
+        root = reader.digest() if root is None else root
+        key, signature = reader.digest(), bytes(reader.take(SIGNATURE))
+        rest = cls.length(rounds) - 2 * DIGEST - SIGNATURE
+        return cls(root, key, signature, bytes(reader.take(rest)))
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Everything that one site deals.
+
+    Attributes:
+        commitments: to the shares of each seat of its circle, its own included.
+        parts: by the seats of the others.
+    """
+
+    commitments: Mapping[int, bytes]
+    parts: Mapping[int, Part]
+
+    @staticmethod
+    def length(circle: int, rounds: int) -> int:
+        """Return how many bytes it takes in a circle of that many."""
+        others = (circle - 1) * (Part.length(rounds) - DIGEST)
+        return circle * 2 * DIGEST * rounds + others
+
+    def packed(self) -> bytes:
+        """Return the payload."""
+        parts = (part.packed()[DIGEST:] for part in self.parts.values())
+        return b"".join((*self.commitments.values(), *parts))
+
+    @classmethod
+    def read(
+        cls, payload: memoryview, dealer: int, circle: Sequence[int], rounds: int
+    ) -> "Deal":
+        """Read a payload whose length is right."""
+        reader = Reader(payload, "shares")
+        size = 2 * DIGEST * rounds
+        found = {seat: bytes(reader.take(size)) for seat in circle}
+        others = [seat for seat in circle if seat != dealer]
+        parts = {s: Part.read(reader, rounds, root_of(found[s])) for s in others}
+        return cls(found, parts)
+
+
+def root_of(commitments: bytes) -> bytes:
+    """Return the one hash that stands for all commitments of a part."""
+    return sha256(b"lexfed secagg part " + commitments).digest()
 
 
 def pack_seats(seats: Sequence[int]) -> bytes:

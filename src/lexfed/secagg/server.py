@@ -5,8 +5,7 @@
     masked(m)*      piece(m)*, for long vectors
                     close_masked() -> SURVIVORS for the survivors
     consented(m)*   close_consents() -> CONSENTS for those who signed
-    unmasked(m)*    reconstruct() -> nothing, or INQUIRY for those who answered
-    proven(m)*      judge(), after an inquiry
+    unmasked(m)*    reconstruct()
     total(bound) -> the sum; record() -> evidence for a log
 
 The server keeps one sum, not the vectors, so its memory grows with the model only.
@@ -21,7 +20,7 @@ from lexfed.secagg.cohort import check_size
 from lexfed.secagg.collecting import Collector, Phase
 from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import DIGEST, Kind
-from lexfed.secagg.payloads import pack_consents, pack_seats
+from lexfed.secagg.payloads import pack_consents
 from lexfed.secagg.pieces import Incoming, count_of, read_piece
 from lexfed.secagg.record import RoundRecord
 from lexfed.secagg.ring import Integers
@@ -36,7 +35,10 @@ class ServerSession(Collector):
     Guarantees:
         The sum is exactly that of the sites in the signed list of survivors.
         No message is taken twice, late, or from another round, model or policy.
-        Who is blamed signed what shows it.
+        Who is blamed signed what shows it: another list than the server's, a share
+        that its dealer did not commit to, or commitments to shares that open another
+        secret than it published.
+        Sites that follow the protocol are not blamed, whatever others do.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class ServerSession(Collector):
         super().__init__(identity, established.setting, Phase.IDLE)
         self._spool = spool
         self._cohort = established.cohort
-        self._roots = established.roots
+        self._committed = established.committed
         self._names = established.cohort.listed.names
 
     def _seats(self) -> tuple[int, ...]:
@@ -162,7 +164,11 @@ class ServerSession(Collector):
         check_size(len(self._came), self._opens, "a signed list")
         rows = [(seat, self._consents[self._names[seat]]) for seat in self._seats()]
         self._opening = Opening(
-            self._setting.context(), self._cohort, self._survivors, self._roots
+            self._setting.context(),
+            self._cohort,
+            self._survivors,
+            self._committed,
+            self._round.round,
         )
         self._next(Phase.UNMASK)
         return self._seal(Kind.CONSENTS, pack_consents(rows))
@@ -182,7 +188,7 @@ class ServerSession(Collector):
         """Take a survivor's shares of the round.
 
         Raises:
-            SecAggError: also if they are no shares at all; then it is blamed.
+            SecAggError: also if one is not what it was dealt; then it is blamed.
         """
         self._expect(Phase.UNMASK)
         lengths = (SECRET_BYTES * len(self._cohort.circle(self._cohort.seats[0])),)
@@ -191,46 +197,16 @@ class ServerSession(Collector):
         self._opening.add(self._names.index(opened.sender), opened.payload)
         self._came.add(opened.sender)
 
-    def reconstruct(self) -> bytes | None:
+    def reconstruct(self) -> None:
         """Open the secrets of the round from the shares.
 
-        Returns:
-            Nothing if all are right; else an inquiry, for all who gave out shares.
-
         Raises:
-            SecAggError: if fewer than t sites gave out shares.
+            SecAggError: if fewer than t sites gave out shares, or a dealer's shares
+                open another secret than it published; then it is blamed.
         """
         self._expect(Phase.UNMASK)
-        wrong = self._opening.reconstruct(self._round.round)
-        self._answered = tuple(self._names[at] for at in self._opening.answered)
-        if not wrong:
-            self._next(Phase.OPENED)
-            return None
-        self._next(Phase.EVIDENCE)
-        return self._seal(Kind.INQUIRY, pack_seats(wrong))
-
-    def proven(self, message: bytes) -> None:
-        """Take the commitments that a site was dealt."""
-        self._expect(Phase.EVIDENCE)
-        lengths = self._opening.evidence_lengths(self._setting.terms.rounds)
-        among = self._answered
-        opened = self._take(Phase.EVIDENCE, Kind.EVIDENCE, message, lengths, among)
-        self._opening.prove(self._names.index(opened.sender), opened.payload)
-        self._came.add(opened.sender)
-
-    def judge(self) -> tuple[str, ...]:
-        """Say who gave out wrong shares, and open the secrets without them.
-
-        Returns:
-            Who is blamed although the sum can be opened.
-
-        Raises:
-            SecAggError: if it cannot: a dealer dealt badly, or too few are left.
-        """
-        self._expect(Phase.EVIDENCE)
-        blamed = self._opening.judge(self._round.round)
+        self._opening.reconstruct()
         self._next(Phase.OPENED)
-        return tuple(self._names[seat] for seat in blamed)
 
     def total(self, bound: int) -> Integers:
         """Take the masks off and return the sum of the survivors.

@@ -3,9 +3,12 @@
 
     advertised(m)*   close_keys() -> KEYS for all
     dealt(m)*        close_deals() -> DELIVERY for each
-    ready(m)*        established() -> what `ServerSession` runs rounds with
+    ready(m)*        inquiries() -> INQUIRY for each dealer that somebody complains of
+    proven(m)*       established() -> what `ServerSession` runs rounds with
 
 The server passes shares on and cannot read them: they are encrypted to their holders.
+Of a part that its holder complains of the dealer shows the key. Then everybody sees
+which of the two lies, and the set-up is over: whoever shows a key has no part in it.
 """
 
 from collections.abc import Mapping
@@ -15,12 +18,19 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.errors import SecAggError
 from lexfed.secagg.agree import agree
-from lexfed.secagg.cohort import Cohort, KeyList
+from lexfed.secagg.cohort import Cohort, KeyList, delivered_digest
 from lexfed.secagg.collecting import Collector, Phase
-from lexfed.secagg.dealing import part_bytes
+from lexfed.secagg.dealing import is_good, part_bytes
 from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import DIGEST, Kind, Reader
-from lexfed.secagg.payloads import SEAT, Advertised, Part, pack_delivery, read_seats
+from lexfed.secagg.payloads import (
+    SEAT,
+    Advertised,
+    Deal,
+    pack_delivery,
+    pack_seats,
+    read_seats,
+)
 from lexfed.secagg.setting import Setting
 
 
@@ -31,25 +41,30 @@ class Established:
     Attributes:
         setting: what all agreed on.
         cohort: who takes part.
-        roots: what each dealer committed to, by the seats of dealer and holder.
+        committed: commitments of each dealer, by the seats of dealer and holder.
     """
 
     setting: Setting
     cohort: Cohort
-    roots: Mapping[tuple[int, int], bytes]
+    committed: Mapping[tuple[int, int], bytes]
 
 
 class ServerSetup(Collector):
     """The server while an epoch is set up.
 
     Guarantees:
-        Who is blamed signed what shows it, or is one of two of whom one lies.
+        Who is blamed signed what shows it: a key that is none, a part that its holder
+        could not use, or a complaint of a part that it could.
+        Sites that follow the protocol are not blamed, whatever others do.
     """
 
     def __init__(self, identity: Identity, setting: Setting) -> None:
         super().__init__(identity, setting, Phase.ADVERTISE)
         self._adverts: dict[str, bytes] = {}
-        self._deals: dict[str, bytes] = {}
+        self._deals: dict[int, Deal] = {}
+        self._complaints: dict[int, list[int]] = {}
+        self._liars: set[int] = set()
+        self._seen: dict[int, bytes] = {}
 
     def advertised(self, message: bytes) -> None:
         """Take a site's keys.
@@ -84,40 +99,41 @@ class ServerSetup(Collector):
     def dealt(self, message: bytes) -> None:
         """Take a site's shares for all others; they are encrypted to those."""
         self._expect(Phase.DEAL)
-        names = self._listed.names
-        others = len(self._listed.circles[0]) - 1
-        lengths = (others * Part.length(self._setting.terms.rounds),)
+        names, rounds = self._listed.names, self._setting.terms.rounds
+        lengths = (Deal.length(len(self._listed.circles[0]), rounds),)
         opened = self._take(Phase.DEAL, Kind.DEAL, message, lengths, names)
+        seat = names.index(opened.sender)
+        circle = self._listed.circles[seat]
         self._came.add(opened.sender)
-        self._deals[opened.sender] = bytes(opened.payload)
+        self._deals[seat] = Deal.read(opened.payload, seat, circle, rounds)
 
     def close_deals(self) -> dict[str, bytes]:
-        """Return to each site what others dealt it."""
+        """Return to each site what others dealt it.
+
+        Raises:
+            SecAggError: if too few dealt; it names those who did not.
+        """
         self._expect(Phase.DEAL)
-        names, rounds = self._listed.names, self._setting.terms.rounds
-        seats = tuple(at for at, name in enumerate(names) if name in self._came)
-        self._cohort = Cohort.of(self._setting, self._listed, seats)
-        self._parts: dict[tuple[int, int], Part] = {}
-        for dealer in self._cohort.seats:
-            reader = Reader(self._deals.pop(names[dealer]), "shares")
-            for holder in self._listed.circles[dealer]:
-                if holder != dealer:
-                    self._parts[dealer, holder] = Part.read(reader, rounds)
+        names = self._listed.names
+        try:
+            self._cohort = Cohort.of(
+                self._setting, self._listed, tuple(sorted(self._deals))
+            )
+        except SecAggError as error:
+            silent = [name for name in names if name not in self._came]
+            raise SecAggError(error.message, error.hint, silent=silent) from error
         self._next(Phase.READY)
         found = {}
         for holder in self._cohort.seats:
             others = [seat for seat in self._cohort.circle(holder) if seat != holder]
-            rows = [(seat, self._parts[seat, holder].packed()) for seat in others]
-            found[names[holder]] = self._seal(Kind.DELIVERY, pack_delivery(rows))
+            rows = [(seat, self._deals[seat].parts[holder].packed()) for seat in others]
+            said = pack_delivery(rows)
+            self._seen[holder] = delivered_digest(self._cohort.agreed, said)
+            found[names[holder]] = self._seal(Kind.DELIVERY, said)
         return found
 
     def ready(self, message: bytes) -> None:
-        """Take a site's word on its shares.
-
-        Raises:
-            SecAggError: if it complains. If the dealer's own signature on the part is
-                wrong the dealer is blamed; else one of the two lies, and both are.
-        """
+        """Take a site's word on its shares, and its complaints."""
         self._expect(Phase.READY)
         most = DIGEST + SEAT * len(self._listed.names)
         opened = self._take(
@@ -127,34 +143,94 @@ class ServerSetup(Collector):
             range(DIGEST, most + 1),
             self._cohort.names,
         )
-        if opened.payload[:DIGEST] != self._cohort.agreed:
-            raise SecAggError(f"`{opened.sender}` saw another set-up")
+        holder = self._listed.names.index(opened.sender)
+        if opened.payload[:DIGEST] != self._seen[holder]:
+            raise SecAggError(f"`{opened.sender}` saw another set-up or delivery")
         bad = read_seats(opened.payload[DIGEST:], len(self._listed.names))
         self._came.add(opened.sender)
-        if bad:
-            raise self._complaint(opened.sender, bad[0])
+        dealers = set(self._cohort.circle(holder)) - {holder}
+        if not set(bad) <= dealers:
+            self._liars.add(holder)  # it complains of a site that dealt it nothing
+        for dealer in dealers.intersection(bad):
+            self._complaints.setdefault(dealer, []).append(holder)
 
-    def _complaint(self, holder: str, dealer: int) -> SecAggError:
-        names = self._listed.names
-        part = self._parts.get((dealer, names.index(holder)))
-        if part is None:
-            return SecAggError(f"`{holder}` complains about nobody", blamed=[holder])
+    def inquiries(self) -> dict[str, bytes]:
+        """Return to each dealer which holders complain of their parts; often nobody.
+
+        A part whose own signature is wrong needs no answer: the dealer signed the
+        message that it came in.
+        """
+        self._expect(Phase.READY)
+        self._next(Phase.EVIDENCE)
+        found = {}
+        for dealer, holders in self._complaints.items():
+            if all(self._is_signed(dealer, holder) for holder in holders):
+                said = self._seal(Kind.INQUIRY, pack_seats(sorted(holders)))
+                found[self._listed.names[dealer]] = said
+            else:
+                self._liars.add(dealer)
+        return found
+
+    def _is_signed(self, dealer: int, holder: int) -> bool:
+        names, part = self._listed.names, self._deals[dealer].parts[holder]
+        signed = part_bytes(self._listed.digest, names[dealer], names[holder], part)
         try:
-            signed = part_bytes(self._listed.digest, names[dealer], holder, part)
             self._setting.sites.verify(names[dealer], signed, part.signature)
         except SecAggError:
-            blamed = [names[dealer]]
-        else:
-            blamed = [names[dealer], holder]
-        return SecAggError(
-            f"`{holder}` cannot use the shares that `{names[dealer]}` dealt it",
-            f"set up again without {' or without '.join(blamed)}",
-            blamed=blamed,
+            return False
+        return True
+
+    def proven(self, message: bytes) -> None:
+        """Take the keys of a dealer's disputed parts, and see who lies."""
+        self._expect(Phase.EVIDENCE)
+        names, keys = self._listed.names, self._listed.keys
+        most = DIGEST * len(names)
+        among = [names[dealer] for dealer in self._complaints]
+        opened = self._take(
+            Phase.EVIDENCE, Kind.EVIDENCE, message, range(most + 1), among
         )
+        dealer = names.index(opened.sender)
+        holders = sorted(self._complaints[dealer])
+        self._came.add(opened.sender)
+        if len(opened.payload) != DIGEST * len(holders):
+            self._liars.add(dealer)
+            return
+        reader = Reader(opened.payload, "keys of parts")
+        for holder in holders:
+            pair, part = (names[dealer], names[holder]), self._deals[dealer].parts
+            good = is_good(
+                self._listed.digest,
+                pair,
+                reader.digest(),
+                keys[holder].channel,
+                part[holder],
+            )
+            self._liars.add(holder if good else dealer)
 
     def established(self) -> Established:
-        """Close the set-up; who has not said that it is ready may still come."""
-        self._expect(Phase.READY)
+        """Close the set-up; who has not said that it is ready may still come.
+
+        Raises:
+            SecAggError: if anybody complained; it names who lied, and dealers that did
+                not answer to complaints. Set up again without them.
+        """
+        self._expect(Phase.READY, Phase.EVIDENCE)
+        came = self._came if self._phase is Phase.EVIDENCE else set()
+        names = self._listed.names
+        if self._complaints or self._liars:
+            asked = {names[dealer] for dealer in self._complaints.keys() - self._liars}
+            silent = sorted(asked - came)
+            liars = [names[seat] for seat in sorted(self._liars)]
+            raise SecAggError(
+                "shares that were dealt are disputed",
+                f"set up again without {', '.join((*liars, *silent))}",
+                blamed=liars,
+                silent=silent,
+            )
         self._next(Phase.IDLE)
-        roots = {seats: part.root for seats, part in self._parts.items()}
-        return Established(self._setting, self._cohort, roots)
+        committed = {
+            (dealer, holder): each
+            for dealer, deal in self._deals.items()
+            for holder, each in deal.commitments.items()
+        }
+        return Established(self._setting, self._cohort, committed)

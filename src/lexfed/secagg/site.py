@@ -6,8 +6,8 @@ Set-up, once for N rounds:        then in every round:
     advertise() -> ADVERTISE          mask(r, model, x) -> MASKED, or HEADER
     deal(KEYS) -> DEAL                piece(k) -> PIECE, after HEADER, for each k
     accept(DELIVERY) -> READY         consent(SURVIVORS) -> CONSENT
-                                      unmask(CONSENTS) -> UNMASK
-                                      prove(INQUIRY) -> EVIDENCE, if shares are disputed
+    prove(INQUIRY) -> EVIDENCE,       unmask(CONSENTS) -> UNMASK
+        if shares are disputed
 
 A message that is refused changes nothing, so a broken line or a stranger cannot use
 up an answer. One that is answered is answered once, and rounds only go up; a piece is
@@ -23,7 +23,7 @@ from lexfed.secagg.agree import Context
 from lexfed.secagg.dealing import OWN, PAIR, row
 from lexfed.secagg.masking import add_own, add_pairs, binding
 from lexfed.secagg.messages import Kind, signed_bytes
-from lexfed.secagg.payloads import SEAT, read_consents, read_seats
+from lexfed.secagg.payloads import SEAT, read_consents
 from lexfed.secagg.pieces import Outgoing, count_of
 from lexfed.secagg.ring import Integers
 from lexfed.secagg.shamir import secret_bytes
@@ -127,18 +127,3 @@ class SiteSession(SiteSetup):
             shares[: row(self._round.round, PAIR) + 1] = 0
         self._stage = Stage.OPENED
         return self._seal(Kind.UNMASK, b"".join(given))
-
-    def prove(self, message: bytes) -> bytes:
-        """Return the commitments that dealers made to this site's shares.
-
-        They are hashes and open nothing; the server holds their root, signed.
-        """
-        self._expect(Stage.OPENED)
-        seats = len(self._listed.names)
-        payload = self._open(Kind.INQUIRY, message, range(SEAT * seats + 1))
-        asked = read_seats(payload, seats)
-        if not set(asked) <= set(self._cohort.seats):
-            raise SecAggError("an inquiry names a site outside of the cohort")
-        mine = (seat for seat in asked if seat in self._committed)
-        said = b"".join(b"".join(self._committed[seat]) for seat in mine)
-        return self._seal(Kind.EVIDENCE, said)

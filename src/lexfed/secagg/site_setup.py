@@ -4,6 +4,7 @@
     advertise() -> ADVERTISE
     deal(KEYS) -> DEAL
     accept(DELIVERY) -> READY
+    prove(INQUIRY) -> EVIDENCE, if others complain of its shares
 
 A set-up serves N rounds, which `site.py` goes on with.
 """
@@ -13,16 +14,20 @@ from enum import Enum
 
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
-from lexfed.secagg.cohort import Cohort, KeyList, check_change
+from lexfed.secagg.cohort import Cohort, KeyList, check_change, delivered_digest
 from lexfed.secagg.dealing import Secrets, commitments, open_part, seal_part
 from lexfed.secagg.field import Elements
 from lexfed.secagg.identities import Identity
 from lexfed.secagg.messages import Kind, open_sealed, seal
 from lexfed.secagg.payloads import (
+    SEAT,
+    Deal,
     delivery_lengths,
     key_list_lengths,
     pack_seats,
     read_delivery,
+    read_seats,
+    root_of,
 )
 from lexfed.secagg.setting import Setting
 
@@ -34,6 +39,7 @@ class Stage(Enum):
     ADVERTISED = "has advertised keys"
     DEALT = "has dealt shares"
     COMPLAINED = "has complained about shares"
+    PROVEN = "has shown what it dealt"
     READY = "is ready for a round"
     MASKED = "has sent its masked vector"
     CONSENTED = "has signed the list of survivors"
@@ -46,6 +52,8 @@ class SiteSetup:
     Guarantees:
         Shares are dealt once, for a key list that has this site's own keys in it.
         Shares that are not what their dealer signed and committed to are not kept.
+        A site that shows what it dealt takes no part in the rounds of the epoch, so no
+        vector is ever under secrets of which shares were shown.
     """
 
     def __init__(
@@ -126,22 +134,28 @@ class SiteSetup:
         if listed.keys[seat] != self._keys:
             raise SecAggError(f"the key list has other keys for `{self.name}`")
         near, shares = listed.circles[seat], self._secrets.shares(listed.threshold)
-        parts = [
-            seal_part(
+        held = dict(zip(near, shares, strict=True))
+        committed, names = {}, listed.names
+        for other, each in held.items():
+            found = commitments(listed.digest, self.name, names[other], each)
+            committed[other] = found
+        parts = {
+            other: seal_part(
                 listed.digest,
                 self._identity,
-                listed.names[other],
-                self._secrets.channel,
+                names[other],
+                self._secrets.part_key(listed.digest, names[other]),
                 listed.keys[other].channel,
-                held,
-            ).packed()
-            for other, held in zip(near, shares, strict=True)
+                each,
+                root_of(committed[other]),
+            )
+            for other, each in held.items()
             if other != seat
-        ]
+        }
         self._listed, self._seat = listed, seat
-        self._own_shares = shares[near.index(seat)].copy()  # forget the others'
+        self._own_shares = held[seat].copy()  # forget the others'
         self._stage = Stage.DEALT
-        return self._seal(Kind.DEAL, b"".join(parts))
+        return self._seal(Kind.DEAL, Deal(committed, parts).packed())
 
     def accept(self, message: bytes) -> bytes:
         """Check and keep the shares that others dealt; return whose are bad.
@@ -165,18 +179,37 @@ class SiteSetup:
         cohort = Cohort.of(self._setting, listed, seats)
         check_change(cohort.names, self._earlier, terms.least_change)
         held: dict[int, Elements] = {self._seat: self._own_shares}
-        own = commitments(listed.digest, self.name, self.name, self._own_shares)
-        committed, channel = {self._seat: own}, self._secrets.channel
+        channel = self._secrets.channel
         bad = []
         for seat, part in parts.items():
             pair = (listed.names[seat], self.name)
-            peer = listed.keys[seat].channel
             try:
-                held[seat], committed[seat] = open_part(
-                    listed.digest, self._setting.sites, pair, channel, peer, part
+                held[seat] = open_part(
+                    listed.digest, self._setting.sites, pair, channel, part
                 )
             except SecAggError:
                 bad.append(seat)
-        self._cohort, self._held, self._committed = cohort, held, committed
+        self._cohort, self._held = cohort, held
         self._stage = Stage.COMPLAINED if bad else Stage.READY
-        return self._seal(Kind.READY, cohort.agreed + pack_seats(bad))
+        seen = delivered_digest(cohort.agreed, payload)
+        return self._seal(Kind.READY, seen + pack_seats(bad))
+
+    def prove(self, message: bytes) -> bytes:
+        """Return the keys of parts that their holders complain of.
+
+        They open what a holder was dealt, and this site takes no part in the epoch any
+        more: nothing is, or will be, under the secrets that the shares are of.
+
+        Raises:
+            SecAggError: if a round has begun, or the inquiry is on nobody's part.
+        """
+        self._expect(Stage.READY, Stage.COMPLAINED)
+        names = self._listed.names
+        payload = self._open(Kind.INQUIRY, message, range(SEAT * len(names) + 1))
+        asked = read_seats(payload, len(names))
+        if not set(asked) <= set(self._listed.circles[self._seat]) - {self._seat}:
+            raise SecAggError("an inquiry names a site that was dealt no shares")
+        keys = [self._secrets.part_key(self._listed.digest, names[at]) for at in asked]
+        self._stage = Stage.PROVEN
+        said = b"".join(key.private_bytes_raw() for key in keys)
+        return self._seal(Kind.EVIDENCE, said)

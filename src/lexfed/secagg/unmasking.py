@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opening a round: secrets from shares, who is to blame if not, and masks off the sum.
 
+Every share that is given out is compared with its dealer's signed commitment. So a
+wrong one shows by itself that its holder lied, and shares that are all the committed
+ones and open another secret than the dealer published show that the dealer did.
+
 Of a site that answered its own mask is opened; of one that dropped out the key of its
 masks with others. Never both: a site that gave out both kinds would not be honest, and
 fewer than t honest ones exist for the other kind (`thresholds.py`).
@@ -13,12 +17,12 @@ import numpy as np
 from lexfed.errors import SecAggError
 from lexfed.secagg.agree import Context
 from lexfed.secagg.cohort import Cohort, check_size
-from lexfed.secagg.dealing import OWN, PAIR, commitments, mark, mask_key, root, row
+from lexfed.secagg.dealing import OWN, PAIR, commitment, mark, mask_key, row
 from lexfed.secagg.field import PRIME, Elements
 from lexfed.secagg.masking import add_own, add_pairs, binding
 from lexfed.secagg.messages import DIGEST
 from lexfed.secagg.ring import Words
-from lexfed.secagg.shamir import LIMBS, reconstruct, secret_bytes
+from lexfed.secagg.shamir import LIMBS, SECRET_BYTES, reconstruct, secret_bytes
 
 
 class Opening:
@@ -29,25 +33,20 @@ class Opening:
         setup: Context,
         cohort: Cohort,
         survivors: tuple[int, ...],
-        roots: Mapping[tuple[int, int], bytes],
+        committed: Mapping[tuple[int, int], bytes],
+        round_number: int,
     ) -> None:
         self._setup = setup.digest
         self._cohort = cohort
         self._survivors = frozenset(survivors)
-        self._roots = roots
+        self._committed = committed
+        self._round = round_number
         self._shares: dict[int, Elements] = {}
         self._places = {
             seat: {dealer: at for at, dealer in enumerate(cohort.circle(seat))}
             for seat in survivors
         }
-        self._proofs: dict[int, dict[int, tuple[bytes, ...]]] = {}
         self._seeds: dict[int, bytes] = {}
-        self._wrong: tuple[int, ...] = ()
-
-    @property
-    def answered(self) -> tuple[int, ...]:
-        """The seats of sites whose shares are there, in order."""
-        return tuple(sorted(self._shares))
 
     def _which(self, seat: int) -> int:
         return OWN if seat in self._survivors else PAIR
@@ -56,16 +55,39 @@ class Opening:
         """Take one site's shares of all dealers.
 
         Raises:
-            SecAggError: if they are not numbers of the field; the site is blamed.
+            SecAggError: if one is not the share that its dealer committed to, or none
+                at all; the site is blamed.
         """
-        values = np.frombuffer(payload, dtype="<u2").astype(np.uint16)
+        listed, data = self._cohort.listed, bytes(payload)
+        held = listed.names[seat]
+        for dealer, at in self._places[seat].items():
+            which = row(self._round, self._which(dealer))
+            found = commitment(
+                listed.digest,
+                listed.names[dealer],
+                held,
+                which,
+                data[at * SECRET_BYTES : (at + 1) * SECRET_BYTES],
+            )
+            due = self._committed[dealer, seat]
+            if found != due[which * DIGEST : (which + 1) * DIGEST]:
+                raise SecAggError(
+                    f"`{held}` gave out a share that it was not dealt", blamed=[held]
+                )
+        values = np.frombuffer(data, dtype="<u2").astype(np.uint16)
         if np.any(values >= PRIME):
-            name = self._cohort.listed.names[seat]
-            raise SecAggError(f"`{name}` gave out what is no share", blamed=[name])
+            # A dealer that lies may commit to it; an honest holder complains of it.
+            raise SecAggError(f"`{held}` gave out what is no share", blamed=[held])
         self._shares[seat] = values.reshape(-1, LIMBS)
 
-    def reconstruct(self, round_number: int) -> tuple[int, ...]:
-        """Open all secrets; return the seats of dealers whose secret came out wrong."""
+    def reconstruct(self) -> None:
+        """Open all secrets.
+
+        Raises:
+            SecAggError: if too few shares are there, or a secret is another one than
+                its dealer published; all shares are the committed ones, so the dealer
+                dealt badly and is blamed.
+        """
         self._seeds = {}
         for used, dealers in self._by_holders().items():
             held = np.stack(
@@ -77,12 +99,18 @@ class Opening:
             found = reconstruct([point for _, point in used], held)
             for dealer, secret in zip(dealers, found, strict=True):
                 self._seeds[dealer] = secret_bytes(secret)
-        self._wrong = tuple(
-            seat
-            for seat, seed in self._seeds.items()
-            if not self._is_right(seat, round_number, seed)
-        )
-        return self._wrong
+        names = self._cohort.listed.names
+        wrong = [
+            names[seat]
+            for seat, seed in sorted(self._seeds.items())
+            if not self._is_right(seat, seed)
+        ]
+        if wrong:
+            raise SecAggError(
+                "shares are those that were dealt, and still open no secret",
+                f"set up again without {', '.join(wrong)}",
+                blamed=wrong,
+            )
 
     def _by_holders(self) -> dict[tuple[tuple[int, int], ...], list[int]]:
         """Return dealers by the seats and points of the holders that open them.
@@ -103,81 +131,14 @@ class Opening:
         found: Elements = self._shares[seat][self._places[seat][dealer]]
         return found
 
-    def _is_right(self, seat: int, round_number: int, seed: bytes) -> bool:
+    def _is_right(self, seat: int, seed: bytes) -> bool:
         """Whether a secret is the one that its site published the hash or key of."""
         name, keys = self._cohort.listed.names[seat], self._cohort.listed.keys[seat]
         if self._which(seat) == OWN:
-            published = keys.marks[round_number - 1]
-            return mark(self._setup, name, round_number, seed) == published
-        key = mask_key(self._setup, name, round_number, seed).public_key()
-        return key.public_bytes_raw() == keys.masks[round_number - 1]
-
-    def evidence_lengths(self, rounds: int) -> range:
-        """Return how long a site's evidence on disputed dealers may be."""
-        each = 2 * rounds * DIGEST
-        return range(0, len(self._wrong) * each + 1, each)
-
-    def prove(self, seat: int, payload: memoryview) -> None:
-        """Take the commitments that disputed dealers made to one site's shares."""
-        data = bytes(payload)
-        asked = [dealer for dealer in self._wrong if dealer in self._places[seat]]
-        size = len(data) // max(len(asked), 1)
-        if size != (
-            2 * len(self._cohort.listed.keys[seat].masks) * DIGEST if asked else 0
-        ):
-            raise SecAggError("evidence is on other sites than those asked about")
-        self._proofs[seat] = {
-            dealer: tuple(
-                data[start : start + DIGEST]
-                for start in range(at * size, (at + 1) * size, DIGEST)
-            )
-            for at, dealer in enumerate(asked)
-        }
-
-    def judge(self, round_number: int) -> tuple[int, ...]:
-        """Leave out wrong shares and open the secrets again.
-
-        Returns:
-            The seats of sites that gave out wrong shares.
-
-        Raises:
-            SecAggError: if the rest does not suffice, or all shares of a dealer are
-                the committed ones and its secret is still wrong: it dealt badly.
-        """
-        names = self._cohort.listed.names
-        silent = [seat for seat in self._shares if seat not in self._proofs]
-        liars = tuple(seat for seat in self._proofs if self._lied(seat, round_number))
-        for seat in (*silent, *liars):
-            del self._shares[seat]
-        try:
-            wrong = self.reconstruct(round_number)
-        except SecAggError as error:
-            raise SecAggError(
-                "too few right shares are left to open the sum",
-                "run the round again without those who are blamed",
-                blamed=[names[seat] for seat in liars],
-            ) from error
-        if wrong:
-            raise SecAggError(
-                "shares are those that were dealt, and still open no secret",
-                "set up again without those who are blamed",
-                blamed=[names[seat] for seat in (*liars, *wrong)],
-            )
-        return liars
-
-    def _lied(self, seat: int, round_number: int) -> bool:
-        """Whether a site gave out a share that its dealer did not commit to."""
-        names, listed = self._cohort.listed.names, self._cohort.listed.digest
-        for dealer, committed in self._proofs[seat].items():
-            if dealer == seat:
-                continue  # its own share: nobody else committed to it
-            at = row(round_number, self._which(dealer))
-            shares = np.zeros((at + 1, LIMBS), dtype=np.uint16)
-            shares[at] = self._share(seat, dealer)
-            found = commitments(listed, names[dealer], names[seat], shares)[at]
-            if root(committed) != self._roots[dealer, seat] or committed[at] != found:
-                return True
-        return False
+            published = keys.marks[self._round - 1]
+            return mark(self._setup, name, self._round, seed) == published
+        key = mask_key(self._setup, name, self._round, seed).public_key()
+        return key.public_bytes_raw() == keys.masks[self._round - 1]
 
     def take_off(self, total: Words, context: Context) -> None:
         """Take the masks off a sum: own masks of survivors, and those with dropouts."""

@@ -81,7 +81,13 @@ class PrivacyTest(Entry):
 
 
 class Change(Entry):
-    """Something that was decided before has changed; reviews cite its index."""
+    """Something that was decided before has changed; reviews cite its index.
+
+    Attributes:
+        what: has changed.
+        before: digest of what it was; of a site that is excluded, its key id.
+        after: digest of what it is now.
+    """
 
     kind: ClassVar[str] = "change"
 
@@ -96,6 +102,7 @@ class Change(Entry):
         "software",
         "retention",
         "adaptation-frozen",
+        "site-excluded",
     ]
     before: Digest | None
     after: Digest | None

@@ -22,6 +22,7 @@ _LOWERS_RISK = (
     "budget-lowered",
     "feature-removed",
     "site-removed",
+    "site-excluded",
     "adaptation-frozen",
 )
 
