@@ -190,12 +190,9 @@ SETTINGS: dict[str, tuple[str, str, tuple[str | int, ...], Any, str]] = {
         "clear",
         "`admin.connection_security` is",
     ),
-    "clear connections between processes": (
-        "north",
-        f"{LOCAL}/comm_config.json",
-        ("internal", "resources", "connection_security"),
-        "clear",
-        "`internal.resources.connection_security` is",
+    "a port between processes": (
+        *("north", f"{LOCAL}/comm_config.json", ("internal", "scheme"), "tcp"),
+        '`internal.scheme` is "tcp", expected: "unix"; other users of this machine',
     ),
     "ports of its own": (
         *("north", f"{LOCAL}/comm_config.json", ("allow_adhoc_conns",), True),

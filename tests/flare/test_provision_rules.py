@@ -91,9 +91,9 @@ def test_only_transports_with_our_context(
     kits: dict[str, Kit], in_force: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manager = drivers()
-    for scheme in ("http", "https", "tcp", "stcp", "stcp://x:1"):
+    for scheme in ("http", "https", "unix", "https://x:1"):
         assert manager.find_driver_class(scheme) is not None, scheme
-    for scheme in ("grpc", "grpcs", "agrpc", "uds", "file", "GRPC://x:1"):
+    for scheme in ("grpc", "grpcs", "agrpc", "tcp", "stcp", "file", "GRPC://x:1"):
         assert manager.find_driver_class(scheme) is None, scheme
     monkeypatch.undo()
     assert manager.find_driver_class("grpc") is not None  # else nothing is shown

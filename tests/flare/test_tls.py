@@ -201,8 +201,8 @@ def test_a_site_believes_the_pinned_certificate_only(
         assert speaks(flares_own(north), port)  # what the pin is there for
     with answering(pair_of(kits["south"])) as (port, _):
         assert not speaks(context, port)
-    with answering(pair_of(north)) as (port, _):  # its own processes
-        assert speaks(context, port)
+    with answering(pair_of(north)) as (port, _):  # a thief of this very kit
+        assert not speaks(context, port)
 
 
 def test_a_context_is_not_made_for_another_pin(kits: dict[str, Kit]) -> None:

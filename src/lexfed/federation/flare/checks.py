@@ -31,6 +31,7 @@ _CONSEQUENCES = (
     ("class_list_enforcement_mode", "jobs could run any class"),
     ("class_allow_list", "jobs could run other classes than a run needs"),
     ("require_signed_jobs", "jobs that nobody signed would run"),
+    ("internal", "other users of this machine could connect to its processes"),
     ("connection_security", "connections without certificates at both ends"),
     ("shell_commands", "an administrator could read files here"),
     ("byoc", "jobs could bring their own code"),

@@ -4,8 +4,8 @@
 Provisioning writes them and the start-up check compares them. So a kit differs from
 what is written here in nothing, and whoever reviews this file has reviewed all kits.
 
-* TLS on every connection, with certificates at both ends, also between a process and
-  its parent on the same machine.
+* TLS on every connection, with certificates at both ends. A process and its parent on
+  the same machine speak through a socket in the kit, which other users cannot open.
 * Nobody may run shell commands, bring code or shut down a site from elsewhere. The one
   administrator may submit and end jobs, and ask for their status.
 * Jobs are signed, and name one class: what a run does at the coordinator, or what a
@@ -165,14 +165,11 @@ def _authorization(kit: Kit) -> Settings:
     }
 
 
-# Processes of jobs speak to their parent on this machine, with the same certificates.
+# Processes of jobs speak to their parent through a file in the kit (`inner`).
 _COMMUNICATION: Settings = {
     "allow_adhoc_conns": False,
     "backbone_conn_gen": 2,
-    "internal": {
-        "scheme": "tcp",
-        "resources": {"host": "localhost", "connection_security": "mtls"},
-    },
+    "internal": {"scheme": "unix", "resources": {"connection_security": "clear"}},
 }
 
 

@@ -6,10 +6,10 @@ it connects, any that the machine trusts) and can speak in clear. It makes its c
 in one function; `enforce` puts ours in its place, which is part of FLARE that is not
 public. So the version is fixed, and `enforce` refuses one that it does not know.
 
-Who connects believes exactly two certificates: the coordinator's, which is pinned by
-its SHA-256, and its own, for the connections between its processes on this machine.
-Nothing else is in the store, so what OpenSSL accepts is that certificate and key, bit
-by bit, and still only while it is valid [RFC 8446].
+Who connects believes exactly one certificate: the coordinator's, which is pinned by its
+SHA-256. Nothing else is in the store, so what OpenSSL accepts is that certificate and
+key, bit by bit, and still only while it is valid [RFC 8446]. Processes of one kit speak
+to each other through a file in it (`inner`), which no network reaches.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from lexfed.federation.flare.kit import Kit
 
 FLARE_VERSION = "2.9.0"
 """The version whose inner parts these rules were written for."""
-_SECURE_TRANSPORTS = {"http", "https", "tcp", "stcp"}
+_SECURE_TRANSPORTS = {"http", "https"}
 
 
 def der(path: Path) -> bytes:
@@ -64,8 +64,7 @@ def client_context(kit: Kit, certificate: Path, key: Path) -> ssl.SSLContext:
     """Return what connects for a kit.
 
     Guarantees:
-        Only TLS 1.3, and only with the pinned coordinator or with this organisation's
-        own certificate, is spoken.
+        Only TLS 1.3, and only with the pinned coordinator, is spoken.
 
     Raises:
         RunFolderError: if the kit's certificate of the coordinator is not the one it
@@ -81,7 +80,6 @@ def client_context(kit: Kit, certificate: Path, key: Path) -> ssl.SSLContext:
     context.check_hostname = False  # the certificate itself is known, not its name
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=pinned)
-    context.load_verify_locations(cadata=der(certificate))
     return _strict(context, certificate, key)
 
 
@@ -96,8 +94,9 @@ def enforce(kit: Kit) -> None:
     """Make every connection of this process follow the rules.
 
     Guarantees:
-        After it, FLARE makes no connection in clear, by TLS 1.2, without certificates,
-        or to a coordinator other than the pinned one, whatever its settings say.
+        After it, FLARE makes no connection over a network in clear, by TLS 1.2, without
+        certificates, or to a coordinator other than the pinned one, whatever its
+        settings say.
 
     Raises:
         RunFolderError: if FLARE is missing or of another version.
@@ -105,6 +104,8 @@ def enforce(kit: Kit) -> None:
     check_version()
     from nvflare.fuel.f3.drivers import aio_tcp_driver, net_utils, tcp_driver
     from nvflare.fuel.f3.drivers.driver_manager import DriverManager
+
+    from lexfed.federation.flare.inner import SCHEME, InnerDriver
 
     def get_ssl_context(params: dict[str, Any], ssl_server: bool) -> ssl.SSLContext:
         return _context(kit, params, ssl_server)
@@ -114,8 +115,10 @@ def enforce(kit: Kit) -> None:
     find: Callable[[DriverManager, str], Any] = DriverManager.find_driver_class
 
     def find_driver_class(self: DriverManager, scheme_or_url: str) -> Any:
-        # Other drivers make their contexts elsewhere, without our rules.
         scheme = scheme_or_url.partition(":")[0].lower()
+        if scheme == SCHEME:
+            return InnerDriver
+        # Other drivers make their contexts elsewhere, without our rules.
         return find(self, scheme) if scheme in _SECURE_TRANSPORTS else None
 
     DriverManager.find_driver_class = find_driver_class
