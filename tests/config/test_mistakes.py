@@ -134,6 +134,8 @@ MISTAKES = {
     "linear model for a flag": ('"logistic"', '"linear"'),
     "model misspelt": ('"logistic"', '"logisitc"'),
     "mlp without widths": ('"logistic"', '"mlp:"'),
+    "mlp that fits nowhere": ('"logistic"', '"mlp:200000,200000"'),
+    "rounds without an end": ("rounds = 30", "rounds = 2000000000"),
     "metrics like nothing": ('"public"', '"free"'),
     "public test rows without test rows": ("test_size = 0.2", "test_size = 0"),
     "paid metrics without a budget": (

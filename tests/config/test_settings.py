@@ -144,9 +144,9 @@ def test_every_setting_follows_the_rules_of_the_file() -> None:
         "with federation.rounds = 2, federation.momentum = 2: `federation.momentum`: "
         "expected a number of at least 0 and below 1, got: `2`",
         "with federation.rounds = 0, federation.momentum = 2: `federation.rounds`: "
-        "expected a whole number of at least 1, got: `0`",
+        "expected a whole number of at least 1 and at most 100000, got: `0`",
         "with federation.rounds = 1.5, federation.momentum = 2: `federation.rounds`: "
-        "expected a whole number of at least 1, got: `1.5`",
+        "expected a whole number of at least 1 and at most 100000, got: `1.5`",
     ]
 
 

@@ -13,6 +13,7 @@ from lexfed.cli.app import app
 from lexfed.config import loads
 from lexfed.errors import ConfigError, Refused, RunFolderError
 from lexfed.federation.programme_json import from_bytes, to_bytes
+from lexfed.run.deployed import sizes
 from lexfed.run.deployed.agreement import agreed
 from lexfed.run.deployed.bundle import (
     Bundle,
@@ -20,6 +21,7 @@ from lexfed.run.deployed.bundle import (
     require_deployable,
     site_names,
 )
+from lexfed.run.deployed.consent import consent, cost_in_words
 from lexfed.run.deployed.coordinator_side import drive
 from lexfed.run.deployed.messages import (
     Begin,
@@ -268,6 +270,16 @@ def _made(folder: Path) -> Path:
             ("", ""),
             "would run code of whoever wrote the configuration",
         ),
+        (
+            {},
+            ("rounds = 2", "rounds = 10001"),
+            "`federation.rounds`: at most 10000 in a deployment, got: 10001",
+        ),
+        (
+            {"federation": 'model = "mlp:4000,4000"'},
+            ("", ""),
+            "at most 10000000 weights in a deployment, got: 16016001",
+        ),
         ({}, ('"north.csv"', '"no-rth.csv"'), "`no-rth` is not the name of a site"),
         ({}, ('"north.csv"', '"coordinator.csv"'), "`coordinator` is not the name"),
         ({}, ('"north.csv"', '"a/south.csv"'), "names site `south` twice"),
@@ -293,6 +305,25 @@ def test_what_a_coordinator_without_data_cannot_run(
     with pytest.raises(ConfigError) as found:
         require_deployable(config)
     assert told in str(found.value)
+
+
+def test_what_is_too_large_is_refused_before_anybody_consents(world: World) -> None:
+    """Between its layers it has too few weights to be refused at sight."""
+    path = world.write(config_text(federation='model = "mlp:999999,6"'))
+    for ask in (consent, cost_in_words):
+        with pytest.raises(ConfigError, match="at most 10000000 weights"):
+            ask(world.sites["north"], path)
+    assert not (world.sites["north"].state / "consents.json").exists()
+    require_deployable(Bundle.read(path).config)
+
+
+def test_a_programme_that_no_site_reads_is_refused_in_words(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = world.agree(config_text())
+    monkeypatch.setattr(sizes, "MOST_PROGRAMME", 1000)
+    with pytest.raises(ConfigError, match=r"has \d+ bytes, sites read 1000"):
+        drive(world.coordinator, name, Spy(world.doors()), SITES)
 
 
 def test_sites_are_named_by_their_files() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lexfed.budget.adapting import Adapting
-from lexfed.config.table import Count, Positive, Real, Table
+from lexfed.config.table import Count, Positive, Real, Rounds, Table
 
 _DEFAULT = Adapting()
 
@@ -24,7 +24,7 @@ class AdaptTable(Table):
     clip_rate: Annotated[Real, Field(gt=0, le=1)] = _DEFAULT.clip_rate
     learning_rate: Literal["none", "feedback"] = "none"
     patience: Count | None = None
-    rounds_at_most: Count | None = None
+    rounds_at_most: Rounds | None = None
 
     @property
     def adapting(self) -> Adapting:

@@ -25,7 +25,16 @@ from lexfed.config.site_tables import (
     ProfileTable,
 )
 from lexfed.config.sketch_tables import SketchesTable
-from lexfed.config.table import Count, Positive, Rate, Real, Seed, Table, Text
+from lexfed.config.table import (
+    Count,
+    Positive,
+    Rate,
+    Real,
+    Rounds,
+    Seed,
+    Table,
+    Text,
+)
 from lexfed.law.tagger.settings import Settings
 from lexfed.tiers import Tier
 
@@ -204,9 +213,9 @@ class FederationTable(Table):
     """`[federation]`: how the sites train together."""
 
     engine: Literal["simulation", "inprocess", "flare"] = "simulation"
-    rounds: Count | None = None
+    rounds: Rounds | None = None
     sampling_rate: Rate = 1.0
-    local_steps: Count = 1
+    local_steps: Rounds = 1
     learning_rate: Positive | None = None
     learning_rate_schedule: Literal["constant", "cosine"] = "constant"
     momentum: Annotated[Real, Field(ge=0, lt=1)] = 0.0

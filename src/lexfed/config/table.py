@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 # Bounds. Integers stay below 2^53 so that canonical JSON can hold them exactly.
 Count = Annotated[int, Field(ge=1, lt=2**53)]
+Rounds = Annotated[int, Field(ge=1, le=100_000)]
+"""Of a tower, or steps between two rounds: a plan, and a log, hold every one."""
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[Real, Field(gt=0)]

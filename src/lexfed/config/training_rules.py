@@ -5,6 +5,7 @@ A key that would be ignored is an error when it shows that somebody expects some
 that will not happen. Written like `data_rules.py`.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -18,6 +19,8 @@ from lexfed.config.wording import did_you_mean, listed, shown
 METRICS: Path = ("evaluation", "metrics")
 MODEL: Path = ("federation", "model")
 TARGET: Path = ("data", "target")
+MOST_WEIGHTS = 100_000_000
+"""Of a network: 800 MB in double precision, several times over while it is trained."""
 
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _WIDTHS = re.compile(r"mlp:[1-9]\d{0,5}(,[1-9]\d{0,5})*")
@@ -109,6 +112,33 @@ def model_is_known(config: Config) -> Iterator[Finding]:
         yield Finding(MODEL, what, near if near.startswith("did") else "")
 
 
+def network_weights(model: str, inputs: int = 1, outputs: int = 1) -> int:
+    """Return how many weights an `mlp:WIDTH,...` has; 0 for every other model.
+
+    Args:
+        model: as in `federation.model`.
+        inputs: width of the encoded input; 1 where it is not known yet.
+        outputs: number of logits.
+    """
+    if not _WIDTHS.fullmatch(model):
+        return 0
+    inner = map(int, model.removeprefix("mlp:").split(","))
+    layers = itertools.pairwise([inputs, *inner, outputs])
+    return sum((into + 1) * out for into, out in layers)
+
+
+def model_fits_in_memory(config: Config) -> Iterator[Finding]:
+    """A network of more weights than this would end in an error of the machine."""
+    weights = network_weights(config.federation.model)
+    if weights > MOST_WEIGHTS:
+        yield Finding(
+            MODEL,
+            f"`federation.model`: at most {MOST_WEIGHTS:,} weights, got: "
+            f"{weights:,} between the layers of {shown(config.federation.model)}",
+            "every weight is released with noise of its own; use narrower layers",
+        )
+
+
 def model_fits_target(config: Config) -> Iterator[Finding]:
     """Logistic models answer with a class, linear ones with a number."""
     target = config.data.columns.get(config.data.target or "")
@@ -153,6 +183,7 @@ RULES = (
     rule_sets_the_steps,
     site_sizes_are_public,
     model_is_known,
+    model_fits_in_memory,
     model_fits_target,
     test_rows_exist,
     metrics_have_a_budget,

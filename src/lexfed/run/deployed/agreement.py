@@ -12,6 +12,7 @@ from lexfed.config.declare import records_per_person_of, tagged_schema_of
 from lexfed.data.encode import build_encoding
 from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.messages import Statement
+from lexfed.run.deployed.sizes import require_weights
 from lexfed.run.deployed.statement import limits_of, merged
 from lexfed.run.planning import Priced, price
 from lexfed.run.population import Elsewhere, Population, classes_of, used_columns
@@ -83,6 +84,7 @@ def population_of(
     encoding = build_encoding(
         tagged.schema, tagged.tiers(), exclude=importance.left_out
     )
+    require_weights(config, encoding)
     counts = [said.units for said in statements if said.units is not None]
     train = tuple(count.train for count in counts)
     persons = sum(train) + sum(count.test for count in counts)

@@ -25,6 +25,7 @@ from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import COORDINATOR, NAME
 from lexfed.models.architecture import is_imported
+from lexfed.run.deployed.sizes import size_problems
 from lexfed.run.profile_run import for_a_profile, require_use
 
 CONFIG = "lexfed.toml"
@@ -191,7 +192,7 @@ def require_deployable(config: Config) -> None:
     Raises:
         ConfigError: with every problem.
     """
-    parts = (_of_sites, _of_data, _of_model, _of_places, _of_paths)
+    parts = (_of_sites, _of_data, _of_model, size_problems, _of_places, _of_paths)
     problems = [problem for part in parts for problem in part(config)]
     if problems:
         raise ConfigError(problems)

@@ -18,6 +18,7 @@ from lexfed.audit import strict_json
 from lexfed.audit.entries.base import Digest, Part
 from lexfed.config.declare import tagged_schema_of
 from lexfed.config.model import Config
+from lexfed.data.encode import build_encoding
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
@@ -27,6 +28,7 @@ from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.own_profiles import OwnProfiles
 from lexfed.run.deployed.own_rules import OwnRules
 from lexfed.run.deployed.site_lock import SiteLock
+from lexfed.run.deployed.sizes import require_weights
 from lexfed.tiers import MODEL_TIERS, Tier
 
 _FILE = "consents.json"
@@ -127,6 +129,8 @@ def _checked(kit: Kit, path: Path, profile: float | None) -> Bundle:
             ]
         )
     OwnProfiles(kit).claim(bundle.config, path.parent)  # refuses what is not known here
+    tagged = tagged_schema_of(bundle.config, base=path.parent)
+    require_weights(bundle.config, build_encoding(tagged.schema, tagged.tiers()))
     return bundle
 
 

@@ -29,6 +29,7 @@ from lexfed.run.deployed.messages import (
     unseal,
 )
 from lexfed.run.deployed.session import RunPlace, Session
+from lexfed.run.deployed.sizes import require_programme
 from lexfed.run.deployed.statement import packed, read_statements
 from lexfed.run.opening import OpenRun, finished, resume, start
 from lexfed.run.planning import Priced
@@ -132,9 +133,11 @@ class _Table:
     def plan(self, priced: Priced) -> None:
         """Offer the programme; who stays at the table has consented to it."""
         session, bundle = self._session, self._bundle
+        programme = to_bytes(priced.programme)
+        require_programme(len(programme))
         offer = Offer(
             run=session.run,
-            programme=to_bytes(priced.programme).decode(),
+            programme=programme.decode(),
             statements=packed(session.statements, bundle.sites),
         )
 

@@ -35,6 +35,7 @@ from lexfed.audit.entries.base import (
 from lexfed.audit.keys import Signer, fingerprint
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
+from lexfed.run.deployed.sizes import MOST_PROGRAMME
 
 Kind = Literal["join", "statement", "offer", "consent", "begin", "begun", "end"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -153,7 +154,7 @@ class Offer(Part):
     """A programme, with the statements it follows from."""
 
     run: Digest
-    programme: Annotated[str, Field(max_length=1 << 23)]
+    programme: Annotated[str, Field(max_length=MOST_PROGRAMME)]
     statements: tuple[str, ...]
 
 
