@@ -24,7 +24,10 @@ from lexfed.federation.masked_setting import seat_identity, seat_name
 from lexfed.federation.masked_site import MaskedSite
 from lexfed.federation.messages import Refusal, Reply, answer_to_bytes
 from lexfed.federation.noise_shares import longest_sum, stays_within
+from lexfed.secagg.dealing import Secrets
+from lexfed.secagg.field import PRIME, Elements
 from lexfed.secagg.messages import SIGNATURE, Kind, seal
+from lexfed.secagg.thresholds import Threshold
 from support.disputes import bad_part, complaint
 from support.masked_worlds import (
     Federation,
@@ -180,6 +183,29 @@ def test_a_bad_dealer_that_does_not_answer_is_missing_from_the_next_set_up(
     assert reply.of == tuple(name for name in SITES if name != CHEAT)
 
 
+def test_a_dealer_whose_shares_open_nothing_loses_one_round(
+    of: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, name = Secrets.shares, seat_name(signer(2).public)
+
+    def bent(self: Secrets, threshold: Threshold) -> Elements:
+        shares = honest(self, threshold)
+        if self._name == name:
+            shares[0] = (shares[0] + 1) % PRIME
+        return shares
+
+    monkeypatch.setattr(Secrets, "shares", bent)
+    fed = federation(of)
+    asked = charged(fed)
+    with pytest.raises(RoundLost, match="open no secret") as lost:
+        fed.engine.ask(asked.query, asked.participants)
+    assert lost.value.cause == "site-blamed"
+    assert fed.excluded.keys() == {CHEAT}
+    fed.coordinator.lost(asked.query)
+    _, reply = ask(fed)
+    assert CHEAT not in reply.of
+
+
 def test_the_blamed_may_be_too_many() -> None:
     of = masked_world(sizes=(20, 15, 21), dropouts=0)
     fed = cheating(of, bad_dealer)
@@ -204,8 +230,9 @@ def test_a_sum_that_wraps_is_not_released(of: World) -> None:
 
     fed = cheating(of, loud)
     asked = charged(fed)
-    with pytest.raises(RoundLost, match="left its bound"):
+    with pytest.raises(RoundLost, match="left its bound") as lost:
         fed.engine.ask(asked.query, asked.participants)
+    assert lost.value.cause == "sum-out-of-bound"
 
 
 def test_a_small_group_has_a_bound_of_its_own() -> None:

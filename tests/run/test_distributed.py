@@ -5,15 +5,18 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lexfed.audit.entries import Change, Policy, Round, RoundAborted
 from lexfed.audit.keys import fingerprint
 from lexfed.errors import Refused, SecAggError
+from lexfed.federation.masked_setting import seat_name
 from lexfed.privacy.claim import check_claim
 from lexfed.run import resume, start, train
 from lexfed.run.training import MOST_LOST
 from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.ring import Integers
 from lexfed.secagg.site import SiteSession
 from support.distributed_runs import (
     CENTRAL,
@@ -199,6 +202,43 @@ def test_who_signs_another_list_is_excluded_also_from_later_jobs(
     [change] = entries(path, Change)
     assert (change.what, change.after) == ("site-excluded", None)
     assert change.before == fingerprint(opened.logbook.keys.public[row["site"]])
+    verified(path)
+    compared(path)
+
+
+def test_a_sum_that_leaves_its_bound_ends_the_run_after_one_round(
+    priced_of: Price, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One site sends as much as the ring holds from round 2 on."""
+    honest = SiteSession.mask
+    loud = {"name": ""}
+
+    def lies(self: SiteSession, number: int, model: bytes, values: Integers) -> bytes:
+        loud["name"] = self._setting.sites.names[0]
+        if self.name == loud["name"] and (self._setting.epoch, number) >= (1, 2):
+            values = np.full_like(values, self._setting.terms.ring.largest)
+        return honest(self, number, model, values)
+
+    monkeypatch.setattr(SiteSession, "mask", lies)
+    priced, path = priced_of(CONFIG), tmp_path / "run"
+    opened = start(priced, path, CONFIG)
+    keys = opened.logbook.keys.public
+    with pytest.raises(Refused, match="left its bound") as stopped:
+        train(priced, opened)
+    assert "stays paid" in stopped.value.hint
+    assert sum(row["type"] == "charge" for row in events(path)) == 2
+    [aborted] = entries(path, RoundAborted)
+    assert (aborted.round, aborted.cause, aborted.released) == (
+        2, "sum-out-of-bound", "no",
+    )  # fmt: skip
+    assert entries(path, Change) == []  # nothing shows who it was
+    # Left out by its people, as one of the dropouts, it costs nothing more.
+    [liar] = [name for name in keys if seat_name(keys[name]) == loud["name"]]
+    place = str(sorted(keys).index(liar))
+    gone = Line(lambda _, step, site: step == "begin" and site == place)
+    monkeypatch.setattr("lexfed.run.engines.Doors", gone)
+    result = train(priced, resume(priced, path, CONFIG))
+    assert (result.rounds, result.lost) == (6, 1)
     verified(path)
     compared(path)
 

@@ -31,17 +31,19 @@ CheckReceipt = Callable[[Query, str, bytes], object]
 """Takes a query, a site and its receipt; raises `Refused` unless it is one for it."""
 
 
+Loss = Literal["site-lost", "site-refused", "site-blamed", "sum-out-of-bound"]
+
+
 class RoundLost(Exception):
     """A round that was asked and came to nothing; it stays charged.
 
     Attributes:
         message: what happened, for people.
-        cause: whether sites were missing, or refused.
+        cause: whether sites were missing, refused, dealt shares that open nothing, or
+            sent what made the sum leave its bound.
     """
 
-    def __init__(
-        self, message: str, cause: Literal["site-lost", "site-refused"] = "site-lost"
-    ) -> None:
+    def __init__(self, message: str, cause: Loss = "site-lost") -> None:
         super().__init__(message)
         self.message = message
         self.cause = cause

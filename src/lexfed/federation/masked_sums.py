@@ -16,7 +16,7 @@ from hashlib import sha256
 
 from lexfed.errors import Refused, SecAggError
 from lexfed.federation.channel import Channel
-from lexfed.federation.engines import CheckReceipt, RoundLost, too_few
+from lexfed.federation.engines import CheckReceipt, Loss, RoundLost, too_few
 from lexfed.federation.masked_messages import (
     Ask,
     Begin,
@@ -212,12 +212,13 @@ class MaskedSums:
         session.begin(self._rounds, sha256(content).digest(), stage.dimension)
         signed = self._gather(session, query, content, participants)
         try:
-            total = self._open(session, longest_sum(stage, self._cohort))
+            self._open(session)
         except SecAggError as error:
             self._blame(error)
-            raise RoundLost(f"round {query.round} is lost: {error.message}") from error
-        if not stays_within(total, stage, self._cohort):
-            raise RoundLost(f"round {query.round} is lost: a sum left its bound")
+            cause: Loss = "site-blamed" if error.blamed else "site-lost"
+            words = f"round {query.round} is lost: {error.message}"
+            raise RoundLost(words, cause) from error
+        total = self._total(session, query)
         if len(self.blamed) == known:
             self._session = session
         there = {self._names[seat] for seat in session.survivors}
@@ -285,11 +286,11 @@ class MaskedSums:
             if session.missing(seats[name]):
                 del signed[name]
 
-    def _open(self, session: ServerSession, bound: int) -> Integers:
-        """Agree on the survivors, and take the masks off their sum.
+    def _open(self, session: ServerSession) -> None:
+        """Agree on the survivors, and open the masks of their sum.
 
         Raises:
-            SecAggError: if too few are left, somebody cheated, or the sum wrapped.
+            SecAggError: if too few are left, or somebody dealt badly.
         """
         survivors = session.close_masked()
         listed = [self._names[seat] for seat in session.survivors]
@@ -297,4 +298,24 @@ class MaskedSums:
         consents = session.close_consents()
         self._collect(dict.fromkeys(here, consents), session.unmasked)
         session.reconstruct()
-        return session.total(bound)
+
+    def _total(self, session: ServerSession, query: Query) -> Integers:
+        """Take the masks off the sum.
+
+        Raises:
+            RoundLost: if it left its bound, which honest sites alone do with negligible
+                probability. Nothing tells whose vector did it.
+        """
+        stage = self._programme.stages[query.stage]
+        try:
+            total = session.total(longest_sum(stage, self._cohort))
+            inside = stays_within(total, stage, self._cohort)
+        except SecAggError:
+            inside = False
+        if not inside:
+            raise RoundLost(
+                f"round {query.round} is lost: the sum left its bound, so a site sent "
+                "a vector that no honest one can have",
+                "sum-out-of-bound",
+            )
+        return total

@@ -39,7 +39,14 @@ from lexfed.run.keys import RunKeys
 from lexfed.run.witnessing import Witnessing
 from lexfed.tiers import Tier
 
-Cause = Literal["interrupted", "site-refused", "site-lost", "receipt-invalid"]
+Cause = Literal[
+    "interrupted",
+    "site-refused",
+    "site-lost",
+    "site-blamed",
+    "sum-out-of-bound",
+    "receipt-invalid",
+]
 
 
 def sha256(content: bytes) -> str:

@@ -92,7 +92,8 @@ def train(
         How the run ended; None if it did not yet.
 
     Raises:
-        Refused: if not a single round could be paid for, or several in a row were lost.
+        Refused: if not a single round could be paid for, several in a row were lost, or
+            the sum of one left its bound.
         SecAggError: if no masks could be set up; the run can be resumed.
         RunFolderError: if something cannot be written; the run can be resumed.
     """
@@ -210,13 +211,22 @@ class _Training:
         """Write down that a charged round came to nothing, and go on.
 
         Raises:
-            Refused: if so many were lost in a row that going on would only spend.
+            Refused: if so many were lost in a row that going on would only spend, or
+                a site sent a vector that honest ones cannot have.
         """
         query, run = asked.query, self._run
         run.logbook.aborted(query.round, query.release, loss.cause)
         row = {"type": "lost", "round": query.round, "reason": loss.message}
         run.folder.events.append(row)
         self._progress = self._coordinator.lost(query)
+        if loss.cause == "sum-out-of-bound":
+            # The next round would be lost to the same site, and nothing names it.
+            raise Refused(
+                loss.message,
+                "the round stays paid; find the site before you continue the run: "
+                "docs/deployment.md, `When a sum leaves its bound`",
+                scope="site",
+            )
         if in_a_row == MOST_LOST:
             raise Refused(
                 f"{MOST_LOST} rounds in a row were lost; the last one: {loss.message}",

@@ -201,7 +201,14 @@ class RoundAborted(Entry):
     kind: ClassVar[str] = "round-aborted"
 
     round: Count
-    cause: Literal["interrupted", "site-refused", "site-lost", "receipt-invalid"]
+    cause: Literal[
+        "interrupted",
+        "site-refused",
+        "site-lost",
+        "site-blamed",
+        "sum-out-of-bound",
+        "receipt-invalid",
+    ]
     released: Literal["no", "unknown"]
     event: Event | None
 

@@ -603,7 +603,8 @@ KINDS = {
     "budgets:budgets tags:digest update:digest? state:digest? "
     "participation:participation aggregation:aggregation",
     "round-aborted": "round:count released:no|unknown event:event? "
-    "cause:interrupted|site-refused|site-lost|receipt-invalid",
+    "cause:interrupted|site-refused|site-lost|site-blamed|sum-out-of-bound"
+    "|receipt-invalid",
     "refusal": "round:count by:coordinator|site scope:code would_reach:decimal? "
     "limit:decimal?",
     "resumed": "rounds:count",
