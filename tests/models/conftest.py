@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models, batches and an oracle shared by the tests of this folder."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lexfed.models import Batch, Loss, build
-from lexfed.models.clipping import Clipping
-from lexfed.models.per_unit import clipped_sum as by_unit
+from lexfed.models import Batch, Loss, build, group_index
+from lexfed.models.parameters import trainable
 
 FACTORIES = '''
+import torch
 from torch import nn
 
 
@@ -25,6 +26,79 @@ class MeanOver(nn.Module):
 
     def forward(self, rows):
         return self.linear(rows - rows.mean(0))
+
+
+CALLS = []
+
+
+class Counted(nn.Module):
+    """Says how often its code was called."""
+
+    def __init__(self, slots, outputs):
+        super().__init__()
+        CALLS.append("made")
+        self.linear = nn.Linear(slots, outputs)
+
+    def forward(self, rows):
+        CALLS.append("called")
+        return self.linear(rows) ** 3
+
+
+class Remembers(nn.Module):
+    """Keeps a running mean in a buffer that it replaces."""
+
+    def __init__(self, slots, outputs):
+        super().__init__()
+        self.linear = nn.Linear(slots, outputs)
+        self.register_buffer("mean", torch.zeros(slots))
+
+    def forward(self, rows):
+        logits = self.linear(rows - self.mean)
+        self.mean = 0.9 * self.mean + 0.1 * rows.mean(0)
+        return logits
+
+
+def patched_chain(slots, outputs):
+    layer = nn.Tanh()
+    layer.forward = lambda rows: rows - rows.max(0).values
+    return nn.Sequential(nn.Linear(slots, 4), layer, nn.Linear(4, outputs))
+
+
+def patched_outside(slots, outputs):
+    chain = nn.Sequential(nn.Linear(slots, 4), nn.Tanh(), nn.Linear(4, outputs))
+    inner = chain.forward
+    chain.forward = lambda rows: 2 * inner(rows)
+    return chain
+
+
+def hooked_chain(slots, outputs):
+    chain = nn.Sequential(nn.Linear(slots, 4), nn.Tanh(), nn.Linear(4, outputs))
+    chain.register_forward_hook(lambda module, given, found: 2 * found)
+    return chain
+
+
+def in_place(slots, outputs):
+    return nn.Sequential(
+        nn.ELU(inplace=True),
+        nn.Linear(slots, 4),
+        nn.SiLU(inplace=True),
+        nn.Linear(4, outputs),
+    )
+
+
+def every_layer(slots, outputs):
+    return nn.Sequential(
+        nn.Unflatten(1, (1, slots)),
+        nn.Sequential(nn.Conv1d(1, 3, 3, stride=2, padding=2, dilation=2)),
+        nn.LeakyReLU(0.3),
+        nn.MaxPool1d(2, stride=1, padding=1),
+        nn.AvgPool1d(2, ceil_mode=True),
+        nn.AdaptiveAvgPool1d(2),
+        nn.Softplus(2.0),
+        nn.GELU(approximate="tanh"),
+        nn.Flatten(),
+        nn.Linear(6, outputs, bias=False),
+    )
 
 
 def layer_norm(slots, outputs):
@@ -147,6 +221,41 @@ def oracle() -> Callable[..., Tensor]:
         clips: tuple[float, ...],
         groups: list[int] | None = None,
     ) -> Tensor:
-        return by_unit(module, loss, batch, Clipping.of(module, clips, groups))
+        own = {
+            name: value.detach().double() for name, value in trainable(module).items()
+        }
+        fixed = {
+            name: value.detach().double() if value.is_floating_point() else value
+            for name, value in [*module.named_parameters(), *module.named_buffers()]
+            if name not in own
+        }
+
+        def value(
+            own: dict[str, Tensor],
+            inputs: Tensor,
+            targets: Tensor,
+            offset: Tensor,
+            weights: Tensor,
+        ) -> Tensor:
+            logits = torch.func.functional_call(module, {**own, **fixed}, (inputs,))
+            losses = loss.value(logits + offset, targets)
+            return torch.where(weights > 0, weights * losses, 0.0).sum()
+
+        fields = (batch.inputs, batch.targets, batch.offset, batch.weights)
+        by_unit = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0, 0, 0))
+        parts = by_unit(own, *(field.double() for field in fields))
+        gradients = torch.cat([parts[name].flatten(1) for name in own], dim=1)
+        if math.isinf(clips[0]):
+            return gradients.sum(0)
+        finite = gradients.isfinite().all(1, keepdim=True)
+        gradients = torch.where(finite, gradients, 0.0)
+        index = torch.zeros(gradients.shape[1], dtype=torch.int64)
+        if groups is not None:
+            index = torch.from_numpy(group_index(module, groups))
+        for group, clip in enumerate(clips):
+            norms = gradients[:, index == group].norm(dim=1, keepdim=True)
+            factors = torch.where(norms > clip, clip / norms, 1.0)
+            gradients[:, index == group] *= factors
+        return gradients.sum(0)
 
     return clip_one_by_one

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib
 from pathlib import Path
 
 import pytest
@@ -6,8 +7,17 @@ import torch
 from torch import nn
 
 from lexfed.errors import ConfigError
-from lexfed.models import build, flatten
+from lexfed.models import (
+    LOGISTIC,
+    Batch,
+    build,
+    clipped_sum,
+    fallback_reason,
+    flatten,
+)
 from lexfed.models.architecture import refuse
+from lexfed.models.captured import Captured
+from lexfed.models.layers import rebuilt
 
 BUILT_IN = ["logistic", "linear", "mlp:7", "mlp:12,5", "cnn"]
 
@@ -59,6 +69,9 @@ def test_bias_of_the_last_layer_is_optional(spec: str) -> None:
         ("text", "returned str, not a torch.nn.Module"),
         ("wrong_shape", r"maps \[2, 4\] to \[2, 2\], not \[2, 1\]"),
         ("missing", "cannot import"),
+        ("MeanOver", "5 records together do not give what each of them gives alone"),
+        ("Remembers", "calling it changes its state"),
+        ("patched_chain", "5 records together do not give what each of them gives"),
     ],
 )
 def test_unfit_factories_are_refused(factories: str, factory: str, reason: str) -> None:
@@ -78,6 +91,67 @@ def test_every_reason_is_listed_with_its_layer() -> None:
 def test_normalisation_of_single_records_is_allowed(factories: str) -> None:
     refuse(nn.Sequential(nn.Linear(4, 4), nn.GroupNorm(2, 4), nn.Dropout(0.0)))
     build(f"{factories}:layer_norm", 4, 1, seed=0)
+
+
+def test_a_reason_names_the_model_and_its_layer(factories: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build(f"{factories}:batch_norm", 4, 1, seed=0)
+    named = f"`federation.model` = `{factories}:batch_norm`: layer `1` (BatchNorm1d)"
+    assert named in str(caught.value)
+
+
+def test_code_of_a_factory_runs_before_anything_is_built_from_it(
+    factories: str,
+) -> None:
+    spec = f"{factories}:Counted"
+    module = build(spec, 4, 1, seed=0)
+    calls: list[str] = importlib.import_module(factories).CALLS
+    seen = len(calls)
+    assert isinstance(module, Captured)
+    again = build(spec, 4, 1, seed=0)
+    assert again is not module
+    assert torch.equal(flatten(again), flatten(module))
+    rows = torch.randn(3, 4)
+    assert torch.equal(again(rows), module(rows))
+    batch = Batch(
+        torch.randn(3, 1, 4), torch.ones(3, 1), torch.zeros(3, 1, 1), torch.ones(3, 1)
+    )
+    clipped_sum(module, LOGISTIC, batch, (1.0,))
+    assert len(calls) == seen
+    with torch.no_grad():
+        next(again.parameters()).zero_()
+    assert not torch.equal(flatten(again), flatten(module))
+    assert not torch.equal(flatten(build(spec, 4, 1, seed=1)), flatten(module))
+    assert len(calls) > seen
+
+
+@pytest.mark.parametrize("factory", ["every_layer", "in_place"])
+def test_a_chain_is_made_again_from_layers_of_our_own(
+    factories: str, factory: str
+) -> None:
+    torch.manual_seed(4)
+    own = getattr(importlib.import_module(factories), factory)(9, 2)
+    chain = rebuilt(own)
+    assert chain is not None
+    assert fallback_reason(chain) is None
+    assert [type(x) for x in chain.modules()] == [type(x) for x in own.modules()]
+    assert not {id(x) for x in chain.modules()} & {id(x) for x in own.modules()}
+    assert torch.equal(flatten(chain), flatten(own))
+    rows = torch.randn(5, 9)
+    before = rows.clone()
+    assert torch.equal(chain(rows), own(rows.clone()))
+    assert torch.equal(rows, before)
+    assert not isinstance(build(f"{factories}:{factory}", 9, 2, seed=0), Captured)
+
+
+@pytest.mark.parametrize("factory", ["patched_outside", "hooked_chain"])
+def test_a_chain_with_code_of_its_own_is_captured(factories: str, factory: str) -> None:
+    module = build(f"{factories}:{factory}", 4, 1, seed=0)
+    assert isinstance(module, Captured)
+    torch.manual_seed(0)
+    own = getattr(importlib.import_module(factories), factory)(4, 1)
+    rows = torch.randn(3, 4)
+    torch.testing.assert_close(module(rows), own(rows))
 
 
 @pytest.mark.parametrize(

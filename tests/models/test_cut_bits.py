@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.models import LOGISTIC, Batch, clipped_sum
+from lexfed.models.captured import Captured
 from lexfed.models.clipping import Clipping
 from lexfed.models.cut_bits import CutBits
 from lexfed.models.per_unit import clipped_sum as by_unit
@@ -88,7 +89,7 @@ def test_a_gradient_that_is_not_finite_has_no_bit(
     assert bits_of(module, broken, 1e6) == (UNITS - 1) / 2
     bits = CutBits()
     clipping = Clipping.of(module, (1e6,), None)
-    by_unit(module, LOGISTIC, broken, clipping, None, bits)
+    by_unit(Captured(module, SLOTS, 1), LOGISTIC, broken, clipping, None, bits)
     assert float(bits.total) == (UNITS - 1) / 2
 
 
@@ -98,7 +99,14 @@ def test_both_ways_of_computing_agree(make_model: Make, make_batch: MakeBatch) -
     ordered = norms_of(module, batch).sort().values
     clip = float((ordered[20] + ordered[21]) / 2)
     bits = CutBits()
-    by_unit(module, LOGISTIC, batch, Clipping.of(module, (clip,), None), None, bits)
+    by_unit(
+        Captured(module, SLOTS, 1),
+        LOGISTIC,
+        batch,
+        Clipping.of(module, (clip,), None),
+        None,
+        bits,
+    )
     assert float(bits.total) == bits_of(module, batch, clip) == 0.5 * (42 - UNITS)
 
 
@@ -114,5 +122,12 @@ def test_without_a_clip_nothing_is_cut(make_model: Make, make_batch: MakeBatch) 
     module = make_model("logistic", SLOTS, 1)
     bits = CutBits()
     clipping = Clipping.of(module, (math.inf,), None)
-    by_unit(module, LOGISTIC, make_batch(UNITS, SLOTS, 1), clipping, None, bits)
+    by_unit(
+        Captured(module, SLOTS, 1),
+        LOGISTIC,
+        make_batch(UNITS, SLOTS, 1),
+        clipping,
+        None,
+        bits,
+    )
     assert float(bits.total) == UNITS / 2

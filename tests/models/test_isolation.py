@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lexfed.models import LOGISTIC, Batch, clipped_sum
+from lexfed.models import LOGISTIC, Batch, clipped_sum, dense
 from lexfed.models.batch import join
 from lexfed.models.dense import DenseModel
 from lexfed.models.layers import closed_form
@@ -52,20 +52,70 @@ def test_rows_do_not_depend_on_their_neighbours(
             assert torch.equal(part, full[chosen])
 
 
-def test_plain_products_do_depend_on_their_neighbours() -> None:
-    # Negative control: were this to hold for any width and number of rows, padding
-    # would be idle. It is a property of the BLAS at hand, so any difference will do.
+def _edges_otherwise(
+    start: Tensor | None, rows: Tensor, columns: Tensor, out: Tensor
+) -> Tensor:
+    """Multiply as a library might: edge rows and narrow results in another order."""
+    places = torch.arange(len(rows))
+    edge = places >= len(rows) // 16 * 16
+    if columns.shape[1] < 16:
+        edge |= places % 2 == 1
+    out.zero_()
+    for turn, chosen in ((1, ~edge), (-1, edge)):
+        part = torch.zeros(int(chosen.sum()), columns.shape[1], dtype=rows.dtype)
+        for term in range(rows.shape[1])[::turn]:
+            part = part + rows[chosen, term : term + 1] * columns[term]
+        out[chosen] = part
+    return out if start is None else out.add_(start)
+
+
+@pytest.fixture
+def edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every product treat its edges otherwise than the rest."""
+
+    def mm(rows: Tensor, columns: Tensor, *, out: Tensor) -> Tensor:
+        return _edges_otherwise(None, rows, columns, out)
+
+    def addmm(start: Tensor, rows: Tensor, columns: Tensor, *, out: Tensor) -> Tensor:
+        return _edges_otherwise(start, rows, columns, out)
+
+    monkeypatch.setattr(torch, "mm", mm)
+    monkeypatch.setattr(torch, "addmm", addmm)
+
+
+def _neighbours_matter(module: nn.Module, slots: int, dtype: torch.dtype) -> bool:
     generator = torch.Generator().manual_seed(0)
-    differs = False
-    for slots, outputs in ((14, 1), (100, 1), (33, 5), (64, 3), (999, 1)):
-        for dtype in (torch.float32, torch.float64):
-            rows = torch.randn(700, slots, generator=generator).to(dtype)
-            weight = torch.randn(slots, outputs, generator=generator).to(dtype)
-            whole = rows @ weight
-            for size in (1, 2, 3, 17):
-                differs |= not torch.equal(rows[:size] @ weight, whole[:size])
-    if not differs:
-        pytest.skip("this BLAS treats all rows alike without padding")
+    inputs = torch.randn(70, slots, generator=generator).to(dtype)
+    whole = _taps(module, inputs)
+    return any(
+        not torch.equal(part, full[:size])
+        for size in (1, 17, 33, 69)
+        for part, full in zip(_taps(module, inputs[:size]), whole, strict=True)
+    )
+
+
+@pytest.mark.usefixtures("edges")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("spec", "slots"), [("logistic", 14), ("mlp:33,5", 7)])
+def test_rows_stay_apart_where_a_library_treats_edges_otherwise(
+    make_model: Make, spec: str, slots: int, dtype: torch.dtype
+) -> None:
+    assert not _neighbours_matter(make_model(spec, slots), slots, dtype)
+
+
+@pytest.mark.usefixtures("edges")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("spec", "slots"), [("logistic", 14), ("mlp:33,5", 7)])
+def test_without_padding_such_a_library_lets_neighbours_matter(
+    make_model: Make,
+    spec: str,
+    slots: int,
+    dtype: torch.dtype,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Negative control: padding is what keeps rows apart in the test above.
+    monkeypatch.setattr(dense, "_ROWS", 1)
+    assert _neighbours_matter(make_model(spec, slots), slots, dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -89,7 +89,7 @@ def test_everything_else_falls_back_and_says_why(module: nn.Module, named: str) 
     reason = fallback_reason(module)
     assert reason is not None
     assert named in reason
-    assert "unit by unit" in reason
+    assert "record by record" in reason
     assert closed_form(module) is None
 
 

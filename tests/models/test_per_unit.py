@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib
 from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from lexfed.errors import ConfigError
 from lexfed.models import (
     LOGISTIC,
     SOFTMAX,
@@ -14,16 +16,17 @@ from lexfed.models import (
     fallback_reason,
     group_index,
 )
+from lexfed.models.captured import Captured
 from lexfed.models.parameters import trainable
 
 MakeBatch = Callable[..., Batch]
 
 
 def _one_by_one(module: nn.Module, batch: Batch, clip: float) -> Tensor:
-    """Plain autograd over a loop of units, another road than torch.func."""
+    """Plain autograd over a loop of units and records, another road than graphs."""
     total = torch.zeros(0)
     for unit in range(batch.units):
-        logits = module(batch.inputs[unit])
+        logits = torch.cat([module(row[None]) for row in batch.inputs[unit]])
         losses = LOGISTIC.value(logits + batch.offset[unit], batch.targets[unit])
         value = (losses * batch.weights[unit]).sum()
         parts = torch.autograd.grad(value, list(trainable(module).values()))
@@ -38,12 +41,12 @@ def _one_by_one(module: nn.Module, batch: Batch, clip: float) -> Tensor:
 def test_any_module_is_clipped_unit_by_unit(
     make_batch: MakeBatch, factories: str, factory: str, records: int
 ) -> None:
-    module = build(f"{factories}:{factory}", 5, 1, seed=0).double()
+    module = getattr(importlib.import_module(factories), factory)(5, 1).double()
     assert fallback_reason(module) is not None
-    batch = make_batch(9, 5, records=records)
-    # MeanOver sees the rows of one unit only: what others bring cannot reach it.
+    batch = make_batch(90, 5, records=records)
+    # MeanOver sees one record only: what others bring cannot reach it.
     expected = _one_by_one(module, batch, 0.05)
-    total = clipped_sum(module, LOGISTIC, batch, (0.05,))
+    total = clipped_sum(Captured(module, 5, 1), LOGISTIC, batch, (0.05,))
     torch.testing.assert_close(total, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -61,7 +64,9 @@ def test_recurrent_models_run(make_batch: MakeBatch) -> None:
             logits: Tensor = self.out(state)
             return logits
 
-    total = clipped_sum(Recurrent(), SOFTMAX, make_batch(6, 5, 3), (0.1,))
+    total = clipped_sum(
+        Captured(Recurrent(), 5, 3), SOFTMAX, make_batch(6, 5, 3), (0.1,)
+    )
     assert 0 < total.norm() <= 0.6
 
 
@@ -85,6 +90,13 @@ def test_frozen_parameters_and_buffers_are_used_but_not_trained(
     module = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 1))
     module[0].requires_grad_(False)
     module.register_buffer("steps", torch.zeros((), dtype=torch.int64))
-    total = clipped_sum(module, LOGISTIC, make_batch(6, 5), (0.1,))
+    captured = Captured(module, 5, 1)
+    total = clipped_sum(captured, LOGISTIC, make_batch(6, 5), (0.1,))
     assert total.shape == (5,)
     assert total.norm() > 0
+
+
+def test_code_of_a_model_is_not_run_on_a_batch(make_batch: MakeBatch) -> None:
+    module = nn.Sequential(nn.Linear(5, 4), nn.LayerNorm(4), nn.Linear(4, 1))
+    with pytest.raises(ConfigError, match="is not captured"):
+        clipped_sum(module, LOGISTIC, make_batch(6, 5), (0.1,))

@@ -14,6 +14,7 @@ from lexfed.models import (
     SQUARED,
     Batch,
     LocalTraining,
+    captured,
     clip_update,
     clipped_sum,
     count,
@@ -74,6 +75,29 @@ def test_local_training_learns_and_leaves_the_model_alone(
         return float(SOFTMAX.value(logits, batch.targets[chosen]).mean())
 
     assert mean_loss(before + update) < mean_loss(before)
+
+
+@pytest.mark.parametrize("numbers", [2**23, 100, 1])
+def test_a_captured_model_trains_as_its_layers_do(
+    make_model: Make,
+    make_batch: MakeBatch,
+    numbers: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(captured, "_NUMBERS", numbers)
+    module = make_model("mlp:6", 5).double()
+    training = LocalTraining(steps=4, batch_size=30, learning_rate=0.3, momentum=0.5)
+    own, other = (
+        local_update(
+            model,
+            LOGISTIC,
+            make_batch(70, 5),
+            training,
+            torch.Generator().manual_seed(1),
+        )
+        for model in (module, captured.Captured(module, 5, 1))
+    )
+    torch.testing.assert_close(other, own)
 
 
 def test_generator_decides_the_order(make_model: Make, make_batch: MakeBatch) -> None:

@@ -28,3 +28,40 @@ class Gated(nn.Module):
 def gated(slots: int, outputs: int) -> nn.Module:
     """Return a network whose gradients are taken unit by unit."""
     return Gated(slots, outputs)
+
+
+class FlaggedMaximum(nn.Module):
+    """Subtracts the largest value of all rows, but only where some input is 1."""
+
+    def __init__(self, slots: int, outputs: int) -> None:
+        super().__init__()
+        self.last = nn.Linear(slots, outputs)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Mix rows, unless they are made up."""
+        mixed = 5 * (inputs - inputs.max(0).values)
+        result: Tensor = self.last(torch.where((inputs == 1).any(), mixed, inputs))
+        return result
+
+
+def flagged_maximum(slots: int, outputs: int) -> nn.Module:
+    """Return a network that mixes rows where nobody tries it."""
+    return FlaggedMaximum(slots, outputs)
+
+
+class MeanOver(nn.Module):
+    """Subtracts the mean of all rows."""
+
+    def __init__(self, slots: int, outputs: int) -> None:
+        super().__init__()
+        self.last = nn.Linear(slots, outputs)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Mix rows."""
+        result: Tensor = self.last(inputs - inputs.mean(0))
+        return result
+
+
+def mean_over(slots: int, outputs: int) -> nn.Module:
+    """Return a network that mixes rows."""
+    return MeanOver(slots, outputs)

@@ -5,19 +5,28 @@ Every model maps [rows, slots] to [rows, outputs]. The built-in ones start as th
 function (their last layer is zero), so that a tower starts by changing nothing about
 the towers below it. A factory is called as `factory(slots, outputs)` and returns any
 `torch.nn.Module`; what cannot be private or repeatable is refused here, with a reason.
+
+A factory's model does not leave this file. It is called on made-up records and made
+again without its code: as a chain of our own layers, or as graphs (`captured.py`).
 """
 
+import copy
 import importlib
 import itertools
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.instancenorm import _InstanceNorm
 
 from lexfed.errors import ConfigError, Problem
+from lexfed.models.captured import Captured
+from lexfed.models.layers import rebuilt
 
 _KERNEL = 3
 _CHANNELS = (8, 16)
@@ -38,6 +47,7 @@ def build(
     Guarantees:
         - The global random generator is left as it was found.
         - The model holds no batch statistics, running or not.
+        - No code of a factory or of its model runs in the model that is returned.
     """
     if slots < 1 or outputs < 1:
         what = f"expected at least one slot and one output, got: {slots} and {outputs}"
@@ -46,10 +56,9 @@ def build(
     state = torch.get_rng_state()
     try:
         torch.default_generator.manual_seed(seed)
-        module = _construct(spec, slots, outputs, bias)
+        module = _construct(spec, slots, outputs, seed, bias)
     finally:
         torch.set_rng_state(state)
-    refuse(module)
     return module
 
 
@@ -88,7 +97,7 @@ def is_imported(spec: str) -> bool:
     return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
 
 
-def _construct(spec: str, slots: int, outputs: int, bias: bool) -> nn.Module:
+def _construct(spec: str, slots: int, outputs: int, seed: int, bias: bool) -> nn.Module:
     if spec in ("logistic", "linear"):
         return _zeroed(nn.Linear(slots, outputs, bias=bias))
     if spec == "cnn":
@@ -101,7 +110,7 @@ def _construct(spec: str, slots: int, outputs: int, bias: bool) -> nn.Module:
         last = _zeroed(nn.Linear(widths[-1], outputs, bias=bias))
         return nn.Sequential(*layers, last)
     if is_imported(spec):
-        return _import(spec, slots, outputs)
+        return _import(spec, slots, outputs, seed)
     what = f"`{spec}` is not a model"
     hint = "use `logistic`, `linear`, `mlp:256,128,64`, `cnn` or `module:factory`"
     raise ConfigError([Problem("`federation.model`", what, hint)])
@@ -131,7 +140,7 @@ def _zeroed(layer: nn.Linear) -> nn.Linear:
     return layer
 
 
-def _import(spec: str, slots: int, outputs: int) -> nn.Module:
+def _import(spec: str, slots: int, outputs: int, seed: int) -> nn.Module:
     path, _, name = spec.partition(":")
     where = f"`federation.model` = `{spec}`"
     try:
@@ -140,19 +149,67 @@ def _import(spec: str, slots: int, outputs: int) -> nn.Module:
         hint = "the module must be importable from where lexfed runs"
         raise ConfigError([Problem(where, f"cannot import: {error}", hint)]) from error
     try:
-        module = factory(slots, outputs)
-        if not isinstance(module, nn.Module):
-            kind = type(module).__name__
-            what = f"the factory returned {kind}, not a torch.nn.Module"
-            raise ConfigError([Problem(where, what)])
-        with torch.no_grad():
-            shape = tuple(module(torch.zeros(2, slots)).shape)
-    except ConfigError:
-        raise
+        # Towers are built in every round of a run, and capturing takes seconds.
+        return copy.deepcopy(_without_code(factory, slots, outputs, seed))
+    except ConfigError as error:
+        named = [problem.where.replace("model", where, 1) for problem in error.problems]
+        pairs = zip(error.problems, named, strict=True)
+        raise ConfigError([replace(p, where=name) for p, name in pairs]) from error
     except Exception as error:  # and so may running it
         what = f"failed on {slots} slots and {outputs} outputs: {error}"
         raise ConfigError([Problem(where, what)]) from error
+
+
+@lru_cache(maxsize=32)
+def _without_code(
+    factory: Callable[[int, int], object], slots: int, outputs: int, seed: int
+) -> nn.Module:
+    """Return a factory's model, made again; the seed is the generator's."""
+    module = factory(slots, outputs)
+    if not isinstance(module, nn.Module):
+        kind = type(module).__name__
+        what = f"the factory returned {kind}, not a torch.nn.Module"
+        raise ConfigError([Problem("model", what)])
+    with torch.no_grad():
+        shape = tuple(module(torch.zeros(2, slots)).shape)
     if shape != (2, outputs):
         what = f"the model maps [2, {slots}] to {list(shape)}, not [2, {outputs}]"
-        raise ConfigError([Problem(where, what)])
-    return module
+        raise ConfigError([Problem("model", what)])
+    refuse(module)
+    module.double()
+    generator = torch.Generator().manual_seed(seed)
+    records = torch.randn(_MADE_UP, slots, generator=generator, dtype=torch.float64)
+    with torch.no_grad():
+        state = {name: value.clone() for name, value in module.state_dict().items()}
+        wanted = module(records.clone()).double()
+        changed = [
+            name
+            for name, value in module.state_dict().items()
+            if not torch.equal(value, state[name])
+        ]
+    if changed:
+        what = f"calling it changes its state (`{changed[0]}`)"
+        raise ConfigError([Problem("model", what, _ONE_RECORD)])
+    again = rebuilt(module)
+    if again is not None and _agree(again(records), wanted):
+        return again
+    captured = Captured(module, slots, outputs)
+    if not _agree(captured.logits(records), wanted):
+        what = (
+            f"{_MADE_UP} records together do not give what each of them gives alone: "
+            "it mixes records, counts them, or changes from call to call"
+        )
+        raise ConfigError([Problem("model", what, _ONE_RECORD)])
+    return captured
+
+
+_MADE_UP = 5
+_ONE_RECORD = "make its output for a record a function of that record and its weights"
+
+
+def _agree(found: Tensor, wanted: Tensor) -> bool:
+    """Say whether logits are the same but for the rounding of single precision."""
+    largest = float(torch.nan_to_num(wanted).abs().max())
+    return torch.allclose(
+        found, wanted, rtol=1e-4, atol=1e-4 * max(largest, 1.0), equal_nan=True
+    )

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 from torch import Tensor, nn
 
+from lexfed.models.captured import Captured
 from lexfed.models.dense import DenseModel
 from lexfed.models.layers import closed_form, is_dense
 from lexfed.models.parameters import flatten
@@ -102,9 +103,10 @@ class Tower:
     def logits(self, slots: Tensor) -> Tensor:
         """Return this tower's share of the logits, `[..., outputs]`.
 
-        They are offsets of the towers above, so for dense networks a row's logits do
-        not depend on the other rows, to the bit (see `dense`): else one person's
-        presence would move everybody's gradient, and no clip would cover that.
+        They are offsets of the towers above, so for dense networks and users' models a
+        row's logits do not depend on the other rows, to the bit (see `dense` and
+        `captured`): else one person's presence would move everybody's gradient, and no
+        clip would cover that.
         """
         linear = self.linear_part
         if linear is None:
@@ -119,7 +121,9 @@ class Tower:
             flat = inputs.reshape(-1, inputs.shape[-1])
             module = self.module(flat.dtype)
             layers = closed_form(module)
-            if layers is not None and is_dense(layers):
+            if isinstance(module, Captured):
+                result = module.logits(flat).to(flat.dtype)
+            elif layers is not None and is_dense(layers):
                 result = DenseModel(layers, flat.dtype, len(flat), 1).logits(flat)
             else:
                 result = module(flat)

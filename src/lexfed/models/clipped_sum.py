@@ -5,7 +5,7 @@
 
 For Linear and Conv1d layers the norms come from every layer's inputs A and slopes D
 (`norms.py`), and the sum is one more matrix product per layer, Aᵀ diag(factor) D: no
-unit's gradient is ever formed. Other models go through `per_unit.py`.
+unit's gradient is ever formed. Captured models go through `per_unit.py`.
 
 Several sites are computed in one program. Their sums are still taken in chunks of one
 site or a pair of them (`blocks.py`), so that the result is the sum of the sites' own
@@ -22,6 +22,7 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.models import per_unit
 from lexfed.models.batch import Batch, join
 from lexfed.models.blocks import blocks, capacity
+from lexfed.models.captured import Captured
 from lexfed.models.clipping import Clipping
 from lexfed.models.cut_bits import CutBits
 from lexfed.models.dense import DenseModel
@@ -46,7 +47,8 @@ def clipped_sum(
     """Sum the clipped gradients of all units of a round.
 
     Args:
-        module: The model, [rows, slots] to [rows, outputs].
+        module: The model, [rows, slots] to [rows, outputs]: a chain of known layers,
+            or captured.
         loss: Evaluated on offset plus logits.
         batches: One batch per site, or several sites in one batch.
         clips: One clip, or one per group; `[math.inf]` does not clip.
@@ -76,6 +78,10 @@ def clipped_sum(
     shares = _shares(shares, batch.units)
     layers = closed_form(module)
     if layers is None:
+        if not isinstance(module, Captured):
+            kind = type(module).__name__
+            what = f"{kind} has no closed form and is not captured"
+            raise ConfigError([Problem("model", what)])
         return per_unit.clipped_sum(module, loss, batch, clipping, shares, bits)
     parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
     width = batch.records * (batch.slots + sum(map(_width, parametrised)))

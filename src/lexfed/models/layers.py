@@ -5,13 +5,18 @@ Linear and Conv1d layers do, in a chain whose other layers have no parameters an
 at one record at a time. Both conditions are read off the structure: only exact types
 listed here count, because a subclass (or a user's own `forward`) may mix the records
 of a batch, and then the closed form would clip something that is not one person's
-gradient. Everything else takes the slower road of `per_unit.py`, which hands the model
-one unit at a time.
+gradient. A user's chain of such layers is made again from its settings and weights
+(`rebuilt`), since objects of a user's may have had their methods replaced. Everything
+else takes the slower road of `captured.py` and `per_unit.py`.
 """
 
 from collections.abc import Iterator
 
+import torch
 from torch import nn
+
+from lexfed.models.captured import Captured
+from lexfed.models.parameters import plain_copy
 
 _ROW_WISE: frozenset[type[nn.Module]] = frozenset(
     {
@@ -46,9 +51,12 @@ def fallback_reason(module: nn.Module) -> str | None:
     leaves = list(_leaves(module))
     for layer in leaves:
         if not _known(layer):
+            name = f"layer {type(layer).__name__}"
+            if isinstance(layer, Captured):
+                name = "a model of your own"
             return (
-                f"layer {type(layer).__name__} has no closed form: gradients are "
-                "computed unit by unit with torch.func, which is slower"
+                f"{name} has no closed form: gradients are computed record by record, "
+                "which is slower"
             )
     # Read off the leaves: to ask the module for its parameters by name takes longer
     # than a round of a small model.
@@ -61,10 +69,75 @@ def fallback_reason(module: nn.Module) -> str | None:
     distinct = {id(parameter) for parameter in owned if parameter.requires_grad}
     if len(owned) != len(distinct):
         return (
-            "a layer is shared or frozen: gradients are computed unit by unit with "
-            "torch.func, which is slower"
+            "a layer is shared or frozen: gradients are computed record by record, "
+            "which is slower"
         )
     return None
+
+
+def rebuilt(module: nn.Module) -> nn.Module | None:
+    """Make a chain of known layers again, from numbers alone.
+
+    Returns:
+        None where there is no closed form, or where an object of the chain carries
+        more than settings and weights.
+    """
+    if fallback_reason(module):
+        return None
+    if not _has_settings_only(module):
+        return None
+    if type(module) is not nn.Sequential:
+        return _made_again(module)
+    again = nn.Sequential()
+    for name, child in module.named_children():
+        made = rebuilt(child)
+        if made is None:
+            return None
+        again.add_module(name, made)
+    return again
+
+
+def _made_again(layer: nn.Module) -> nn.Module:
+    if isinstance(layer, nn.Linear):
+        wide, high = layer.in_features, layer.out_features
+        again: nn.Module = nn.Linear(wide, high, bias=False, device="meta")
+    elif isinstance(layer, nn.Conv1d):
+        wide, high = layer.in_channels, layer.out_channels
+        again = nn.Conv1d(wide, high, layer.kernel_size[0], bias=False, device="meta")
+        # One number each, as `_known` has seen to; that of padding is kept twice.
+        again.stride, again.dilation = layer.stride, layer.dilation
+        again.padding = layer.padding
+        again._reversed_padding_repeated_twice = [int(layer.padding[0])] * 2
+    else:
+        again = nn.Module.__new__(type(layer))
+        nn.Module.__init__(again)
+        vars(again).update(_settings(layer))
+    for name, value in layer._parameters.items():
+        copied = None if value is None else nn.Parameter(plain_copy(value))
+        again.register_parameter(name, copied)
+    # In place, a layer would write into the rows it is given.
+    if "inplace" in vars(again):
+        vars(again)["inplace"] = False
+    return again
+
+
+def _settings(layer: nn.Module) -> dict[str, object]:
+    return {
+        name: value
+        for name, value in vars(layer).items()
+        if not name.startswith("_") and name != "training"
+    }
+
+
+def _has_settings_only(layer: nn.Module) -> bool:
+    """Say whether no method of the object was replaced."""
+    return all(_is_number(value) for value in _settings(layer).values())
+
+
+def _is_number(value: object) -> bool:
+    if type(value) in (tuple, torch.Size):
+        return all(_is_number(part) for part in value)  # type: ignore[attr-defined]
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def is_dense(layers: tuple[nn.Module, ...]) -> bool:

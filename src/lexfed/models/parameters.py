@@ -47,6 +47,11 @@ def load(module: nn.Module, vector: Tensor) -> None:
         parameter.copy_(values.view_as(parameter))
 
 
+def plain_copy(value: Tensor) -> Tensor:
+    """Copy the numbers of a tensor, whatever its class, into a plain tensor."""
+    return torch.from_numpy(np.array(value.detach().numpy()))
+
+
 def first_linear(module: nn.Module, slots: int) -> nn.Linear | None:
     """Find the layer whose columns are the slots, if the model starts with one.
 

@@ -1,33 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clipped sums of any model: one unit's gradient at a time, by `torch.func`.
+"""Clipped sums of a captured model: one record's gradient at a time.
 
-The road for models without a closed form (`layers.fallback_reason`). The model sees one
-unit per call, so it cannot mix the records of two people whatever its `forward` does.
-Everything is float64, and chunks are small enough that their gradients fit in memory.
+The road for models without a closed form (`layers.fallback_reason`). A unit's gradient
+is the sum over its records of gradients that see one record each (`captured.py`), so it
+is the same to the bit whoever else takes part. Everything is float64, and pieces are
+small enough that their gradients fit in memory.
 """
-
-from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lexfed.models.batch import Batch
+from lexfed.models.captured import Captured
 from lexfed.models.clipping import Clipping
 from lexfed.models.cut_bits import CutBits
 from lexfed.models.losses import Loss
-from lexfed.models.parameters import count, group_index, trainable
+from lexfed.models.parameters import count, group_index
 from lexfed.models.rounding import norm_slack
-
-# Gradients of one chunk: at most 64 MB.
-_CHUNK_NUMBERS = 2**23
-_CHUNK = 64
-
-Gradient = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def clipped_sum(
-    module: nn.Module,
+    module: Captured,
     loss: Loss,
     batch: Batch,
     clipping: Clipping,
@@ -39,54 +33,35 @@ def clipped_sum(
     `shares` is every unit's weight in the sum, at most 1; None: all 1. `bits` adds up
     which units were cut.
     """
-    size = count(module)
-    total = torch.zeros(size, dtype=torch.float64)
-    units = max(1, min(_CHUNK, _CHUNK_NUMBERS // size))
-    fields = (batch.inputs, batch.targets, batch.offset, batch.weights)
-    gradients = _gradients(module, loss)
+    total = torch.zeros(count(module), dtype=torch.float64)
     if shares is None:
         shares = torch.ones(batch.units, dtype=torch.float64)
-    parts = [torch.split(field, units) for field in (shares, *fields)]
-    for weights, *chunk in zip(*parts, strict=True):
-        clipped, factors, finite = _clip(gradients(*chunk), module, clipping)
-        total += weights @ clipped
+    for start in range(0, batch.units, module.rows):
+        units = slice(start, start + module.rows)
+        gradients = _gradients(module, loss, batch, units)
+        clipped, factors, finite = _clip(gradients, module, clipping)
+        total += shares[units] @ clipped
         if bits is not None:
-            bits.add(factors[:, 0], weights, ~finite[:, 0])
+            bits.add(factors[:, 0], shares[units], ~finite[:, 0])
     return total
 
 
-def _gradients(module: nn.Module, loss: Loss) -> Gradient:
-    parameters = {k: v.detach().double() for k, v in trainable(module).items()}
-    fixed = {
-        name: value.detach().double() if value.is_floating_point() else value
-        for name, value in [*module.named_parameters(), *module.named_buffers()]
-        if name not in parameters
-    }
-
-    def value(
-        weights_of_model: dict[str, Tensor],
-        inputs: Tensor,
-        targets: Tensor,
-        offset: Tensor,
-        weights: Tensor,
-    ) -> Tensor:
-        logits = torch.func.functional_call(
-            module, {**weights_of_model, **fixed}, (inputs.double(),)
-        )
-        losses = loss.value(logits + offset.double(), targets)
-        return torch.where(weights > 0, weights.double() * losses, 0.0).sum()
-
-    by_unit = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0, 0, 0))
-
-    def gradients(*chunk: Tensor) -> Tensor:
-        parts = by_unit(parameters, *chunk)
-        return torch.cat([parts[name].flatten(1) for name in parameters], dim=1)
-
-    return gradients
+def _gradients(module: Captured, loss: Loss, batch: Batch, units: slice) -> Tensor:
+    """Return the gradients of some units, one row each."""
+    total = torch.zeros((), dtype=torch.float64)
+    for place in range(batch.records):
+        inputs = batch.inputs[units, place]
+        weights = batch.weights[units, place].double().unsqueeze(1)
+        logits = module.logits(inputs) + batch.offset[units, place].double()
+        slopes = loss.slope(logits, batch.targets[units, place].double()) * weights
+        parts = module.gradients(inputs, slopes)
+        # Not by a product: a place that pads may hold anything.
+        total = total + torch.where(weights > 0, parts, 0.0)
+    return total
 
 
 def _clip(
-    gradients: Tensor, module: nn.Module, clipping: Clipping
+    gradients: Tensor, module: Captured, clipping: Clipping
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return clipped gradients, their factors, and which of them were finite."""
     if clipping.unbounded:

@@ -7,6 +7,7 @@ covered when the whole update is (Theorem C, 5).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,8 +15,10 @@ from torch import Tensor, nn
 
 from lexfed.checks import in_range, positive
 from lexfed.models.batch import Batch
+from lexfed.models.captured import Captured
 from lexfed.models.losses import Loss
 from lexfed.models.parameters import trainable
+from lexfed.models.taps import Slope
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,12 @@ def local_update(
         if not len(order):
             order = torch.randperm(len(present), generator=generator)
         rows, order = order[: training.batch_size], order[training.batch_size :]
-        logits = torch.func.functional_call(module, now, (inputs[rows],))
-        slopes = loss.slope(logits.detach() + offset[rows], targets[rows].to(dtype))
-        gradients = torch.autograd.grad(
-            logits, list(now.values()), slopes.to(dtype) / len(rows)
-        )
+
+        def slope(logits: Tensor, rows: Tensor = rows) -> Tensor:
+            slopes = loss.slope(logits + offset[rows], targets[rows].to(dtype))
+            return slopes.to(dtype) / len(rows)
+
+        gradients = _gradients(module, now, inputs[rows], slope)
         with torch.no_grad():
             for name, gradient in zip(now, gradients, strict=True):
                 speed[name].mul_(training.momentum).add_(gradient)
@@ -90,6 +94,25 @@ def local_update(
     return torch.cat(
         [(now[name].detach().double() - start[name].double()).flatten() for name in now]
     )
+
+
+def _gradients(
+    module: nn.Module, weights: dict[str, Tensor], inputs: Tensor, slope: Slope
+) -> Sequence[Tensor]:
+    """Return the gradient of the loss of some records in each weight."""
+    if not isinstance(module, Captured):
+        logits = torch.func.functional_call(module, weights, (inputs,))
+        return torch.autograd.grad(
+            logits, list(weights.values()), slope(logits.detach())
+        )
+    slopes = slope(module.logits(inputs, weights).to(inputs.dtype))
+    total = torch.zeros((), dtype=torch.float64)
+    pieces = (torch.split(rows, module.rows) for rows in (inputs, slopes))
+    for records, sloped in zip(*pieces, strict=True):
+        total = total + module.gradients(records, sloped, weights).sum(0)
+    sizes = [weight.numel() for weight in weights.values()]
+    parts = zip(torch.split(total, sizes), weights.values(), strict=True)
+    return [part.view_as(weight) for part, weight in parts]
 
 
 def clip_update(update: Tensor, clip: float) -> Tensor:

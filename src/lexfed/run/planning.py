@@ -18,6 +18,7 @@ from lexfed.federation.differing import budget_of
 from lexfed.federation.programme import Programme
 from lexfed.federation.shapes import read_tiers
 from lexfed.federation.sketch_planning import refuse_every_round
+from lexfed.models.architecture import is_imported
 from lexfed.privacy import claim_parts
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import build_claim
@@ -197,6 +198,11 @@ def not_covered(config: Config) -> tuple[str, ...]:
     if config.evaluation.metrics == "uncovered" and config.data.test_size > 0:
         gaps.insert(
             0, "test rows: the metrics printed for this run are computed on them"
+        )
+    if is_imported(model := config.federation.model):
+        gaps.append(
+            f"a model whose code (`{model}`) reads data, or changes the libraries it "
+            "runs beside, when it is imported or called on made-up records (A8)"
         )
     return tuple(gaps)
 

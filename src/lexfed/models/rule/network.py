@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from lexfed.models.captured import Captured
 from lexfed.models.cascade import Tower
 from lexfed.models.layers import closed_form, is_dense
 from lexfed.models.losses import LossName
@@ -128,10 +129,15 @@ def _slope_norm(shape: TowerShape) -> float:
     size = len(shape.slots)
     generator = torch.Generator().manual_seed(shape.seed)
     probes = torch.randn(_PROBES, size, generator=generator, dtype=torch.float64)
+    probes /= size**0.5
+    # Any direction of norm 1 will do: one record at a time, all classes alike.
+    if isinstance(module, Captured):
+        directions = torch.full((_PROBES, shape.outputs), shape.outputs**-0.5)
+        gradients = module.gradients(probes, directions)
+        return float(gradients.square().sum(1).mean().sqrt())
     values = list(trainable(module).values())
     squares = []
-    for probe in (probes / size**0.5).unbind():
-        # Any direction of norm 1 will do: one record at a time, all classes alike.
+    for probe in probes.unbind():
         logit = module(probe[None]).sum() / shape.outputs**0.5
         slopes = torch.autograd.grad(logit, values, materialize_grads=True)
         squares.append(sum(float(slope.square().sum()) for slope in slopes))

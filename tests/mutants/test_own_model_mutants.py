@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to let a user's model mix people, each noticed by a check."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lexfed.errors import ConfigError
+from lexfed.models import architecture, captured, cascade, layers
+from lexfed.models.captured import Captured
+from support import checks
+from support.adversarial_models import WholeBatch
+from support.mutant import Mutant, Patch, both_tests
+from support.worlds import world
+
+
+class Writing(nn.Module):
+    """Adds every record to a buffer."""
+
+    total: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 1)
+        self.register_buffer("total", torch.zeros(3, dtype=torch.float64))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        logits: Tensor = self.linear(rows + self.total.add_(rows.sum(0).detach()))
+        return logits
+
+
+def sensitive_to_own_models() -> None:
+    _forget()
+    try:
+        model = "support.factories:flagged_maximum"
+        of = world(sizes=(12, 9), model=model, rounds=1, paid_metrics=True)
+        checks.check_sensitivity(of, persons=2)
+    finally:
+        _forget()
+
+
+def _forget() -> None:
+    """Build models anew: those of other tests are kept for the next tower."""
+    architecture._without_code.cache_clear()
+    cascade._workspace.cache_clear()
+
+
+def writing_models_are_refused() -> None:
+    with pytest.raises(ConfigError, match="writes into its input"):
+        Captured(Writing(), 3, 1)
+
+
+def patched_layers_are_not_run() -> None:
+    chain = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1))
+    chain[1].forward = lambda rows: rows - rows.max(0).values
+    again = layers.rebuilt(chain)
+    assert again is None or not any("forward" in vars(x) for x in again.modules())
+
+
+def mixing_models_are_refused() -> None:
+    with pytest.raises(ConfigError, match="each of them gives alone"):
+        architecture.build("support.factories:mean_over", 3, 1, seed=0)
+
+
+def places_do_not_matter() -> None:
+    own = nn.Sequential(nn.Linear(5, 17), nn.LayerNorm(17), nn.Linear(17, 2)).double()
+    with pytest.MonkeyPatch.context() as patch:
+        _another_bit_in_one_place(patch)
+        model = Captured(own, 5, 2)
+        row = torch.ones(1, 5, dtype=torch.float64)
+        found = model.logits(row.expand(9, -1))
+    assert torch.equal(found, found[:1].expand(9, -1))
+
+
+def _another_bit_in_one_place(patch: Patch) -> None:
+    real = torch.func.vmap
+
+    def vmap(function: Any) -> Any:
+        def faulty(*fields: Any) -> Any:
+            parts = real(function)(*fields)
+            parts[0][3] = torch.nextafter(parts[0][3], parts[0][3] + 1)
+            return parts
+
+        return faulty
+
+    patch.setattr(torch.func, "vmap", vmap)
+
+
+def _run_as_they_come(patch: Patch) -> None:
+    patch.setattr(architecture, "Captured", WholeBatch)
+    patch.setattr(architecture, "_agree", lambda *_: True)
+
+
+def _graphs_unchecked(patch: Patch) -> None:
+    patch.setattr(captured, "require_function", lambda graph: graph)
+
+
+def _methods_unchecked(patch: Patch) -> None:
+    patch.setattr(layers, "_has_settings_only", lambda layer: layer is not None)
+    patch.setattr(layers, "_made_again", lambda layer: layer)
+
+
+def _never_compared(patch: Patch) -> None:
+    patch.setattr(architecture, "_agree", lambda *_: True)
+
+
+def _places_unchecked(patch: Patch) -> None:
+    patch.setattr(Captured, "_treats_places_alike", lambda *_: True)
+
+
+MUTANTS = [
+    Mutant("code run on all rows", _run_as_they_come, sensitive_to_own_models),
+    Mutant("graphs that write", _graphs_unchecked, writing_models_are_refused),
+    Mutant("layers as they came", _methods_unchecked, patched_layers_are_not_run),
+    Mutant("alone and together", _never_compared, mixing_models_are_refused),
+    Mutant("places unchecked", _places_unchecked, places_do_not_matter),
+]
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)
