@@ -2,6 +2,7 @@
 """The coordinator: who must be at the table, what it believes, and going on."""
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from lexfed.cli.app import app
 from lexfed.config import loads
 from lexfed.errors import ConfigError, Refused, RunFolderError
 from lexfed.federation.programme_json import from_bytes, to_bytes
+from lexfed.ledger.lasting import LastingLedger
 from lexfed.run.deployed import sizes
 from lexfed.run.deployed.agreement import agreed
 from lexfed.run.deployed.bundle import (
@@ -250,6 +252,49 @@ def test_a_run_is_placed_once(world: World) -> None:
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+def reserved(world: World, site: str) -> bool:
+    """Whether a site's lasting ledger has room set aside for a run."""
+    lasting = LastingLedger.open(world.sites[site].state / "lasting.ledger")
+    with closing(lasting):
+        kinds = [row.kind for row in lasting.rows()]
+    assert "reserve" in kinds
+    return kinds.count("reserve") > kinds.count("release")
+
+
+def test_a_run_that_cannot_begin_leaves_no_room_set_aside(world: World) -> None:
+    name = world.agree(config_text(test="false"))
+
+    def refuse(site: str, content: bytes) -> bytes:
+        begins = kind_of(content) == "begin"
+        return b"lexfed/begin/1\n" if site == "south" and begins else content
+
+    spy = Spy(world.doors(), to_site=refuse)
+    with pytest.raises(Refused, match="site `south` refuses"):
+        drive(world.coordinator, name, spy, SITES)
+    assert not reserved(world, "north")
+    assert not reserved(world, "east")
+    assert drive(world.coordinator, name, Spy(world.doors()), SITES)
+    assert not reserved(world, "south")
+
+
+def test_a_site_that_cannot_begin_sets_no_room_aside(world: World) -> None:
+    name = world.agree(config_text(test="false"))
+    doors = world.doors()
+
+    def damage(site: str, content: bytes) -> bytes:
+        if site == "south" and kind_of(content) == "begin":
+            [state] = (world.sites[site].state / "runs").iterdir()
+            (state / "answered").write_bytes(b"?")
+        return content
+
+    with pytest.raises(Refused, match="site `south` refuses: its state"):
+        drive(world.coordinator, name, Spy(doors, to_site=damage), SITES)
+    world.close()
+    lasting = LastingLedger.open(world.sites["south"].state / "lasting.ledger")
+    with closing(lasting):
+        assert [row.kind for row in lasting.rows()] == ["open"]
 
 
 # What cannot be deployed

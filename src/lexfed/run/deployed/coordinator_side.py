@@ -63,13 +63,14 @@ def drive(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> bool:
     priced = place.settled(agreed(bundle, place.base, said))
     priced.ledger()
     table.plan(priced)
-    opened = (resume if place.begun else start)(
-        priced, place.out, bundle.text, place.base
-    )
+    again = place.begun
+    opened = (resume if again else start)(priced, place.out, bundle.text, place.base)
     try:
         table.begin(priced, opened)
-    except BaseException:
+    except BaseException as error:
         opened.close()
+        if isinstance(error, Refused) and not again:
+            table.end()  # who did begin has set room aside
         raise
     most = bundle.config.federation.setup_rounds
     over = train(priced, opened, channel=table, most_rounds=most) is not None

@@ -201,8 +201,12 @@ class SiteSteps:
             answered=joined.state.answered(charges),
             keep=joined.state.keep_answered,
         )
-        self.rounds = self._masked(priced, joined, begin, site)
-        self._agreed = None
+        rounds = self._masked(priced, joined, begin, site)
+        if ledger is not None:
+            # Last of all: what cannot begin leaves no room set aside.
+            place = priced.programme.sites.index(self._kit.name)
+            ledger.reserve(priced.programme.charges(place))
+        self.rounds, self._agreed = rounds, None
         return seal("begun", begin, self._signer)
 
     def end(self, content: bytes) -> bytes:
@@ -229,7 +233,7 @@ class SiteSteps:
         ).handle
 
     def _ledger(self, priced: Priced, joined: _Joined) -> Purse | None:
-        """Open what this run is paid from, with room for all of it."""
+        """Open what this run is paid from."""
         self._open.close()  # a run that could not begin may have left it open
         rules = priced.site_ledger(self._kit.name)
         lasting = self._lasting()
@@ -241,10 +245,7 @@ class SiteSteps:
         own = FileLedger(joined.state.ledger, rules)
         self._open.callback(own.close)
         counts = None if priced.config.run.test else lasting
-        purse = Purse(own, counts, priced, joined.run, self._note)
-        place = priced.programme.sites.index(self._kit.name)
-        purse.reserve(priced.programme.charges(place))
-        return purse
+        return Purse(own, counts, priced, joined.run, self._note)
 
     def _lasting(self) -> LastingLedger:
         rules = OwnRules.read(self._kit)
