@@ -8,7 +8,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
 
+from lexfed.cli.app import app
+from lexfed.federation.flare.connections import seen
 from lexfed.federation.flare.kit import COORDINATOR
 from support.deployed_worlds import SITES, config_text
 from support.deployments import logged, until
@@ -53,6 +56,14 @@ def test_idle_connections_block_no_job(made: Federation) -> None:
         # The coordinator's port and everybody's inner socket: else nothing is shown.
         assert count == {COORDINATOR: 2, **dict.fromkeys(SITES, 1)}
         made.run(made.agree(config_text(trust="local")))
+    for name in SITES:
+        assert seen(made.coordinator)[name].address == "127.0.0.1"
+        assert seen(made.coordinator)[name].registered
+        own = seen(made.kits[name])[COORDINATOR]
+        assert (own.address, own.before) == ("127.0.0.1", "")
+        assert own.registered
+    said = CliRunner().invoke(app, ["deploy", "status", str(made.coordinator.folder)])
+    assert "connection    north at 127.0.0.1 since" in said.output
     # Nobody but a party itself can reach what is inside a kit.
     for name, process in made.processes.items():
         ports = listening(process)

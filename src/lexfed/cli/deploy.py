@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed deploy`: kits, the roster, and how a deployment stands."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from lexfed.cli.commands import print_json
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.certificates import SOON, last_day
 from lexfed.federation.flare.checks import check_kit, kit_problems
+from lexfed.federation.flare.connections import seen
 from lexfed.federation.flare.enrol import collect
 from lexfed.federation.flare.kit import COORDINATOR, Kit
 from lexfed.federation.flare.process import is_running
@@ -81,6 +83,12 @@ def warn_of_the_end(kit: Kit) -> None:
         )
 
 
+def say_connections(kit: Kit) -> None:
+    """Say how everybody was connected the last time."""
+    for name, each in sorted(seen(kit).items()):
+        talk.say(f"last time `{name}` was {each}")
+
+
 def status(folder: Path, as_json: bool) -> None:
     """Print how a kit stands."""
     kit = Kit.read(folder)
@@ -88,6 +96,7 @@ def status(folder: Path, as_json: bool) -> None:
     running = is_running(kit)
     asked = kit.role == COORDINATOR and running and not problems
     here = _sites_here(kit) if asked else None
+    connected = seen(kit)
     end = last_day(kit)
     said = {
         "project": kit.project,
@@ -98,6 +107,7 @@ def status(folder: Path, as_json: bool) -> None:
         "running": running,
         "problems": problems,
         "sites": None if here is None else sorted(here),
+        "connections": {n: asdict(each) for n, each in connected.items()},
     }
     if as_json:
         print_json(said)
@@ -112,6 +122,8 @@ def status(folder: Path, as_json: bool) -> None:
             print(f"site          {name}: {'here' if name in here else 'not here'}")
     elif asked:
         print("sites         unknown: the coordinator does not answer yet")
+    for name, each in sorted(connected.items()):
+        print(f"connection    {name} {each}")
     for problem in problems:
         print(f"problem       {problem}")
     if problems:

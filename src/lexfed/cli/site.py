@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lexfed.cli import talk
-from lexfed.cli.deploy import show_roster, warn_of_the_end
+from lexfed.cli.deploy import say_connections, show_roster, warn_of_the_end
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare import enrol as own
 from lexfed.federation.flare.checks import check_kit
@@ -74,6 +74,7 @@ def start(folder: Path, data: Path) -> None:
         f"site `{kit.name}` of project `{kit.project}`; coordinator at {kit.address}\n"
         f"logs are in {kit.flare_folder / 'log.txt'}; stop with Ctrl-C"
     )
+    say_connections(kit)
     become(replace(kit, data=data.resolve()), lock)
 
 
@@ -93,6 +94,7 @@ def start_coordinator(folder: Path) -> None:
         f"{len(kit.sites)} sites: {', '.join(kit.sites)}\n"
         f"logs are in {kit.flare_folder / 'log.txt'}; stop with Ctrl-C"
     )
+    say_connections(kit)
     become(kit, lock)
 
 

@@ -47,13 +47,18 @@ def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
     return found
 
 
+def is_job(name: str) -> bool:
+    """Say whether a folder is called like a job."""
+    return _NUMBER.fullmatch(name) is not None
+
+
 def job_number(job_id: object) -> str:
     """Return the number of a job.
 
     Raises:
         ValueError: if it is not a UUID; FLARE then refuses the job.
     """
-    if not isinstance(job_id, str) or not _NUMBER.fullmatch(job_id):
+    if not isinstance(job_id, str) or not is_job(job_id):
         raise ValueError("a job has a UUID for a name")
     return job_id
 

@@ -7,11 +7,18 @@ from nvflare.app_common.job_launcher.server_process_launcher import (
     ServerProcessJobLauncher,
 )
 
+from lexfed.federation.flare.housekeeping import forget_jobs
+from lexfed.federation.flare.kit import Kit
 from lexfed.federation.flare.process import through_here
 
 
 class CoordinatorLauncher(ServerProcessJobLauncher):  # type: ignore[misc]
     """Starts the processes of jobs at the coordinator."""
+
+    def launch_job(self, job_meta: dict[str, Any], fl_ctx: Any) -> Any:
+        """Start the process of one job; the folders of old ones go."""
+        forget_jobs(Kit.of_process())
+        return super().launch_job(job_meta, fl_ctx)
 
     def get_command(self, job_meta: dict[str, Any], fl_ctx: Any) -> str:
         """Return the command line of the process."""

@@ -19,6 +19,8 @@ from nvflare.app_common.job_launcher.client_process_launcher import (
     ClientProcessJobLauncher,
 )
 
+from lexfed.federation.flare.housekeeping import forget_jobs
+from lexfed.federation.flare.kit import Kit
 from lexfed.federation.flare.process import through_here
 
 TOLERANT_LAUNCHER = "lexfed.federation.flare.launcher.TolerantLauncher"
@@ -66,7 +68,8 @@ class TolerantLauncher(ClientProcessJobLauncher):  # type: ignore[misc]
         return through_here(super().get_command(job_meta, fl_ctx))
 
     def launch_job(self, job_meta: dict[str, Any], fl_ctx: Any) -> TolerantHandle:
-        """Start the process of one job."""
+        """Start the process of one job; the folders of old ones go."""
+        forget_jobs(Kit.of_process())
         workspace = fl_ctx.get_prop(FLContextKey.WORKSPACE_OBJECT)
         folder = Path(workspace.get_run_dir(job_meta[JobConstants.JOB_ID]))
         inner = super().launch_job(job_meta, fl_ctx)

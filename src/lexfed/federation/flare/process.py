@@ -22,7 +22,8 @@ from types import FrameType
 from typing import NoReturn
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.flare import notices
+from lexfed.federation.flare import connections, notices
+from lexfed.federation.flare.housekeeping import bound_audit, forget_jobs, rotate
 from lexfed.federation.flare.kit import Kit
 
 PROGRAMS: Mapping[str, str] = {
@@ -86,6 +87,7 @@ def start(kit: Kit, lock: int) -> NoReturn:
         The lock is held until the process ends, however it ends.
     """
     os.umask(0o077)
+    rotate(kit.flare_folder / "console.txt")
     console = os.open(
         kit.flare_folder / "console.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
     )
@@ -140,13 +142,18 @@ def main() -> None:
     from lexfed.federation.flare.tls13 import enforce
 
     os.umask(0o077)
-    program = PROGRAMS[sys.argv.pop(1)]
+    kind = sys.argv.pop(1)
+    program = PROGRAMS[kind]
     kit = Kit.of_process()
     check_kit(kit)  # again for every job: a kit may have changed since the start
     enforce(kit)
     confine(kit)
     if kit.role == "site":
         limit_commands()
+    bound_audit()
+    if kind == kit.role:  # the process that lives between jobs
+        connections.watched = kit
+        forget_jobs(kit)
     notices.terminal = _own_descriptor(_TERMINAL_VARIABLE)
     _own_descriptor(_LOCK_VARIABLE)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -198,8 +198,14 @@ _LOGS: Settings = {
         "log": _file("log.txt", "INFO"),
         "errors": _file("error_log.txt", "ERROR"),
         "terminal": {"class": "lexfed.federation.flare.notices.Notices"},
+        "connections": {"class": "lexfed.federation.flare.connections.Connections"},
     },
-    "loggers": {"root": {"level": "INFO", "handlers": ["log", "errors", "terminal"]}},
+    "loggers": {
+        "root": {
+            "level": "INFO",
+            "handlers": ["log", "errors", "terminal", "connections"],
+        }
+    },
 }
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from lexfed.errors import AuditError, ConfigError, DataError, LexfedError, Refused
+from lexfed.federation.flare.housekeeping import rotate
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.messages import Refusal, answer_to_bytes
 from lexfed.run.deployed.messages import Kind, Why, kind_of, refusal
@@ -123,5 +124,7 @@ class SiteDoor:
         """Tell the site's own people; a full disk is no reason to fail."""
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = f"{now} refused ({why}): {' / '.join(reason.splitlines())}\n"
-        with suppress(OSError), open(self._kit.state / LOG, "a") as file:
-            file.write(line)
+        with suppress(OSError):
+            rotate(self._kit.state / LOG)
+            with open(self._kit.state / LOG, "a") as file:
+                file.write(line)

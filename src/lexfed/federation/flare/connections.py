@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From where the others connected last, and since when: for people who wonder.
+
+TLS keys of a kit can be stolen, and whoever has them can connect in its name. Nothing
+that is signed can be forged with them, but rounds fail, and nobody would know why. So
+the process that lives between jobs writes down, at both ends,
+
+    KIT/flare/connections.json    {party: {"address", "before", "registered", "since"}}
+
+where a party connects from now and since when, from where it did before, and when it
+registered last. A site that did not restart, and whose coordinator did not either, has
+no reason to register again.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import re
+import time
+from dataclasses import asdict, dataclass, replace
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lexfed.durable import write_atomically
+from lexfed.errors import RunFolderError
+from lexfed.federation.flare import notices
+from lexfed.federation.flare.kit import COORDINATOR, Kit
+
+FILE = "connections.json"
+
+watched: Kit | None = None
+"""The kit of the process that lives between jobs; none in the processes of jobs."""
+
+_ADDRESS = r"([0-9A-Za-z.:-]{1,253}?):\d+"
+_FROM_SITE = re.compile(rf"Connection \[\w+ \S+ <= {_ADDRESS} SSL (\w+)\] is created")
+_TO_SERVER = re.compile(rf"Connection \[\w+ \S+ => {_ADDRESS} SSL \S+\] is created")
+_SITE_IN = re.compile(r"Client: New client (\w+)@|Re-activate the client: (\w+) at")
+_WE_IN = re.compile(r"Successfully registered client:")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How a party is connected.
+
+    Attributes:
+        address: where it connected from last; for a site, where the coordinator is.
+        since: when that address was new.
+        before: the address before it; empty if there was none.
+        registered: when the party registered last; empty if it has not.
+    """
+
+    address: str = ""
+    since: str = ""
+    before: str = ""
+    registered: str = ""
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        words = []
+        if self.address:
+            words.append(f"at {self.address} since {self.since}")
+        if self.before:
+            words.append(f"before at {self.before}")
+        if self.registered:
+            words.append(f"registered {self.registered}")
+        return ", ".join(words)
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    address: str
+    since: str
+    before: str
+    registered: str
+
+
+def seen(kit: Kit) -> dict[str, Seen]:
+    """Return how parties were connected last, by name; what is damaged is not known."""
+    try:
+        found = json.loads((kit.flare_folder / FILE).read_bytes())
+        rows = {name: _Row.model_validate(row) for name, row in found.items()}
+    except (OSError, ValueError, AttributeError, ValidationError):
+        return {}
+    return {name: Seen(**row.model_dump()) for name, row in rows.items()}
+
+
+def after(known: dict[str, Seen], message: str, now: str) -> dict[str, Seen]:
+    """Return what is known after a message of FLARE's log.
+
+    Args:
+        known: what was known before.
+        message: of FLARE's log.
+        now: the time.
+    """
+    name, address = _of(message)
+    if not name:
+        return known
+    old = known.get(name, Seen())
+    if not address:
+        return {**known, name: replace(old, registered=now)}
+    if address == old.address:
+        return known
+    moved = replace(old, address=address, since=now, before=old.address)
+    return {**known, name: moved}
+
+
+def _of(message: str) -> tuple[str, str]:
+    """Return who a message is about, and the address if it is about a connection."""
+    if found := _FROM_SITE.match(message):
+        return found[2], found[1]
+    if found := _TO_SERVER.match(message):
+        return COORDINATOR, found[1]
+    if found := _SITE_IN.match(message):
+        return found[1] or found[2], ""
+    return (COORDINATOR if _WE_IN.match(message) else ""), ""
+
+
+class Connections(logging.Handler):
+    """Keeps the file, and tells the terminal when a party comes from elsewhere."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take in a message of FLARE's log."""
+        if watched is None:
+            return
+        known = seen(watched)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        new = after(known, record.getMessage(), now)
+        if new == known:
+            return
+        text = json.dumps({n: asdict(each) for n, each in new.items()}, indent=2)
+        # What cannot be written is no reason to end; the log has it too.
+        with contextlib.suppress(RunFolderError):
+            write_atomically(watched.flare_folder / FILE, f"{text}\n".encode())
+        for name, each in new.items():
+            moved = each.before and each.address != known.get(name, Seen()).address
+            if moved and notices.terminal is not None:
+                words = f"`{name}` is at {each.address} now, before at {each.before}\n"
+                with contextlib.suppress(OSError):
+                    os.write(notices.terminal, words.encode())
