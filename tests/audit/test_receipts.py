@@ -114,6 +114,7 @@ def test_an_envelope_of_another_kind_is_no_receipt() -> None:
 
 WANTED: dict[str, Any] = {
     "log": LOG, "run": RUN, "programme": PROGRAMME, "round": 3, "event": EVENT,
+    "answer_signed": False,
 }  # fmt: skip
 
 
@@ -155,6 +156,24 @@ def test_without_noise_there_is_no_event_to_sign() -> None:
         receipts.expect(
             receipt(clips=(), event=EVENT.digest), **wanted, event_signed=False
         )
+
+
+def test_a_receipt_may_have_to_commit_to_a_sum() -> None:
+    wanted = {**WANTED, "event_signed": False, "answer_signed": True}
+    with pytest.raises(AuditError, match="the site signed no sum"):
+        receipts.expect(receipt(), **wanted)
+    receipts.expect(receipt(answer="c" * 64), **wanted)
+    assert receipt(answer="c" * 64).to_bytes().startswith(b'{"answer":"ccc')
+
+
+def test_a_commitment_to_a_sum_is_this_hash_and_hides_it() -> None:
+    total, salt = (7).to_bytes(8, "little"), bytes(range(32))
+    said = hashlib.sha256(b"lexfed/answer/1\n" + salt + total).hexdigest()
+    assert receipts.answer_digest(total, salt) == said
+    assert receipts.answer_digest(total, bytes(32)) != said
+    for short in (b"", salt[:-1], salt + b"x"):
+        with pytest.raises(AuditError, match="expected 32 bytes of salt"):
+            receipts.answer_digest(total, short)
 
 
 def test_what_is_signed_of_an_event_is_the_hash_of_its_bytes_in_the_log() -> None:

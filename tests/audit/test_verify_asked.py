@@ -115,6 +115,27 @@ def test_the_event_cannot_be_left_out_of_new_receipts(
     refused(run, tmp_path, "`event` is not that of the round", PRESENT)
 
 
+@pytest.mark.parametrize("mechanism", ["cascade", "none"])
+def test_the_sum_cannot_be_left_out_where_receipts_commit_to_it(
+    mechanism: Any, tmp_path: Path
+) -> None:
+    run = fake_run(mechanism=mechanism)
+    run.edit(Policy, receipts="event-answer")
+    refused(run, tmp_path / "without", "the site signed no sum", PRESENT)
+    sign_again(run, answer="5" * 64)
+    assert failed(compared(run.write(tmp_path / "with"))) == []
+    sign_again(run, answer="5" * 64, event="6" * 64)
+    refused(run, tmp_path / "other", "`event` is not that of the round", PRESENT)
+    sign_again(run, answer="a sum")
+    assert failed(compared(run.write(tmp_path / "malformed"))) == [PRESENT]
+
+
+def test_receipts_that_commit_to_sums_verify_in_logs_of_before(tmp_path: Path) -> None:
+    run = fake_run()
+    sign_again(run, answer="5" * 64)
+    assert failed(compared(run.write(tmp_path))) == []
+
+
 def test_where_only_sites_are_trusted_receipts_must_name_it(tmp_path: Path) -> None:
     run = masked_run()
     run.edit(Policy, receipts=None)

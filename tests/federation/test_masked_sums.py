@@ -204,7 +204,7 @@ def test_a_receipt_that_is_wrong_keeps_a_site_out(
 ) -> None:
     fed = federation(of)
 
-    def check(_: Query, name: str, __: bytes) -> None:
+    def check(_: Query, name: str, __: bytes, ___: object) -> None:
         if name == "site3":
             raise Refused("no receipt")
 

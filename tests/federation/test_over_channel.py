@@ -26,7 +26,7 @@ from support.worlds import World, seeded, world
 Change = Callable[[Reply], Reply | Refusal | bytes | None]
 
 
-def taken(_: Query, __: str, receipt: bytes) -> None:
+def taken(_: Query, __: str, receipt: bytes, ___: Reply | None) -> None:
     """Take every receipt but one."""
     if receipt == b"forged":
         raise Refused("not a receipt")

@@ -26,6 +26,7 @@ from lexfed.federation.messages import (
 )
 from lexfed.federation.site import Site
 from lexfed.privacy.ledger import Ledger
+from lexfed.run.receipt_check import check_receipt
 from support.worlds import Played, World, play, seeded, world
 
 
@@ -396,6 +397,37 @@ def test_a_receipt_names_the_log_and_the_noise_that_was_asked_for(
     assert query.release is not None
     assert (receipt.log, receipt.run) == (LOG, "0123456789abcdef")
     assert receipt.event == Event.of(query.release).digest
+
+
+def test_a_receipt_binds_the_site_to_its_sum_and_hides_it(
+    of: World, seen: Played
+) -> None:
+    """Two sites with the same sum sign different commitments."""
+    query = replace(seen.queries[0], log=LOG)
+    bound = []
+    for _ in range(2):
+        site, signer, _ = signing(of)
+        reply = answer_from_bytes(site.handle(query.to_bytes()))
+        assert isinstance(reply, Reply)
+        keys = {signer.fingerprint: signer.public}
+        _, receipt = receipts.check(reply.receipt, keys)
+        assert receipt.answer == receipts.answer_digest(reply.content, reply.salt)
+        changed = replace(reply, total=reply.total + 1)
+        assert receipt.answer != receipts.answer_digest(changed.content, reply.salt)
+        check_receipt(query, "site0", reply.receipt, {"site0": signer.public}, reply)
+        for other in (
+            changed,
+            replace(reply, salt=bytes(32)),
+            replace(reply, salt=b""),
+        ):
+            with pytest.raises(Refused, match=r"another sum|32 bytes of salt"):
+                check_receipt(
+                    query, "site0", reply.receipt, {"site0": signer.public}, other
+                )
+        bound.append((receipt.answer, reply.content))
+    (one, same), (two, again) = bound
+    assert same == again
+    assert one != two
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,35 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from lexfed.audit import receipts
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.keys import Signer, create_key
-from lexfed.errors import SecAggError
+from lexfed.errors import Refused, SecAggError
 from lexfed.federation import messages
 from lexfed.federation.masked_setting import settings
 from lexfed.federation.messages import Refusal, Reply, answer_from_bytes
 from lexfed.federation.site import NOWHERE
+from lexfed.ledger.lasting import LastingLedger
 from lexfed.run import site_budgets
-from lexfed.run.deployed import agreement, consent, site_lock, site_steps, statement
-from lexfed.run.deployed.messages import refused, seal
+from lexfed.run.deployed import (
+    agreement,
+    consent,
+    coordinator_side,
+    site_lock,
+    site_steps,
+    statement,
+)
+from lexfed.run.deployed.coordinator_side import drive
+from lexfed.run.deployed.messages import kind_of, refused, seal
 from lexfed.run.deployed.run_state import RunState
+from lexfed.run.deployed.session import place_run
 from lexfed.run.deployed.site_ledger import Purse
+from lexfed.run.receipt_check import check_receipt
 from lexfed.tiers import Tier
 from support.deployed_leader import LOG, RUN, Leader, rounds, with_sigma
-from support.deployed_worlds import World, config_text
+from support.deployed_worlds import SITES, Spy, World, config_text
 from support.mutant import Mutant, Patch, both_tests
 
 
@@ -138,6 +152,35 @@ def a_round_is_answered_in_one_job() -> None:
         again = answer_from_bytes(leader.world.open_doors["north"](query))
         assert isinstance(again, Refusal)
         assert "answered already" in again.reason
+
+
+def a_sum_is_its_sites_own() -> None:
+    with world() as leader:
+        query = rounds(leader.opened("north")).next().query
+        answer = answer_from_bytes(leader.world.open_doors["north"](query.to_bytes()))
+        assert isinstance(answer, Reply)
+        keys = {"north": leader.world.signer("north").public}
+        check_receipt(query, "north", answer.receipt, keys, answer)
+        changed = replace(answer, total=answer.total + 1)
+        with pytest.raises(Refused):
+            check_receipt(query, "north", answer.receipt, keys, changed)
+
+
+def a_run_that_cannot_begin_leaves_no_room() -> None:
+    with world(test="false") as leader:
+        made = leader.world
+        name = place_run(made.coordinator, leader.path)
+
+        def refuse(site: str, content: bytes) -> bytes:
+            begins = kind_of(content) == "begin"
+            return b"lexfed/begin/1\n" if site == "south" and begins else content
+
+        with pytest.raises(Refused):
+            drive(made.coordinator, name, Spy(made.doors(), to_site=refuse), SITES)
+        lasting = LastingLedger.open(made.sites["north"].state / "lasting.ledger")
+        kinds = [row.kind for row in lasting.rows()]
+        lasting.close()
+        assert kinds.count("reserve") == kinds.count("release") == 1
 
 
 def a_message_of_other_types_costs_nothing() -> None:
@@ -262,6 +305,16 @@ MUTANTS = (
             messages._Asked, "model_validate", lambda head: SimpleNamespace(**head)
         ),
         a_message_of_other_types_costs_nothing,
+    ),
+    Mutant(
+        "nobody signs a sum",
+        lambda patch: patch.setattr(receipts, "answer_digest", lambda *_: "0" * 64),
+        a_sum_is_its_sites_own,
+    ),
+    Mutant(
+        "nobody gives back the room of a run that did not begin",
+        lambda patch: patch.setattr(coordinator_side._Table, "end", _nothing),
+        a_run_that_cannot_begin_leaves_no_room,
     ),
     Mutant("an epoch is entered again", _every_epoch, an_epoch_is_entered_once),
     Mutant(

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +221,7 @@ def _late(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]
     first, *others = REAL_ASK(engine, query, names)
     assert isinstance(first, Reply)
     kept = vars(engine).setdefault("kept", first.receipt)
-    return [Reply(first.site, first.round, first.total, False, kept), *others]
+    return [replace(first, receipt=kept), *others]
 
 
 REAL_ASK = InProcess.ask

@@ -3,14 +3,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from lexfed.cli.app import app
-from lexfed.federation.messages import Reply, answer_from_bytes
+from lexfed.federation.messages import Reply, answer_from_bytes, answer_to_bytes
 from lexfed.run.deployed.coordinator_side import drive
 from lexfed.run.deployed.messages import kind_of
 from lexfed.run.deployed.site_side import open_site
@@ -112,6 +112,30 @@ def test_answers_that_are_lost_stay_paid(world: World) -> None:
     result = json.loads((out / "result.json").read_text())
     assert (result["rounds"], result["lost"]) == (6, 1)
     assert {charged(world, site) for site in SITES} == {7}
+
+
+@pytest.mark.parametrize("trust", ["local", "central"])
+def test_a_sum_that_is_changed_on_its_way_is_not_counted(
+    world: World, trust: str
+) -> None:
+    """Whoever has a site's TLS key and the network in its hands can change bytes."""
+    name = world.agree(config_text(**TRUSTS[trust]))
+    changed = 0
+
+    def change(site: str, content: bytes) -> bytes:
+        nonlocal changed
+        if site == "south" and kind_of(content) is None and not changed:
+            reply = answer_from_bytes(content)
+            if isinstance(reply, Reply):
+                changed += 1
+                return answer_to_bytes(replace(reply, total=reply.total + 1))
+        return content
+
+    assert drive(world.coordinator, name, Spy(world.doors(), from_site=change), SITES)
+    out = world.run_folder(name)
+    verified(out)
+    result = json.loads((out / "result.json").read_text())
+    assert (result["rounds"], result["lost"]) == (6, 1)
 
 
 def test_a_site_that_restarts_sits_out_until_the_next_epoch(world: World) -> None:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipts: what a site signs when it takes part in a round.
+r"""Receipts: what a site signs when it takes part in a round.
 
 That so many sites took part is the coordinator's word, unless every one of them signs
 what it was asked and what it paid. A receipt is a DSSE envelope of payload type
 `application/vnd.lexfed.receipt+json`, signed with the site's own key, around the
 RFC 8785 bytes of
 
-    {"charged": n, "clips": ["1.0", ...], "event": sha256, "log": origin,
-     "programme": sha256, "query": sha256 or null, "round": n, "run": run id}
+    {"answer": sha256, "charged": n, "clips": ["1.0", ...], "event": sha256,
+     "log": origin, "programme": sha256, "query": sha256 or null, "round": n,
+     "run": run id}
 
-It says nothing about the site's rows, its sum or its name: only that the holder of the
+It tells nothing about the site's rows, its sum or its name: only that the holder of the
 key answered this round of this run in this log. `query` is the digest of the message
 that was answered; null with mechanism `none`, where that message holds values without
 noise. `charged` is how many releases the site's own ledger has been charged for.
@@ -19,6 +20,16 @@ site was told that leaves, with which noise. A coordinator that logs other noise
 it asked for needs other signatures. It is the event of the whole release, which all
 sites are told alike, also where a site pays less for its own part. With mechanism
 `none`, and in logs of before, it is left out.
+
+`answer` binds the site to the very sum that it sent, and hides it:
+
+    answer = SHA256("lexfed/answer/1\n" || salt[32] || sum, int64, little-endian)
+
+The salt goes to the coordinator with the sum and is kept by nobody. Under central trust
+the sum has no noise yet, and whoever reads the log could guess it from a bare digest.
+So a sum that was changed on its way is refused by the coordinator, and a site cannot
+deny one that it is shown together with its salt. Where sums are masked `answer` is left
+out: there every masked vector is signed, and which of them were opened is in the log.
 
 The receipts of a round are one blob: a canonical JSON array of the envelopes in
 base64, sorted by key id. Where the guarantee rests on keeping participants secret the
@@ -54,6 +65,7 @@ PAYLOAD_TYPE = "application/vnd.lexfed.receipt+json"
 SALT = 32
 """Bytes of salt in a commitment: too many to try."""
 
+_ANSWER = b"lexfed/answer/1\n"
 _MOST = 100_000
 """Receipts of one round that are read at all."""
 
@@ -70,6 +82,7 @@ class Receipt(Part):
         clips: the bounds the site clipped to, one for each group of the release.
         charged: releases that the site's own ledger was charged for so far.
         event: digest of what the round is charged for.
+        answer: commitment to the sum that was sent.
     """
 
     log: Origin
@@ -80,10 +93,23 @@ class Receipt(Part):
     clips: tuple[Decimal, ...]
     charged: Count
     event: Digest | None = later()
+    answer: Digest | None = later()
 
     def to_bytes(self) -> bytes:
         """Return the bytes that are signed."""
         return canonical_bytes(self.model_dump(mode="json"))
+
+
+def answer_digest(total: bytes, salt: bytes) -> str:
+    """Return the commitment to a sum.
+
+    Args:
+        total: its numbers, eight bytes each, little-endian.
+        salt: 32 bytes from a secure source, used once.
+    """
+    if len(salt) != SALT:
+        raise AuditError(f"receipt: expected {SALT} bytes of salt, got: {len(salt)}")
+    return hashlib.sha256(_ANSWER + salt + total).hexdigest()
 
 
 def sign(receipt: Receipt, signer: Signer) -> bytes:
@@ -134,6 +160,7 @@ def expect(
     round: int,
     event: Event | None,
     event_signed: bool,
+    answer_signed: bool,
 ) -> None:
     """Compare a receipt with the round it is handed in for.
 
@@ -146,6 +173,7 @@ def expect(
         event: what the round is charged for; None with mechanism `none`.
         event_signed: whether the receipt must name the event. If it does, it is
             always compared.
+        answer_signed: whether the receipt must commit to a sum.
 
     Raises:
         AuditError: naming the first field that differs.
@@ -166,6 +194,8 @@ def expect(
                 f"receipt: `{name}` is not that of the round: expected {value!r}, "
                 f"got: {found!r}"
             )
+    if answer_signed and receipt.answer is None:
+        raise AuditError("receipt: the site signed no sum")
 
 
 def encode(envelopes: Iterable[bytes]) -> bytes:

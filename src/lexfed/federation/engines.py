@@ -27,8 +27,9 @@ from lexfed.visible_text import visible
 
 _LONGEST_REASON = 300
 
-CheckReceipt = Callable[[Query, str, bytes], object]
-"""Takes a query, a site and its receipt; raises `Refused` unless it is one for it."""
+CheckReceipt = Callable[[Query, str, bytes, Reply | None], object]
+"""Takes a query, a site, its receipt and the sum in the clear that it is for, if there
+is one; raises `Refused` unless it is a receipt for both."""
 
 
 Loss = Literal["site-lost", "site-refused", "site-blamed", "sum-out-of-bound"]
@@ -152,7 +153,7 @@ class OverChannel:
         ):
             return False
         try:
-            self._check(query, name, reply.receipt)
+            self._check(query, name, reply.receipt, reply)
         except Refused:
             return False
         return True

@@ -256,7 +256,7 @@ class MaskedSums:
                 continue
             try:
                 answer = read_answer(said)
-                self._check(query, name, answer.receipt)
+                self._check(query, name, answer.receipt, None)
                 self._take(name, answer.masked, session.masked)
             except (SecAggError, Refused):
                 continue

@@ -54,6 +54,7 @@ class _Replied(Part):
     round: Count
     noised: bool
     receipt: str
+    salt: str
 
 
 class _Refused(Part):
@@ -146,6 +147,7 @@ class Reply:
             (`trust = "local"`).
         receipt: what the site signed about this round; empty where no single site
             answers, because all are simulated as one.
+        salt: opens the receipt's commitment to the sum; empty without a receipt.
         of: the sites whose sum it is; empty for the one that answers alone.
     """
 
@@ -154,12 +156,18 @@ class Reply:
     total: NDArray[np.int64]
     noised: bool
     receipt: bytes = b""
+    salt: bytes = b""
     of: tuple[str, ...] = ()
 
     @property
     def receipts(self) -> Mapping[str, bytes]:
         """What each site in the sum signed about this round."""
         return {self.site: self.receipt}
+
+    @property
+    def content(self) -> bytes:
+        """The sum as sites sign it: eight bytes a number, little-endian."""
+        return self.total.astype("<i8").tobytes()
 
 
 @dataclass(frozen=True)
@@ -178,6 +186,7 @@ def answer_to_bytes(answer: Reply | Refusal) -> bytes:
     if isinstance(answer, Reply):
         head["noised"] = answer.noised
         head["receipt"] = base64.b64encode(answer.receipt).decode()
+        head["salt"] = base64.b64encode(answer.salt).decode()
         arrays["total"] = answer.total
     else:
         head["reason"] = answer.reason
@@ -203,4 +212,5 @@ def answer_from_bytes(content: bytes) -> Reply | Refusal:
         total=load(content)["total"],
         noised=said.noised,
         receipt=base64.b64decode(said.receipt),
+        salt=base64.b64decode(said.salt),
     )

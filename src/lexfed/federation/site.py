@@ -18,6 +18,7 @@ round that may have been answered is lost, and is not answered again with other 
 """
 
 import hashlib
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -71,7 +72,8 @@ class Site:
         `"distributed"` it has its share of noise and leaves only masked.
         A round is answered once, and none before it afterwards, as long as what
         `keep` wrote down comes back as `answered`.
-        A receipt says what was asked and what was charged, nothing about data.
+        A receipt says what was asked and what was charged and binds the site to its
+        sum, and tells nothing about data.
         It is for the log that the site was opened for, and for no other.
     """
 
@@ -150,7 +152,8 @@ class Site:
                     self._ledger.charge(release)
         except Refused as refusal:
             return Refusal(self.name, query.round, refusal.message)
-        return self._reply(self._of_own_shapes(query), self._receipt(query, content))
+        answer = self._reply(self._of_own_shapes(query))
+        return self._signed(query, content, answer)
 
     def _advance(self, place: Place) -> None:
         """Write down that a round is being answered, before it is paid for."""
@@ -160,15 +163,32 @@ class Site:
             raise Refused("its state cannot be written", scope="site") from error
         self._answered = place
 
-    def _receipt(self, query: Query, content: bytes) -> bytes:
+    def _signed(
+        self, query: Query, content: bytes, answer: Reply | Refusal
+    ) -> Reply | Refusal:
+        """Return a reply with a receipt, which commits to its sum.
+
+        Where sums are masked, what leaves is signed with its mask.
+        """
+        signer = self._signer
+        if signer is None or isinstance(answer, Refusal):
+            return answer
+        salt, bound = b"", None
+        if self._programme.cohort is None:
+            salt = secrets.token_bytes(receipts.SALT)
+            bound = receipts.answer_digest(answer.content, salt)
+        receipt = self._receipt(query, content, bound, signer)
+        return replace(answer, receipt=receipt, salt=salt)
+
+    def _receipt(
+        self, query: Query, content: bytes, answer: str | None, signer: Signer
+    ) -> bytes:
         """Return the site's signed word that it answers this round.
 
         It names the release that the query states and all sites are told alike, since
         that is what the round's entry must say. What this site pays may be less.
         Without privacy the query holds values without noise, so it is not hashed.
         """
-        if self._signer is None:
-            return b""
         event = None if query.release is None else Event.of(query.release)
         receipt = receipts.Receipt(
             log=self._log,
@@ -179,8 +199,9 @@ class Site:
             clips=() if event is None else tuple(g.clip for g in event.groups),
             charged=0 if self._ledger is None else len(self._ledger.events()),
             event=None if event is None else event.digest,
+            answer=answer,
         )
-        return receipts.sign(receipt, self._signer)
+        return receipts.sign(receipt, signer)
 
     def _objection(self, query: Query) -> str:
         if query.programme != self._digest:
@@ -266,7 +287,7 @@ class Site:
             return (*left_out, own)
         return () if len(events) == before + 1 and events[-1] == own else None
 
-    def _reply(self, query: Query, receipt: bytes) -> Reply | Refusal:
+    def _reply(self, query: Query) -> Reply | Refusal:
         stage = self._programme.stages[query.stage].at(query.step)
         cohort = self._test if query.kind == "metrics" else self._train
         if self._programme.unit == "record":
@@ -284,4 +305,4 @@ class Site:
         if by_site:
             source = self._sources(f"noise/{self.name}/{query.round}")
             total = noised_by_site(total, self._programme, stage, query.release, source)
-        return Reply(self.name, query.round, total, by_site, receipt)
+        return Reply(self.name, query.round, total, by_site)

@@ -21,7 +21,7 @@ from lexfed.federation.engines import (
 from lexfed.federation.masked_setting import seat_identity, settings
 from lexfed.federation.masked_site import MaskedSite
 from lexfed.federation.masked_sums import MaskedSums
-from lexfed.federation.messages import Query
+from lexfed.federation.messages import Query, Reply
 from lexfed.federation.site import Site, Sources
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run.folder import RunFolder
@@ -107,8 +107,10 @@ class Engines:
     def _check(self) -> CheckReceipt:
         keys = self.run.logbook.keys.public
 
-        def check(query: Query, name: str, envelope: bytes) -> bytes:
-            return check_receipt(query, name, envelope, keys)
+        def check(
+            query: Query, name: str, envelope: bytes, reply: Reply | None
+        ) -> bytes:
+            return check_receipt(query, name, envelope, keys, reply)
 
         return check
 

@@ -158,7 +158,7 @@ def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:
         sites_per_person=budget.sites_per_person,
         policy=blobs.put(priced.policy.logged),
         cohort=_cohort(priced),
-        receipts="event-digest",
+        receipts="event-answer" if programme.cohort is None else "event-digest",
     )
 
 

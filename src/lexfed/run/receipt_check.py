@@ -49,8 +49,13 @@ def participation(
         count = None if sealed else len(asked.participants)
         return Participation(sites=count, receipts="none", digest=None)
     expected = [name for name in asked.participants if name not in missing]
+    alone = {
+        answer.site: answer
+        for answer in answers
+        if isinstance(answer, Reply) and answer.site in answer.receipts
+    }
     envelopes = [
-        check_receipt(asked.query, name, envelope, keys)
+        check_receipt(asked.query, name, envelope, keys, alone.get(name))
         for name, envelope in _by_site(expected, answers).items()
     ]
     blob = receipts.encode(envelopes)
@@ -91,18 +96,23 @@ def _by_site(
 
 
 def check_receipt(
-    query: Query, name: str, envelope: bytes, keys: Mapping[str, bytes]
+    query: Query,
+    name: str,
+    envelope: bytes,
+    keys: Mapping[str, bytes],
+    reply: Reply | None,
 ) -> bytes:
-    """Return a site's receipt, if it is one for a question.
+    """Return a site's receipt, if it is one for a question and for the answer to it.
 
     Args:
         query: what was asked.
         name: of the site.
         envelope: what it handed over.
         keys: public key of every site by its name.
+        reply: the site's sum in the clear; None where it is masked.
 
     Raises:
-        Refused: if it is not the site's, or not for this round.
+        Refused: if it is not the site's, not for this round, or not for this sum.
     """
     release, public = query.release, keys[name]
     try:
@@ -115,9 +125,14 @@ def check_receipt(
             round=query.round,
             event=None if release is None else Event.of(release),
             event_signed=True,
+            answer_signed=reply is not None,
         )
         if receipt.query != (None if release is None else sha256(query.to_bytes())):
             raise AuditError("receipt: the site answered another question")
+        if reply is not None and receipt.answer != receipts.answer_digest(
+            reply.content, reply.salt
+        ):
+            raise AuditError("receipt: the site signed another sum")
     except AuditError as error:
         raise Refused(f"site `{name}`: {error.message}", scope="receipt") from error
     return envelope

@@ -134,8 +134,9 @@ class Policy(Entry):
         policy: blob, the budget policy in force; None where budgets are stated in
             the configuration alone.
         cohort: what `distributed` trust assumes of the sites; None for other trust.
-        receipts: `event-digest` where receipts name what a round is charged for;
-            None in logs of before, whose receipts named the clips only.
+        receipts: `event-digest` where receipts name what a round is charged for,
+            `event-answer` where they also commit to the sum that was sent; None in
+            logs of before, whose receipts named the clips only.
     """
 
     kind: ClassVar[str] = "policy"
@@ -160,7 +161,7 @@ class Policy(Entry):
     sites_per_person: Count
     policy: Digest | None
     cohort: Cohort | None = later()
-    receipts: Literal["event-digest"] | None = later()
+    receipts: Literal["event-digest", "event-answer"] | None = later()
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration."""

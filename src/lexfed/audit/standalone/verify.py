@@ -519,7 +519,7 @@ SHAPES = {
     "predicate": "log:origin run:run index:count previous:leaf key:key time:moment "
     "entry:object",
     "receipt": "log:origin run:run programme:digest round:count query:digest? "
-    "clips:decimal* charged:count event?:digest",
+    "clips:decimal* charged:count event?:digest answer?:digest",
     "sealed": "receipts:text salt:text",
     "record": "format:lexfed-secagg-round-v1 session:digest epoch:count policy:digest "
     "server:digest roster:digest terms:terms round:count model:digest key_list:digest "
@@ -584,7 +584,7 @@ KINDS = {
     "trust:central|local|distributed noise:rounded-gaussian|skellam-shares|none "
     "randomness:operating-system|seeded sampling:none|poisson secret_sampling:flag "
     "aggregation:code transport:code records_per_person:count sites_per_person:count "
-    "policy:digest? cohort?:cohort? receipts?:event-digest?",
+    "policy:digest? cohort?:cohort? receipts?:event-(digest|answer)?",
     "feature-tags": "tags:digest encoding:digest inputs:digest columns:columns "
     "jurisdictions:code* obligations:code*",
     "budget-plan": "plan:digest releases:digest? rounds:count epsilon:decimal? "
@@ -1932,6 +1932,8 @@ def check_receipts(
         old = policy.get("receipts") is None and "event" not in receipt
         same = old or {n: receipt[n] for n in ("event",) if n in receipt} == signed
         require(same, "receipt: `event` is not that of the round", index)
+        bound = policy.get("receipts") != "event-answer" or "answer" in receipt
+        require(bound, "receipt: the site signed no sum", index)
         hashed = (receipt["query"] is None) == (event is None)
         require(hashed, "receipt: `query` is hashed exactly under noise", index)
         # A site that was charged more often than there are rounds knows of another one.

@@ -146,7 +146,8 @@ def _receipt(
             programme=policy.programme,
             round=entry.round,
             event=event,
-            event_signed=policy.receipts == "event-digest",
+            event_signed=policy.receipts is not None,
+            answer_signed=policy.receipts == "event-answer",
         )
     except AuditError as error:
         raise Unsound(error.message, index) from error
