@@ -568,7 +568,7 @@ def _charge_after_answer(patch: Patch) -> None:
         from lexfed.federation.messages import answer_to_bytes
 
         query = Query.from_bytes(content)
-        answer = answer_to_bytes(self._reply(query, b""))
+        answer = answer_to_bytes(self._reply(query))
         assert self._ledger is not None
         assert query.release is not None
         self._ledger.charge(query.release)
