@@ -3,7 +3,8 @@
 
 `write_atomically` never leaves a half-written file under the final name. `JsonLines`
 appends one JSON value per line and returns only after the line is on disk; a last
-line without its newline was never acknowledged and is cut off on opening.
+line without its newline was never acknowledged, is not read, and is cut off when the
+next one is appended.
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.errors import RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 
 
 def _sync_folder(folder: Path) -> None:
@@ -46,7 +48,7 @@ def stage(path: Path, content: bytes) -> None:
 
 def _write_part(path: Path, content: bytes) -> None:
     try:
-        with open(part_of(path), "wb") as file:
+        with open(part_of(path), "wb", opener=plain) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -80,23 +82,22 @@ class JsonLines:
     """An append-only file of JSON objects, one per line, synced one by one."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file, cutting off a line that was never acknowledged.
+        """Open or create the file; what is in it stays as it is.
 
         Raises:
             RunFolderError: if an acknowledged line is not a JSON object.
         """
         self.path = path
-        self._rows: list[dict[str, Any]] = []
         try:
-            content = path.read_bytes() if path.exists() else b""
-            whole = content.rfind(b"\n") + 1
-            for number, line in enumerate(content[:whole].splitlines(), start=1):
-                self._rows.append(_parse(path, number, line))
-            self._file = open(path, "ab")  # noqa: SIM115 - lives as long as the object
-            if whole < len(content):
-                self._file.truncate(whole)
-                os.fsync(self._file.fileno())
-            _sync_folder(path.parent)
+            # Lives as long as the object.
+            self._file = open(path, "ab", opener=plain)  # noqa: SIM115
+            try:
+                rows, self._end = _whole_lines(path)
+                _sync_folder(path.parent)
+            except BaseException:
+                self._file.close()
+                raise
+            self._rows = list(rows)
         except OSError as error:
             raise _unwritable(path, error) from error
 
@@ -108,14 +109,16 @@ class JsonLines:
     def append(self, row: Mapping[str, Any]) -> None:
         """Append one object; on return it is on disk, on failure it is not there."""
         line = json.dumps(row, sort_keys=True, allow_nan=False).encode() + b"\n"
-        start = os.fstat(self._file.fileno()).st_size
         try:
+            if os.fstat(self._file.fileno()).st_size > self._end:
+                os.truncate(self._file.fileno(), self._end)
             self._file.write(line)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            self._drop_from(start)
+            self._drop_from(self._end)
             raise _unwritable(self.path, error) from error
+        self._end += len(line)
         self._rows.append(dict(row))
 
     def _drop_from(self, start: int) -> None:
@@ -129,17 +132,41 @@ class JsonLines:
         finally:
             os.truncate(descriptor, start)
             os.close(descriptor)
-        self._file = open(self.path, "ab")  # noqa: SIM115 - see __init__
+        self._file = open(self.path, "ab", opener=plain)  # noqa: SIM115 - see __init__
 
     def close(self) -> None:
         """Close the file; everything acknowledged is already on disk."""
         self._file.close()
 
 
+def read_lines(path: Path) -> tuple[dict[str, Any], ...]:
+    """Return the acknowledged lines of a file; none if there is no file.
+
+    Raises:
+        RunFolderError: if it cannot be read, or a line is not a JSON object.
+    """
+    try:
+        return _whole_lines(path)[0]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot read `{path}`: {(error.strerror or str(error)).lower()}"
+        ) from error
+
+
+def _whole_lines(path: Path) -> tuple[tuple[dict[str, Any], ...], int]:
+    """Return the acknowledged lines, and where the last one ends."""
+    content = read_plain(path, MOST_OF_A_DOCUMENT)
+    end = content.rfind(b"\n") + 1
+    lines = content[:end].split(b"\n")[:-1]
+    return tuple(_parse(path, n, line) for n, line in enumerate(lines, start=1)), end
+
+
 def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunFolderError(f"{path}:{number}: not a JSON line") from error
     if not isinstance(row, dict):
         raise RunFolderError(f"{path}:{number}: expected a JSON object")

@@ -119,7 +119,7 @@ def test_a_link_in_place_of_a_key_is_refused(path: Path) -> None:
 def test_a_pipe_in_place_of_a_key_is_refused_without_waiting(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
     os.mkfifo(path, 0o600)
-    with pytest.raises(RunFolderError, match="not a regular file"):
+    with pytest.raises(RunFolderError, match="not a plain file"):
         load_key(path)
 
 

@@ -22,6 +22,7 @@ from lexfed.audit.keys import Signer, create_key, fingerprint, load_key
 from lexfed.audit.log import AuditLog, LogKeys
 from lexfed.audit.note import parse_note
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import plain
 
 Role = Literal["coordinator", "log"]
 
@@ -36,7 +37,7 @@ def keys_folder(run: Path) -> Path:
         RunFolderError: if the folder has no journal: it is a copy for readers.
     """
     try:
-        with open(run / _JOURNAL, "rb") as file:
+        with open(run / _JOURNAL, "rb", opener=plain) as file:
             first = strict_json.loads(file.readline(_MAX_LINE))
         return Path(os.path.normpath(run / str(first["keys"])))
     except (OSError, AuditError, ValueError, KeyError, TypeError) as error:

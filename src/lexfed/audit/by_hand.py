@@ -34,6 +34,7 @@ from lexfed.audit.log import AuditLog
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.canonical import digest
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 
 KINDS: dict[str, type[Entry]] = {
     model.kind: model
@@ -184,7 +185,7 @@ def _value(name: str, text: str, count: bool, texts: list[bytes]) -> Any:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_plain(path, MOST_OF_A_MODEL, links=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise RunFolderError(f"cannot read `{path}`: {reason.lower()}") from error

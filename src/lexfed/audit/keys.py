@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 
 from lexfed.audit.note import ED25519, ED25519_COSIGNER, VerifierKey, check_name
 from lexfed.errors import RunFolderError
+from lexfed.plain_files import plain
 
 _MAX_FILE = 16_384
 
@@ -178,14 +179,9 @@ def load_public(path: Path) -> bytes:
 
 def _read(path: Path, *, private: bool) -> bytes:
     try:
-        # O_NONBLOCK: a pipe without a writer must not make us wait.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise RunFolderError(f"`{path}` is not a regular file")
+        with open(path, "rb", opener=plain) as file:
             if private:
-                _check_closed(path, status, "600")
+                _check_closed(path, os.fstat(file.fileno()), "600")
                 _check_closed(path.parent, os.stat(path.parent), "700")
             data = file.read(_MAX_FILE + 1)
     except OSError as error:

@@ -22,6 +22,7 @@ from lexfed.audit.merkle import Tree
 from lexfed.audit.note import VerifierKey
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import plain
 
 _MOST = 65_536
 
@@ -42,14 +43,14 @@ def read_pin(
     """
     path = pin_path(keys, origin)
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST + 1)
+        with open(path, "rb", opener=plain) as file:
+            data = file.read(_MOST)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unusable(path, error) from error
     try:
-        pin = open_checkpoint(data[:_MOST], *log_keys)
+        pin = open_checkpoint(data, *log_keys)
     except AuditError as error:
         raise AuditError(f"pin `{path}`: {error.message}", error.hint) from error
     if pin.checkpoint.origin != origin:

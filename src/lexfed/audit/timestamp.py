@@ -28,6 +28,7 @@ from lexfed.audit.folder import Folder, make_folder
 from lexfed.audit.layout import SIGNED, TIMESTAMPS
 from lexfed.durable import part_of, write_atomically
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 TIMEOUT_S = 10.0
 MAX_TOKEN = 65_536
@@ -57,7 +58,9 @@ def load_roots(path: Path) -> Roots:
         RunFolderError: if there are none.
     """
     try:
-        return x509.load_pem_x509_certificates(path.read_bytes())
+        return x509.load_pem_x509_certificates(
+            read_plain(path, MOST_OF_A_DOCUMENT, links=True)
+        )
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RunFolderError(f"cannot read `{path}`: {reason}") from error

@@ -12,6 +12,7 @@ from lexfed.cli.commands import print_json
 from lexfed.cli.training import show_training
 from lexfed.config import demo_config, loads
 from lexfed.errors import RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.report.make import Source, make_report
 from lexfed.run import load_population, price, start
 from lexfed.run.folder import RunFolder, is_run_file, never_began
@@ -73,7 +74,7 @@ def _make_room(out: Path) -> None:
 
 def _is_demo(out: Path) -> bool:
     try:
-        text = (out / "config.toml").read_text(encoding="utf-8")
+        text = read_plain(out / "config.toml", MOST_OF_A_DOCUMENT).decode()
     except (OSError, UnicodeDecodeError):
         return False
     return text.startswith(_FIRST_LINE) and all(map(is_run_file, out.iterdir()))

@@ -26,6 +26,7 @@ from lexfed.evaluate.own.table import own_table
 from lexfed.evaluate.suite import Evaluation
 from lexfed.evaluate.summary import Summary
 from lexfed.evaluate.written import ALL, write_results
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 ASKED = "asked.json"
 SEEDS = 10
@@ -121,7 +122,7 @@ def _state_question(out: Path, digest: str, journal: Journal) -> None:
 def _stated(out: Path) -> str | None:
     """Return for what configuration a folder is; None if it is not for any."""
     try:
-        found = json.loads((out / ASKED).read_text(encoding="utf-8"))["configuration"]
+        found = json.loads(read_plain(out / ASKED, MOST_OF_A_DOCUMENT))["configuration"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return str(found)

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from lexfed.cli import talk
 from lexfed.errors import DataError, Problem, RunFolderError
+from lexfed.plain_files import plain_or_link
 
 OPEN, SECRET = 0o666, 0o600
 """Who may read a file: whom the user's mask allows, or the owner only."""
@@ -55,7 +56,7 @@ def read_bytes(path: Path, most: int) -> bytes:
         DataError: if it cannot be read, or is longer.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=plain_or_link) as file:
             data = file.read(most + 1)
     except OSError as error:
         what = (error.strerror or "cannot be read").lower()

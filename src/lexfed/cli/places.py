@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lexfed.config import ConfigProblem
+from lexfed.config.load import config_text
 from lexfed.config.locate import key_lines, nearest_line
 from lexfed.errors import ConfigError, Problem
 
@@ -29,7 +30,7 @@ def named_places(path: Path) -> Iterator[None]:
 
 def located(path: Path, problems: tuple[Problem, ...]) -> list[Problem]:
     """Return the problems, each with file and line."""
-    lines = key_lines(path.read_bytes().decode("utf-8-sig"))
+    lines = key_lines(config_text(path))
     return [
         problem if isinstance(problem, ConfigProblem) else _place(path, lines, problem)
         for problem in problems

@@ -10,6 +10,7 @@ from lexfed.cli.commands import print_json
 from lexfed.cli.places import named_places
 from lexfed.cli.training import show_training
 from lexfed.cli.untagged import with_suggestions
+from lexfed.config.load import config_text
 from lexfed.config.open_columns import OpenConfig, examine_open_file
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError
@@ -40,7 +41,7 @@ def profile(
     price = default_epsilon(opened.config) if epsilon is None else epsilon
     with named_places(path):
         found = priced_profile(opened, path.parent, price)
-        text = path.read_bytes().decode("utf-8-sig")
+        text = config_text(path)
         begin = resume if resuming else start
         running = begin(found.priced, folder, text, path.parent)
     again = f"continue with `{_command(path, epsilon, out)} --resume`"

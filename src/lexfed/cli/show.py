@@ -10,10 +10,12 @@ from pathlib import Path
 
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.note import parse_note
+from lexfed.audit.write_protocol import MAX_NOTE
 from lexfed.budget.classes import class_tiers
 from lexfed.budget.profiles import Profile
 from lexfed.cli.show_importance import importance_lines
 from lexfed.config import Config
+from lexfed.plain_files import read_plain
 from lexfed.privacy.claim_record import Claim
 from lexfed.run import Priced, RunResult, notes_of
 from lexfed.run.adapted import plan_lines
@@ -206,7 +208,7 @@ def closing(config: Config, result: RunResult) -> list[str]:
 
 def audit_line(folder: Path) -> str:
     """Return what the log has come to, and how to check it."""
-    note = parse_note((folder / "log" / "checkpoint").read_bytes())
+    note = parse_note(read_plain(folder / "log" / "checkpoint", MAX_NOTE))
     head = Checkpoint.parse(note.body)
     others = len(note.signatures) - 1
     by = f"signed, {others} cosignature(s)" if others else "signed"

@@ -10,6 +10,7 @@ from lexfed.cli.app import INTERRUPTED
 from lexfed.cli.commands import load_config, load_priced, print_json
 from lexfed.cli.interrupt import between_rounds
 from lexfed.cli.progress import progress_lines
+from lexfed.config.load import config_text
 from lexfed.run import (
     OpenRun,
     Priced,
@@ -34,7 +35,7 @@ def run(path: Path, resuming: bool, as_json: bool) -> None:
         talk.say(f"`{out}` is finished already; nothing was spent")
     else:
         priced = load_priced(path, config)
-        text = path.read_bytes().decode("utf-8-sig")
+        text = config_text(path)
         opened = (resume if resuming else start)(priced, out, text, path.parent)
         result = show_training(
             priced, opened, f"continue with `lexfed run {path} --resume`"

@@ -10,6 +10,7 @@ from typing import Any
 from lexfed.cli import show, talk
 from lexfed.cli.commands import allow_own_models, load_config, print_json
 from lexfed.cli.places import named_places
+from lexfed.config.load import config_text
 from lexfed.config.settings import Setting, configured, parse_grid, put
 from lexfed.config.tuned import with_setting
 from lexfed.data.builtin import is_builtin
@@ -45,7 +46,7 @@ def tune(
     _require_one_kind(public, charged, runs)
     config = load_config(path)
     axes = parse_grid(grid)
-    text = path.read_bytes().decode("utf-8-sig")
+    text = config_text(path)
     run = folder_of(path, config)
     folder = run.with_name(f"{run.name}-tune") if out is None else out
     tuned = path.with_name(f"{path.stem}-tuned.toml")

@@ -41,6 +41,7 @@ from lexfed.config.syntax import syntax_finding
 from lexfed.config.translate import Finding, findings_of, hidden_in, undecided_in
 from lexfed.config.wording import dotted
 from lexfed.errors import ConfigError, Problem
+from lexfed.plain_files import read_plain
 
 RULES = (
     *data_rules.RULES,
@@ -57,6 +58,10 @@ RULES = (
     *audit_rules.RULES,
     *notes.RULES,
 )
+
+
+_MOST = 1 << 24
+"""Bytes of the largest configuration that is read."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +135,21 @@ def examine_file(path: FilePath | str) -> Examination:
     """Look at a file; a file that cannot be read is a problem, not an exception."""
     name = str(path)
     try:
-        # Some Windows editors put a byte-order mark in front of UTF-8.
-        text = FilePath(path).read_bytes().decode("utf-8-sig")
+        text = config_text(FilePath(path))
     except (OSError, ValueError) as error:
         return Examination(None, (_problem(_unreadable(error), name, None),), ())
     return examine(text, name)
+
+
+def config_text(path: FilePath) -> str:
+    """Return the text of a configuration file.
+
+    Raises:
+        OSError, UnicodeDecodeError: if it cannot be read, is no plain file, is larger
+            than any configuration, or is not UTF-8.
+    """
+    # Some Windows editors put a byte-order mark in front of UTF-8.
+    return read_plain(path, _MOST, links=True).decode("utf-8-sig")
 
 
 def _unreadable(error: OSError | ValueError) -> Finding:

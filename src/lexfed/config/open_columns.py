@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from lexfed.config.load import Examination, examine, examine_file, judged
+from lexfed.config.load import Examination, config_text, examine, examine_file, judged
 from lexfed.config.locate import key_lines
 from lexfed.config.model import Config
 from lexfed.config.repair import without_lists
@@ -70,7 +70,7 @@ def load_open(path: FilePath | str) -> OpenConfig:
 def examine_open_file(path: FilePath | str) -> OpenExamination:
     """Look at a file; a file that cannot be read is a problem, not an exception."""
     try:
-        text = FilePath(path).read_bytes().decode("utf-8-sig")
+        text = config_text(FilePath(path))
     except (OSError, ValueError):
         return OpenExamination(examine_file(path), ())
     return examine_open(text, str(path))

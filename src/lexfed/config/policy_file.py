@@ -36,6 +36,7 @@ from lexfed.config.table import Positive, Real, Table, Text
 from lexfed.config.translate import Finding, hidden_in
 from lexfed.config.wording import dotted, expectation, follow, listed, shown
 from lexfed.errors import ConfigError, Problem
+from lexfed.plain_files import plain_or_link
 from lexfed.tiers import MODEL_TIERS, Tier
 
 BUILT_IN = ("default", "published")
@@ -221,7 +222,7 @@ def policy_bytes(path: Path, name: str) -> bytes:
         ConfigError: if it cannot be read, or is too long for one.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plain_or_link) as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         hint = f"built in are {listed(BUILT_IN)}; others are files"

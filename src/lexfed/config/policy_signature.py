@@ -12,6 +12,7 @@ from pathlib import Path
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.keys import Signer, fingerprint, load_public
 from lexfed.errors import AuditError, ConfigError, Problem
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 PAYLOAD_TYPE = "application/vnd.lexfed.budget-policy+toml"
 SUFFIX = ".sig"
@@ -62,7 +63,7 @@ def check_signature(
     """
     public = {fingerprint(raw): raw for raw in map(load_public, keys)}
     try:
-        data = signature_path(path).read_bytes()
+        data = read_plain(signature_path(path), MOST_OF_A_DOCUMENT, links=True)
         envelope = Envelope.parse(data)
         if envelope.payload_type != PAYLOAD_TYPE:
             raise AuditError("the signature is not one of a budget policy")

@@ -8,8 +8,9 @@ from lexfed.config.translate import Finding
 from lexfed.config.wording import dotted
 
 _AT = re.compile(r" \(at line (\d+), column (\d+)\)$| \(at end of document\)$")
-_PYTHON_WORD = re.compile(r"=\s*(True|False|None|yes|no|on|off|null)\b")
-_BARE_TEXT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_/.~][^\s#,}\]\"']*)")
+# A match begins where a word begins, and gives nothing back: a long line is read once.
+_PYTHON_WORD = re.compile(r"=\s*+(True|False|None|yes|no|on|off|null)\b")
+_BARE_TEXT = re.compile(r"(?<![\w.-])([\w.-]++)\s*+=\s*+([A-Za-z_/.~][^\s#,}\]\"']*+)")
 _COLON = re.compile(r"^\s*([\w-]+)\s*:\s*(\S.*)$")
 _CURLY_QUOTE = re.compile("[\u201c\u201d\u2018\u2019]")
 _WORDS = {

@@ -20,6 +20,7 @@ from lexfed.config.repair import repaired, without, without_lists
 from lexfed.config.translate import undecided_in
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.settings import Settings
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 _NEEDED = (
     "data.source", "data.sites.files", "law.jurisdictions", "law.catalogues",
@@ -94,7 +95,7 @@ def tag_source(path: FilePath) -> TagSource:
 def _read(path: FilePath) -> str:
     try:
         # The mark that some editors put in front stays part of the text.
-        return path.read_bytes().decode()
+        return read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         hint = "write one with `lexfed init FILE`, where FILE is your table"

@@ -18,6 +18,7 @@ import numpy as np
 from lexfed.data.frame import Frame, RawColumn, text_column
 from lexfed.data.problems import Problems
 from lexfed.visible_text import hidden_in, visible
+from lexfed.plain_files import plain_or_link
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 
@@ -44,6 +45,8 @@ def read_file(
         problems.add("file-folder", "is a folder, not a file", file=file)
         return None
     try:
+        # Libraries open it by its name, and would wait for a pipe.
+        open(path, "rb", opener=plain_or_link).close()
         if is_parquet(path):
             return _read_parquet(path, wanted, problems)
         return _read_csv(path, wanted, problems)

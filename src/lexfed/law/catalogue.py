@@ -32,6 +32,7 @@ from typing import Any
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.column import CATEGORIES, TIERS
 from lexfed.visible_text import hidden_texts, visible
+from lexfed.plain_files import plain_or_link
 
 BUILT_IN = ("gdpr", "hipaa", "ccpa")
 _MAX_BYTES = 1 << 20
@@ -124,7 +125,7 @@ def load_catalogue(name: str | Path) -> Catalogue:
         return _built_in(name)
     path = Path(name)
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=plain_or_link) as file:
             content = file.read(_MAX_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

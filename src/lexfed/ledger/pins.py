@@ -28,6 +28,7 @@ from lexfed.errors import LedgerError, RunFolderError
 from lexfed.ledger.book import Book, Limit
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.rows import Head
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 _FIELDS = {
     *("ledger", "site", "data_set", "path"),
@@ -140,7 +141,7 @@ def read_pin(state: Path, ledger: str) -> Pin | None:
     """
     path = state / f"{ledger}.json"
     try:
-        content = path.read_bytes()
+        content = read_plain(path, MOST_OF_A_DOCUMENT)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.config import Config, load
+from lexfed.config.load import config_text
 from lexfed.errors import ConfigError, Problem
 from lexfed.run import prediction
 from lexfed.run.opening import finished, start
@@ -90,7 +91,7 @@ def train(
         Refused: if not a single round could be paid for.
     """
     path = Path(path)
-    config, text = load(path), path.read_bytes().decode("utf-8-sig")
+    config, text = load(path), config_text(path)
     require_here(config)
     out = folder_of(path, config)
     if resume and (result := finished(config, out)) is not None:

@@ -41,6 +41,7 @@ from lexfed.config.audit_tables import (
 )
 from lexfed.config.wording import did_you_mean, dotted
 from lexfed.errors import ConfigError, Problem
+from lexfed.plain_files import plain_or_link
 
 OPENING = ("genesis", "policy", "feature-tags", "budget-plan")
 """Kinds of the entries before these, by index: documents can be about one of them."""
@@ -66,9 +67,7 @@ class _Files:
     def digest(self, file: str, *key: str) -> str:
         try:
             path = self.base / file
-            if not path.is_file():
-                raise FileNotFoundError("no such file")
-            with path.open("rb") as opened:
+            with open(path, "rb", opener=plain_or_link) as opened:
                 return hashlib.file_digest(opened, "sha256").hexdigest()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -12,6 +12,7 @@ from pathlib import Path
 from lexfed.budget.importance import left_of
 from lexfed.budget.plan import Budget
 from lexfed.config import Config, load
+from lexfed.config.load import config_text
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.importance import plan_importance
 from lexfed.privacy.rounding import down
@@ -89,7 +90,7 @@ def buy_importance(
         RunFolderError: if the folder cannot be used.
         Refused: if it could not be paid for.
     """
-    config, text = load(path), path.read_bytes().decode("utf-8-sig")
+    config, text = load(path), config_text(path)
     priced = priced_importance(config, path.parent, epsilon)
     opened = (reopen if resume else start)(priced, out, text, path.parent)
     return train(priced, opened)

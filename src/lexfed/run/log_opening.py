@@ -31,6 +31,7 @@ from lexfed.audit.log import Keyed
 from lexfed.audit.masking import PROTOCOL
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim_parts import stated_classes, stated_profiles
 from lexfed.privacy.claim_record import Claim
@@ -247,4 +248,4 @@ def _rows(releases: Iterable[Counted]) -> list[dict[str, Any]]:
 
 
 def _blob(blobs: Blobs, path: Path) -> str:
-    return blobs.put(path.read_bytes())
+    return blobs.put(read_plain(path, MOST_OF_A_DOCUMENT))

@@ -33,6 +33,7 @@ from lexfed.budget.plan import Budget
 from lexfed.errors import Refused
 from lexfed.federation.coordinator import Released
 from lexfed.federation.messages import Query
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.events import Release
 from lexfed.privacy.running import RunningTotal
 from lexfed.run.keys import RunKeys
@@ -202,8 +203,8 @@ class Logbook:
             rounds=done,
             released=released,
             early=done < planned,
-            claim=None if claim is None else self.log.blobs.put(claim.read_bytes()),
-            model=None if claim is None else sha256(model.read_bytes()),
+            claim=None if claim is None else self.log.blobs.put(_content(claim)),
+            model=None if claim is None else sha256(_content(model)),
         )
         self.log.append(entry, "completed")
         index = next(r.index for r in self.log.records if r.key == "completed")
@@ -238,6 +239,10 @@ class Logbook:
         if self.total is None or release is None:
             return self.total
         return self.total.after(release)
+
+
+def _content(path: Path) -> bytes:
+    return read_plain(path, MOST_OF_A_MODEL)
 
 
 def by_label(values: Mapping[Tier, float]) -> dict[TierName, str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 
 
 class MetricsFile:
@@ -35,10 +36,9 @@ class MetricsFile:
         self._path = path
         self._names = tuple(names)
         header = ["round", "stage", *names]
-        rows = _whole_rows(path)
-        kept = [row for row in rows if row and row[0].isdigit()]
+        known = {str(number) for number in range(1, durable + 1)}
+        kept = [row for row in _whole_rows(path) if row and row[0] in known]
         kept = [row for row in kept if len(row) == len(header)]
-        kept = [row for row in kept if int(row[0]) <= durable]
         self.last = int(kept[-1][0]) if kept else 0
         write_atomically(path, "".join(map(_line, [header, *kept])).encode())
 
@@ -46,7 +46,7 @@ class MetricsFile:
         """Add the line of a round."""
         values = [f"{metrics[name]:.6g}" for name in self._names]
         try:
-            with open(self._path, "ab") as file:
+            with open(self._path, "ab", opener=plain) as file:
                 file.write(_line([str(number), stage, *values]).encode())
                 file.flush()
                 os.fsync(file.fileno())
@@ -60,11 +60,12 @@ class MetricsFile:
 
 
 def _whole_rows(path: Path) -> list[list[str]]:
-    if not path.exists():
+    try:
+        content = read_plain(path, MOST_OF_A_DOCUMENT)
+        whole = content[: content.rfind(b"\n") + 1]
+        return list(csv.reader(whole.decode(errors="replace").splitlines()))
+    except (OSError, csv.Error):  # nothing rests on it: it begins anew
         return []
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    return list(csv.reader(whole.decode(errors="replace").splitlines()))
 
 
 def _line(values: Sequence[str]) -> str:

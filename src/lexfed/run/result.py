@@ -11,6 +11,7 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.choices import LINEAR
 from lexfed.federation.learner import Progress
 from lexfed.models import cascade, fallback_reason
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim import dump_claim, load_claim
 from lexfed.privacy.claim_record import Claim
 from lexfed.run.adapted import result_lines
@@ -121,10 +122,10 @@ def read_result(folder: Path) -> RunResult:
         RunFolderError: if the run is not finished, or its files are damaged.
     """
     try:
-        plain = json.loads((folder / "result.json").read_text())
+        plain = json.loads(read_plain(folder / "result.json", MOST_OF_A_DOCUMENT))
         claim = None
         if plain["claims"] is not None:
-            claim = load_claim((folder / "claim.json").read_bytes())
+            claim = load_claim(read_plain(folder / "claim.json", MOST_OF_A_DOCUMENT))
         return RunResult(
             folder=folder,
             rounds=plain["rounds"],

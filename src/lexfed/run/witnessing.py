@@ -18,6 +18,7 @@ from lexfed.audit.trust import parse_policy
 from lexfed.audit.witness_client import Cosigned, Target, gather, last_seen
 from lexfed.config.audit_tables import AuditTable
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 TIMEOUT_S = 5.0
 """For one request of at most three to a witness, during a run."""
@@ -107,7 +108,7 @@ def witnessing_of(audit: AuditTable, base: Path) -> Witnessing:
         return Witnessing(authority=authority)
     path = base / audit.policy
     try:
-        content = path.read_bytes()
+        content = read_plain(path, MOST_OF_A_DOCUMENT, links=True)
     except OSError as error:
         raise RunFolderError(
             f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",

@@ -13,6 +13,7 @@ from lexfed.errors import Problem
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.flare.settings import certificates
 from lexfed.federation.flare.tls13 import fingerprint
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 _RESTORE = "restore it from the kit that you were given"
 _RENEW = "the deployment needs new kits: `lexfed deploy init`, in another folder"
@@ -89,7 +90,7 @@ def _dates(path: Path, found: x509.Certificate) -> Iterator[Problem]:
 
 def _load(path: Path) -> x509.Certificate | None:
     try:
-        return x509.load_pem_x509_certificate(path.read_bytes())
+        return x509.load_pem_x509_certificate(_content(path))
     except (OSError, ValueError):
         return None
 
@@ -109,7 +110,11 @@ def _common_name(found: x509.Certificate) -> str:
 
 def _fits(found: x509.Certificate, path: Path) -> bool:
     try:
-        key = serialization.load_pem_private_key(path.read_bytes(), None)
+        key = serialization.load_pem_private_key(_content(path), None)
     except (OSError, ValueError, TypeError):
         return False
     return key.public_key() == found.public_key()
+
+
+def _content(path: Path) -> bytes:
+    return read_plain(path, MOST_OF_A_DOCUMENT, links=True)

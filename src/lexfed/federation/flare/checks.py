@@ -21,6 +21,7 @@ from lexfed.federation.flare.enrol import read_roster
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.flare.settings import certificates, settings
 from lexfed.federation.flare.tls13 import check_version
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 _RESTORE = "put back what is expected, and find out who changed it"
 _SHOWN = 60
@@ -125,7 +126,7 @@ def _settings_folders(kit: Kit) -> list[Path]:
 
 def _setting(path: Path, expected: Any) -> Iterator[Problem]:
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_plain(path, MOST_OF_A_DOCUMENT, links=True))
     except (OSError, ValueError):
         yield Problem(str(path), "missing, or not JSON", _RESTORE)
         return

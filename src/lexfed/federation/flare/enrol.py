@@ -13,6 +13,7 @@ from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.flare.roster import DeploymentRoster, Enrolment
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 
 def enrol(kit: Kit) -> Enrolment:
@@ -93,7 +94,7 @@ def read_roster(kit: Kit, path: Path | None = None) -> DeploymentRoster:
 
 
 def _keep(kit: Kit, roster: DeploymentRoster) -> DeploymentRoster:
-    if kit.roster.exists() and kit.roster.read_bytes() != roster.to_bytes():
+    if kit.roster.exists() and _content(kit.roster) != roster.to_bytes():
         raise RunFolderError(
             f"`{kit.roster}` is there and has other keys",
             "keys change only together with everybody: compare fingerprints, and "
@@ -101,3 +102,11 @@ def _keep(kit: Kit, roster: DeploymentRoster) -> DeploymentRoster:
         )
     write_atomically(kit.roster, roster.to_bytes())
     return roster
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_plain(path, MOST_OF_A_DOCUMENT)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RunFolderError(f"cannot read `{path}`: {reason}") from error

@@ -24,6 +24,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from lexfed.errors import RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 COORDINATOR = "coordinator"
 """The name of the coordinator; no site may have it."""
@@ -87,7 +88,7 @@ class Kit:
         """
         path = folder / "kit.toml"
         try:
-            said = _File.model_validate(tomllib.loads(path.read_text("utf-8")))
+            said = _File.model_validate(tomllib.loads(_text(path)))
         except (OSError, UnicodeDecodeError) as error:
             raise RunFolderError(
                 f"`{folder}` is not a kit: it has no `kit.toml` that can be read",
@@ -204,3 +205,7 @@ def _damaged(path: Path, what: str) -> RunFolderError:
     return RunFolderError(
         f"`{path}`: {what}", "restore it from the kit that you were given"
     )
+
+
+def _text(path: Path) -> str:
+    return read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()

@@ -31,6 +31,7 @@ from lexfed.audit.keys import load_key
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError, ConfigError, Problem
 from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.plain_files import plain_or_link
 from lexfed.secagg.identities import Roster
 
 _PURPOSE = "lexfed-enrolment-v1"
@@ -229,7 +230,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 def _parse(kind: type[_Model], path: Path) -> _Model:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plain_or_link) as file:
             return kind.model_validate(strict_json.loads(file.read(_MOST)))
     except OSError as error:
         what = f"cannot be read: {(error.strerror or str(error)).lower()}"

@@ -21,6 +21,7 @@ from typing import Any
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.kit import Kit
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 FLARE_VERSION = "2.9.0"
 """The version whose inner parts these rules were written for."""
@@ -34,7 +35,9 @@ def der(path: Path) -> bytes:
         RunFolderError: if it holds no certificate.
     """
     try:
-        return ssl.PEM_cert_to_DER_cert(path.read_text("ascii"))
+        return ssl.PEM_cert_to_DER_cert(
+            read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode("ascii")
+        )
     except (OSError, ValueError) as error:
         raise RunFolderError(
             f"`{path}` is not a certificate", "restore it from the kit you were given"

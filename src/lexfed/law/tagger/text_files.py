@@ -3,9 +3,11 @@
 
 import gzip
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 
 from lexfed.errors import DataError, Problem
+from lexfed.plain_files import plain_or_link
 
 MAX_BYTES = 256 * 1024 * 1024
 """Of a schema; data files are read only as far as their sample."""
@@ -33,8 +35,11 @@ def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
     """
     try:
         # Only so much is unpacked as is read: a small file may hold a large one.
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = file.read(limit + 1)
+        with (
+            open(path, "rb", opener=plain_or_link) as file,
+            gzip.open(file) if path.suffix == ".gz" else nullcontext(file) as text,
+        ):
+            content = text.read(limit + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _not_text(path) from error
     except OSError as error:

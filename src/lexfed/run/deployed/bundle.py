@@ -15,9 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lexfed.audit.entries.base import decimal
-from lexfed.audit.verify.files import PROFILE
+from lexfed.audit.logged_files import PROFILE
 from lexfed.canonical import digest
 from lexfed.config import Config, loads
+from lexfed.config.load import config_text
 from lexfed.config.open_columns import OpenConfig, examine_open
 from lexfed.config.policy_file import BUILT_IN
 from lexfed.config.policy_signature import SUFFIX
@@ -26,6 +27,7 @@ from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import COORDINATOR, NAME
 from lexfed.models.architecture import is_imported
 from lexfed.run.deployed.sizes import size_problems
+from lexfed.plain_files import read_plain
 from lexfed.run.profile_run import for_a_profile, require_use
 
 CONFIG = "lexfed.toml"
@@ -65,7 +67,7 @@ class Bundle:
             ConfigError: if it cannot be read, or not be run in a deployment.
         """
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            text = config_text(path)
         except (OSError, UnicodeDecodeError) as error:
             problem = Problem(str(path), "cannot be read as UTF-8 text")
             raise ConfigError([problem]) from error
@@ -159,11 +161,7 @@ def _decided(text: str, name: str, profile: float | None) -> Config:
 
 
 def _content(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise OSError(f"more than {MOST_BYTES} bytes")
-    return content
+    return read_plain(path, MOST_BYTES, links=True)
 
 
 def named_files(config: Config) -> tuple[str, ...]:

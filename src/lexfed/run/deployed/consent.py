@@ -23,6 +23,7 @@ from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.tolerance import cohort_of
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.claim_record import Claim
 from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.own_profiles import OwnProfiles
@@ -204,7 +205,7 @@ _LEAVES = {
 def _read(kit: Kit) -> dict[str, str | None]:
     path = kit.state / _FILE
     try:
-        content = path.read_bytes()
+        content = read_plain(path, MOST_OF_A_DOCUMENT)
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from lexfed.audit.entries.base import Part
 from lexfed.durable import write_atomically
 from lexfed.errors import LexfedError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 _FILE = "outcome.json"
 
@@ -58,7 +59,9 @@ class Outcome:
     def read(cls, folder: Path, job: str) -> "Outcome | None":
         """Return how the epoch of a job ended; None if it has not."""
         try:
-            said = _File.model_validate_json((folder / _FILE).read_bytes())
+            said = _File.model_validate_json(
+                read_plain(folder / _FILE, MOST_OF_A_DOCUMENT)
+            )
         except (OSError, ValidationError):
             return None
         if said.job != job:

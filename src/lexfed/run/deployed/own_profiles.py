@@ -23,6 +23,7 @@ from lexfed.data.encode import Encoding
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
 from lexfed.law.tags import TaggedSchema
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import dump_claim, load_claim
 from lexfed.privacy.claim_record import Claim, counted
@@ -124,9 +125,13 @@ class OwnProfiles:
     def _records(self) -> Iterator[tuple[Claim, Any]]:
         for path in sorted(self._runs.glob(f"*/{CLAIM}")):
             try:
-                columns = json.loads((path.parent / ENCODING).read_bytes())
-                yield load_claim(path.read_bytes()), columns
+                columns = json.loads(_content(path.parent / ENCODING))
+                yield load_claim(_content(path)), columns
             except (OSError, ValueError, LexfedError) as error:
                 raise RunFolderError(
                     f"`{path.parent}` is damaged", "restore it from a copy"
                 ) from error
+
+
+def _content(path: Path) -> bytes:
+    return read_plain(path, MOST_OF_A_DOCUMENT)

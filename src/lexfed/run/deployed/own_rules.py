@@ -30,6 +30,7 @@ from lexfed.config.table import Positive, Table, Text
 from lexfed.config.translate import hidden_in
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.flare.kit import Kit
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.site_budgets import OwnLimits
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -100,7 +101,9 @@ _File = TypeVar("_File", bound=Table)
 def _parsed(kind: type[_File], path: Path) -> _File:
     """Read a file strictly; one that is not there says nothing."""
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        tables = tomllib.loads(
+            read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
+        )
     except FileNotFoundError:
         tables = {}
     except (OSError, ValueError) as error:

@@ -23,6 +23,7 @@ from lexfed.errors import RunFolderError, SecAggError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.masked_setting import Settings
 from lexfed.federation.site import NOWHERE, Place
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.secagg.setting import Setting
 
 _ANSWERED = "answered"
@@ -120,7 +121,7 @@ class RunState:
     def _read(self, name: str) -> bytes | None:
         path = self.folder / name
         try:
-            return path.read_bytes()
+            return read_plain(path, MOST_OF_A_MODEL)
         except FileNotFoundError:
             return None
         except OSError as error:

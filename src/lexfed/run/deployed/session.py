@@ -25,6 +25,7 @@ from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.programme_json import first_difference, from_bytes, to_bytes
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.deployed.bundle import CONFIG, Bundle
 from lexfed.run.folder import EVENTS
 from lexfed.run.planning import Priced
@@ -94,7 +95,7 @@ class RunPlace:
     def base(self) -> Path:
         """The folder that paths in the configuration are relative to."""
         try:
-            return Path((self.folder / _BASE).read_text())
+            return Path(read_plain(self.folder / _BASE, MOST_OF_A_DOCUMENT).decode())
         except FileNotFoundError:
             return self.folder
 
@@ -105,7 +106,7 @@ class RunPlace:
     def _profile(self) -> float | None:
         path = self.folder / _PROFILE
         try:
-            return float(path.read_text())
+            return float(read_plain(path, MOST_OF_A_DOCUMENT))
         except FileNotFoundError:
             return None
         except ValueError as error:
@@ -122,7 +123,7 @@ class RunPlace:
         """
         path = self.folder / _JOIN
         try:
-            content = path.read_bytes()
+            content = read_plain(path, MOST_OF_A_DOCUMENT)
         except FileNotFoundError:
             return self._new(bundle)
         try:
@@ -163,7 +164,7 @@ class RunPlace:
             write_atomically(path, to_bytes(priced.programme))
             return priced
         try:
-            before = from_bytes(path.read_bytes())
+            before = from_bytes(read_plain(path, MOST_OF_A_DOCUMENT))
         except (OSError, AuditError) as error:
             raise RunFolderError(f"`{path}` is damaged", "restore it") from error
         if first_difference(priced.programme, before):

@@ -16,6 +16,7 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.flare.jobs import Admin, Part, write_job
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.programme_json import from_bytes
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.deployed.outcome import Outcome
 from lexfed.run.deployed.session import RunPlace, place_run
 from lexfed.run.opening import finished
@@ -203,12 +204,14 @@ class EpochRunner:
 
     def _rounds(self) -> int:
         """Return how many rounds are planned; a run that learns may end earlier."""
-        return from_bytes((self._place.folder / "programme.json").read_bytes()).rounds
+        return from_bytes(
+            read_plain(self._place.folder / "programme.json", MOST_OF_A_DOCUMENT)
+        ).rounds
 
 
 def _measured(out: Path) -> list[dict[str, str]]:
     try:
-        text = (out / "metrics.csv").read_text("utf-8")
+        text = read_plain(out / "metrics.csv", MOST_OF_A_DOCUMENT).decode()
     except OSError:
         return []
     whole = text[: text.rfind("\n") + 1]  # the last line may be half written
