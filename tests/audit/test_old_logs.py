@@ -30,9 +30,13 @@ def old(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", RUNS)
 def test_old_logs_verify_line_by_line_as_before(name: str, old: Path) -> None:
     folder = old / name / "run"
-    lines = [str(check) for check in verify_run(folder).checks]
+    # Which files the log has no digest of was not said then.
+    checks = [c for c in verify_run(folder).checks if c.claim != "other files"]
+    lines = [str(check) for check in checks]
     assert lines == (old / name / "lexfed.txt").read_text().splitlines()
     verdict = standalone.verify(str(folder), None, None)
+    rows = [row for row in verdict["checks"] if row["claim"] != "other files"]
+    verdict = {**verdict, "checks": rows}
     assert (
         standalone.in_words(verdict) + "\n" == (old / name / "verify.txt").read_text()
     )

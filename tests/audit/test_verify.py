@@ -114,7 +114,7 @@ def test_every_claim_of_a_finished_run_is_decided(tmp_path: Path) -> None:
         "certificates",
     }  # fmt: skip
     assert {claim for claim, status in decided.items() if status == "NOTE"} == notes
-    assert len(decided) - len(notes) == 16
+    assert len(decided) - len(notes) == 17
 
 
 def test_a_verdict_says_what_it_is_about(tmp_path: Path) -> None:

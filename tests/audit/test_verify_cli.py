@@ -41,7 +41,7 @@ def test_a_sound_run(lexfed: Lexfed, tmp_path: Path) -> None:
     assert code == 0
     assert out.splitlines() == [str(check) for check in verify_run(folder).checks]
     assert out.startswith("OK   log                 9 entries, root ")
-    assert "verified, 16 claims hold" in err
+    assert "verified, 17 claims hold" in err
     code, out, _ = lexfed(folder, "--json")
     assert code == 0
     assert json.loads(out) == verify_run(folder).to_json()
@@ -54,7 +54,7 @@ def test_a_run_that_fails(lexfed: Lexfed, tmp_path: Path) -> None:
     code, out, err = lexfed(folder)
     assert code == 1
     assert "FAIL files               entry 0: `config.toml`" in out
-    assert "NOT VERIFIED, 1 of 16 claims fail" in err
+    assert "NOT VERIFIED, 1 of 17 claims fail" in err
     code, out, _ = lexfed(folder, "--json")
     assert code == 1
     plain = json.loads(out)

@@ -20,7 +20,6 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -44,6 +43,7 @@ from lexfed.audit.layout import (
     is_inside,
     partial_tiles,
 )
+from lexfed.audit.logged_files import MODEL, read_logged
 from lexfed.audit.reader import LogView
 from lexfed.audit.tiles import (
     TILE_HEIGHT,
@@ -204,10 +204,9 @@ def _model(dossier: Dossier) -> bytes | None:
     if done is None or done.model is None:
         return None
     try:
-        content = (dossier.evidence.folder / "model.safetensors").read_bytes()
-    except OSError:
+        return read_logged(dossier.evidence, MODEL)
+    except AuditError:
         return None
-    return content if sha256(content).hexdigest() == done.model else None
 
 
 def _pem(public: bytes) -> bytes:

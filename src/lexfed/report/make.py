@@ -106,7 +106,8 @@ def make_report(
     Guarantees:
         Nothing is written of a log that cannot be read.
         Of a log that fails a check only the page is written, and nothing is logged.
-        A page that the log knows is never replaced by one that it does not know.
+        A page or bundle that the log knows is never replaced by one that it does not
+        know.
 
     Raises:
         AuditError: if the log cannot be read.
@@ -217,9 +218,13 @@ class _Making:
             return
         self.notes.append(f"the {what} is not in the log: {found.reason}")
         at_home = self.out.resolve() == self.source.folder.resolve()
-        if what == "report" and at_home and evidence.of(Export):
+        known = any(
+            what == "report" or each.entry.what == what for each in evidence.of(Export)
+        )
+        if at_home and known:
+            name = NAMES["html" if what == "report" else "evidence"]
             raise RunFolderError(
-                f"`{self.out / NAMES['html']}` is in the log, and a new one would not "
+                f"`{self.out / name}` is in the log, and a new one would not "
                 f"be: {found.reason}",
                 "name the keys with `--keys`, or write elsewhere with `--out`",
             )

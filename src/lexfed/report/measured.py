@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lexfed.plain_files import read_plain
+
 _LARGEST = 16 << 20
 
 
@@ -56,11 +58,7 @@ def _json(path: Path) -> Mapping[str, object]:
 
 
 def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError("too large")
-    return content.decode()
+    return read_plain(path, _LARGEST).decode()
 
 
 def _numbers(value: object) -> dict[str, float]:

@@ -69,6 +69,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 TIERS = ("non_personal", "personal", "special", "identifier")
 MAX_SIZE = 2**63 - 1
 MAX_FILE = 2**28  # bytes of the largest file that is held in memory
+MAX_MODEL = 2**32  # bytes of the largest file that is hashed
+STATEMENT, BUNDLE = "privacy-statement.json", "evidence.zip"
+UNLOGGED = (  # what runs and reports write and the log has no digest of, or not yet
+    "events.jsonl", "sites", "parties.json", "metrics.csv", "adaptation.csv",
+    "result.json", "profile.html", "report.pdf", "dpia.md", "model-card.md",
+    "record-of-processing.csv", "state.safetensors", "model.safetensors", "claim.json",
+    STATEMENT, BUNDLE,
+)  # fmt: skip
 
 
 class Unsound(Exception):
@@ -176,6 +184,8 @@ def file_digest(folder: str, name: str) -> str | None:
     if file is None:
         return None
     with file:
+        size = os.fstat(file.fileno()).st_size
+        require(size <= MAX_MODEL, f"`{name}` has more than {MAX_MODEL} bytes")
         for chunk in iter(lambda: file.read(2**20), b""):
             found.update(chunk)
     return found.hexdigest()
@@ -2154,12 +2164,9 @@ def consent(record: Mapping[str, Any], name: str) -> bytes:
     return b"".join(parts)
 
 
-def files(evidence: Evidence) -> str:
-    """Files of the run folder are the ones that were logged."""
+def logged_files(evidence: Evidence) -> list[tuple[str, list[Any], int]]:
+    """Return the files that entries name: digests each may have, and the entry."""
     logged = [("config.toml", [evidence.genesis["config"]], 0)]
-    for entry in evidence.of("policy"):
-        same = entry.body["config"] == evidence.genesis["config"]
-        require(same, "`config` is not that of entry 0", entry.index)
     for entry in evidence.of("feature-tags", "budget-plan", "completed"):
         parts = SUBJECTS[entry.kind].items()
         logged += [(name, [entry.body[part]], entry.index) for name, part in parts]
@@ -2174,8 +2181,24 @@ def files(evidence: Evidence) -> str:
     if told or file_digest(evidence.folder, "profile.json") is not None:
         digests = [one.body["digest"] for one in told[:1]] or [""]
         logged.append(("profile.json", digests, told[0].index if told else 0))
+    # What a report writes may lie elsewhere: the claim once more, and the bundle.
+    if os.path.lexists(os.path.join(evidence.folder, STATEMENT)):
+        ends = evidence.of("completed")[-1:]
+        logged += [(STATEMENT, [one.body["claim"]], one.index) for one in ends]
+    made = [one for one in evidence.of("export") if one.body["what"] == "evidence"]
+    if made and os.path.lexists(os.path.join(evidence.folder, BUNDLE)):
+        digests = [one.body["digest"] for one in made]
+        logged.append((BUNDLE, digests, made[-1].index))
+    return [row for row in logged if row[1][-1] is not None]
+
+
+def files(evidence: Evidence) -> str:
+    """Files of the run folder are the ones that were logged."""
+    for entry in evidence.of("policy"):
+        same = entry.body["config"] == evidence.genesis["config"]
+        require(same, "`config` is not that of entry 0", entry.index)
     found, absent = 0, []
-    for name, digests, index in [row for row in logged if row[1][-1] is not None]:
+    for name, digests, index in logged_files(evidence):
         here = file_digest(evidence.folder, name)
         same = here is None or here in digests
         require(same, f"`{name}` is not the file that was logged", index)
@@ -2185,6 +2208,19 @@ def files(evidence: Evidence) -> str:
     if absent:
         raise NotShown(f"{text}; not here: {', '.join(absent)}")
     return text
+
+
+def other_files(evidence: Evidence) -> str:
+    """Name the files of a run whose content nothing in the log shows."""
+    logged = {name for name, _, _ in logged_files(evidence)}
+    here = [
+        f"`{name}`"
+        for name in UNLOGGED
+        if name not in logged and os.path.lexists(os.path.join(evidence.folder, name))
+    ]
+    if here:
+        raise NotShown(f"the log has no digest of {', '.join(here)}")
+    return "none that the log has no digest of"
 
 
 def report(evidence: Evidence) -> str:
@@ -2246,6 +2282,7 @@ CLAIMS: dict[str, Callable[[Evidence], str]] = {
     "participants": participants,
     "secure aggregation": secure_aggregation,
     "files": files,
+    "other files": other_files,
     "report": report,
     "certificates": certificates,
 }

@@ -6,12 +6,8 @@ erased. A file of the run folder may be missing, because bundles leave some out;
 is there, it must be the one that was logged.
 """
 
-import errno
-import hashlib
 import os
-import stat
 from collections.abc import Iterator
-from pathlib import Path
 
 from lexfed.audit.entries import (
     BudgetPlan,
@@ -21,14 +17,30 @@ from lexfed.audit.entries import (
     FeatureTags,
     Policy,
     Round,
-    RoundAborted,
 )
 from lexfed.audit.evidence import Evidence
+from lexfed.audit.logged_files import (
+    BUNDLE,
+    CLAIM,
+    MODEL,
+    STATE,
+    STATEMENT,
+    digest_of,
+    logged_files,
+)
 from lexfed.audit.verify.outcome import Remark, Unsound
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError
 
-PROFILE = "profile.json"
-"""File of a run folder that holds what the released tables of a profile say."""
+UNLOGGED = (
+    "events.jsonl", "sites", "parties.json", "metrics.csv", "adaptation.csv",
+    "result.json", "profile.html", "report.pdf", "dpia.md", "model-card.md",
+    "record-of-processing.csv",
+)  # fmt: skip
+"""What runs and reports write and the log has no digest of, ever."""
+
+NOT_YET = (STATE, MODEL, CLAIM, STATEMENT, BUNDLE)
+"""What the log has no digest of before its entry, and some of it never without
+privacy."""
 
 
 def blobs(evidence: Evidence) -> str | Remark:
@@ -78,48 +90,35 @@ def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
 
 def run_files(evidence: Evidence) -> str | Remark:
     """Files of the run folder are the ones that were logged."""
+    for policy in evidence.of(Policy):
+        if policy.entry.config != evidence.genesis.config:
+            raise Unsound("`config` is not that of entry 0", policy.index)
     found, absent = 0, []
-    for name, digests, index in _logged(evidence):
-        here = digest_of(evidence.folder / name)
+    for logged in logged_files(evidence):
+        here = digest_of(evidence.folder / logged.name)
         if here is None:
-            absent.append(f"`{name}`")
-        elif here not in digests:
-            raise Unsound(f"`{name}` is not the file that was logged", index)
+            absent.append(f"`{logged.name}`")
+        elif here not in logged.digests:
+            raise Unsound(
+                f"`{logged.name}` is not the file that was logged", logged.index
+            )
         else:
             found += 1
     text = f"{found} files are the logged ones"
     return Remark(f"{text}; not here: {', '.join(absent)}") if absent else text
 
 
-def _logged(evidence: Evidence) -> Iterator[tuple[str, tuple[str | None, ...], int]]:
-    """Yield name, digests it may have, and the entry that says so."""
-    yield "config.toml", (evidence.genesis.config,), 0
-    for policy in evidence.of(Policy):
-        if policy.entry.config != evidence.genesis.config:
-            raise Unsound("`config` is not that of entry 0", policy.index)
-    for tags in evidence.of(FeatureTags):
-        yield "tags.json", (tags.entry.tags,), tags.index
-        yield "encoding.json", (tags.entry.encoding,), tags.index
-    for plan in evidence.of(BudgetPlan):
-        yield "plan.json", (plan.entry.plan,), plan.index
-    completed = evidence.of(Completed)
-    for end in completed:
-        if end.entry.claim is not None:
-            yield "claim.json", (end.entry.claim,), end.index
-        if end.entry.model is not None:
-            yield "model.safetensors", (end.entry.model,), end.index
-    lost = {aborted.entry.round for aborted in evidence.of(RoundAborted)}
-    kept = [r for r in evidence.of(Round) if r.entry.round not in lost]
-    if kept and kept[-1].entry.state is not None:
-        # The entry is on disk before the state that it speaks of.
-        pending = () if completed else tuple(r.entry.state for r in kept[-2:-1])
-        digests = (kept[-1].entry.state, *pending)
-        yield "state.safetensors", digests, kept[-1].index
-    told = [found for found in evidence.of(Export) if found.entry.what == "profile"]
-    if told or (evidence.folder / PROFILE).exists():
-        # Whoever uses a profile reads this file, so it must be the one that was told.
-        digests = tuple(found.entry.digest for found in told[:1])
-        yield PROFILE, digests, told[0].index if told else 0
+def other_files(evidence: Evidence) -> str | Remark:
+    """Name the files of a run whose content nothing in the log shows."""
+    logged = {each.name for each in logged_files(evidence)}
+    here = [
+        f"`{name}`"
+        for name in (*UNLOGGED, *NOT_YET)
+        if name not in logged and os.path.lexists(evidence.folder / name)
+    ]
+    if here:
+        return Remark(f"the log has no digest of {', '.join(here)}")
+    return "none that the log has no digest of"
 
 
 def reports(evidence: Evidence) -> str | Remark:
@@ -142,31 +141,3 @@ def reports(evidence: Evidence) -> str | Remark:
     if not logged:
         return Remark("`report.html` is here and was never logged")
     return f"`report.html` is the one of entry {logged[-1].index}"
-
-
-def digest_of(path: Path) -> str | None:
-    """Return the SHA-256 of a file; None if there is none.
-
-    Raises:
-        AuditError: if it is a link or no regular file.
-        RunFolderError: if it may not be read.
-    """
-    try:
-        # O_NONBLOCK: a pipe without a writer must not make us wait.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise AuditError(f"`{path}` is not a regular file")
-            with open(handle, "rb", closefd=False) as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        finally:
-            os.close(handle)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise AuditError(f"`{path}` is a link") from error
-        raise RunFolderError(
-            f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
-            "fix the permissions, then verify again",
-        ) from error

@@ -37,14 +37,9 @@ class _Seen:
 
 def participants(evidence: Evidence) -> str | Remark:
     """Receipts of every round are signed by its sites, and their number is stated."""
-    policy = evidence.last(Policy)
-    rounds = evidence.of(Round)
-    if policy is None or not rounds:
+    if evidence.last(Policy) is None or not evidence.of(Round):
         return Remark("no round, nobody took part")
-    seen = _Seen(site_keys(evidence))
-    for found in rounds:
-        _secrecy(found.entry, policy, found.index)
-        _one_round(evidence, policy, found.entry, found.index, seen)
+    seen = _all_rounds(evidence)
     if seen.words:
         return Remark(
             f"{seen.words} rounds without receipts: who took part is the "
@@ -53,6 +48,25 @@ def participants(evidence: Evidence) -> str | Remark:
     sealed = f", {seen.closed} rounds sealed and not opened" if seen.closed else ""
     text = f"{seen.signed} receipts of {len(seen.charged)} sites{sealed}"
     return Remark(text) if seen.closed else text
+
+
+def charges_signed_for(evidence: Evidence) -> dict[str, int]:
+    """Return how often each site was charged, by its last receipt here: by key id.
+
+    Raises:
+        Unsound: if a receipt is not sound.
+    """
+    return _all_rounds(evidence).charged
+
+
+def _all_rounds(evidence: Evidence) -> _Seen:
+    seen, policy = _Seen(site_keys(evidence)), evidence.last(Policy)
+    if policy is None:
+        return seen
+    for found in evidence.of(Round):
+        _secrecy(found.entry, policy, found.index)
+        _one_round(evidence, policy, found.entry, found.index, seen)
+    return seen
 
 
 def site_keys(evidence: Evidence) -> dict[str, bytes]:

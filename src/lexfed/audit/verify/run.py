@@ -118,6 +118,7 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("participants", participation.participants),
     ("secure aggregation", aggregation.aggregation),
     ("files", files.run_files),
+    ("other files", files.other_files),
     ("report", files.reports),
 )
 """What the entries themselves are checked for, in the order of the lines."""
