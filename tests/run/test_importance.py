@@ -203,7 +203,7 @@ def test_weights_of_a_network_belong_to_columns_too(write: Write) -> None:
     source = MULTIPLIER + f'importance_from = "weights:{folder}"\n'
     assert len(priced_of(write(source)).population.importance.values) == 4
     folder = folder.rename(folder.with_name("odd"))
-    with pytest.raises(RunFolderError, match="holds no finished run"):
+    with pytest.raises(RunFolderError, match="holds no trained model"):
         priced_of(write(source))
 
 

@@ -6,14 +6,15 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from lexfed.audit.evidence import read_evidence
+from lexfed.audit.logged_files import CONFIG, PROFILE, read_logged
 from lexfed.cli import talk
 from lexfed.cli.written import write_new
 from lexfed.config.fill import Learned, filled
 from lexfed.config.open_columns import examine_open
 from lexfed.errors import RunFolderError
 from lexfed.run.opening import base_of
-from lexfed.run.paid_before import content_of
-from lexfed.run.profile_paid import MAKE, read_profile
+from lexfed.run.profile_paid import MAKE
 from lexfed.sketch.profile.profile import Profile
 
 DEFAULT = "profiled.toml"
@@ -26,9 +27,13 @@ def init_from_profile(folder: Path, out: Path | None) -> None:
         folder: of the profile.
         out: where to write; else beside the configuration that the profile is of.
     """
-    known = read_profile(folder)
-    base = base_of(folder)
-    text = content_of(folder, "config.toml", MAKE).decode()
+    evidence = read_evidence(folder)
+    told = read_logged(evidence, PROFILE)
+    config = read_logged(evidence, CONFIG)
+    if told is None or config is None:
+        raise RunFolderError(f"`{folder}` holds no finished profile", MAKE)
+    known = Profile.from_bytes(told, str(folder / PROFILE))
+    base, text = base_of(folder), config.decode()
     target = base / DEFAULT if out is None else out
     if target.parent.resolve() != base.resolve():
         raise RunFolderError(

@@ -23,6 +23,7 @@ from lexfed.models.importance import slot_scales, slot_weights
 from lexfed.privacy.attributes import Counted
 from lexfed.run.folder import STATE
 from lexfed.run.paid_before import content_of, releases_before
+from lexfed.run.released import released_model
 
 Floats = NDArray[np.float64]
 PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
@@ -57,6 +58,7 @@ def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
         ConfigError: if a source does not fit the columns.
         DataError: if the public table does not match the schema.
         RunFolderError: if a run folder is not there, or not finished.
+        AuditError: if the files of a released model are not those that were logged.
         ClaimError: if the claim of a paid release does not hold.
     """
     budget = config.budget
@@ -121,8 +123,7 @@ def _from_public(path: Path, encoding: Encoding) -> dict[str, float]:
 
 def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:
     """Return importances by the weights of a model; 1 for columns it did not know."""
-    model, _, _ = cascade.from_bytes(_content(folder, "model.safetensors"))
-    known = Encoding.from_dict(json.loads(_content(folder, "encoding.json")))
+    model, known = released_model(folder, "name the folder of a finished run")
     lengths = np.zeros((known.width, 1))
     for tower in model.towers:
         weights = slot_weights(tower)

@@ -17,6 +17,7 @@ from lexfed.config.model import Config
 from lexfed.data.encode import Encoding
 from lexfed.data.schema import Schema
 from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.claim import load_claim
 from lexfed.privacy.claim_record import Claim, counted
@@ -53,9 +54,12 @@ def releases_before(
         RunFolderError: if the folder does not hold a finished run.
         ClaimError: if its claim does not hold.
     """
-    claim = load_claim(content_of(folder, "claim.json", make))
-    known = Encoding.from_dict(json.loads(content_of(folder, "encoding.json", make)))
-    wrong = [*not_adding_up(claim, known, config, schema, tiers), *_unverified(folder)]
+    stated = content_of(folder, "claim.json", make)
+    columns = content_of(folder, "encoding.json", make)
+    for what in _unverified(folder):  # before anything that they say counts
+        raise ConfigError([Problem(where, f"`{folder}` {what}", make)])
+    claim, known = load_claim(stated), Encoding.from_dict(json.loads(columns))
+    wrong = list(not_adding_up(claim, known, config, schema, tiers))
     if wrong:
         raise ConfigError(
             [Problem(where, f"`{folder}` {what}", make) for what in wrong]
@@ -91,7 +95,7 @@ def content_of(folder: Path, name: str, make: str) -> bytes:
         RunFolderError: if it is not there.
     """
     try:
-        return (folder / name).read_bytes()
+        return read_plain(folder / name, MOST_OF_A_MODEL)
     except OSError as error:
         what = f"`{folder}` holds no finished run: there is no `{name}`"
         raise RunFolderError(what, make) from error

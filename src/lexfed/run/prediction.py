@@ -4,7 +4,6 @@
 With `tiers = "personal"` the columns of more sensitive tiers are not even read.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 from lexfed.data.encode import Encoding, decode_target, encode
 from lexfed.data.sources import read_inputs
 from lexfed.errors import DataError, RunFolderError
-from lexfed.models import cascade
 from lexfed.models.cascade import Tower
 from lexfed.models.losses import Loss
 from lexfed.run.facts import LOSSES
+from lexfed.run.released import released_model
 from lexfed.tiers import Tier
 
 
@@ -46,16 +45,10 @@ def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
 
     Raises:
         RunFolderError: if the folder holds no finished run.
+        AuditError: if model or encoding are not those that the run has logged.
         DataError: if the table does not match the schema.
     """
-    try:
-        content = (folder / "model.safetensors").read_bytes()
-        full = Encoding.from_dict(json.loads((folder / "encoding.json").read_text()))
-    except OSError as error:
-        raise RunFolderError(
-            f"`{folder}` holds no trained model", "finish it with `lexfed run --resume`"
-        ) from error
-    model, _, _ = cascade.from_bytes(content)
+    model, full = released_model(folder, "finish it with `lexfed run --resume`")
     towers = [tower for tower in model.towers if tower.shape.tier <= upto]
     if len(towers) == 0:
         lowest = model.towers[0].shape.tier.label

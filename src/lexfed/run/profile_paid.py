@@ -8,7 +8,7 @@ that uses them is charged together with it (`budget.importance.left_of`).
 from collections.abc import Callable
 from pathlib import Path
 
-from lexfed.audit.verify.files import PROFILE
+from lexfed.audit.logged_files import PROFILE
 from lexfed.config.model import Config
 from lexfed.law.tags import TaggedSchema
 from lexfed.privacy.attributes import Counted

@@ -17,14 +17,16 @@ from typing import Any
 
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.exports import NotLogged, is_logged, log_export
-from lexfed.audit.verify.files import PROFILE
+from lexfed.audit.logged_files import PROFILE
 from lexfed.config.importance_rules import not_paid_before
+from lexfed.config.load import config_text
 from lexfed.config.model import Config, EvaluationTable
 from lexfed.config.open_columns import OpenConfig, load_open
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.told import told_tables
 from lexfed.models import cascade
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.run.folder import STATE
 from lexfed.run.opening import resume as reopen
 from lexfed.run.opening import start
@@ -146,7 +148,7 @@ def buy_profile(
         RunFolderError: if the folder cannot be used.
         Refused: if it could not be paid for.
     """
-    opened, text = load_open(path), path.read_bytes().decode("utf-8-sig")
+    opened, text = load_open(path), config_text(path)
     if epsilon is None:
         epsilon = default_epsilon(opened.config)
     found = priced_profile(opened, path.parent, epsilon)
@@ -178,7 +180,7 @@ def keep_profile(found: PricedProfile, folder: Path) -> Profile:
 
 def _released(found: PricedProfile, folder: Path) -> Profile:
     priced = found.priced
-    _, _, memory = cascade.from_bytes((folder / STATE).read_bytes())
+    _, _, memory = cascade.from_bytes(read_plain(folder / STATE, MOST_OF_A_MODEL))
     told = told_tables(priced.programme, memory)
     people = float(priced.population.units)
     return build_profile(told, found.columns, priced.programme.sites, people)
