@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lexfed.errors import Refused, RunFolderError
+from lexfed.errors import AuditError, Refused, RunFolderError
 from lexfed.run import Priced, RoundReport, read_result, resume, start, train
 from lexfed.run.folder import RunFolder, is_run_file, never_began
 from lexfed.run.measured import MetricsFile
@@ -205,7 +205,7 @@ def test_a_second_process_is_refused(
     folder.close()
 
 
-def test_half_a_line_is_cut_and_an_earlier_one_is_an_error(
+def test_half_a_line_is_not_read_and_an_earlier_one_is_an_error(
     tmp_path: Path, config_text: str, priced_of: PricedOf
 ) -> None:
     priced, path = priced_of(config_text), tmp_path / "run"
@@ -213,9 +213,13 @@ def test_half_a_line_is_cut_and_an_earlier_one_is_an_error(
     file = path / "events.jsonl"
     good = file.read_bytes()
     file.write_bytes(good + b'{"type": "charge", "rou')
-    folder = resume(priced, path, config_text)
-    folder.close()
-    assert file.read_bytes() == good
+    torn = file.read_bytes()
+    resume(priced, path, config_text).close()
+    assert file.read_bytes() == torn  # nothing is cut before something is appended
+    with pytest.raises(KeyboardInterrupt):
+        train(priced, resume(priced, path, config_text), stop_after(3))
+    assert file.read_bytes().startswith(good + b'{"release"')
+    assert all(events(path))
     lines = good.splitlines(keepends=True)
     file.write_bytes(lines[0] + b"{broken\n" + b"".join(lines[2:]))
     with pytest.raises(RunFolderError, match=r"events\.jsonl:2: not a JSON line"):
@@ -249,8 +253,8 @@ def test_a_state_without_its_charges_is_an_error(
     interrupted(priced, path, config_text, 3)
     lines = (path / "events.jsonl").read_bytes().splitlines(keepends=True)
     (path / "events.jsonl").write_bytes(b"".join(lines[:2]))
-    with pytest.raises(RunFolderError, match="lists 1 charged rounds, the state knows"):
-        train(priced, resume(priced, path, config_text))
+    with pytest.raises(AuditError, match="lists 1 charged rounds, the log 3"):
+        resume(priced, path, config_text)
 
 
 def test_a_damaged_state_is_never_read(
@@ -259,9 +263,15 @@ def test_a_damaged_state_is_never_read(
     priced, path = priced_of(config_text), tmp_path / "run"
     interrupted(priced, path, config_text, 3)
     state = path / "state.safetensors"
-    state.write_bytes(state.read_bytes()[:100])
+    content = state.read_bytes()
+    state.write_bytes(content[:100])
+    with pytest.raises(AuditError, match="is not the file that was logged"):
+        resume(priced, path, config_text)
+    state.write_bytes(content)
+    opened = resume(priced, path, config_text)
+    state.write_bytes(content[:100])  # while it is open
     with pytest.raises(RunFolderError, match="is damaged"):
-        train(priced, resume(priced, path, config_text))
+        train(priced, opened)
 
 
 def test_a_folder_left_before_the_first_event_can_be_used(
@@ -328,8 +338,9 @@ def test_a_site_that_cannot_pay_ends_the_run_with_its_reason(
     interrupted(priced, path, text, 3)
     ledger = path / "sites" / "2.jsonl"
     lines = ledger.read_text().splitlines(keepends=True)
+    opened = resume(priced, path, text)
     ledger.write_text("".join(lines[:2]))  # a site that remembers less
-    result = train(priced, resume(priced, path, text))
+    result = train(priced, opened)
     assert result.rounds == 3
     assert "site `" in result.stopped
     assert "refused" in result.stopped
@@ -348,9 +359,11 @@ def test_a_run_that_nobody_pays_for_is_refused(
     with pytest.raises(Refused, match="refused"):
         train(priced, folder)
     assert not (path / "model.safetensors").exists()
-    # The folder was let go, and trying again is refused again.
-    with pytest.raises(Refused, match="refused"):
-        train(priced, resume(priced, path, text))
+    # The folder was let go, and these ledgers are not those of this run.
+    with pytest.raises(
+        AuditError, match=r"`sites/1\.jsonl` holds a charge that is not"
+    ):
+        resume(priced, path, text)
 
 
 def test_a_damaged_site_ledger_is_an_error(
@@ -359,13 +372,23 @@ def test_a_damaged_site_ledger_is_an_error(
     text = config_text.replace("simulation", "inprocess")
     priced, path = priced_of(text), tmp_path / "run"
     interrupted(priced, path, text, 2)
+    kept = (path / "sites" / "1.jsonl").read_text()
     (path / "sites" / "1.jsonl").write_text("{}\n")
+    with pytest.raises(AuditError, match=r"1\.jsonl` holds a charge that is not"):
+        resume(priced, path, text)
+    (path / "sites" / "1.jsonl").write_text(kept)
+    opened = resume(priced, path, text)
+    (path / "sites" / "1.jsonl").write_text("{}\n")  # while it is open
     with pytest.raises(RunFolderError, match=r"1\.jsonl:1: not an event"):
-        train(priced, resume(priced, path, text))
+        train(priced, opened)
+    (path / "sites" / "1.jsonl").write_text(kept)
+    opened = resume(priced, path, text)
     shutil.rmtree(path / "sites")
     (path / "sites").write_text("a file")
     with pytest.raises(RunFolderError, match="cannot write"):
-        train(priced, resume(priced, path, text))
+        train(priced, opened)
+    with pytest.raises(RunFolderError, match="cannot read"):
+        resume(priced, path, text)
 
 
 def test_what_is_not_there_cannot_be_read(tmp_path: Path) -> None:

@@ -34,12 +34,20 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
 from lexfed.federation.messages import Query
 from lexfed.models import cascade
+from lexfed.plain_files import (
+    MOST_OF_A_DOCUMENT,
+    MOST_OF_A_MODEL,
+    plain,
+    read_plain,
+)
 
 STATE = "state.safetensors"
 EVENTS = "events.jsonl"
 LOG = "log"
 PARTIES = "parties.json"
 SEALED = "sealed"
+SITES = "sites"
+FOLDERS = (LOG, SEALED, SITES)
 ADAPTATION = "adaptation.csv"
 OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
 """What is written before the first event."""
@@ -112,7 +120,9 @@ class RunFolder:
     def _lock(self) -> None:
         try:
             # Held open for as long as the object lives.
-            self._lock_file = open(self.path / "lock", "a")  # noqa: SIM115
+            self._lock_file = open(  # noqa: SIM115
+                self.path / "lock", "a", opener=plain
+            )
         except OSError as error:
             raise RunFolderError(
                 f"cannot write to `{self.path}`: {(error.strerror or '').lower()}",
@@ -183,14 +193,15 @@ class RunFolder:
             RunFolderError: if the file was damaged after it was written.
         """
         path = self.path / STATE
-        if not path.exists():
-            return None
         try:
-            model, head, memory = cascade.from_bytes(path.read_bytes())
+            content = read_plain(path, MOST_OF_A_MODEL)
+            model, head, memory = cascade.from_bytes(content)
             return Progress(head["done"], model, memory, head["stage"], head["step"])
+        except FileNotFoundError:
+            return None
         except Exception as error:
             raise RunFolderError(
-                f"`{path}` is damaged", "restore it from a copy; rounds stay charged"
+                f"`{path}` is damaged", "rounds stay charged; start another run"
             ) from error
 
     @property
@@ -225,7 +236,7 @@ def _state(progress: Progress) -> bytes:
 
 def is_run_file(path: Path) -> bool:
     """Say whether a file or folder is one that runs write, by its name."""
-    other = {"lock", "sites", SEALED, EVENTS, STATE, "metrics.csv", ADAPTATION}
+    other = {"lock", SITES, SEALED, EVENTS, STATE, "metrics.csv", ADAPTATION}
     names = other.union(OPENING, ENDING, REPORTS)
     return path.name.removesuffix(".part") in names
 
@@ -238,6 +249,7 @@ def never_began(path: Path) -> bool:
     if any(entry.name.removesuffix(".part") not in ours for entry in path.iterdir()):
         return False
     events = path / EVENTS
-    if not events.exists():
+    try:
+        return b"\n" not in read_plain(events, MOST_OF_A_DOCUMENT)
+    except FileNotFoundError:
         return (path / "lock").exists() or not any(path.iterdir())
-    return b"\n" not in events.read_bytes()

@@ -10,8 +10,10 @@ from lexfed.audit.entries import Change, Genesis, Round, RoundAborted
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import AuditLog
+from lexfed.audit.write_protocol import MAX_NOTE
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.running import RunningTotal
 from lexfed.run.folder import LOG, PARTIES
 from lexfed.run.governance import governance_entries, party_of
@@ -89,6 +91,7 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
             _check_sites(log, keys)
             _note_other_software(log)
         else:
+            _require_no_round(path, log)
             opening = Opening(priced, path, base, keys, witnessing.policy)
             _append_opening(log, opening)
             _write_parties(path, keys)
@@ -112,6 +115,15 @@ def _append_opening(log: AuditLog, opening: Opening) -> None:
         ) from error
 
 
+def _require_no_round(path: Path, log: AuditLog) -> None:
+    """Refuse to begin a run whose log knows of rounds: its journal is gone."""
+    if any(log.entries(kind) for kind in (Round, RoundAborted)):
+        raise AuditError(
+            f"`{path}` was damaged: the log knows of rounds, and the journal of none",
+            "nothing was spent; start another run, the budget of this one stays spent",
+        )
+
+
 def _check_sites(log: AuditLog, keys: RunKeys) -> None:
     """Refuse sites whose receipts nobody could tell from a stranger's."""
     [genesis] = log.entries(Genesis)
@@ -133,7 +145,8 @@ def _check_sites(log: AuditLog, keys: RunKeys) -> None:
 def _head(path: Path) -> tuple[str, int]:
     """Return what a checkpoint says; whether it is true is checked later."""
     try:
-        origin, size, *_ = path.read_text().split("\n")
+        content = read_plain(path, MAX_NOTE)
+        origin, size, *_ = content.decode().split("\n")
         return origin, int(size)
     except (OSError, ValueError) as error:
         raise RunFolderError(
@@ -160,7 +173,7 @@ def _write_parties(path: Path, keys: RunKeys) -> None:
 
 
 def _tags(path: Path) -> str:
-    return sha256((path / "tags.json").read_bytes())
+    return sha256(read_plain(path / "tags.json", MOST_OF_A_DOCUMENT))
 
 
 def _total(priced: Priced, log: AuditLog) -> RunningTotal | None:

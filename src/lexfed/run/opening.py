@@ -10,6 +10,7 @@ from typing import Any
 from lexfed.config import Config
 from lexfed.errors import RunFolderError
 from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.integrity import require_finished, require_whole
 from lexfed.run.logbook import Logbook
 from lexfed.run.logs import check_statements, open_log
 from lexfed.run.planning import Priced, plan_json
@@ -71,7 +72,8 @@ def resume(
     Raises:
         RunFolderError: if there is no such run, or it belongs to another
             configuration.
-        AuditError: if its log does not verify.
+        AuditError: if the folder is not as the run has left it, naming everything
+            that is damaged; nothing is charged or written then.
     """
     priced.ledger()
     folder = RunFolder.open(path)
@@ -84,6 +86,9 @@ def resume(
                 f"`{path}` was started with other data or another version of lexfed",
                 "restore the data files of the run, or choose another `run.out`",
             )
+        _require_same_place(folder, _base(folder, base))
+        keys = _base(folder, base) / priced.config.audit.keys
+        require_whole(priced, folder, keys)
         return OpenRun(folder, _reopen_log(priced, folder, base))
     except BaseException:
         folder.close()
@@ -95,12 +100,14 @@ def finished(config: Config, path: Path) -> RunResult | None:
 
     Raises:
         RunFolderError: if there is no run, or it belongs to another configuration.
+        AuditError: if the folder does not verify any more.
     """
     folder = RunFolder.open(path)
     try:
         if not folder.finished:
             return None
         require_same(folder, config)
+        require_finished(folder)
         return read_result(path)
     finally:
         folder.close()
@@ -118,6 +125,16 @@ def require_same(folder: RunFolder, config: Config) -> None:
             f"`{folder.path}` was started with another configuration",
             f"compare yours with `{folder.path / 'config.toml'}`, or choose another "
             "`run.out`",
+        )
+
+
+def _require_same_place(folder: RunFolder, base: Path) -> None:
+    """Refuse a journal that says it was started elsewhere: ledgers are found by it."""
+    stated = folder.path / str(folder.events.rows[0].get("base"))
+    if not stated.is_dir() or not stated.samefile(base):
+        raise RunFolderError(
+            f"`{folder.path}` was started in `{os.path.normpath(stated)}`",
+            f"go on from there: its configuration does not belong into `{base}`",
         )
 
 

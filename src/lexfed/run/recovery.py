@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.events import Release
 from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.journal import read_journal
 from lexfed.run.logbook import Logbook, sha256
 
 
@@ -40,15 +42,6 @@ class Recovered:
     durable: Progress
 
 
-@dataclass(frozen=True)
-class _Charge:
-    """A round that was charged, and its place in the programme."""
-
-    stage: int
-    step: int
-    release: Release | None
-
-
 def recover(
     folder: RunFolder, start: Progress, logbook: Logbook, answers_left: bool = False
 ) -> Recovered:
@@ -64,7 +57,8 @@ def recover(
     Raises:
         RunFolderError: if events and state contradict each other.
     """
-    charges, lost = _read_events(folder)
+    journal = read_journal(folder.path / EVENTS, folder.events.rows)
+    charges, lost = journal.charges, set(journal.lost)
     _publish_what_is_logged(folder, logbook, len(charges))
     durable = folder.state() or start
     over = durable.done
@@ -103,32 +97,7 @@ def _publish_what_is_logged(folder: RunFolder, logbook: Logbook, last: int) -> N
     if entry is None or not staged.exists():
         return
     # Without privacy nothing is hashed; the entry alone says that staging was over.
-    if entry.state is None or entry.state == sha256(staged.read_bytes()):
+    if entry.state is None or entry.state == sha256(
+        read_plain(staged, MOST_OF_A_MODEL)
+    ):
         folder.publish()
-
-
-def _read_events(folder: RunFolder) -> tuple[tuple[_Charge, ...], set[int]]:
-    charges: list[_Charge] = []
-    lost: set[int] = set()
-    for number, row in enumerate(folder.events.rows, start=1):
-        try:
-            if row["type"] == "lost":
-                lost.add(int(row["round"]))
-            if row["type"] != "charge":
-                continue
-            if row["round"] != len(charges) + 1:
-                raise ValueError("a round is missing")
-            release = row["release"]
-            charges.append(
-                _Charge(
-                    stage=int(row["stage"]),
-                    step=int(row["step"]),
-                    release=None if release is None else Release.from_json(release),
-                )
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise RunFolderError(
-                f"{folder.path / EVENTS}:{number}: not an event of this run",
-                "restore the file; a run cannot be continued with a gap",
-            ) from error
-    return tuple(charges), lost
