@@ -66,7 +66,10 @@ def require_plain(handle: int, path: str | Path) -> None:
     Raises:
         OSError: if it is.
     """
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "it is not a plain file", str(path))
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receipts: forged, missing, replayed or too many of them break the count (row 11)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 
 from lexfed.audit import receipts
 from lexfed.audit.entries import Aggregation, Event, Participation, Policy, Round
+from lexfed.audit.evidence import read_evidence
 from lexfed.audit.keys import Signer
 from lexfed.audit.verify import Check, Status, verify_run
+from lexfed.audit.verify.participation import charges_signed_for
 from support.audit_worlds import (
     ORIGIN,
     SALT,
@@ -215,3 +218,12 @@ def test_secure_aggregation_that_fell_short(
     found = checked(spoiled(aggregated(*used)), tmp_path)["secure aggregation"]
     assert (found.status, found.index) == (Status.FAIL, ROUND_2)
     assert message in found.detail
+
+
+def test_how_often_sites_were_charged_is_read_from_their_receipts(
+    tmp_path: Path,
+) -> None:
+    evidence = read_evidence(fake_run().write(tmp_path / "run"))
+    assert list(charges_signed_for(evidence).values()) == [4, 4, 4]
+    without = replace(evidence, records=evidence.records[:1])
+    assert charges_signed_for(without) == {}

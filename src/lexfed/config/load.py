@@ -11,7 +11,6 @@ lexfed.toml:1: `[budget]` is missing
 lexfed.toml:1: unknown table `[budgets]`
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -42,6 +41,7 @@ from lexfed.config.translate import Finding, findings_of, hidden_in, undecided_i
 from lexfed.config.wording import dotted
 from lexfed.errors import ConfigError, Problem
 from lexfed.plain_files import read_plain
+from lexfed.toml_text import parse_toml
 
 RULES = (
     *data_rules.RULES,
@@ -171,7 +171,7 @@ def examine(text: str, name: str = "lexfed.toml") -> Examination:
         The same text gives the same problems in the same order.
     """
     try:
-        tables = without_lists(tomllib.loads(text))
+        tables = without_lists(parse_toml(text))
     except (ValueError, RecursionError) as error:
         finding, line = syntax_finding(text, error)
         return Examination(None, (_problem(finding, name, line),), ())

@@ -9,7 +9,6 @@ everything else must be decided as for training. An open range is read as "any n
 and an open list as a list that nobody knows, so that all other rules apply as they are.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -20,6 +19,7 @@ from lexfed.config.locate import key_lines
 from lexfed.config.model import Config
 from lexfed.config.repair import without_lists
 from lexfed.config.translate import UNDECIDED
+from lexfed.toml_text import parse_toml
 
 ANY_NUMBER = (-1e300, 1e300)
 """Range of a number of which nothing is known; twice as wide is still a number."""
@@ -84,7 +84,7 @@ def examine_open(text: str, name: str = "lexfed.toml") -> OpenExamination:
         Whatever the text, nothing is raised.
     """
     try:
-        tables = without_lists(tomllib.loads(text))
+        tables = without_lists(parse_toml(text))
     except (ValueError, RecursionError):
         return OpenExamination(examine(text, name), ())
     opened = _opened(tables)

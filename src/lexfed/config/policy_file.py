@@ -15,7 +15,6 @@ What is parsed is what was signed: the file is read once.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +37,7 @@ from lexfed.config.wording import dotted, expectation, follow, listed, shown
 from lexfed.errors import ConfigError, Problem
 from lexfed.plain_files import plain_or_link
 from lexfed.tiers import MODEL_TIERS, Tier
+from lexfed.toml_text import parse_toml
 
 BUILT_IN = ("default", "published")
 MOST_BYTES = 65_536
@@ -130,7 +130,7 @@ def parse_policy(content: bytes, name: str) -> BudgetPolicy:
     """
     try:
         text = content.decode("utf-8")
-        tables = without_lists(tomllib.loads(text))
+        tables = without_lists(parse_toml(text))
     except UnicodeDecodeError as error:
         raise ConfigError([Problem(name, "not UTF-8 text")]) from error
     except (ValueError, RecursionError) as error:

@@ -7,7 +7,6 @@ law applies, and the tagger's settings. The rest is left to `lexfed check`.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -21,6 +20,7 @@ from lexfed.config.translate import undecided_in
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.settings import Settings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.toml_text import parse_toml
 
 _NEEDED = (
     "data.source", "data.sites.files", "law.jurisdictions", "law.catalogues",
@@ -112,7 +112,7 @@ def _best(text: str, path: FilePath) -> tuple[Mapping[str, Any], Config]:
     body = text.removeprefix("\ufeff")
     problems = examine(body, str(path)).problems
     try:
-        plain = tomllib.loads(body)
+        plain = parse_toml(body)
         tables = without_lists(plain)
     except (ValueError, RecursionError) as error:
         raise ConfigError(problems) from error

@@ -21,7 +21,6 @@ side by side; the tier is the strictest reading.
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +32,7 @@ from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.column import CATEGORIES, TIERS
 from lexfed.visible_text import hidden_texts, visible
 from lexfed.plain_files import plain_or_link
+from lexfed.toml_text import parse_toml
 
 BUILT_IN = ("gdpr", "hipaa", "ccpa")
 _MAX_BYTES = 1 << 20
@@ -150,7 +150,7 @@ def parse_catalogue(content: bytes, where: str) -> Catalogue:
     if len(content) > _MAX_BYTES:
         raise ConfigError([Problem(where, f"more than {_MAX_BYTES} bytes")])
     try:
-        plain = tomllib.loads(content.decode())
+        plain = parse_toml(content.decode())
     except RecursionError as error:
         raise ConfigError([Problem(where, "not TOML: nested too deeply")]) from error
     except ValueError as error:  # of the encoding, the grammar, a number too long

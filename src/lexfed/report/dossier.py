@@ -7,7 +7,6 @@ is kept apart in `measured` and labelled wherever it is shown.
 """
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -29,6 +28,7 @@ from lexfed.errors import AuditError, ConfigError
 from lexfed.law.tags import TaggedSchema
 from lexfed.privacy.claim_record import Claim
 from lexfed.report.measured import Measured, read_measured
+from lexfed.toml_text import parse_toml
 
 Kind = TypeVar("Kind", bound=Entry)
 
@@ -178,6 +178,6 @@ def _claim(blob: bytes | None) -> Claim | None:
 
 def _config(blob: bytes | None) -> Mapping[str, Any]:
     try:
-        return {} if blob is None else tomllib.loads(blob.decode("utf-8-sig"))
+        return {} if blob is None else parse_toml(blob.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return {}

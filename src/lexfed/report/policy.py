@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The budget policy that a run was held to, in one line."""
 
-import tomllib
-
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.entries import Policy
 from lexfed.errors import AuditError
 from lexfed.report.digits import count
 from lexfed.report.dossier import Dossier
+from lexfed.toml_text import parse_toml
 
 
 def policy_line(dossier: Dossier) -> str | None:
@@ -28,7 +27,7 @@ def policy_line(dossier: Dossier) -> str | None:
             envelope = Envelope.parse(content)
             content = envelope.payload
             signed = f", with {count(len(envelope.signatures), 'signature')}"
-        title = tomllib.loads(content.decode()).get("title", "")
+        title = parse_toml(content.decode()).get("title", "")
     except (AuditError, ValueError):  # erased, or not what it should be
         return told
     return f"{told}{signed}: {title}"

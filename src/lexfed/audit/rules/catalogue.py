@@ -14,7 +14,6 @@ The digest of the file's bytes is in entry 0 of every log and in every certifica
 nobody can exchange the rules behind a certificate.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lexfed.audit.entries.base import Code
 from lexfed.errors import AuditError
+from lexfed.toml_text import parse_toml
 
 Ceiling = Literal["full", "partial", "presence", "none", "not-applicable"]
 Law = Literal["gdpr", "edpb", "cnil", "ico", "hipaa", "ccpa", "aiact", "nist", "iso"]
@@ -100,7 +100,7 @@ def parse_catalogue(data: bytes) -> Catalogue:
         AuditError: if it is not one, or names a rule twice.
     """
     try:
-        rules = _File.model_validate(tomllib.loads(data.decode())).rule
+        rules = _File.model_validate(parse_toml(data.decode())).rule
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

@@ -16,7 +16,6 @@ Nothing in it is read from the network or from a job.
 
 import json
 import os
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -25,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from lexfed.errors import RunFolderError
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.toml_text import parse_toml
 
 COORDINATOR = "coordinator"
 """The name of the coordinator; no site may have it."""
@@ -88,18 +88,18 @@ class Kit:
         """
         path = folder / "kit.toml"
         try:
-            said = _File.model_validate(tomllib.loads(_text(path)))
+            said = _File.model_validate(parse_toml(_text(path)))
         except (OSError, UnicodeDecodeError) as error:
             raise RunFolderError(
                 f"`{folder}` is not a kit: it has no `kit.toml` that can be read",
                 "`lexfed deploy init` makes kits; name the folder you were given",
             ) from error
-        except tomllib.TOMLDecodeError as error:
-            raise _damaged(path, str(error).lower()) from error
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"]))
             raise _damaged(path, f"`{key}`: {first['msg'].lower()}") from error
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, str(error).lower()) from error
         if (said.role == COORDINATOR) != (said.name == COORDINATOR):
             raise _damaged(path, "`name` and `role` are of different parties")
         if said.name not in (COORDINATOR, *said.sites):

@@ -16,7 +16,6 @@ of two tiers the more sensitive counts, of two budgets the smaller. They are the
 own and nothing of them comes over the network.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from lexfed.federation.flare.kit import Kit
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.run.site_budgets import OwnLimits
 from lexfed.tiers import MODEL_TIERS, Tier
+from lexfed.toml_text import parse_toml
 
 LEDGER = "lasting.ledger"
 
@@ -101,12 +101,10 @@ _File = TypeVar("_File", bound=Table)
 def _parsed(kind: type[_File], path: Path) -> _File:
     """Read a file strictly; one that is not there says nothing."""
     try:
-        tables = tomllib.loads(
-            read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
-        )
+        tables = parse_toml(read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode())
     except FileNotFoundError:
         tables = {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError([Problem(str(path), "cannot be read as TOML")]) from error
     hidden = list(hidden_in(tables))
     if hidden:
