@@ -387,7 +387,7 @@ def test_a_damaged_site_ledger_is_an_error(
     (path / "sites").write_text("a file")
     with pytest.raises(RunFolderError, match="cannot write"):
         train(priced, opened)
-    with pytest.raises(RunFolderError, match="cannot read"):
+    with pytest.raises(AuditError, match="`sites` is not a folder"):
         resume(priced, path, text)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from lexfed.data.frame import Frame, RawColumn, text_column
 from lexfed.data.problems import Problems
-from lexfed.visible_text import hidden_in, visible
 from lexfed.plain_files import plain_or_link
+from lexfed.visible_text import hidden_in, visible
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 

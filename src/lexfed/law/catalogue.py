@@ -30,9 +30,9 @@ from typing import Any
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.column import CATEGORIES, TIERS
-from lexfed.visible_text import hidden_texts, visible
 from lexfed.plain_files import plain_or_link
 from lexfed.toml_text import parse_toml
+from lexfed.visible_text import hidden_texts, visible
 
 BUILT_IN = ("gdpr", "hipaa", "ccpa")
 _MAX_BYTES = 1 << 20

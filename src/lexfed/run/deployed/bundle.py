@@ -26,8 +26,8 @@ from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import COORDINATOR, NAME
 from lexfed.models.architecture import is_imported
-from lexfed.run.deployed.sizes import size_problems
 from lexfed.plain_files import read_plain
+from lexfed.run.deployed.sizes import size_problems
 from lexfed.run.profile_run import for_a_profile, require_use
 
 CONFIG = "lexfed.toml"
