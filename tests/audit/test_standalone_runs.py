@@ -2,6 +2,7 @@
 """Runs that did not go by the book, and entries that come later, by both verifiers."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,14 @@ from lexfed.audit.entries import (
 from lexfed.audit.merkle import Tree
 from lexfed.audit.standalone import verify as standalone
 from lexfed.canonical import canonical_bytes
+from lexfed.errors import ClaimError
+from lexfed.privacy.claim import build_claim, dump_claim
+from lexfed.privacy.claim_parts import Profile, scaled
+from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.claim_sampler import check_sampler
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.noise import delta_sampler
+from lexfed.tiers import Tier
 from support.audit_worlds import (
     SITES,
     Draft,
@@ -151,7 +160,10 @@ CLAIMS = {
     "rates of another run": BUDGETS.claim(sampling__rates=[0.5]),
     "sampled by word only": BUDGETS.claim(sampling__scheme="poisson"),
     "read by nobody": BUDGETS.claim(tiers__special__reads=[]),
-    "another version": BUDGETS.claim(version=2),
+    "another version": BUDGETS.claim(version=3),
+    "an older version": BUDGETS.claim(version=1),
+    "sampler of the label": BUDGETS.claim(label__delta_sampler=0.0),
+    "sampler of a tier": BUDGETS.claim(tiers__special__delta_sampler=0.0),
 }
 
 
@@ -160,6 +172,69 @@ def test_claims_that_do_not_follow(name: str, tmp_path: Path) -> None:
     run = fake_run()
     CLAIMS[name](run)
     assert failed(compared(run.write(tmp_path / "run"))) == ["claim"]
+
+
+def first_version(run: FakeRun) -> None:
+    """State the record's figure for all lines, as claims of version 1 do."""
+    value = json.loads(run.files["claim.json"])
+    value["version"] = 1
+    for row in (value["label"], *value["tiers"].values()):
+        del row["delta_sampler"]
+    run.files["claim.json"] = pretty(value)
+    run.edit(Completed, claim=run.put(run.files["claim.json"]))
+
+
+def test_claims_of_the_first_version(tmp_path: Path) -> None:
+    run = fake_run()
+    first_version(run)
+    assert failed(compared(run.write(tmp_path / "run"))) == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("samples", "sigma"),
+    [(100, 0.28), (10**8, 0.5), (10**8, 2.0), (10**14, 0.5), (1, 0.5), (0, 0.01)],
+)
+def test_both_verifiers_let_every_line_pay_for_the_sampler(
+    samples: int, sigma: float, version: int
+) -> None:
+    """At the edge, where a line's epsilon is large, they agree line by line."""
+    group = (Group("special", 1.0, sigma),)
+    release = Release("special", group, 1.0, Tier.SPECIAL, 0)
+    found = build_claim(
+        [(release, 1)], delta=1e-6, neighbours="add-remove", accountant="gdp",
+        mechanism="cascade", unit="record", trust="central", rounds=1,
+        columns={Tier.SPECIAL: ["a"]}, grids={}, private=True,
+        profiles={"p": Profile(1, scaled([(release, 1)], 0.5))}, classes={"c": 0.5},
+    )  # fmt: skip
+    value = json.loads(json.dumps(dump_claim(found)))
+    value["version"] = version
+    error = delta_sampler(samples, found.epsilon)
+    value["delta_sampler"] = error
+    profile, one = value["profiles"]["p"], value["classes"]["c"]
+    for row, epsilon in (
+        (value["label"], found.label.epsilon),
+        (value["tiers"]["special"], found.tiers["special"].epsilon),
+        (profile, profile["label"]),
+        (one, one["epsilon"]),
+    ):
+        row.pop("delta_sampler")
+        if version == 2:
+            row["delta_sampler"] = delta_sampler(samples, epsilon)
+
+    def refused(check: Callable[[], None]) -> bool:
+        try:
+            check()
+        except (ClaimError, standalone.Unsound):
+            return True
+        return False
+
+    claim = Claim.model_validate(value)
+    ours = refused(lambda: check_sampler(claim, samples))
+    assert ours == refused(lambda: standalone.check_sampler(value, samples, 0))
+    label = delta_sampler(samples, found.label.epsilon)
+    most = 1e-6 if version == 2 else max(error, 1e-9)
+    assert ours == (label > most)
 
 
 def test_releases_of_another_version(tmp_path: Path) -> None:

@@ -270,7 +270,17 @@ def test_plans_that_do_not_add_up(name: str, tmp_path: Path) -> None:
 CLAIMS: dict[str, tuple[Change, str]] = {
     "an epsilon by hand": (claim(epsilon=1.0), "its releases prove no less"),
     "a tier by hand": (claim(tiers__special__epsilon=0.1), "`tiers.special.epsilon`"),
-    "overstated": (claim(epsilon=2.0), "`epsilon` is not what the log says"),
+    "overstated": (
+        claim(epsilon=2.0, delta_sampler=1e-20), "`epsilon` is not what the log says",
+    ),
+    "the label's sampler": (
+        claim(label__delta_sampler=0.0), "`delta_sampler` of the label is 0",
+    ),
+    "a tier's sampler": (
+        claim(tiers__special__delta_sampler=0.0), "of the tier special is 0",
+    ),
+    "another version": (claim(version=3), "`version`"),
+    "an older version": (claim(version=1), "do not go together"),
     "other rounds": (claim(rounds=3), "`rounds` is not what the log says"),
     "another unit": (claim(unit="client"), "`unit` is not what the log says"),
     "another trust model": (claim(trust="local"), "`trust` is not what the log says"),

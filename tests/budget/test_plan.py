@@ -22,6 +22,9 @@ from lexfed.errors import ConfigError
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
 from lexfed.privacy.events import Release
+from lexfed.privacy.gdp import epsilon_from, mu_from
+from lexfed.privacy.guarantee import MOST_SAMPLES, Guarantee
+from lexfed.privacy.noise import delta_sampler
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -60,7 +63,7 @@ def priced(
 ) -> list[Counted]:
     """Price drafts as `federation.planning` does."""
     reads = READS[: max(one.tower for one in drafts) + 1]
-    delta = effective_delta(budget, drafts)
+    delta = effective_delta(budget, drafts, "envelope")
     bounds = tower_bounds(budget, delta, reads, reads)
     shares = caps([10.0] * len(reads), bounds)
     if accountant != "rdp" and all(one.sampling_rate == 1.0 for one in drafts):
@@ -149,13 +152,34 @@ def test_bounds_never_grow_towards_the_sensitive_end() -> None:
 def test_the_sampler_is_paid_before_the_gaussians() -> None:
     few, many = draft(0, 1), draft(0, 10_000)
     budget = Budget(2.0, 1e-9, "add-remove")
-    left = effective_delta(budget, [few])
-    assert effective_delta(budget, [many]) <= left <= budget.delta
+    left = effective_delta(budget, [few], "envelope")
+    assert effective_delta(budget, [many], "envelope") <= left <= budget.delta
+
+
+def test_the_sampler_is_paid_at_the_largest_epsilon() -> None:
+    few = draft(0, 1)
+
+    def taken(budget: Budget, guarantee: Guarantee = "envelope") -> float:
+        return budget.delta - effective_delta(budget, [few], guarantee)
+
+    record = Budget(8.0, 1e-15, "add-remove")
+    capped = replace(record, caps={Tier.SPECIAL: 12.0, Tier.PERSONAL: 9.0})
+    assert taken(record) == pytest.approx(delta_sampler(few.samples, 8.0), rel=1e-2)
+    assert taken(capped) == pytest.approx(delta_sampler(few.samples, 12.0), rel=1e-2)
+    # A cap that binds nobody costs what a replaced record does.
+    loose = replace(record, caps={Tier.SPECIAL: 1e6})
+    replaced = epsilon_from(2 * mu_from(8.0, 1e-15), 1e-15)
+    most = delta_sampler(few.samples, replaced)
+    assert taken(loose) == pytest.approx(most, rel=1e-2)
+    whole = replace(record, neighbours="replace-one", caps={Tier.SPECIAL: 1e6})
+    assert taken(whole) == taken(record)
+    many = delta_sampler(MOST_SAMPLES * few.samples, 8.0)
+    assert taken(record, "filter") == pytest.approx(many, rel=1e-2)
 
 
 def test_an_epsilon_whose_sampler_error_eats_delta_is_refused() -> None:
     with pytest.raises(ConfigError, match="noise sampler"):
-        effective_delta(Budget(60.0, DELTA, "add-remove"), [draft(0)])
+        effective_delta(Budget(60.0, DELTA, "add-remove"), [draft(0)], "envelope")
 
 
 def test_sampling_persons_at_several_sites_is_refused() -> None:

@@ -15,6 +15,7 @@ from lexfed.privacy.claim_record import Claim, schema
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.gdp import epsilon_from
 from lexfed.privacy.grid import Grid
+from lexfed.privacy.noise import delta_sampler
 from lexfed.tiers import Tier
 
 
@@ -69,7 +70,13 @@ def test_numbers_are_the_exact_ones_rounded_up() -> None:
     assert claim.tiers["personal"].reads == ("personal", "special")
     assert claim.label.epsilon == claim.tiers["personal"].epsilon
     assert claim.epsilon < claim.label.epsilon
-    assert 0 < claim.delta_sampler < 1e-20
+    for epsilon, stated in (
+        (claim.epsilon, claim.delta_sampler),
+        (claim.label.epsilon, claim.label.delta_sampler),
+        *((row.epsilon, row.delta_sampler) for row in claim.tiers.values()),
+    ):
+        error = delta_sampler(6000, epsilon)
+        assert error <= (stated or 0.0) <= error * (1 + 1e-6)
     assert claim.sampling.scheme == "none"
     assert claim.accountant.version.startswith("lexfed ")
     assert claim.stamp is None
@@ -99,7 +106,8 @@ def test_seeded_noise_is_stamped() -> None:
 
 
 def test_overstating_is_allowed() -> None:
-    assert load_claim(stored(epsilon=9.0)).epsilon == 9.0
+    enough = {"epsilon": 9.0, "delta_sampler": 1e-19}
+    assert load_claim(stored(**enough)).epsilon == 9.0
 
 
 @pytest.mark.parametrize(
@@ -111,7 +119,11 @@ def test_overstating_is_allowed() -> None:
         ({"tiers__special__reads": []}, "`tiers.special.reads` does not follow"),
         ({"label__epsilon": 0.1}, "`label.epsilon`"),
         ({"label__delta": 0.1}, "`label.delta` does not follow"),
-        ({"delta_sampler": 0.0}, "`delta_sampler`"),
+        ({"delta_sampler": 0.0}, "`delta_sampler` of the record"),
+        ({"label__delta_sampler": 1e-24}, "`delta_sampler` of the label"),
+        ({"label__delta_sampler": None}, "version 2 and `delta_sampler` of the label"),
+        ({"tiers__special__delta_sampler": 0.0}, "`delta_sampler` of the tier special"),
+        ({"version": 1}, "version 1 and `delta_sampler` of the label"),
         ({"delta": 1e-9}, "`epsilon`"),
         ({"neighbours": "replace-one"}, "`epsilon`"),
         ({"sites_per_person": 2}, "`epsilon`"),
@@ -120,7 +132,7 @@ def test_overstating_is_allowed() -> None:
         ({"releases__0__release__reads": "special"}, "`tiers.special.epsilon`"),
         ({"extra": 1}, "`extra`: extra inputs are not permitted"),
         ({"tiers__special__extra": 1}, r"`tiers.special.extra`"),
-        ({"version": 2}, "`version`"),
+        ({"version": 3}, "`version`"),
         ({"epsilon": "low"}, "`epsilon`"),
         ({"mechanism__name": "none"}, "`mechanism.name`"),
         ({"releases__0__release__groups": []}, "groups`"),
@@ -129,6 +141,47 @@ def test_overstating_is_allowed() -> None:
 def test_what_is_not_proven_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ClaimError, match=message):
         load_claim(stored(**changes))
+
+
+def first_version(claim: Claim) -> dict[str, Any]:
+    """Return the claim as version 1 states it, with the record's figure alone."""
+    value: dict[str, Any] = json.loads(json.dumps(dump_claim(claim)))
+    value["version"] = 1
+    for row in (value["label"], *value["tiers"].values()):
+        del row["delta_sampler"]
+    return value
+
+
+def dear(sigma: float, samples: int = 100) -> list[Counted]:
+    group = Group("special", 1.0, sigma)
+    return [(Release("special", (group,), 1.0, Tier.SPECIAL, samples), 1)]
+
+
+def test_a_line_whose_sampler_takes_more_than_delta_is_refused() -> None:
+    """At a record's epsilon of 20 the label's error is no longer small."""
+    record = epsilon_from(1 / 0.28, 1e-6)
+    label = epsilon_from(2 / 0.28, 1e-6)
+    assert record < 24.0
+    assert delta_sampler(100, record) < 1e-14
+    assert delta_sampler(100, label) > 1e-6
+    with pytest.raises(ClaimError, match=r"epsilon of the label is 5.*more than delta"):
+        build(dear(0.28))
+
+
+def test_claims_of_the_first_version_are_read_where_they_were_right() -> None:
+    old = first_version(build())
+    claim = load_claim(old)
+    assert (claim.version, claim.label.delta_sampler) == (1, None)
+    assert json.loads(json.dumps(dump_claim(claim))) == old
+    # The label's error is seven orders above the stated figure, and visible in delta.
+    lines = build(dear(0.5, 10**8))
+    right = delta_sampler(10**8, lines.label.epsilon)
+    assert 1e-3 * 1e-6 < right < 1e-6
+    with pytest.raises(ClaimError, match="`delta_sampler` of the label is 1e-09"):
+        load_claim(first_version(lines))
+    # An old claim that states enough for all its lines is right.
+    enough = {**first_version(lines), "delta_sampler": right * 1.01}
+    assert load_claim(enough).version == 1
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "nonsense", b"\xff"])

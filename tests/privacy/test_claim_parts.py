@@ -97,7 +97,7 @@ def test_a_profile_may_merge_its_rounds_in_other_counts() -> None:
         build().epsilon
     )
     assert build(split, profiles={"a": Profile(1, PLAN)}).epsilon == build().epsilon
-    huge = ((PLAN[0][0], 2**50),)
+    huge = ((replace(tower(None, 2.0**28), samples=1), 2**50),)
     assert build(huge, profiles={"a": Profile(1, huge)}).profiles["a"].sites == 1
 
 

@@ -118,7 +118,6 @@ def test_searches_are_priced_by_renyi_and_not_as_a_gaussian() -> None:
             [[(release, 10)]],
             law,
             delta=DELTA,
-            limit=10.0,
             neighbours="add-remove",
             tiers=[Tier.SPECIAL],
         )

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import dp_accounting
 import numpy as np
@@ -208,7 +209,6 @@ def cost(
         settings,
         GEOMETRIC,
         delta=DELTA,
-        limit=2.0,
         neighbours=neighbours,
         tiers=MODEL_TIERS,
         sites_per_person=sites_per_person,
@@ -245,12 +245,29 @@ def test_a_sampler_that_takes_all_of_delta_has_no_price() -> None:
     found = selection_cost(
         [[run(10.0)]],
         GEOMETRIC,
-        delta=1e-15,
-        limit=200.0,
+        delta=1e-26,
         neighbours="add-remove",
         tiers=(),
     )
     assert found.epsilon == math.inf
+
+
+def test_every_line_of_a_search_pays_the_sampler_at_its_own_epsilon() -> None:
+    """A record within its limit says nothing about the label, whose error is larger."""
+
+    def with_values(samples: int) -> SelectionCost:
+        return cost([(replace(run(0.7)[0], samples=samples), 1)])
+
+    curve = selected(rdp.curve([Step(0.7)], "replace-one"), GEOMETRIC)
+    label = with_values(2_000_000).label
+    taken = delta_sampler(math.ceil(2e6 * GEOMETRIC.mean), label)
+    assert taken > DELTA / 10
+    assert label * (1 + 1e-7) > rdp.epsilon_from(curve, DELTA - taken)
+    assert label > rdp.epsilon_from(curve, DELTA) * (1 + 1e-4)
+    # So many values that delta pays for the record's error alone.
+    dear = with_values(10**9)
+    assert dear.epsilon < 13.0
+    assert dear.label == dear.tiers[Tier.SPECIAL] == math.inf
 
 
 def test_a_run_that_says_nothing_stays_free() -> None:

@@ -102,7 +102,6 @@ def test_the_cost_is_that_of_the_recorded_releases(config_text: str) -> None:
         settings,
         Repetitions(**record["repetitions"]),
         delta=record["cost"]["record"]["delta"],
-        limit=3.0,
         neighbours=record["cost"]["record"]["neighbours"],
         tiers=[Tier.parse(name) for name in record["cost"]["tiers"]],
         sites_per_person=record["sites_per_person"],

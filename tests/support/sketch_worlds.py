@@ -133,7 +133,7 @@ def sketch_programme(
     if own.mechanism == "none":
         return lay_out(facts, own, shapes, wanted, None, parts)
     drafts = [item.draft for item in wanted]
-    delta = effective_delta(budget, drafts)
+    delta = effective_delta(budget, drafts, "envelope")
     reads = tuple(shape.tier for shape in shapes)
     present = read_tiers(facts.encoding, shapes)
     shares = allocation.caps([count, 1, 1], tower_bounds(budget, delta, reads, present))

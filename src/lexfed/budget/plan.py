@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from lexfed.budget.allocation import CappedShares
 from lexfed.budget.drafts import Draft
 from lexfed.errors import ConfigError, Problem, Refused
+from lexfed.privacy import gdp
 from lexfed.privacy.accountant import Accountant
 from lexfed.privacy.calibrate import mu_from, scale_to_budget
 from lexfed.privacy.events import Group, Release
+from lexfed.privacy.guarantee import MOST_SAMPLES, Guarantee
 from lexfed.privacy.noise import delta_sampler
 from lexfed.privacy.steps import Neighbours, Step
 from lexfed.tiers import Tier
@@ -43,24 +45,46 @@ class Budget:
     sites_per_person: int = 1
 
 
-def effective_delta(budget: Budget, drafts: Sequence[Draft]) -> float:
+def effective_delta(
+    budget: Budget, drafts: Sequence[Draft], guarantee: Guarantee
+) -> float:
     """Return the delta that is left once the noise sampler's error is paid for.
 
+    The error grows with e^epsilon, and it is paid for at the largest epsilon that the
+    budget or a cap lets a line of the claim have; a cap above what replacing a whole
+    record costs binds nobody. The label has no budget to keep within: its claim states
+    its error beside delta, and is refused where that is more than delta.
+
+    Args:
+        budget: record budget and caps.
+        drafts: what will be released.
+        guarantee: under a filter more rounds than planned may be run.
+
     Raises:
-        ConfigError: if it takes more than half of delta.
+        ConfigError: if the error takes more than half of delta.
     """
     samples = sum(draft.samples * len(draft.profile) for draft in drafts)
-    left = budget.delta - delta_sampler(samples, budget.epsilon)
+    if guarantee == "filter":
+        samples *= MOST_SAMPLES
+    replaced = budget.epsilon
+    if budget.neighbours == "add-remove":
+        mu = mu_from(budget.epsilon, budget.delta)
+        replaced = gdp.epsilon_from(2.0 * mu, budget.delta)
+    capped = min(max(budget.caps.values(), default=0.0), replaced)
+    largest = max(budget.epsilon, capped)
+    left = budget.delta - delta_sampler(samples, largest)
     if left < budget.delta / 2.0:
-        raise ConfigError([_TOO_LARGE])
+        raise ConfigError([_too_large(largest)])
     return left
 
 
-_TOO_LARGE = Problem(
-    "`budget.epsilon`",
-    "the error of the noise sampler, times e^ε, would use up `budget.delta`",
-    "choose an epsilon below 30; above it the guarantee means nothing anyway",
-)
+def _too_large(epsilon: float) -> Problem:
+    return Problem(
+        "`budget.epsilon`",
+        f"at ε = {epsilon:.4g} the error of the noise sampler, times e^ε, would use up "
+        "`budget.delta`",
+        "choose smaller budgets and caps; so large ones mean nothing",
+    )
 
 
 def tower_bounds(

@@ -60,7 +60,7 @@ def planned_shares(
         part_of(
             _towers(facts, profile, choices, wanted, releases, len(reads)),
             profile.budget,
-            effective_delta(profile.budget, drafts),
+            effective_delta(profile.budget, drafts, choices.adapting.guarantee),
             reads,
             present,
             choices.accountant,

@@ -52,7 +52,7 @@ def plan_importance(facts: Facts, budget: Budget, choices: Choices) -> Programme
         for item in _wanted(facts, own, tower, shape)
     )
     drafts = [item.draft for item in wanted]
-    delta = effective_delta(budget, drafts)
+    delta = effective_delta(budget, drafts, own.adapting.guarantee)
     reads = tuple(shape.tier for shape in shapes)
     present = read_tiers(facts.encoding, shapes)
     bounds = tower_bounds(budget, delta, reads, present)

@@ -180,7 +180,8 @@ def _price(
                 expected[tower], choices, shapes, tower, square
             )
         )
-        delta = effective_delta(budget, [item.draft for item in wanted])
+        drafts = [item.draft for item in wanted]
+        delta = effective_delta(budget, drafts, choices.adapting.guarantee)
     bounds = tower_bounds(budget, delta, reads, present)
     shares = _shares(facts, choices, shapes, bounds)
     return _Priced(budget, choices, shares, wanted, delta, reads, present, expected)

@@ -103,7 +103,7 @@ def plan_profile(
     steps = [_sized(step, facts, own, shares, counts) for step in steps]
     wanted = tuple(_wanted(step, facts, own, counts) for step in steps)
     drafts = [item.draft for item in wanted]
-    delta = effective_delta(budget, drafts)
+    delta = effective_delta(budget, drafts, own.adapting.guarantee)
     bounds = tower_bounds(budget, delta, reads, present)
     shares = allocation.caps(counts, bounds)
     if own.accountant == "rdp":

@@ -46,13 +46,12 @@ from lexfed.privacy.claim_record import (
     Unit,
     counted,
 )
+from lexfed.privacy.claim_sampler import SamplerError, check_sampler
 from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import CLIP_BIT
 from lexfed.privacy.filters import filter_name
 from lexfed.privacy.grid import Grid
 from lexfed.privacy.guarantee import MOST_SAMPLES, Guarantee
-from lexfed.privacy.noise import delta_sampler
-from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
 
@@ -112,23 +111,26 @@ def build_claim(
         Every number is computed from `releases`, a profile's from its own, and rounded
         up, by at most 1e-7.
         No profile and no class has a larger epsilon than the claim.
+        Every line pays for the noise sampler at its own epsilon.
         A claim with seeded noise is stamped.
 
     Raises:
-        ClaimError: if the releases do not prove a claim of this form.
+        ClaimError: if the releases do not prove a claim of this form, or the sampler's
+            error at a line's epsilon is more than delta.
     """
     _require_mechanism(mechanism, releases, columns)
     require_trust(trust, cohort, releases)
-    pricing = Pricing(delta, neighbours, accountant, sites_per_person)
-    record = pricing.record(releases)
-    samples = sum(release.samples * count for release, count in releases)
-    if guarantee == "filter":
-        samples *= MOST_SAMPLES
+    sampler = SamplerError(_samples(releases, guarantee), delta)
+    pricing = Pricing(delta, neighbours, accountant, sites_per_person, sampler)
+    record, label = pricing.record(releases), pricing.label(releases)
+    errors = sampler.at("record", record), sampler.at("label", label)
     tiers = {}
     for tier in sorted(columns):
+        epsilon = pricing.tier(releases, tier)
         tiers[tier.label] = TierRecord(
-            epsilon=pricing.tier(releases, tier),
+            epsilon=epsilon,
             delta=delta,
+            delta_sampler=sampler.at(f"tier {tier.label}", epsilon),
             columns=tuple(columns[tier]),
             reads=_names(tier_releases(releases, tier)),
         )
@@ -141,7 +143,7 @@ def build_claim(
             "neighbours": neighbours,
             "epsilon": record,
             "delta": delta,
-            "delta_sampler": up(delta_sampler(samples, record)),
+            "delta_sampler": errors[0],
             "accountant": _accountant(accountant, releases, guarantee),
             "mechanism": MechanismRecord(
                 name=mechanism,
@@ -154,7 +156,7 @@ def build_claim(
             "cohort": cohort_record(cohort),
             "released": released,
             "tiers": tiers,
-            "label": LabelRecord(epsilon=pricing.label(releases), delta=delta),
+            "label": LabelRecord(epsilon=label, delta=delta, delta_sampler=errors[1]),
             "not_covered": tuple(not_covered),
             "releases": CountedRecord.all_of(releases),
             "profiles": profile_records(pricing, releases, profiles or {}, columns),
@@ -195,8 +197,10 @@ def check_claim(claim: Claim) -> None:
         ClaimError: if a stated number is smaller than the releases prove, or what is
             derived from them is something else.
     """
+    releases = counted(claim.releases)
+    guarantee: Guarantee = "envelope" if claim.accountant.filter == "F0" else "filter"
     proof = build_claim(
-        counted(claim.releases),
+        releases,
         delta=claim.delta,
         neighbours=claim.neighbours,
         accountant=claim.accountant.name,
@@ -208,7 +212,7 @@ def check_claim(claim: Claim) -> None:
         grids={},
         private=True,
         sites_per_person=claim.sites_per_person,
-        guarantee="envelope" if claim.accountant.filter == "F0" else "filter",
+        guarantee=guarantee,
         profiles=stated_profiles(claim),
         classes=stated_classes(claim),
         cohort=stated_cohort(claim.cohort),
@@ -216,7 +220,6 @@ def check_claim(claim: Claim) -> None:
     same("mechanism.noise", claim.mechanism.noise, proof.mechanism.noise)
     same("accountant.filter", claim.accountant.filter, proof.accountant.filter)
     not_below("epsilon", claim.epsilon, proof.epsilon)
-    not_below("delta_sampler", claim.delta_sampler, proof.delta_sampler)
     not_below("label.epsilon", claim.label.epsilon, proof.label.epsilon)
     same("label.delta", claim.label.delta, proof.label.delta)
     same("sampling", claim.sampling, proof.sampling)
@@ -226,6 +229,13 @@ def check_claim(claim: Claim) -> None:
         same(f"tiers.{name}.delta", tier.delta, proven.delta)
         same(f"tiers.{name}.reads", tier.reads, proven.reads)
     check_parts(claim, proof)
+    check_sampler(claim, _samples(releases, guarantee))
+
+
+def _samples(releases: Sequence[Counted], guarantee: Guarantee) -> int:
+    """Return how many noise values may be drawn in the whole run."""
+    planned = sum(release.samples * count for release, count in releases)
+    return planned * (MOST_SAMPLES if guarantee == "filter" else 1)
 
 
 def _require_mechanism(

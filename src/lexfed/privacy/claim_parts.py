@@ -37,14 +37,12 @@ from lexfed.privacy.claim_record import (
     ProfileRecord,
     counted,
 )
+from lexfed.privacy.claim_sampler import SamplerError
 from lexfed.privacy.events import Group, Release
 from lexfed.privacy.filters import reads_no_more
-from lexfed.privacy.rounding import up
+from lexfed.privacy.rounding import TOLERANCE, up
 from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
-
-TOLERANCE = 1e-9
-"""Between the floats of two machines."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,7 @@ class Pricing:
     neighbours: Neighbours
     accountant: Accountant
     sites_per_person: int
+    sampler: SamplerError
 
     def record(self, releases: Sequence[Counted]) -> float:
         """Return the record's epsilon, rounded up."""
@@ -123,12 +122,14 @@ def profile_records(
     read, records = sorted(tiers), {}
     for name, profile in sorted(profiles.items()):
         _require_within(name, plan, profile.releases)
+        label = pricing.label(profile.releases)
         records[name] = ProfileRecord(
             sites=profile.sites,
             epsilon=pricing.record(profile.releases),
             delta=pricing.delta,
+            delta_sampler=pricing.sampler.at(f"profile {name}", label),
             tiers={t.label: pricing.tier(profile.releases, t) for t in read},
-            label=pricing.label(profile.releases),
+            label=label,
             releases=CountedRecord.all_of(profile.releases),
         )
     return records
@@ -138,15 +139,17 @@ def class_records(
     pricing: Pricing, plan: Sequence[Counted], classes: Mapping[str, float]
 ) -> dict[str, ClassRecord]:
     """Return the guarantee of each class, by its name and scale."""
-    return {
-        name: ClassRecord(
+    records = {}
+    for name, scale in sorted(classes.items()):
+        epsilon = pricing.record(scaled(plan, scale))
+        records[name] = ClassRecord(
             scale=scale,
-            epsilon=pricing.record(scaled(plan, scale)),
+            epsilon=epsilon,
             delta=pricing.delta,
+            delta_sampler=pricing.sampler.at(f"class {name}", epsilon),
             neighbours=pricing.neighbours,
         )
-        for name, scale in sorted(classes.items())
-    }
+    return records
 
 
 def stated_profiles(claim: Claim) -> dict[str, Profile]:

@@ -18,7 +18,9 @@ from lexfed.privacy.events import Noise, Release
 from lexfed.privacy.guarantee import FilterName
 from lexfed.privacy.steps import Neighbours
 
-VERSION = 1
+VERSION = 2
+"""Of the claims that are written. Version 1 stated one `delta_sampler`, that of the
+record, for all lines; it is still read, see `claim.check_claim`."""
 
 Mechanism = Literal["uniform", "grouped", "cascade"]
 Unit = Literal["record", "client"]
@@ -30,6 +32,10 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 
 Epsilon = Field(ge=0, description="rounded up")
 Delta = Field(ge=0, le=1)
+LineSampler = Field(
+    default=None, ge=0, le=1, exclude_if=lambda value: value is None,
+    description="on top of delta, at this line's epsilon; left out in version 1",
+)  # fmt: skip
 
 
 class _Closed(BaseModel):
@@ -133,6 +139,7 @@ class TierRecord(_Closed):
 
     epsilon: float = Epsilon
     delta: float = Delta
+    delta_sampler: float | None = LineSampler
     neighbours: Literal["attribute"] = "attribute"
     columns: tuple[str, ...]
     reads: tuple[str, ...] = Field(description="releases that may depend on the tier")
@@ -143,6 +150,7 @@ class LabelRecord(_Closed):
 
     epsilon: float = Epsilon
     delta: float = Delta
+    delta_sampler: float | None = LineSampler
     neighbours: Literal["replace-one"] = "replace-one"
 
 
@@ -162,6 +170,11 @@ class ProfileRecord(_Closed):
     sites: int = Field(ge=1, description="how many; which ones is not said")
     epsilon: float = Epsilon
     delta: float = Delta
+    delta_sampler: float | None = Field(
+        default=None, ge=0, le=1, exclude_if=lambda value: value is None,
+        description="on top of delta, at the label's epsilon, the largest of these "
+        "lines; left out in version 1",
+    )  # fmt: skip
     tiers: dict[TierName, float]
     label: float = Epsilon
     releases: tuple[CountedRecord, ...]
@@ -173,13 +186,14 @@ class ClassRecord(_Closed):
     scale: float = Field(gt=0, le=1, description="of every clip")
     epsilon: float = Epsilon
     delta: float = Delta
+    delta_sampler: float | None = LineSampler
     neighbours: Neighbours
 
 
 class Claim(_Closed):
     """What a run proves, to whom, and what it does not cover."""
 
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     stamp: Literal["NOT PRIVATE"] | None = Field(
         description="set when the noise was seeded: then nothing is private"
     )
@@ -189,7 +203,9 @@ class Claim(_Closed):
     neighbours: Neighbours
     epsilon: float = Epsilon
     delta: float = Delta
-    delta_sampler: float = Field(ge=0, le=1, description="on top of delta")
+    delta_sampler: float = Field(
+        ge=0, le=1, description="on top of delta, at the record's epsilon"
+    )
     accountant: AccountantRecord
     mechanism: MechanismRecord
     sampling: SamplingRecord

@@ -27,7 +27,6 @@ from lexfed.privacy.attributes import (
 )
 from lexfed.privacy.events import Release
 from lexfed.privacy.filters import Envelope, Filter
-from lexfed.privacy.noise import delta_sampler
 from lexfed.privacy.plan_filter import PlanFilter
 from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
@@ -92,7 +91,6 @@ class Spent:
     record: float
     tiers: Mapping[Tier, float]
     delta: float
-    delta_sampler: float
 
 
 class Ledger:
@@ -205,14 +203,10 @@ class Ledger:
         """Return the ledger value of the record and of every tier a release read."""
         counted = tuple(Counter(self._charged).items())
         read = {release.reads for release, _ in counted if release.reads is not None}
-        record = self._price(counted, None)
         return Spent(
-            record=record,
+            record=self._price(counted, None),
             tiers={tier: self._price(counted, tier) for tier in sorted(read)},
             delta=self.limits.delta,
-            delta_sampler=delta_sampler(
-                sum(release.samples for release in self._charged), record
-            ),
         )
 
     def events(self) -> tuple[Release, ...]:

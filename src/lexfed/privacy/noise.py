@@ -35,6 +35,7 @@ rounding small needs s = sigma/step of 1e5 to 1e9, and the table about 20 s entr
 """
 
 import math
+from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -114,6 +115,35 @@ def delta_sampler(samples: int, epsilon: float) -> float:
     exponent = math.log(samples) + math.log(TOTAL_VARIATION)
     grown = exponent + epsilon + math.log1p(math.exp(-epsilon))
     return min(1.0, math.exp(min(grown, 0.0)))
+
+
+def epsilon_with_sampler(
+    price: Callable[[float], float], delta: float, samples: int
+) -> float:
+    """Return the epsilon at which delta pays for the sampler's error as well.
+
+    The error grows with the epsilon that is stated, and that epsilon with what the
+    error leaves of delta. The smallest number that suits both is approached from below,
+    and what is returned was checked: the error at it fits beside the delta it was
+    priced at.
+
+    Args:
+        price: the epsilon of the ideal mechanism at a delta.
+        delta: of the real one.
+        samples: noise values that are drawn.
+
+    Guarantees:
+        With e the result, price(d) <= e at some d <= delta - delta_sampler(samples, e).
+        Infinite where the error leaves nothing of delta.
+    """
+    epsilon = price(delta)
+    while (left := delta - delta_sampler(samples, epsilon)) > 0.0:
+        found = price(math.nextafter(left, 0.0))  # the difference was rounded
+        if found <= epsilon:
+            return epsilon
+        # A little more than was found, so that steps do not shrink for ever.
+        epsilon = found * (1.0 + 2.0**-40)
+    return math.inf
 
 
 def _by_pair(scales: NDArray[np.float64], pairs: int) -> NDArray[np.float64]:

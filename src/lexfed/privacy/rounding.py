@@ -17,6 +17,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 DIGITS = 8
 """Significant digits of a stated epsilon: at most 1e-7 above the computed one."""
 
+TOLERANCE = 1e-9
+"""Between the floats of two machines."""
+
 
 def up(value: float, digits: int = DIGITS) -> float:
     """Return the smallest number with so many digits that is not below the value."""

@@ -30,6 +30,7 @@ total variation of one run. The law of K is drawn to 2^-190, far below that.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import mpmath
@@ -38,7 +39,7 @@ import numpy as np
 from lexfed import checks
 from lexfed.privacy import rdp
 from lexfed.privacy.attributes import Counted, per_person, steps_of, tier_releases
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.noise import epsilon_with_sampler
 from lexfed.privacy.rdp import ORDERS, Floats
 from lexfed.privacy.rounding import up
 from lexfed.privacy.steps import Neighbours
@@ -171,7 +172,6 @@ def selection_cost(
     repetitions: Repetitions,
     *,
     delta: float,
-    limit: float,
     neighbours: Neighbours,
     tiers: Sequence[Tier],
     sites_per_person: int = 1,
@@ -182,23 +182,21 @@ def selection_cost(
         settings: the releases of one run under each setting, its score included.
         repetitions: the law of the number of runs.
         delta: of the whole.
-        limit: epsilon that the record must not exceed; a larger cost is no claim.
         neighbours: relation of the record's guarantee.
         tiers: whose attributes are priced.
         sites_per_person: sites at which one person may be.
 
     Guarantees:
-        Rounded up; infinite where delta does not pay for the sampler.
+        Rounded up; every line pays for the sampler at its own epsilon, and is infinite
+        where delta does not.
         A setting more never makes it cheaper.
     """
     samples = max(
         sum(release.samples * count for release, count in one) for one in settings
     )
-    usable = delta - delta_sampler(math.ceil(samples * repetitions.mean), limit)
+    drawn = math.ceil(samples * repetitions.mean)
 
     def cost(kept: Sequence[Sequence[Counted]], relation: Neighbours) -> float:
-        if usable <= 0.0:
-            return math.inf
         curves = [
             rdp.curve(
                 steps_of((per_person(r, sites_per_person), n) for r, n in one), relation
@@ -208,7 +206,8 @@ def selection_cost(
         worst = np.max(np.array(curves), axis=0)
         if not np.any(worst):
             return 0.0
-        return up(rdp.epsilon_from(selected(worst, repetitions), usable))
+        best = selected(worst, repetitions)
+        return up(epsilon_with_sampler(partial(rdp.epsilon_from, best), delta, drawn))
 
     return SelectionCost(
         epsilon=cost(settings, neighbours),

@@ -71,8 +71,8 @@ def facts(dossier: Dossier) -> tuple[Fact, ...]:
         ("Privacy unit", _unit(claim)),
         ("Neighbours", _neighbours(claim.neighbours)),
         ("ε", f"{up(claim.epsilon)}, for the whole run and whole plan, rounded up"),
-        ("δ", f"{delta(claim.delta)}; {delta(up_digits(claim.delta_sampler))} more for "
-         "errors of the noise sampler"),
+        ("δ", f"{delta(claim.delta)}; {_sampler(claim)} more for errors of the noise "
+         "sampler"),
         ("Accountant", f"{ACCOUNTANTS[claim.accountant.name]}, "
          f"{claim.accountant.version}; {FILTERS[claim.accountant.filter]}"),
         ("Mechanism", MECHANISMS[claim.mechanism.name]),
@@ -93,6 +93,15 @@ def facts(dossier: Dossier) -> tuple[Fact, ...]:
     if held_to is not None:
         found.append(Fact("Budget policy", held_to, dossier.index(Policy)))
     return tuple(found)
+
+
+def _sampler(claim: Claim) -> str:
+    """Return what the record pays for the sampler, and the label where it is stated."""
+    record, label = claim.delta_sampler, claim.label.delta_sampler
+    parts = [delta(up_digits(record))]
+    if label is not None:
+        parts.append(f"for the label {delta(up_digits(label))}")
+    return ", ".join(parts)
 
 
 def _rounds(run: int, planned: int) -> str:

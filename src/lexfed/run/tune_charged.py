@@ -92,7 +92,6 @@ def plan_search(
             [run.programme.charges() for run in runs],
             repetitions,
             delta=whole.delta,
-            limit=whole.epsilon,
             neighbours=whole.neighbours,
             tiers=sorted({tier for run in runs for tier in run.read_tiers}),
             sites_per_person=whole.sites_per_person,
@@ -131,9 +130,17 @@ def _first_that_fits(priced: Callable[[float], Search], whole: Budget) -> Search
 
 
 def _fits(cost: SelectionCost, whole: Budget) -> bool:
-    """Say whether a search stays within the budget and every cap."""
-    return cost.epsilon <= whole.epsilon and all(
-        value <= whole.caps.get(tier, math.inf) for tier, value in cost.tiers.items()
+    """Say whether a search stays within the budget and every cap.
+
+    The label has neither, but delta must pay for the noise sampler at its epsilon.
+    """
+    return (
+        cost.epsilon <= whole.epsilon
+        and cost.label < math.inf
+        and all(
+            value <= whole.caps.get(tier, math.inf)
+            for tier, value in cost.tiers.items()
+        )
     )
 
 

@@ -16,6 +16,7 @@ table says that more would be wasted, and the table loses 7 % of its epsilon at 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from lexfed import checks
 from lexfed.privacy import gdp
 from lexfed.privacy.events import Release
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.noise import delta_sampler, epsilon_with_sampler
 from lexfed.privacy.two_sided import spread_within
 from lexfed.randomness import RandomSource
 from lexfed.sketch import laplace, noised
@@ -96,8 +97,7 @@ class JoiningNoise:
             return self._laplace(cells).epsilon("add-remove")
         mu = 1.0 / self.event(cells).noise_multiplier
         given = 0.0 if delta is None else delta
-        first = gdp.epsilon_from(mu, given)
-        return gdp.epsilon_from(mu, max(0.0, given - delta_sampler(cells + 1, first)))
+        return epsilon_with_sampler(partial(gdp.epsilon_from, mu), given, cells + 1)
 
     def event(self, cells: int) -> Release:
         """Return the event that a ledger is charged for."""

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of claims and of what they are computed from, and the checks that notice.
+
+Written like `test_mutants.py`: every check passes on the real code and fails on its
+mutants.
+"""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from lexfed.budget import plan as planning
+from lexfed.budget.drafts import Draft, DraftGroup
+from lexfed.budget.plan import Budget, effective_delta
+from lexfed.errors import ClaimError
+from lexfed.privacy import claim as claims
+from lexfed.privacy import noise, selection
+from lexfed.privacy.claim import build_claim, dump_claim, load_claim
+from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.claim_sampler import SamplerError
+from lexfed.privacy.events import Group, Release
+from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.selection import Repetitions, selection_cost
+from lexfed.tiers import Tier
+from support.mutant import Mutant, Patch, both_tests
+
+DELTA = 1e-6
+
+
+def release(sigma: float, samples: int) -> Release:
+    group = Group("special", 1.0, sigma)
+    return Release("special", (group,), 1.0, Tier.SPECIAL, samples)
+
+
+def build(sigma: float, samples: int) -> Claim:
+    return build_claim(
+        [(release(sigma, samples), 1)], delta=DELTA, neighbours="add-remove",
+        accountant="gdp", mechanism="cascade", unit="record", trust="central",
+        rounds=1, columns={Tier.SPECIAL: ["a"]}, grids={}, private=True,
+    )  # fmt: skip
+
+
+def lines_pay_for_themselves() -> None:
+    claim = build(0.8, 1000)
+    assert claim.label.epsilon > claim.epsilon + 5.0
+    stated = claim.label.delta_sampler
+    assert stated is not None
+    assert stated >= delta_sampler(1000, claim.label.epsilon)
+    with pytest.raises(ClaimError, match="more than delta"):
+        build(0.28, 1000)
+
+
+def claims_that_pay_less_are_refused() -> None:
+    value: Any = json.loads(json.dumps(dump_claim(build(0.8, 1000))))
+    value["label"]["delta_sampler"] = value["delta_sampler"]
+    with pytest.raises(ClaimError, match="`delta_sampler` of the label"):
+        load_claim(value)
+
+
+def searches_pay_line_by_line() -> None:
+    cost = selection_cost(
+        [[(release(0.7, 10**9), 1)]],
+        Repetitions("geometric", 10.0),
+        delta=DELTA,
+        neighbours="add-remove",
+        tiers=[Tier.SPECIAL],
+    )
+    assert cost.epsilon < math.inf == cost.label == cost.tiers[Tier.SPECIAL]
+
+
+def caps_and_filters_are_paid_for() -> None:
+    draft = Draft("t", 0, (DraftGroup("t", 1.0, 10),), 1.0, (1.0,), Tier.SPECIAL, 1.0)
+    budget = Budget(8.0, 1e-15, "add-remove", {Tier.SPECIAL: 12.0})
+    for guarantee, samples in (("envelope", 10), ("filter", 10_000)):
+        left = effective_delta(budget, [draft], guarantee)  # type: ignore[arg-type]
+        # Differences of numbers of 1e-15 are off by 1e-31.
+        assert left <= budget.delta - delta_sampler(samples, 12.0) + 1e-30
+
+
+def _at_the_epsilon_of_the_record(patch: Patch) -> None:
+    real = SamplerError.least
+    patch.setattr(SamplerError, "least", lambda self, line, _: real(self, line, 1.0))
+
+
+def _not_checked(patch: Patch) -> None:
+    patch.setattr(claims, "check_sampler", lambda *_: None)
+
+
+def _search_at_one_epsilon(patch: Patch) -> None:
+    def broken(price: Any, delta: float, samples: int) -> float:
+        found: float = price(delta - delta_sampler(samples, 2.0))
+        return found
+
+    patch.setattr(selection, "epsilon_with_sampler", broken)
+
+
+def _caps_forgotten(patch: Patch) -> None:
+    patch.setattr(
+        planning, "delta_sampler", lambda samples, _: noise.delta_sampler(samples, 8.0)
+    )
+
+
+def _rounds_of_filters_forgotten(patch: Patch) -> None:
+    patch.setattr(planning, "MOST_SAMPLES", 1)
+
+
+MUTANTS = (
+    Mutant(
+        "the sampler paid at the record's epsilon by every line",
+        _at_the_epsilon_of_the_record,
+        lines_pay_for_themselves,
+    ),
+    Mutant(
+        "what lines pay not checked on reading",
+        _not_checked,
+        claims_that_pay_less_are_refused,
+    ),
+    Mutant(
+        "a search whose lines pay at one epsilon",
+        _search_at_one_epsilon,
+        searches_pay_line_by_line,
+    ),
+    Mutant(
+        "caps forgotten when the sampler is paid first",
+        _caps_forgotten,
+        caps_and_filters_are_paid_for,
+    ),
+    Mutant(
+        "values of a filter's further rounds not paid for",
+        _rounds_of_filters_forgotten,
+        caps_and_filters_are_paid_for,
+    ),
+)
+
+test_the_real_code_passes, test_a_mutant_is_caught = both_tests(MUTANTS)
