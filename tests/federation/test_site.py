@@ -16,6 +16,7 @@ from lexfed.errors import Refused
 from lexfed.federation import site as site_module
 from lexfed.federation.contribute import contribute
 from lexfed.federation.coordinator import Coordinator
+from lexfed.federation.engines import InProcess
 from lexfed.federation.learner import Learner
 from lexfed.federation.messages import (
     Query,
@@ -25,7 +26,7 @@ from lexfed.federation.messages import (
     answer_to_bytes,
 )
 from lexfed.federation.site import Site
-from lexfed.privacy.ledger import Ledger
+from lexfed.privacy.ledger import Ledger, Limits
 from lexfed.run.receipt_check import check_receipt
 from support.worlds import Played, World, play, seeded, world
 
@@ -371,6 +372,37 @@ def test_a_client_pays_for_the_rounds_it_was_left_out_of() -> None:
         answer = answer_from_bytes(site.handle(queries[place].to_bytes()))
         assert isinstance(answer, Reply)
         assert len(ledger.events()) == queries[place].round == place + 1
+
+
+def test_ledgers_do_not_tell_whom_coins_chose() -> None:
+    """All pay for a round before anybody is asked, in files that stay equal."""
+    of = world(unit="client", sampling_rate=0.5, learning_rate=0.1, rounds=6)
+    ledgers = [ledger_of(of) for _ in of.sites]
+    sites = [
+        Site(of.programme, data, ledger, seeded(1))
+        for data, ledger in zip(of.sites, ledgers, strict=True)
+    ]
+    engine, seen = InProcess(sites), play(of)
+    assert any(len(chosen) < len(sites) for chosen in seen.participants)
+    for query, chosen in zip(seen.queries, seen.participants, strict=True):
+        answers = engine.ask(query, chosen)
+        assert [answer.site for answer in answers] == list(chosen)
+        assert all(isinstance(answer, Reply) for answer in answers)
+        assert {len(ledger.events()) for ledger in ledgers} == {query.round}
+        assert len({ledger.events() for ledger in ledgers}) == 1
+
+
+def test_a_ledger_that_does_not_pay_ends_the_round_for_all() -> None:
+    of = world(unit="client", sampling_rate=0.5, learning_rate=0.1, rounds=6)
+    poor = Ledger.planned(Limits(1.0, 1e-6), ())
+    sites = [
+        Site(of.programme, data, poor if place == 1 else ledger_of(of), seeded(1))
+        for place, data in enumerate(of.sites)
+    ]
+    query = play(of, rounds=1).queries[0]
+    [refusal] = InProcess(sites).ask(query, [of.sites[0].name])
+    assert isinstance(refusal, Refusal)
+    assert refusal.site == of.sites[1].name
 
 
 # Receipts

@@ -15,6 +15,8 @@ from lexfed.budget import plan as planning
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.plan import Budget, effective_delta
 from lexfed.errors import ClaimError
+from lexfed.federation.engines import InProcess
+from lexfed.federation.site import Site
 from lexfed.privacy import claim as claims
 from lexfed.privacy import noise, selection
 from lexfed.privacy.claim import build_claim, dump_claim, load_claim
@@ -25,6 +27,7 @@ from lexfed.privacy.noise import delta_sampler
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.tiers import Tier
 from support.mutant import Mutant, Patch, both_tests
+from support.worlds import play, seeded, world
 
 DELTA = 1e-6
 
@@ -79,6 +82,22 @@ def caps_and_filters_are_paid_for() -> None:
         assert left <= budget.delta - delta_sampler(samples, 12.0) + 1e-30
 
 
+def ledgers_do_not_tell_whom_coins_chose() -> None:
+    of = world(unit="client", sampling_rate=0.5, learning_rate=0.1, rounds=4)
+    ledgers = [of.ledger() for _ in of.sites]
+    sites = [
+        Site(of.programme, data, ledger, seeded(1))
+        for data, ledger in zip(of.sites, ledgers, strict=True)
+    ]
+    seen = play(of, rounds=1)
+    InProcess(sites).ask(seen.queries[0], [of.sites[0].name])
+    assert {len(ledger.events()) for ledger in ledgers if ledger is not None} == {1}
+
+
+def _charged_when_asked(patch: Patch) -> None:
+    patch.setattr(Site, "keep_up", lambda *_: None)
+
+
 def _at_the_epsilon_of_the_record(patch: Patch) -> None:
     real = SamplerError.least
     patch.setattr(SamplerError, "least", lambda self, line, _: real(self, line, 1.0))
@@ -131,6 +150,11 @@ MUTANTS = (
         "values of a filter's further rounds not paid for",
         _rounds_of_filters_forgotten,
         caps_and_filters_are_paid_for,
+    ),
+    Mutant(
+        "sites charged only in rounds that coins chose them for",
+        _charged_when_asked,
+        ledgers_do_not_tell_whom_coins_chose,
     ),
 )
 

@@ -198,6 +198,28 @@ def test_who_took_part_is_sealed_where_the_guarantee_needs_it(
     assert not failures(path)
 
 
+def test_ledgers_in_the_folder_do_not_tell_whom_coins_chose(
+    tmp_path: Path, priced_of: PricedOf
+) -> None:
+    """They end together, also after an interruption: not at the last participation."""
+    priced, path = priced_of(CLIENTS), tmp_path / "run"
+
+    def ledgers() -> list[bytes]:
+        return [file.read_bytes() for file in sorted((path / "sites").iterdir())]
+
+    with pytest.raises(KeyboardInterrupt):
+        train(priced, start(priced, path, CLIENTS), stop_after(2))
+    assert len(ledgers()) == 12
+    assert len(set(ledgers())) == 1
+    assert ledgers()[0].count(b"\n") == 2
+    # A folder of before, in which the ledger of a site that was left out lags behind.
+    first = path / "sites" / "1.jsonl"
+    first.write_bytes(first.read_bytes().splitlines(keepends=True)[0])
+    rounds = train(priced, resume(priced, path, CLIENTS)).rounds
+    assert len(set(ledgers())) == 1
+    assert ledgers()[0].count(b"\n") == rounds
+
+
 def _forged(engine: InProcess, query: Query, names: Sequence[str]) -> list[object]:
     first, *others = REAL_ASK(engine, query, names)
     assert isinstance(first, Reply)

@@ -69,7 +69,12 @@ class Engine(Protocol):
 
 
 class InProcess:
-    """Every site is an object in this process; messages travel as bytes."""
+    """Every site is an object in this process; messages travel as bytes.
+
+    Guarantees:
+        Where coins decide who is asked, all have paid for the round before anybody is,
+        so their ledgers do not tell who took part.
+    """
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self._sites = {site.name: site for site in sites}
@@ -82,6 +87,10 @@ class InProcess:
     ) -> Sequence[Reply | Refusal]:
         """Ask the participating sites one after the other."""
         content = query.to_bytes()
+        kept = [site.keep_up(query) for site in self._sites.values()]
+        refused = [refusal for refusal in kept if refusal is not None]
+        if refused:
+            return refused
         return [
             answer_from_bytes(self._sites[name].handle(content))
             for name in participants

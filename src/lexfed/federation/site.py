@@ -147,13 +147,38 @@ class Site:
             return Refusal(self.name, query.round, reason)
         try:
             self._advance(Place(query.round, query.stage, query.step))
-            if self._ledger is not None:
-                for release in self._unpaid(query, self._ledger) or ():
-                    self._ledger.charge(release)
+            self._pay(query)
         except Refused as refusal:
             return Refusal(self.name, query.round, refusal.message)
         answer = self._reply(self._of_own_shapes(query))
         return self._signed(query, content, answer)
+
+    def keep_up(self, query: Query) -> Refusal | None:
+        """Pay for a round in which coins decide who is asked, before anybody is.
+
+        A ledger that grew only in rounds its site was asked in would tell who took
+        part, which is what the coins keep secret: the end of its file would be the
+        site's last participation. Asked afterwards, a site has paid already.
+
+        Returns:
+            The refusal, if the ledger does not pay.
+        """
+        if self._coins_leave_out:
+            try:
+                self._pay(query)
+            except Refused as refusal:
+                return Refusal(self.name, query.round, refusal.message)
+        return None
+
+    def _pay(self, query: Query) -> None:
+        """Charge the ledger for what it is still to be charged for up to a round.
+
+        Raises:
+            Refused: if the ledger does not pay.
+        """
+        if self._ledger is not None:
+            for release in self._unpaid(query, self._ledger) or ():
+                self._ledger.charge(release)
 
     def _advance(self, place: Place) -> None:
         """Write down that a round is being answered, before it is paid for."""
