@@ -2,13 +2,16 @@
 """The width of the loss grid: nested, fine enough, and never endless."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
-from lexfed.privacy import pld
+from lexfed.privacy import pld, rdp
 from lexfed.privacy.accountant import delta
-from lexfed.privacy.steps import Step
+from lexfed.privacy.levels import round_down
+from lexfed.privacy.steps import Neighbours, Step, merge
 
 
 @pytest.mark.parametrize("multiplier", [0.05, 0.5, 1.0, 5.0, 300.0])
@@ -27,11 +30,71 @@ def test_smaller_losses_get_finer_grids() -> None:
     assert width(0.5) >= width(0.02) > width(0.001)
 
 
-def test_many_levels_may_be_coarser() -> None:
-    few = [Step(1.0 + i / 100, 0.003) for i in range(20)]
-    many = [Step(1.0 + i / 1000, 0.003) for i in range(200)]
-    assert pld.discretisation(few, "add-remove") < pld.discretisation(
-        many, "add-remove"
+SCHEDULES = {
+    "four times the noise": [Step(float(z), 0.02) for z in np.geomspace(1, 4, 300)],
+    "a thousand times": [Step(float(z), 0.5) for z in np.geomspace(1, 1000, 300)],
+    "rates that grow with noise": [
+        Step(float(z), float(q))
+        for z, q in zip(
+            np.geomspace(1, 4, 300), np.linspace(0.02, 0.2, 300), strict=True
+        )
+    ],
+}
+
+MOST = dict(zip(SCHEDULES, (1.01, 1.01, 1.02), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_many_levels_cost_little_more(name: str, neighbours: Neighbours) -> None:
+    """Against every level by itself, on the same grid: never below, little above."""
+    steps = SCHEDULES[name]
+    exact: Any = None
+    width = pld.discretisation(steps, neighbours)
+    for step in steps:
+        one = pld._single(step.noise_multiplier, step.sampling_rate, width, neighbours)
+        exact = one if exact is None else exact.compose(one)
+    truth = exact.get_epsilon_for_delta(1e-6)
+    ours = pld.composed(steps, neighbours).get_epsilon_for_delta(1e-6)
+    assert truth <= ours <= MOST[name] * truth
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_rounded_levels_cost_little_in_divergences_too(name: str) -> None:
+    """Control: bands of equal ratio, as many of them, cost several times as much."""
+    steps = SCHEDULES[name]
+
+    def cost(some: Sequence[Step]) -> float:
+        divergences = [rdp.curve([step], "add-remove") for step in some]
+        return rdp.epsilon_from(np.sum(divergences, axis=0), 1e-6)
+
+    exact = cost(steps)
+    assert exact <= cost(round_down(steps, 96)) <= MOST[name] * exact
+    assert cost(_bands(steps, 96)) > MOST[name] * exact
+
+
+def _bands(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
+    """Return at most so many levels, in bands of equal ratios of noise and rate."""
+    rates = len({step.sampling_rate for step in steps}) > 1
+    numbers = (limit // 9, 9) if rates else (limit, 1)
+    bands: dict[tuple[int, ...], list[Step]] = {}
+    for step in steps:
+        place = [
+            math.floor(number * math.log(value / least) / math.log(most / least))
+            for number, value, least, most in (
+                (numbers[0], step.noise_multiplier, 1.0, 1001.0 if not rates else 4.01),
+                (numbers[1], step.sampling_rate, 0.01999, 0.5001),
+            )
+        ]
+        bands.setdefault(tuple(place), []).append(step)
+    return merge(
+        Step(
+            min(step.noise_multiplier for step in band),
+            max(step.sampling_rate for step in band),
+            sum(step.count for step in band),
+        )
+        for band in bands.values()
     )
 
 

@@ -3,7 +3,8 @@
 
     gdp   exact; only without sampling
     rdp   closed form, always, 5-20 % above the truth
-    pld   exact without sampling, else within 1 % by dp-accounting's distributions
+    pld   exact without sampling, else mostly within 1 % by dp-accounting's
+          distributions
 
 All three agree on what a step is and answer on the safe side. There is no accountant
 by central limit theorem: it under-reports (1.62 for a true 1.83 at multiplier 1, rate
