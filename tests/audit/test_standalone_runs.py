@@ -231,10 +231,11 @@ def test_both_verifiers_let_every_line_pay_for_the_sampler(
 
     claim = Claim.model_validate(value)
     ours = refused(lambda: check_sampler(claim, samples))
-    assert ours == refused(lambda: standalone.check_sampler(value, samples, 0))
+    theirs = refused(lambda: standalone.check_sampler(value, samples, 0))
     label = delta_sampler(samples, found.label.epsilon)
-    most = 1e-6 if version == 2 else max(error, 1e-9)
-    assert ours == (label > most)
+    assert ours == (version == 1 and label > max(error, 1e-9))
+    # The other verifier builds no claim, and looks here at what that refuses there.
+    assert theirs == (ours or error > 1e-6)
 
 
 def test_releases_of_another_version(tmp_path: Path) -> None:

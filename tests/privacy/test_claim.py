@@ -157,15 +157,24 @@ def dear(sigma: float, samples: int = 100) -> list[Counted]:
     return [(Release("special", (group,), 1.0, Tier.SPECIAL, samples), 1)]
 
 
-def test_a_line_whose_sampler_takes_more_than_delta_is_refused() -> None:
+def test_a_label_that_the_sampler_leaves_nothing_is_not_covered() -> None:
     """At a record's epsilon of 20 the label's error is no longer small."""
     record = epsilon_from(1 / 0.28, 1e-6)
     label = epsilon_from(2 / 0.28, 1e-6)
     assert record < 24.0
     assert delta_sampler(100, record) < 1e-14
     assert delta_sampler(100, label) > 1e-6
-    with pytest.raises(ClaimError, match=r"epsilon of the label is 5.*more than delta"):
-        build(dear(0.28))
+    claim = build(dear(0.28))
+    assert claim.label.delta_sampler == 1.0
+    assert any(gap.startswith("the label: at its eps") for gap in claim.not_covered)
+    assert any(gap.startswith("tier special: at") for gap in claim.not_covered)
+    check_claim(claim)
+    assert build().not_covered == ("the test rows",)
+
+
+def test_a_record_whose_sampler_takes_more_than_delta_has_no_claim() -> None:
+    with pytest.raises(ClaimError, match=r"record's epsilon of 58\.7 .* than delta"):
+        build(dear(0.28), neighbours="replace-one")
 
 
 def test_claims_of_the_first_version_are_read_where_they_were_right() -> None:

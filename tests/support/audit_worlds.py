@@ -387,9 +387,7 @@ class _Making:
 
     def __post_init__(self) -> None:
         asked = planned(self.rounds, self.rate, self.sites_per_person)
-        # Long runs have as much more noise as keeps their claims from meaning nothing.
-        louder = self.louder * max(1.0, sum(self.rounds) / 60) ** 0.5
-        self.plan = [(with_noise(release, louder), n) for release, n in asked]
+        self.plan = [(with_noise(release, self.louder), n) for release, n in asked]
         self.masked: MaskedRounds | None = None
         if self.cohort is not None:
             self.plan = [(replace(r, noise="skellam"), n) for r, n in self.plan]

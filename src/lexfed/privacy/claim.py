@@ -111,29 +111,32 @@ def build_claim(
         Every number is computed from `releases`, a profile's from its own, and rounded
         up, by at most 1e-7.
         No profile and no class has a larger epsilon than the claim.
-        Every line pays for the noise sampler at its own epsilon.
+        Every line pays for the noise sampler at its own epsilon; a label or tier for
+        which that is more than delta is among what is not covered.
         A claim with seeded noise is stamped.
 
     Raises:
         ClaimError: if the releases do not prove a claim of this form, or the sampler's
-            error at a line's epsilon is more than delta.
+            error at the record's epsilon is more than delta.
     """
     _require_mechanism(mechanism, releases, columns)
     require_trust(trust, cohort, releases)
     sampler = SamplerError(_samples(releases, guarantee), delta)
     pricing = Pricing(delta, neighbours, accountant, sites_per_person, sampler)
     record, label = pricing.record(releases), pricing.label(releases)
-    errors = sampler.at("record", record), sampler.at("label", label)
+    error = sampler.of_record(record)
     tiers = {}
     for tier in sorted(columns):
         epsilon = pricing.tier(releases, tier)
         tiers[tier.label] = TierRecord(
             epsilon=epsilon,
             delta=delta,
-            delta_sampler=sampler.at(f"tier {tier.label}", epsilon),
+            delta_sampler=sampler.at(epsilon),
             columns=tuple(columns[tier]),
             reads=_names(tier_releases(releases, tier)),
         )
+    lines = {f"tier {name}": row.epsilon for name, row in tiers.items()}
+    lines["the label"] = label
     return Claim.model_validate(
         {
             "stamp": None if private else "NOT PRIVATE",
@@ -143,7 +146,7 @@ def build_claim(
             "neighbours": neighbours,
             "epsilon": record,
             "delta": delta,
-            "delta_sampler": errors[0],
+            "delta_sampler": error,
             "accountant": _accountant(accountant, releases, guarantee),
             "mechanism": MechanismRecord(
                 name=mechanism,
@@ -156,8 +159,10 @@ def build_claim(
             "cohort": cohort_record(cohort),
             "released": released,
             "tiers": tiers,
-            "label": LabelRecord(epsilon=label, delta=delta, delta_sampler=errors[1]),
-            "not_covered": tuple(not_covered),
+            "label": LabelRecord(
+                epsilon=label, delta=delta, delta_sampler=sampler.at(label)
+            ),
+            "not_covered": (*not_covered, *sampler.empty_lines(lines)),
             "releases": CountedRecord.all_of(releases),
             "profiles": profile_records(pricing, releases, profiles or {}, columns),
             "classes": class_records(pricing, releases, classes or {}),

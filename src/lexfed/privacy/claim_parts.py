@@ -127,7 +127,7 @@ def profile_records(
             sites=profile.sites,
             epsilon=pricing.record(profile.releases),
             delta=pricing.delta,
-            delta_sampler=pricing.sampler.at(f"profile {name}", label),
+            delta_sampler=pricing.sampler.at(label),
             tiers={t.label: pricing.tier(profile.releases, t) for t in read},
             label=label,
             releases=CountedRecord.all_of(profile.releases),
@@ -146,7 +146,7 @@ def class_records(
             scale=scale,
             epsilon=epsilon,
             delta=pricing.delta,
-            delta_sampler=pricing.sampler.at(f"class {name}", epsilon),
+            delta_sampler=pricing.sampler.at(epsilon),
             neighbours=pricing.neighbours,
         )
     return records

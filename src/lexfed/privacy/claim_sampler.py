@@ -6,12 +6,16 @@ noise values of the whole run. A line that states epsilon pays N (1 + e^epsilon)
 for that, with *its own* epsilon: the label's replace-one epsilon is two to three times
 the record's under add/remove, and e^epsilon with it is another number altogether.
 
+A record whose error is more than delta has no claim. The label has no budget, and at
+large epsilons its error may be more than delta; its line then says so by its figure,
+and the claim lists it among what is not covered.
+
 Claims of version 1 state one figure, that of the record, for all lines. They are read
 as long as no line's own figure is above the stated one and above a thousandth of delta,
 less than any text shows of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lexfed.errors import ClaimError
@@ -29,35 +33,44 @@ class SamplerError:
 
     Attributes:
         samples: noise values of the whole run.
-        delta: of every line; the error beside it must not be larger.
+        delta: of every line; the record's error must not be larger.
     """
 
     samples: int
     delta: float
 
-    def at(self, line: str, epsilon: float) -> float:
-        """Return what a line with that epsilon states on top of delta, rounded up.
+    def at(self, epsilon: float) -> float:
+        """Return what a line with that epsilon states on top of delta, rounded up."""
+        return up(delta_sampler(self.samples, epsilon))
+
+    def of_record(self, epsilon: float) -> float:
+        """Return what the record's line states.
 
         Raises:
-            ClaimError: if it is more than delta.
+            ClaimError: if it is more than delta: then there is no claim to make.
         """
-        return up(self.least(line, epsilon))
-
-    def least(self, line: str, epsilon: float) -> float:
-        """Return what a line with that epsilon has to pay.
-
-        Raises:
-            ClaimError: if it is more than delta.
-        """
-        error = delta_sampler(self.samples, epsilon)
+        error = self.at(epsilon)
         if error > self.delta:
             raise ClaimError(
-                f"claim: the epsilon of the {line} is {epsilon:.4g}, and the error of "
-                f"the noise sampler, times e^ε, {error:.2g}: more than delta, "
+                f"claim: at the record's epsilon of {epsilon:.4g} the error of the "
+                f"noise sampler, times e^ε, is {error:.2g}: more than delta, "
                 f"{self.delta:g}",
                 "choose a smaller `budget.epsilon`; so large a one means nothing",
             )
         return error
+
+    def empty_lines(self, lines: Mapping[str, float]) -> tuple[str, ...]:
+        """Say which lines the sampler's error leaves without a guarantee.
+
+        Args:
+            lines: epsilon of every line by its name in words.
+        """
+        return tuple(
+            f"{name}: at its epsilon of {epsilon:.4g} the error of the noise sampler "
+            "is more than delta, so that its line says nothing"
+            for name, epsilon in lines.items()
+            if self.at(epsilon) > self.delta
+        )
 
 
 def check_sampler(claim: Claim, samples: int) -> None:
@@ -66,9 +79,8 @@ def check_sampler(claim: Claim, samples: int) -> None:
     Raises:
         ClaimError: if a figure is missing, or smaller than it has to be.
     """
-    error = SamplerError(samples, claim.delta)
     for line, epsilon, stated in _lines(claim):
-        least = error.least(line, epsilon)
+        least = delta_sampler(samples, epsilon)
         if (stated is None) != (claim.version == 1 and line != "record"):
             raise ClaimError(
                 f"claim: version {claim.version} and `delta_sampler` of the {line} do "

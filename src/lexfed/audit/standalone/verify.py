@@ -1752,12 +1752,14 @@ def check_sampler(found: Mapping[str, Any], samples: int, index: int) -> None:
         what, least = f"claim: `delta_sampler` of the {name}", 0.0
         if samples > 0:
             least = samples * (1 + math.exp(min(epsilon, 600.0))) * 2.0**-90
-        require(least <= found["delta"], f"{what} is more than delta", index)
+        fits_in = name != "record" or least <= found["delta"]
+        require(fits_in, f"{what} is more than delta", index)
         old = found["version"] == 1 and name != "record"
         require(("delta_sampler" in row) != old, f"{what} is of another version", index)
         floor = max(found["delta_sampler"], 1e-3 * found["delta"])
         stated = floor if old else row["delta_sampler"]
-        require(stated >= least * (1 - 1e-9), f"{what} is too small", index)
+        enough = stated >= min(1.0, least) * (1 - 1e-9)
+        require(enough, f"{what} is too small", index)
 
 
 def check_profile(found: Mapping[str, Any], plan: Plan, name: str, index: int) -> Sum:
