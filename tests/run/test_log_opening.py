@@ -20,6 +20,7 @@ from lexfed.errors import AuditError, LexfedError, RunFolderError
 from lexfed.run import Priced, RoundReport, price, resume, start, train
 from lexfed.run.keys import run_keys
 from lexfed.run.opening import OpenRun, base_of, finished
+from lexfed.run.population import load_population
 
 PricedOf = Callable[..., Priced]
 
@@ -206,6 +207,7 @@ def test_an_entry_too_large_to_begin_with_is_named(
     monkeypatch.setattr("lexfed.audit.log.MAX_ENTRY", 100)
     with pytest.raises(AuditError, match=r"entry 0 \(`genesis`\) has \d+ bytes"):
         start(priced_of(config_text), tmp_path / "run", config_text)
+    assert not (tmp_path / "run").exists()
 
 
 # What is left of a log
@@ -356,9 +358,37 @@ def test_sites_are_in_no_order_and_without_names(
 ) -> None:
     text = singly(config_text)
     start(priced_of(text), tmp_path / "run", text).close()
-    [genesis] = [found.entry for found in read_evidence(tmp_path / "run").of(Genesis)]
-    ids = [party.key.keyid for party in genesis.parties if party.key is not None]
+    evidence = read_evidence(tmp_path / "run")
+    [genesis] = [found.entry for found in evidence.of(Genesis)]
+    assert genesis.parties == ()
+    ids = [party.key.keyid for party in evidence.parties if party.key is not None]
     assert ids == sorted(ids)
     names = json.loads((tmp_path / "run" / "parties.json").read_text())
     assert sorted(names.values()) == ids
-    assert not [name for name in names if name in genesis.model_dump_json()]
+    roster = evidence.blobs.get(genesis.roster or "")
+    listed = genesis.model_dump_json() + roster.decode()
+    assert not [name for name in names if name in listed]
+
+
+@pytest.mark.slow
+def test_five_hundred_sites_with_keys_begin_and_verify(tmp_path: Path) -> None:
+    rows = "".join(f"{n % 2},{n % 50}\n" for n in range(1000))
+    (tmp_path / "table.csv").write_text(f"y,x\n{rows}")
+    text = (
+        'version = 1\n[run]\nname = "many"\n[data]\nsource = "table.csv"\n'
+        'target = "y"\nunits = 1000\ntest_size = 0.0\n'
+        'sites = { count = 500, partition = "iid" }\n'
+        '[data.columns]\ny = { kind = "flag" }\n'
+        'x = { kind = "number", range = [0, 50] }\n'
+        '[law.columns]\ny = { tier = "personal", reason = "r" }\n'
+        'x = { tier = "personal", reason = "r" }\n'
+        "[budget]\nepsilon = 2.0\ndelta = 1e-7\n"
+        '[federation]\nrounds = 1\nengine = "inprocess"\n'
+    )
+    config = loads(text)
+    priced = price(config, load_population(config, tmp_path))
+    start(priced, tmp_path / "run", text, tmp_path).close()
+    evidence = read_evidence(tmp_path / "run")
+    assert len(evidence.parties) == 500
+    assert max(map(len, evidence.view.entries)) < 8192
+    assert failures(tmp_path / "run") == []

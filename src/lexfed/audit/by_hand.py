@@ -31,6 +31,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.entries.base import Code, Date, Decimal, Digest, Time
 from lexfed.audit.entries.recorded import Recorded, body_of
 from lexfed.audit.log import AuditLog
+from lexfed.audit.roster import parties_of
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.canonical import digest
 from lexfed.errors import AuditError, RunFolderError
@@ -88,7 +89,7 @@ def _check_document(entry: Document, log: AuditLog) -> None:
             f"`{entry.what}` is about another entry",
             "state which: `about=NUMBER`, as `lexfed log show` lists them",
         )
-    parties = [party for each in log.entries(Genesis) for party in each.parties]
+    parties = [p for each in log.entries(Genesis) for p in parties_of(each, log.blobs)]
     sites = {party.key.keyid for party in parties if party.key is not None}
     if entry.site is not None and entry.site not in sites:
         raise AuditError(

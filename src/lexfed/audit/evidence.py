@@ -17,18 +17,20 @@ import binascii
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from lexfed.audit.blobs import Blobs
 from lexfed.audit.checkpoint import Checkpoint
 from lexfed.audit.custody import Custody, custody_of
-from lexfed.audit.entries import Entry, Genesis, KeyRotation
+from lexfed.audit.entries import Entry, Genesis, KeyRotation, Party
 from lexfed.audit.entries.recorded import Recorded, unseal
 from lexfed.audit.folder import Folder
 from lexfed.audit.layout import BLOBS, CHECKPOINT, STAGE
 from lexfed.audit.note import ED25519, VerifierKey, parse_note, verify
 from lexfed.audit.reader import LogView, read_log
+from lexfed.audit.roster import parties_of
 from lexfed.audit.stage import MAX_STAGE
 from lexfed.audit.tiles import MAX_ENTRY, TILE_WIDTH, bundle_names, decode_bundle
 from lexfed.errors import AuditError, RunFolderError
@@ -85,6 +87,15 @@ class Evidence:
     def genesis(self) -> Genesis:
         """Entry 0."""
         return self.of(Genesis)[0].entry
+
+    @cached_property
+    def parties(self) -> tuple[Party, ...]:
+        """Who takes part.
+
+        Raises:
+            AuditError: if the roster that entry 0 cites is missing or not sound.
+        """
+        return parties_of(self.genesis, self.blobs)
 
     def of(self, kind: type[_Kind]) -> tuple[Found[_Kind], ...]:
         """Return the entries of a kind with their indices, oldest first."""

@@ -17,6 +17,7 @@ from lexfed.audit.entries import (
     Entry,
     FeatureTags,
     Genesis,
+    Party,
     Policy,
     Refusal,
     Round,
@@ -92,6 +93,14 @@ class Dossier:
         unprotected = policy is not None and policy.mechanism == "none"
         seeded = genesis is not None and genesis.test
         return "NOT PRIVATE" if unprotected or seeded else ""
+
+    @property
+    def parties(self) -> tuple[Party, ...]:
+        """Who takes part; nobody if that cannot be read."""
+        try:
+            return self.evidence.parties
+        except AuditError:
+            return ()
 
     def table(self, name: str) -> Mapping[str, Any]:
         """Return a table of the configuration, empty if it is not there."""

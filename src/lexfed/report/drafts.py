@@ -150,11 +150,10 @@ def _run(dossier: Dossier) -> dict[str, Any]:
     noised = policy is not None and policy.epsilon is not None
     planned = "–" if plan is None else count(plan.rounds, "planned round")
     special = () if dossier.tagged is None else _special(dossier)
-    parties = 0 if genesis is None else len(genesis.parties)
     model = None if done is None else done.model
     federation = dossier.table("federation")
     return {
-        "parties": count(parties, "party", "parties"),
+        "parties": count(len(dossier.parties), "party", "parties"),
         "software": "" if genesis is None else genesis.software,
         "special_columns": ", ".join(special) or "none",
         "rounds_line": gains.rounds_line(dossier),

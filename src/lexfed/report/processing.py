@@ -133,10 +133,10 @@ def _known(dossier: Dossier) -> dict[str, str]:
         known["categories"] = _categories(dossier)
     if genesis is not None:
         known["recipients"] = (
-            f"{count(len(genesis.parties), 'party', 'parties')} in the log"
+            f"{count(len(dossier.parties), 'party', 'parties')} in the log"
         )
         countries = sorted(
-            {party.country for party in genesis.parties if party.country}
+            {party.country for party in dossier.parties if party.country}
         )
         if countries:
             known["transfers"] = f"countries of parties: {', '.join(countries)}"

@@ -29,6 +29,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import Keyed
 from lexfed.audit.masking import PROTOCOL
+from lexfed.audit.roster import roster_bytes
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -117,21 +118,21 @@ def _genesis(opening: Opening, blobs: Blobs) -> Genesis:
         config=_blob(blobs, opening.folder / "config.toml"),
         coordinator=public_key(keys.log.coordinator.public),
         log=keys.log.log.verifier.vkey,
-        parties=_parties(opening),
+        parties=(),
         witnesses=None if policy is None else blobs.put(policy),
         previous=None,
         test=config.run.test,
+        roster=blobs.put(roster_bytes(_parties(opening))),
     )
 
 
 def _parties(opening: Opening) -> tuple[Party, ...]:
-    """Return the sites without their names, in an order that tells nothing."""
+    """Return the sites without their names."""
     audit, keys = opening.priced.config.audit, opening.keys.public
-    parties = [
+    return tuple(
         party_of(audit, opening.base, name, public_key(keys[name]) if keys else None)
         for name in opening.priced.programme.sites
-    ]
-    return tuple(sorted(parties, key=Party.model_dump_json))
+    )
 
 
 def _policy(priced: Priced, blobs: Blobs, folder: Path) -> Policy:

@@ -10,6 +10,7 @@ from lexfed.audit.entries import Change, Genesis, Round, RoundAborted
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import AuditLog
+from lexfed.audit.roster import parties_of
 from lexfed.audit.write_protocol import MAX_NOTE
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
@@ -127,7 +128,8 @@ def _require_no_round(path: Path, log: AuditLog) -> None:
 def _check_sites(log: AuditLog, keys: RunKeys) -> None:
     """Refuse sites whose receipts nobody could tell from a stranger's."""
     [genesis] = log.entries(Genesis)
-    listed = {party.key.keyid for party in genesis.parties if party.key is not None}
+    parties = parties_of(genesis, log.blobs)
+    listed = {party.key.keyid for party in parties if party.key is not None}
     for name, public in keys.public.items():
         if fingerprint(public) not in listed:
             where = "in the roster"

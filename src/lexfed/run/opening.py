@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,9 @@ def start(
         base: folder that paths in the configuration are relative to, keys among
             them; by default where the run folder is.
 
+    Guarantees:
+        A start that fails leaves no folder behind that was not there before.
+
     Raises:
         ConfigError: if `[audit]` names what is not there; nothing is written then.
         RunFolderError: if there is a run already, or nothing can be written.
@@ -54,11 +58,16 @@ def start(
     """
     priced.ledger()
     check_statements(priced, path.parent if base is None else base)
+    is_new = not path.exists()
     folder = RunFolder.create(path)
     try:
         return OpenRun(folder, _begin(priced, folder, config_text, base))
-    except BaseException:
+    except BaseException as error:
         folder.close()
+        # Nothing was released. What was interrupted can be begun again; what failed
+        # would fail again, so nothing is left of it.
+        if is_new and isinstance(error, Exception):
+            shutil.rmtree(path, ignore_errors=True)
         raise
 
 

@@ -62,10 +62,11 @@ class Genesis(Entry):
         config: digest of the configuration.
         coordinator: the key that signs entries.
         log: the key that signs checkpoints, as a vkey.
-        parties: who takes part.
+        parties: who takes part, in logs of before; see `audit.roster`.
         witnesses: digest of the witness policy; None without witnesses.
         previous: the log that this one continues, after its key was compromised.
         test: the noise is seeded: nothing in this run is private.
+        roster: blob, who takes part; None in logs of before.
     """
 
     kind: ClassVar[str] = "genesis"
@@ -79,6 +80,7 @@ class Genesis(Entry):
     witnesses: Digest | None
     previous: Previous | None
     test: bool
+    roster: Digest | None = later()
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration and the catalogue."""

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lexfed.audit.entries import Certificate, Policy
+from lexfed.audit.roster import Content
 from lexfed.audit.rules.catalogue import catalogue
 from lexfed.audit.rules.evaluate import evaluate, score
-from lexfed.audit.rules.facts import Checks, Content, Placed, facts_of
+from lexfed.audit.rules.facts import Checks, Placed, facts_of
 from lexfed.errors import AuditError
 
 

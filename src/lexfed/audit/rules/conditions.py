@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from lexfed.audit.entries import Incident, Withdrawal
 from lexfed.audit.rules.answer import Answer, left_out
-from lexfed.audit.rules.checks.parties import outside, parties_of
+from lexfed.audit.rules.checks.parties import outside
 from lexfed.audit.rules.checks.special import cites_offences
 from lexfed.audit.rules.documents import find
 from lexfed.audit.rules.facts import Facts
@@ -86,7 +86,7 @@ def offences(facts: Facts) -> Answer | None:
 
 def processors(facts: Facts) -> Answer | None:
     """Everybody's role is stated, and nobody is a processor."""
-    roles = [party.legal_role for party in parties_of(facts)]
+    roles = [party.legal_role for party in facts.parties]
     if not roles or any(role in (None, "processor") for role in roles):
         return None
     return left_out("stated: no site is a processor", *facts.start)
@@ -94,7 +94,7 @@ def processors(facts: Facts) -> Answer | None:
 
 def third_countries(facts: Facts) -> Answer | None:
     """Everybody's country is stated, and is in the European Economic Area."""
-    if not parties_of(facts) or outside(facts):
+    if not facts.parties or outside(facts):
         return None
     return left_out("stated: every site is in the EEA", *facts.start)
 

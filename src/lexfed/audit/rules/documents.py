@@ -61,10 +61,8 @@ def find_for_sites(
     common = find(facts, what, before=before, ends=ends)
     if common is not None:
         return (common.index,)
-    genesis = facts.genesis
-    parties = genesis.entry.parties if genesis is not None else ()
     return _each(
-        [party for party in parties if party.role == "site"],
+        [party for party in facts.parties if party.role == "site"],
         _by_site(facts, what, before, ends),
     )
 

@@ -23,12 +23,14 @@ from lexfed.audit.entries import (
     FeatureTags,
     Genesis,
     Governance,
+    Party,
     Policy,
     PrivacyTest,
     RecordOfProcessing,
     Round,
     RoundAborted,
 )
+from lexfed.audit.roster import Content, parties_of
 from lexfed.errors import LexfedError
 from lexfed.law.tags import TaggedSchema
 
@@ -74,13 +76,6 @@ class Placed(Protocol):
         """When, by the word of whoever signed it."""
 
 
-class Content(Protocol):
-    """Where the content of a digest is found; `blobs.Blobs` is one."""
-
-    def get(self, digest: str) -> bytes:
-        """Return the bytes, or raise `LexfedError`."""
-
-
 @dataclass(frozen=True)
 class At(Generic[_Entry]):
     """An entry, its index and its time."""
@@ -103,6 +98,7 @@ class Facts:
         entries: with index and time.
         checks: what a verifier found out.
         tagged: the columns and their tags; None if they cannot be read.
+        parties: who takes part; nobody if that cannot be read.
 
     Guarantees:
         An entry that a correction names is no evidence any more.
@@ -112,6 +108,7 @@ class Facts:
     entries: tuple[At[Entry], ...]
     checks: Checks
     tagged: TaggedSchema | None
+    parties: tuple[Party, ...] = ()
 
     @cached_property
     def _by_kind(self) -> dict[type[Entry], tuple[At[Any], ...]]:
@@ -216,10 +213,17 @@ def facts_of(records: Sequence[Placed], content: Content, checks: Checks) -> Fac
     """
     entries = tuple(At(n, each.time, each.entry) for n, each in enumerate(records))
     known = Facts(entries, checks, None)
-    features = known.features
-    if features is None:
-        return known
-    return Facts(entries, checks, _tags(features.entry.tags, content))
+    genesis, features = known.genesis, known.features
+    parties = () if genesis is None else _parties(genesis.entry, content)
+    tags = None if features is None else _tags(features.entry.tags, content)
+    return Facts(entries, checks, tags, parties)
+
+
+def _parties(genesis: Genesis, content: Content) -> tuple[Party, ...]:
+    try:
+        return parties_of(genesis, content)
+    except LexfedError:
+        return ()  # erased or lost: nothing is known of anybody
 
 
 def _tags(digest: str, content: Content) -> TaggedSchema | None:

@@ -77,6 +77,7 @@ UNLOGGED = (  # what runs and reports write and the log has no digest of, or not
     "record-of-processing.csv", "state.safetensors", "model.safetensors", "claim.json",
     STATEMENT, BUNDLE,
 )  # fmt: skip
+MAX_PARTIES = 10**6
 
 
 class Unsound(Exception):
@@ -570,6 +571,7 @@ SHAPES = {
     "transforms": "zip?:code? zip_table?:digest? date?:code? age?:code?",
     "pseudonyms": "domain:code algorithm:code custodian:code",
     "previous": "origin:origin size:count root:digest",
+    "row": "count:count party:party",
     "by_tier": " ".join(f"{tier}?:decimal" for tier in TIERS),
     "budgets": " ".join(f"{tier}?:decimal" for tier in ("record", *TIERS)),
     "columns": " ".join(f"{tier}?:count" for tier in TIERS),
@@ -587,7 +589,8 @@ SHAPES = {
 }
 KINDS = {
     "genesis": "software:code catalogue:digest config:digest coordinator:public_key "
-    "log:text parties:party* witnesses:digest? previous:previous? test:flag",
+    "log:text parties:party* witnesses:digest? previous:previous? test:flag "
+    "roster?:digest?",
     "policy": "config:digest programme:digest mechanism:cascade|grouped|uniform|none "
     "unit:record|client neighbours:add-remove|replace-one epsilon:decimal? "
     "delta:decimal? caps:by_tier accountant:pld|rdp|gdp "
@@ -1239,8 +1242,28 @@ def separate_keys(evidence: Evidence) -> str:
 
 def party_keys(evidence: Evidence) -> list[tuple[str, bytes]]:
     """Return role and key of every party that has a key."""
-    parties = [each for each in evidence.genesis["parties"] if each["key"] is not None]
+    parties = [each for each in listed_parties(evidence) if each["key"] is not None]
     return [(each["role"], public_key(each["key"], 0)) for each in parties]
+
+
+def listed_parties(evidence: Evidence) -> Sequence[Mapping[str, Any]]:
+    """Return the parties in entry 0, or one of every row of the roster it cites."""
+    genesis, digest = evidence.genesis, evidence.genesis.get("roster")
+    if digest is None:
+        found: Sequence[Mapping[str, Any]] = genesis["parties"]
+        return found
+    require(not genesis["parties"], "lists parties and cites a roster", 0)
+    blob = evidence.blob(digest, 0)
+    rows = parse_json(blob, "roster")
+    sound = fits(rows, "row*") and canonical(rows) == blob and len(blob) <= 2**24
+    require(sound, "the roster is not a canonical list of parties", 0)
+    forms = [canonical(row["party"]) for row in rows]
+    whole = all(len(row["party"]) == 6 for row in rows)  # no field is left out
+    require(whole and forms == sorted(set(forms)), "the roster is not in order", 0)
+    counts = [row["count"] for row in rows]
+    right = 0 not in counts and sum(counts) <= MAX_PARTIES
+    require(right, "the roster counts parties wrongly", 0)
+    return [row["party"] for row in rows for _ in range(row["count"])]
 
 
 def bindings(evidence: Evidence) -> str:
@@ -1795,7 +1818,7 @@ def check_class(found: Mapping[str, Any], plan: Plan, name: str, index: int) -> 
 
 def blobs(evidence: Evidence) -> str:
     """Everything that entries cite is there, and whatever is there has its digest."""
-    cited = {evidence.genesis["witnesses"]: 0}
+    cited = {evidence.genesis["witnesses"]: 0, evidence.genesis.get("roster"): 0}
     parts = {"policy": ["config", "policy"], "feature-tags": ["tags", "encoding"]}
     parts.update({"budget-plan": ["plan", "releases", "profiles"]})
     parts["completed"] = ["claim"]

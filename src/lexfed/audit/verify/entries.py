@@ -35,7 +35,7 @@ def separate_keys(evidence: Evidence) -> str:
     seen: dict[bytes, str] = {}
     named = [(key, "the coordinator's") for _, key in evidence.custody.coordinators]
     named += [(key.public, "the log's") for key in evidence.custody.log_keys]
-    for number, party in enumerate(evidence.genesis.parties):
+    for number, party in enumerate(evidence.parties):
         if party.key is not None:
             where = f"`parties.{number}`"
             named.append((raw_key(party.key, f"entry 0, {where}"), where))

@@ -84,8 +84,10 @@ def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
         for what, digest in named.items():
             if digest is not None:
                 yield digest, (what, index)
-    if evidence.genesis.witnesses is not None:
-        yield evidence.genesis.witnesses, ("witnesses", 0)
+    genesis = evidence.genesis
+    for what, digest in (("witnesses", genesis.witnesses), ("roster", genesis.roster)):
+        if digest is not None:
+            yield digest, (what, 0)
 
 
 def run_files(evidence: Evidence) -> str | Remark:

@@ -73,7 +73,7 @@ def site_keys(evidence: Evidence) -> dict[str, bytes]:
     """Return the keys of the sites by their ids, as entry 0 lists them."""
     keys = [
         raw_key(party.key, f"entry 0, `parties.{number}`")
-        for number, party in enumerate(evidence.genesis.parties)
+        for number, party in enumerate(evidence.parties)
         if party.key is not None and party.role == "site"
     ]
     return {fingerprint(key): key for key in keys}

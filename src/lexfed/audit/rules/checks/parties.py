@@ -11,15 +11,9 @@ from lexfed.audit.vocabulary import EEA
 _CONTRACT = "not stated for every site: `audit.parties.NAME.contract`"
 
 
-def parties_of(facts: Facts) -> tuple[Party, ...]:
-    """Return who takes part."""
-    genesis = facts.genesis
-    return () if genesis is None else genesis.entry.parties
-
-
 def roles(facts: Facts, _: Rule) -> Answer:
     """Everybody has a role, and a contract unless they alone are controller."""
-    parties = parties_of(facts)
+    parties = facts.parties
     if not parties or any(party.legal_role is None for party in parties):
         return missing(
             "not stated for every site: `audit.parties.NAME.role`", *facts.start
@@ -34,7 +28,7 @@ def roles(facts: Facts, _: Rule) -> Answer:
 
 def contracts(facts: Facts, _: Rule) -> Answer:
     """Every processor, taken as business associate, has a contract."""
-    parties = parties_of(facts)
+    parties = facts.parties
     if not parties or any(party.legal_role is None for party in parties):
         return missing(
             "not stated for every site: `audit.parties.NAME.role`", *facts.start
@@ -47,13 +41,13 @@ def contracts(facts: Facts, _: Rule) -> Answer:
 
 def outside(facts: Facts) -> tuple[Party, ...]:
     """Return who is not known to be in the European Economic Area."""
-    return tuple(party for party in parties_of(facts) if party.country not in EEA)
+    return tuple(party for party in facts.parties if party.country not in EEA)
 
 
 def transfers(facts: Facts, _: Rule) -> Answer:
     """Whoever is outside the European Economic Area has a tool for transfers."""
     abroad = outside(facts)
-    if not parties_of(facts) or any(party.country is None for party in abroad):
+    if not facts.parties or any(party.country is None for party in abroad):
         return missing(
             "not stated for every site: `audit.parties.NAME.country`", *facts.start
         )

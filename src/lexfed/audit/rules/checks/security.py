@@ -8,7 +8,6 @@ from typing import Any
 from lexfed.audit.entries import Export, Round
 from lexfed.audit.rules.answer import Answer, met, missing
 from lexfed.audit.rules.catalogue import Rule
-from lexfed.audit.rules.checks.parties import parties_of
 from lexfed.audit.rules.days import days_between
 from lexfed.audit.rules.facts import Facts
 
@@ -46,7 +45,7 @@ def resilient(facts: Facts, _: Rule) -> Answer:
             "`audit.governance.max_dropouts`"
         )
     fewest, most_lost = at.entry.min_participants, at.entry.max_dropouts
-    sites = sum(party.role == "site" for party in parties_of(facts))
+    sites = sum(party.role == "site" for party in facts.parties)
     rounds = facts.of(Round)
     answered = [found.entry.participation.sites for found in rounds]
     gaps = []
