@@ -150,7 +150,7 @@ def test_a_log_older_than_its_pin_is_not_opened(run: Logged, tmp_path: Path) -> 
 
 
 def test_a_new_coordinator_signs_from_then_on(run: Logged) -> None:
-    record, path = rotate(run.run, "coordinator")
+    record, path, _ = rotate(run.run, "coordinator")
     assert path.name == "coordinator-2.pem"
     new = Signer("coordinator", load_key(path)).fingerprint
     old = Signer("coordinator", load_key(run.keys / "coordinator.pem")).fingerprint
@@ -173,7 +173,7 @@ def test_the_first_checkpoint_of_a_new_log_key_carries_both_signatures(
 ) -> None:
     before = (run.log / "checkpoint").read_bytes()
     old = log_key(run.keys / "log.pem")
-    record, path = rotate(run.run, "log")
+    record, path, _ = rotate(run.run, "log")
     new = log_key(path)
     assert isinstance(record.entry, KeyRotation)
     assert record.entry.vkey == new.vkey
@@ -279,7 +279,7 @@ def test_what_was_interrupted_is_finished_under_the_old_key(
     shutil.copytree(tmp_path / "before", run.log)
     run.pin.unlink()
     staged(run, data)
-    record, _ = rotate(run.run, "log")
+    record, *_ = rotate(run.run, "log")
     assert record.index == index + 1
     assert leaf_hash(data).hex() == record.previous
     # The checkpoint of what was interrupted is the old key's.

@@ -5,6 +5,7 @@ import ast
 import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -285,3 +286,111 @@ def test_strange_characters_do_not_break_the_output(
     assert done.returncode == 1, done.stderr
     assert b"Traceback" not in done.stderr
     assert b"FAIL log" in done.stdout
+
+
+# Pythons that cannot run it
+
+
+@pytest.mark.parametrize("name", ["__main__", "verify"])
+def test_without_cryptography_it_says_so_with_a_code_of_its_own(
+    name: str, script: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    if name == "verify":
+        with pytest.raises(ImportError):
+            runpy.run_path(str(script), run_name=name)
+        return
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name=name)
+    assert ended.value.code == 3
+    said = capsys.readouterr().err
+    assert "`cryptography`, which this Python cannot import" in said
+    assert "-m pip install cryptography" in said
+    assert "Traceback" not in said
+
+
+def test_an_old_python_is_told_which_one_is_needed(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 8, 18))
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code == 3
+    assert capsys.readouterr().err == "error: verify.py needs Python 3.9 or newer\n"
+
+
+def test_it_calls_nothing_that_came_after_the_oldest_python() -> None:
+    tree = ast.parse(standalone.source().decode(), feature_version=OLDEST)
+    later = {
+        "pairwise", "batched", "bit_count", "cbrt", "exp2", "file_digest", "UTC",
+        "tomllib", "stdlib_module_names", "add_note", "StrEnum", "Self", "TypeAlias",
+        "aclosing", "chdir", "ExceptionGroup", "sumprod",
+    }  # fmt: skip
+    named = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    named |= {a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)
+              for a in n.names}  # fmt: skip
+    assert named & later == set()
+    keywords = {
+        keyword.arg
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") in ("zip", "dataclass", "isinstance")
+        for keyword in node.keywords
+    }
+    assert keywords <= {"frozen"}, keywords
+
+
+def _older() -> list[str]:
+    """Return other interpreters that are installed here, by what starts them."""
+    names = [f"python3.{minor}" for minor in range(OLDEST[1], 14)]
+    found = [shutil.which(name) for name in names]
+    roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found += [str(p) for p in sorted(roots.glob("3.*/bin/python3"))]
+    return [path for path in dict.fromkeys(found) if path]
+
+
+@pytest.mark.slow
+def test_every_interpreter_here_answers_as_the_stated_oldest_does(
+    script: Path, folder: Path
+) -> None:
+    expected = alone(script, str(folder)).stdout
+    seen = set()
+    for path in _older():
+        version = subprocess.run(
+            [path, "-c", "import sys; print(*sys.version_info[:2])"],
+            capture_output=True, check=False,
+        )  # fmt: skip
+        done = subprocess.run(
+            [path, "-I", str(script), str(folder)], capture_output=True, check=False
+        )
+        if version.returncode or b"SyntaxError" in done.stderr:
+            continue  # no interpreter behind the name, or one from before Python 3.7
+        seen.add(done.returncode)
+        assert b"Traceback" not in done.stderr, (path, done.stderr)
+        assert done.returncode == 3 or done.stdout == expected, path
+    assert seen <= {0, 3}
+
+
+def test_a_defect_has_a_code_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("values that nobody should see")
+
+    monkeypatch.setattr(verify, "verify", broken)
+    assert verify.main([str(folder)]) == 4
+    assert capsys.readouterr().err == "error: verify.py has a defect: RuntimeError\n"
+
+
+def test_an_answer_that_cannot_be_written_is_no_verdict(
+    script: Path, folder: Path
+) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-I", str(script), str(folder)],
+            stdout=full, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr

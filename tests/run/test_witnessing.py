@@ -11,12 +11,16 @@ from lexfed.audit.access import open_for_appending, rotate
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.log import AuditLog
 from lexfed.audit.note import ED25519, VerifierKey, parse_note
+from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import Status, verify_run
+from lexfed.audit.witnessing import Witnessing, witnessing_by
+from lexfed.cli.log import certify, cosign
 from lexfed.config import loads
 from lexfed.errors import AuditError, ConfigError, RunFolderError
+from lexfed.report.make import Source, make_report
 from lexfed.run import Priced, RoundReport, price, resume, start, train
 from lexfed.run.keys import run_keys
-from lexfed.run.witnessing import Witnessing, witnessing_of
+from lexfed.run.witnessing import witnessing_of
 from support.authority import Authority, make_authority, openssl
 from support.loopback import answering
 from support.witnessed import WITNESS, make_witness, served
@@ -182,7 +186,7 @@ def test_a_witness_that_comes_back_is_asked_at_the_end(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Witnessing, "ask", ask)
             train(priced, opened)
-    assert asked == [1] * 7 + [2]  # left in peace, then asked once more
+    assert asked == [1] * 9 + [2]  # left in peace, then asked once more
     assert opened.logbook.witnessing.failed == {}
 
 
@@ -295,3 +299,85 @@ def test_asking_again_makes_a_failure_good(
         others.stamp(log)
     log.close()
     assert others.failed == {}
+
+
+# Entries after the run
+
+
+def unpacked(run: Path, to: Path) -> Path:
+    shutil.unpack_archive(run / "evidence.zip", to)
+    return to
+
+
+def witnessed(run: Path, policy: bytes) -> list[bool]:
+    """Say whether both verifiers find the quorum met."""
+    checks = standalone.verify(str(run), policy, None)["checks"]
+    [other] = [check for check in checks if check["claim"] == "witnesses"]
+    return [found(run, policy, "witnesses")[0] is Status.OK, other["status"] == "OK"]
+
+
+def test_entries_after_a_run_reach_its_witness(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        train(priced, start(priced, path, text))
+        policy = auditor(path)
+        made = make_report(Source(path, policy), ["html", "evidence"])
+        assert made.verdict.ok
+        assert made.notes == ()
+        assert witnessed(path, policy) == [True, True]
+        bundle = unpacked(path, tmp_path / "bundle")
+        assert witnessed(bundle, policy) == [True, True]
+        assert verify_run(bundle, policy).ok
+        certify(path, None)
+        assert witnessed(path, policy) == [True, True]
+        assert rotate(path, "coordinator").unwitnessed == {}
+        assert witnessed(path, policy) == [True, True]
+    page = (path / "report.html").read_text()
+    assert "before the one on this page: quorum" in page
+
+
+def test_a_witness_that_is_down_is_told_and_can_be_asked_again(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "run"
+    with served(witness) as target:
+        text = configured(config_text, witness, target.url)
+        priced = priced_with(text, priced_of(config_text))
+        train(priced, start(priced, path, text))
+        policy = auditor(path)
+    made = make_report(Source(path, policy), ["html", "evidence"])
+    assert made.verdict.ok  # the witness vouches for the log without the report
+    [note] = made.notes
+    assert "`w1` has not cosigned the log with these documents" in note
+    assert f"lexfed log cosign {path}" in note
+    # Nobody is deceived: neither folder nor bundle has a quorum now.
+    assert witnessed(path, policy) == [False, False]
+    assert witnessed(unpacked(path, tmp_path / "one"), policy) == [False, False]
+    certify(path, None)
+    assert "`w1` did not cosign" in capsys.readouterr().err
+    with served(witness) as target:
+        configured(config_text, witness, target.url)  # it may listen elsewhere now
+        cosign(path, None)
+        assert witnessed(path, policy) == [True, True]
+    make_report(Source(path, policy), ["evidence"])
+    assert witnessed(unpacked(path, tmp_path / "two"), policy) == [True, True]
+
+
+def test_a_log_whose_witness_policy_was_erased_says_so(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, witness: Path
+) -> None:
+    path = tmp_path / "run"
+    text = configured(config_text, witness, "http://127.0.0.1:9")
+    start(priced_with(text, priced_of(config_text)), path, text).close()
+    evidence = read_evidence(path)
+    assert len(witnessing_by(evidence.genesis, evidence.blobs).targets) == 1
+    evidence.blobs.erase(evidence.genesis.witnesses or "")
+    log = open_for_appending(path)
+    log.close()
+    assert log.witnessing.targets == ()
+    assert "was erased" in log.witnessing.failed["the witness policy"]

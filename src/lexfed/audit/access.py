@@ -8,8 +8,9 @@ logs that were begun with different keys share a folder.
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from lexfed.audit import strict_json
 from lexfed.audit.base64_text import encode_base64
@@ -21,6 +22,7 @@ from lexfed.audit.evidence import Evidence, read_evidence
 from lexfed.audit.keys import Signer, create_key, fingerprint, load_key
 from lexfed.audit.log import AuditLog, LogKeys
 from lexfed.audit.note import parse_note
+from lexfed.audit.witnessing import witnessing_by
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.plain_files import plain
 
@@ -73,6 +75,7 @@ def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> A
 
     Guarantees:
         A log that does not verify, or is older than its pin, is not opened.
+        Whoever appends has the witnesses asked that entry 0 names.
         Only the keys in force open it.
 
     Raises:
@@ -99,8 +102,22 @@ def keys_in_force(custody: Custody, origin: str, folder: Path) -> LogKeys:
     )
 
 
-def rotate(run: Path, role: Role, keys: Path | None = None) -> tuple[Recorded, Path]:
-    """Hand a job to a new key; return the entry and the file of the new key.
+class Rotated(NamedTuple):
+    """A new key took over.
+
+    Attributes:
+        record: the entry that says so.
+        path: file of the new key.
+        unwitnessed: why a witness did not cosign, by the name of the witness.
+    """
+
+    record: Recorded
+    path: Path
+    unwitnessed: Mapping[str, str]
+
+
+def rotate(run: Path, role: Role, keys: Path | None = None) -> Rotated:
+    """Hand a job to a new key.
 
     The entry is signed by the coordinator, the old key and the new one. The first
     checkpoint after the rotation of a log's key carries both keys' signatures, so
@@ -130,7 +147,7 @@ def rotate(run: Path, role: Role, keys: Path | None = None) -> tuple[Recorded, P
     else:
         log = _open(evidence, custody, folder, before, successor=new)
         record = _append_and_close(log, entry, key, old, new)
-    return record, path
+    return Rotated(record, path, log.witnessing.failed)
 
 
 def _append_and_close(
@@ -143,6 +160,7 @@ def _append_and_close(
             note = sign(latest.checkpoint, signers[0])
             log.store.add_signatures(parse_note(note).signatures)
             log.pin()
+        log.witnessing.ask(log)
         return record
     finally:
         log.close()
@@ -165,7 +183,7 @@ def _open(
     floor: int = 0,
     successor: Signer | None = None,
 ) -> AuditLog:
-    return AuditLog.open(
+    log = AuditLog.open(
         evidence.folder / "log",
         signers,
         floor,
@@ -173,6 +191,8 @@ def _open(
         keys,
         successor=successor,
     )
+    log.witnessing = witnessing_by(evidence.genesis, log.blobs)
+    return log
 
 
 def _find(folder: Path, role: Role, public: bytes, name: str) -> Signer:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saying in the log what was handed out, where the keys are at hand."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -14,9 +15,15 @@ from lexfed.errors import LexfedError
 
 @dataclass(frozen=True)
 class Logged:
-    """The entry that says what was handed out."""
+    """The entry that says what was handed out.
+
+    Attributes:
+        index: of the entry.
+        unwitnessed: why a witness did not cosign it, by the name of the witness.
+    """
 
     index: int
+    unwitnessed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def log_export(
             log.close()
     except LexfedError as error:
         return NotLogged(error.message)
-    return Logged(record.index)
+    return Logged(record.index, log.witnessing.failed)
 
 
 def is_logged(evidence: Evidence, what: str, content: bytes) -> bool:

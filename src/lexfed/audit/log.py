@@ -25,6 +25,7 @@ from lexfed.audit.note import VerifierKey
 from lexfed.audit.pins import check_pin, read_pin, write_pin
 from lexfed.audit.store import Store
 from lexfed.audit.tiles import MAX_ENTRY
+from lexfed.audit.witnessing import Witnessing
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 
 _Kind = TypeVar("_Kind", bound=Entry)
@@ -59,6 +60,8 @@ class AuditLog:
         A log that is older than its pin, or has another history, is not opened.
         On return from `append` its checkpoint is pinned away from the log, if a
         folder for pins was given; what cannot be pinned closes the log.
+        On return from `append` the witnesses in `witnessing` were asked to cosign its
+        checkpoint; `witnessing.failed` says who did not.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class AuditLog:
         self._clock = clock
         self._records = [unseal(data, n) for n, data in enumerate(store.entries)]
         self._by_key = {record.key: record for record in self._records}
+        self.witnessing = Witnessing()
 
     @classmethod
     def create(
@@ -221,6 +225,8 @@ class AuditLog:
             self._records += fresh.values()
             self._by_key |= fresh
             self._pin_or_close()
+            if not cosigners:  # else the checkpoint still lacks a signature
+                self.witnessing.ask(self)
         return tuple(self._by_key[key] for _, key in entries)
 
     def pin(self) -> None:

@@ -3,7 +3,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -88,6 +88,7 @@ def add(run: Path, kind: str, stated: Sequence[str], keys: Path | None) -> None:
         log.close()
     known = " says the same already" if record.index < before else ""
     talk.say(f"entry {record.index}: {record.kind}{known}")
+    _warn_unwitnessed(run, log.witnessing.failed)
 
 
 _NEEDED = (Genesis, Policy, FeatureTags, BudgetPlan, Round, Completed)
@@ -113,6 +114,7 @@ def erase(run: Path, digest: str, keys: Path | None, anyway: bool) -> None:
     finally:
         log.close()
     talk.say(f"erased; entry {record.index} says so")
+    _warn_unwitnessed(run, log.witnessing.failed)
 
 
 def certify(run: Path, keys: Path | None) -> None:
@@ -123,6 +125,7 @@ def certify(run: Path, keys: Path | None) -> None:
     finally:
         log.close()
     talk.say(f"entry {record.index}: certificate on entries 0-{record.index - 1}")
+    _warn_unwitnessed(run, log.witnessing.failed)
 
 
 def key(run: Path, project: bool) -> None:
@@ -183,14 +186,25 @@ def drill(run: Path, copy: Path, keys: Path | None) -> None:
     same = found == expected
     words = "has the same root" if same else "has ANOTHER ROOT"
     talk.say(f"entry {record.index}: the copy of {size} entries {words}")
+    _warn_unwitnessed(run, log.witnessing.failed)
     if not same:
         raise typer.Exit(1)
 
 
 def rotate(run: Path, role: Role, keys: Path | None) -> None:
     """Hand a job to a new key."""
-    record, path = rotate_key(run, role, keys)
-    talk.say(f"entry {record.index}: `{path}` signs from now on; keep the old key")
+    done = rotate_key(run, role, keys)
+    talk.say(
+        f"entry {done.record.index}: `{done.path}` signs from now on; keep the old key"
+    )
+    _warn_unwitnessed(run, done.unwitnessed)
+
+
+def _warn_unwitnessed(run: Path, failed: Mapping[str, str]) -> None:
+    """Say who did not cosign the new checkpoint, and how to ask again."""
+    for name, reason in failed.items():
+        hint = f"`lexfed log cosign {run}` asks again, and so does the next entry"
+        talk.warn(f"`{name}` did not cosign: {reason}", hint)
 
 
 def _plain(record: Recorded) -> dict[str, object]:

@@ -36,7 +36,16 @@ def identity(dossier: Dossier) -> tuple[Line, ...]:
         Line("Root, hexadecimal", checkpoint.root.hex(), code=True),
         Line("Root, in the checkpoint", encode_base64(checkpoint.root), code=True),
         Line("Key of the log", key.vkey, code=True, entry=dossier.index(Genesis)),
-        Line("Witnesses", dossier.check("witnesses").detail),
+        Line("Witnesses", _witnesses(dossier)),
         Line("Pinned checkpoint", dossier.check("pin").detail),
         Line("Verified with", VERIFIER),
     )
+
+
+def _witnesses(dossier: Dossier) -> str:
+    """Say what witnesses vouch for: the log before it knows of this page."""
+    detail = dossier.check("witnesses").detail
+    if dossier.evidence.genesis.witnesses is None:
+        return detail
+    size = dossier.evidence.view.size
+    return f"of the first {size} entries, before the one on this page: {detail}"

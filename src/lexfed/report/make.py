@@ -14,7 +14,7 @@ nothing proves. Page and bundle are in the log before they are in the folder.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -130,6 +130,7 @@ def make_report(
         making.statement()
     if "evidence" in wanted:
         making.bundle()
+    making.tell_unwitnessed()
     sentence = headline(dossier).sentence
     return Made(tuple(making.paths), sentence, dossier.verdict, tuple(making.notes))
 
@@ -170,6 +171,7 @@ class _Making:
         self.paths: list[Path] = []
         self.notes: list[str] = []
         self.html: bytes | None = None
+        self.unwitnessed: Mapping[str, str] = {}
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -210,11 +212,22 @@ class _Making:
         self.log("evidence", content, evidence)
         self.write(NAMES["evidence"], content)
 
+    def tell_unwitnessed(self) -> None:
+        """Say which witnesses have not cosigned what was logged just now."""
+        for name, reason in self.unwitnessed.items():
+            run = self.source.folder
+            self.notes.append(
+                f"`{name}` has not cosigned the log with these documents: {reason}; "
+                f"ask again with `lexfed log cosign {run}`, then make the bundle again "
+                f"with `lexfed report {run} --formats evidence`"
+            )
+
     def log(
         self, what: Literal["report", "evidence"], content: bytes, evidence: Evidence
     ) -> None:
         found = log_export(evidence, what, content, self.source.keys)
         if not isinstance(found, NotLogged):
+            self.unwitnessed = found.unwitnessed
             return
         self.notes.append(f"the {what} is not in the log: {found.reason}")
         at_home = self.out.resolve() == self.source.folder.resolve()

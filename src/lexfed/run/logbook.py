@@ -29,6 +29,7 @@ from lexfed.audit.keys import fingerprint
 from lexfed.audit.log import AuditLog
 from lexfed.audit.masking import aggregation_of
 from lexfed.audit.rules.certify import certify
+from lexfed.audit.witnessing import Witnessing
 from lexfed.budget.plan import Budget
 from lexfed.errors import Refused
 from lexfed.federation.coordinator import Released
@@ -37,7 +38,6 @@ from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.events import Release
 from lexfed.privacy.running import RunningTotal
 from lexfed.run.keys import RunKeys
-from lexfed.run.witnessing import Witnessing
 from lexfed.tiers import Tier
 
 Cause = Literal[
@@ -65,7 +65,6 @@ class Logbook:
         budget: what the record and the tiers may reach.
         tags: digest of the tags in force.
         total: what the rounds in the log compose to; None without privacy.
-        witnessing: who is asked to vouch for the log.
 
     Guarantees:
         On return from `round` the entry is durable: the release may leave.
@@ -77,7 +76,11 @@ class Logbook:
     budget: Budget
     tags: str
     total: RunningTotal | None
-    witnessing: Witnessing
+
+    @property
+    def witnessing(self) -> Witnessing:
+        """The witnesses of the log, which asks them after every commit."""
+        return self.log.witnessing
 
     def round(
         self,
@@ -126,7 +129,6 @@ class Logbook:
             )
         self.log.append(entry, f"round/{query.round}")
         self.total = total
-        self.witnessing.ask(self.log)
 
     def _aggregation(self, record: bytes | None) -> Aggregation:
         if record is None:

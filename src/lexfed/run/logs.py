@@ -87,6 +87,7 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
         log = AuditLog.open(folder, keys.log, pins=keys.folder)
     else:
         log = AuditLog.create(folder, origin, keys.log, keys.folder)
+    log.witnessing = witnessing
     try:
         if begun:
             _check_sites(log, keys)
@@ -97,7 +98,7 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
             _append_opening(log, opening)
             _write_parties(path, keys)
         total = _total(priced, log)
-        return Logbook(log, keys, priced.budget, _tags(path), total, witnessing)
+        return Logbook(log, keys, priced.budget, _tags(path), total)
     except BaseException:
         log.close()
         raise

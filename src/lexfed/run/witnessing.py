@@ -1,95 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Having others vouch for a run's log while it grows: witnesses and time stamps.
-
-An entry is durable before anybody is asked, and nothing here can hold a run up for
-long: a witness that fails is left in peace until the run ends. What was not cosigned is
-said in the report; it is never a reason to lose a round.
-"""
+"""The witnesses and the time-stamp authority that a configuration names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from lexfed.audit.checkpoint import SignedCheckpoint
-from lexfed.audit.log import AuditLog
-from lexfed.audit.note import VerifierKey
-from lexfed.audit.timestamp import Stamped, Unstamped, load_roots, stamp
+from lexfed.audit.timestamp import load_roots
 from lexfed.audit.trust import parse_policy
-from lexfed.audit.witness_client import Cosigned, Target, gather, last_seen
+from lexfed.audit.witness_client import Target
+from lexfed.audit.witnessing import Witnessing
 from lexfed.config.audit_tables import AuditTable
-from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
+from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-
-TIMEOUT_S = 5.0
-"""For one request of at most three to a witness, during a run."""
-
-
-@dataclass
-class Witnessing:
-    """Who is asked about checkpoints.
-
-    Attributes:
-        policy: bytes of the policy file; None without witnesses.
-        targets: the witnesses and where they listen.
-        authority: where checkpoints are time-stamped, and the certificates its tokens
-            must lead to; None without time stamps.
-        failed: why a witness or the authority did not sign, by its name.
-    """
-
-    policy: bytes | None = None
-    targets: tuple[Target, ...] = ()
-    authority: tuple[str, Path] | None = None
-    failed: dict[str, str] = field(default_factory=dict)
-    _sizes: dict[str, int] = field(default_factory=dict)
-
-    def ask(self, log: AuditLog, again: bool = False) -> None:
-        """Have the checkpoint cosigned by those who have not failed yet.
-
-        Args:
-            log: the log.
-            again: ask those who have failed once more.
-        """
-        targets = [t for t in self.targets if again or t.name not in self.failed]
-        outcomes = gather(
-            targets,
-            log.store.checkpoint,
-            log.store.tree,
-            known_sizes=self._sizes,
-            timeout_s=TIMEOUT_S,
-        )
-        signatures = []
-        for name, outcome in outcomes.items():
-            if isinstance(outcome, Cosigned):
-                signatures.append(outcome.signature)
-                self._sizes[name] = log.size
-                self.failed.pop(name, None)
-            else:
-                self.failed[name] = outcome.reason
-        if signatures:
-            log.store.add_signatures(signatures)
-            log.pin()
-
-    def seen(self, origin: str, *log_keys: VerifierKey) -> int:
-        """Return the largest size of a log that a witness can prove it has seen."""
-        for target in self.targets:
-            found = last_seen(target, origin, *log_keys, timeout_s=TIMEOUT_S)
-            if isinstance(found, SignedCheckpoint):
-                self._sizes[target.name] = found.checkpoint.size
-        return max(self._sizes.values(), default=0)
-
-    def stamp(self, log: AuditLog) -> None:
-        """Have the checkpoint time-stamped."""
-        if self.authority is None:
-            return
-        url, roots = self.authority
-        try:
-            outcome = stamp(log.folder, log.size, url, load_roots(roots))
-        except LexfedError as error:  # a file was changed since the run began
-            outcome = Unstamped(error.message)
-        if isinstance(outcome, Stamped):
-            self.failed.pop("time stamp", None)
-        else:
-            self.failed["time stamp"] = outcome.reason
 
 
 def witnessing_of(audit: AuditTable, base: Path) -> Witnessing:

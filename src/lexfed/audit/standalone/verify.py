@@ -12,7 +12,9 @@ nothing of lexfed and no network. Prints one line per claim:
     FAIL   it does not; the first entry at which it does not is named
     NOTE   nothing is wrong, and something cannot be shown, here or at all
 
-and ends with exit code 0, 1 if anything failed, or 2 if nothing could be read.
+and ends with exit code 0, or with 1 if anything failed, 2 if nothing could be read or
+written, 3 if this Python is too old or has no `cryptography`, 4 if this file has a
+defect. Whatever the folder holds, it prints no traceback.
 
 The log is a Merkle tree in the layout of C2SP tlog-tiles. Its root and size are a
 signed checkpoint. Each entry is a DSSE envelope, signed by the coordinator, around an
@@ -43,8 +45,16 @@ from __future__ import annotations
 
 import sys
 
-if __name__ == "__main__" and not sys.flags.isolated:
-    sys.path.pop(0)  # this file's folder: whoever packed it may have put modules there
+OLDEST = (3, 9)
+UNABLE = 3  # exit code: nothing was looked at, so nothing is said about the log
+if __name__ == "__main__":
+    if sys.version_info < OLDEST:
+        sys.stderr.write("error: verify.py needs Python 3.9 or newer\n")
+        sys.exit(UNABLE)
+    if not sys.flags.isolated:
+        sys.path.pop(
+            0
+        )  # the file's folder: whoever packed it may have put modules there
 
 import argparse
 import base64
@@ -63,8 +73,18 @@ from functools import cache
 from itertools import accumulate, combinations
 from typing import Any, BinaryIO
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+try:
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    sys.stderr.write(
+        f"error: verify.py checks signatures with `cryptography`, which this Python "
+        f"cannot import: {error}\n\n"
+        f"hint: {sys.executable!a} -m pip install cryptography\n"
+    )
+    sys.exit(UNABLE)
 
 TIERS = ("non_personal", "personal", "special", "identifier")
 MAX_SIZE = 2**63 - 1
@@ -880,9 +900,7 @@ class Release:
             return False
         groups = [
             (clip == most if same_clips else clip <= most) and sigma >= least
-            for (_, clip, sigma), (_, most, least) in zip(
-                self.groups, other.groups, strict=True
-            )
+            for (_, clip, sigma), (_, most, least) in zip(self.groups, other.groups)
         ]
         less = self.rate <= other.rate and self.reads <= other.reads
         few = self.samples <= other.samples and self.noise == other.noise
@@ -895,7 +913,9 @@ class Release:
 
     def with_noise(self, noises: Iterable[float]) -> Release:
         """Return it with other noise on its groups."""
-        pairs = zip(self.groups, noises, strict=True)
+        sigmas = list(noises)
+        require(len(sigmas) == len(self.groups), "noise for other groups")
+        pairs = zip(self.groups, sigmas)
         groups = tuple((name, clip, sigma) for (name, clip, _), sigma in pairs)
         return replace(self, groups=groups)
 
@@ -2422,10 +2442,18 @@ def main(arguments: Sequence[str]) -> int:
         policy, pin = read_given(given.policy), read_given(given.pin)
         verdict = verify(given.folder, policy, pin)
     except (OSError, Unsound) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {ascii(str(error))[1:-1]}", file=sys.stderr)
         return 1 if isinstance(error, Unsound) else 2
+    except Exception as error:  # a defect: say so, and never the code of "failed"
+        print(f"error: verify.py has a defect: {type(error).__name__}", file=sys.stderr)
+        return 4
     text = json.dumps(verdict, indent=2) if given.json else in_words(verdict)
-    print(text)
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where the rest of it goes
+        print(f"error: the verdict cannot be written: {error}", file=sys.stderr)
+        return 2
     return 0 if verdict["ok"] else 1
 
 
