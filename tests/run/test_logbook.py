@@ -151,7 +151,7 @@ def test_simulated_sites_sign_nothing_and_the_log_says_so(
     tmp_path: Path, config_text: str, priced_of: PricedOf
 ) -> None:
     evidence = trained(priced_of(config_text), tmp_path / "run", config_text)
-    assert [party.key for party in evidence.genesis.parties] == [None] * 3
+    assert [party.key for party in evidence.parties] == [None] * 3
     for found in evidence.of(Round):
         assert found.entry.participation.receipts == "none"
     assert not failures(tmp_path / "run")
