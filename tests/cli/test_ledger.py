@@ -74,12 +74,22 @@ def test_show(lexfed: Lexfed, ledger: str) -> None:
 def test_show_a_folder(lexfed: Lexfed, ledger: str) -> None:
     other = LastingLedger.open(Path("ledgers/south.ledger"), "south", "patients.csv")
     other.unprotected("run-b")
+    told = Release("tower", (Group("all", 1.0, 20.0),), 1.0, None, 10)
+    other.commit("run-c", 1, told, "record", "replace-one", again=True)
+    other.publish("run-c", 1)
     other.close()
+    history = lexfed("ledger", "history", "ledgers/south.ledger").out.splitlines()
+    assert history[-1].endswith("publish     round 1 of `run-c`")
     said = lexfed("ledger", "show", "ledgers")
     assert said.out.count("ledger of site") == 2
-    assert "nothing was spent, and there is no ceiling" in said.out
     assert "1 run(s) added no noise" in said.out
-    assert len(json.loads(lexfed("ledger", "show", "ledgers", "--json").out)) == 2
+    assert "1 release(s) told the exact number of records" in said.out
+    _, south = json.loads(lexfed("ledger", "show", "ledgers", "--json").out)
+    assert south["unpriced"] == {"told": 1, "unsaid": 0}
+    empty = LastingLedger.open(Path("new.ledger"), "west", "patients.csv")
+    empty.close()
+    said = lexfed("ledger", "show", "new.ledger")
+    assert "nothing was spent, and there is no ceiling" in said.out
 
 
 def test_history(lexfed: Lexfed, ledger: str) -> None:

@@ -24,7 +24,7 @@ def prepare(folder: Path, job: str) -> Callable[[], object]:
     mark_of(release(), "record")  # a module that is imported late is no part of this
     if job == "reserve":
         return lambda: opened.reserve("b", [(release(), 2)], START + 1)
-    return lambda: opened.commit("a", 2, release())
+    return lambda: opened.commit("a", 2, release(), again=True)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ import os
 
 import pytest
 
-from ledger.amounts import limit, rounds, sums
+from ledger.amounts import ROUND, limit, rounds, sums
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.lasting import LastingLedger, Rounds
 from lexfed.ledger.verify import verify
 
 LATER = START + 30 * DAY
@@ -73,6 +73,50 @@ def test_a_round_is_paid_once(ledger: LastingLedger) -> None:
     assert ledger.commit("b", 1, release()) == row + 1
 
 
+MAY_HAVE_LEFT = "was committed before, and may have been released"
+
+
+def test_a_round_that_may_have_left_is_given_to_nobody_else(
+    place: Place, ledger: LastingLedger
+) -> None:
+    ledger.commit("a", 1, release())
+    ledger.commit("b", 1, release(), again=True)
+    ledger.commit("b", 2, release(), again=True)
+    assert ledger.rounds("a") == Rounds(frozenset({1}), None)
+    assert ledger.rounds("b") == Rounds(frozenset({1, 2}), 2)
+    assert ledger.rounds("c") == Rounds(frozenset(), None)
+    other, before = place.open(), sums(ledger)
+    for run, number in (("a", 1), ("b", 1)):
+        with pytest.raises(Refused, match=MAY_HAVE_LEFT) as caught:
+            other.commit(run, number, release())
+        assert caught.value.exit_code == 3
+    other.commit("b", 2, release(), again=True)  # open: nothing of it has left
+    with pytest.raises(Refused, match="with another release"):
+        other.commit("b", 2, release(30.0), again=True)
+    assert sums(other) == before
+    verify(other.database)
+
+
+def test_a_round_is_published_once(place: Place, ledger: LastingLedger) -> None:
+    other = place.open()
+    for each in (ledger, other):
+        each.commit("a", 1, release(), again=True)
+    other.publish("a", 1)
+    with pytest.raises(Refused, match="another process has gone on") as caught:
+        ledger.publish("a", 1)
+    assert caught.value.exit_code == 3
+    for number in (1, 2):
+        with pytest.raises(Refused, match="another process has gone on"):
+            other.publish("a", number)
+    with pytest.raises(Refused, match="another process has gone on"):
+        other.publish("b", 1)
+    with pytest.raises(Refused, match=MAY_HAVE_LEFT):
+        other.commit("a", 1, release(), again=True)
+    assert other.rounds("a") == Rounds(frozenset({1}), None)
+    assert sums(ledger) == rounds(1, 0)
+    verify(ledger.database)
+
+
 def test_a_reservation_again_counts_what_was_paid(ledger: LastingLedger) -> None:
     ledger.reserve("a", [(release(), 5)], LATER)
     before = ledger.head()
@@ -124,12 +168,97 @@ def test_would_exceed_changes_nothing(ledger: LastingLedger) -> None:
     assert ledger.would_exceed("a", 2, release()) is not None
 
 
-def test_times_never_go_back(place: Place, ledger: LastingLedger) -> None:
-    place.time = START + 100
+def test_a_clock_that_was_ahead_keeps_nobody_from_reserving(
+    place: Place, ledger: LastingLedger
+) -> None:
+    limit(ledger, 10)
+    place.time = START + 400 * DAY
+    ledger.reserve("ahead", [(release(), 2)], place.time + 30 * DAY)
+    ledger.commit("ahead", 1, release())
+    place.time = START + 60
+    ledger.reserve("right", [(release(), 2)], place.time + 30 * DAY)
+    ledger.commit("right", 1, release())
+    assert sums(ledger) == rounds(2, 2)
+    assert [row.time for row in ledger.rows()][-1] == START + 60
+    # It is over when the clock says so, and not before.
+    place.time = START + 29 * DAY
+    ledger.expire()
+    assert sums(ledger) == rounds(2, 2)
+    place.time = START + 31 * DAY
+    ledger.expire()
+    assert sums(ledger) == rounds(2, 1)
+    ledger.release("ahead")  # made when the clock was ahead: nobody waits for it
+    assert sums(ledger) == rounds(2, 0)
+    verify(ledger.database)
+
+
+def test_a_clock_that_is_behind_keeps_nobody_from_reserving(
+    place: Place, ledger: LastingLedger
+) -> None:
+    ledger.reserve("a", [(release(), 2)], START + 30 * DAY)
+    place.time = 7  # as after a battery died
+    ledger.reserve("b", [(release(), 2)], place.time + 30 * DAY)
     ledger.commit("a", 1, release())
+    assert sums(ledger) == rounds(1, 3)
+    place.time = START + DAY
+    ledger.expire()
+    assert sums(ledger) == rounds(1, 1)
+    verify(ledger.database)
+
+
+def in_periods(ledger: LastingLedger, number: int) -> None:
+    """Set a ceiling for so many rounds in every 30 days."""
+    bound = number * ROUND["record:gdp"]
+    epsilon = 1e-3
+    while Ceiling.of(epsilon, 1e-6, days=30).bound < bound:
+        epsilon *= 1.01
+    set_ceiling(ledger, "record", Ceiling.of(epsilon, 1e-6, days=30), "test")
+
+
+def test_a_clock_that_goes_back_begins_no_period(
+    place: Place, ledger: LastingLedger
+) -> None:
+    in_periods(ledger, 2)
+    for number in (1, 2):
+        ledger.commit("a", number, release())
+    for time in (START - 31 * DAY, 7, START):
+        place.time = time
+        with pytest.raises(Refused, match="round 3"):
+            ledger.commit("a", 3, release())
+    place.time = START - 31 * DAY
+    ledger.reserve("b", [], place.time + DAY)  # a row with a wrong time
     place.time = START
+    with pytest.raises(Refused, match="round 3"):
+        ledger.commit("a", 3, release())
+    place.time = START + 31 * DAY
+    ledger.commit("a", 3, release())
+    verify(ledger.database)
+
+
+def test_a_period_that_was_charged_too_early_counts_until_somebody_decides(
+    place: Place, ledger: LastingLedger
+) -> None:
+    in_periods(ledger, 3)
+    ledger.commit("a", 1, release())
+    place.time = START + 400 * DAY
     ledger.commit("a", 2, release())
-    assert [row.time for row in ledger.rows()] == [START, START + 100, START + 100]
+    place.time = START
+    for number in (3, 4):  # to the period that the clock was in
+        ledger.commit("a", number, release())
+    with pytest.raises(Refused, match="round 5"):
+        ledger.commit("a", 5, release())
+    place.time = START + 31 * DAY  # not a new one: the ledger has seen a later
+    with pytest.raises(Refused, match="round 5"):
+        ledger.commit("a", 5, release())
+    ceiling = ledger.book().limits["record"].ceiling
+    set_ceiling(ledger, "record", ceiling, "the same again")
+    assert ledger.book().limits["record"].counted == 3 * ROUND["record:gdp"]
+    set_ceiling(ledger, "record", ceiling, "the clock was ahead", raising=True)
+    # What the later period was charged counts in this one, as it may be of it.
+    assert ledger.book().limits["record"].counted == 3 * ROUND["record:gdp"]
+    place.time = START + 61 * DAY
+    ledger.commit("a", 5, release())
+    assert ledger.book().limits["record"].counted == ROUND["record:gdp"]
     verify(ledger.database)
 
 
@@ -154,7 +283,8 @@ def test_opened_again_it_is_the_same(place: Place, ledger: LastingLedger) -> Non
     assert sums(again) == rounds(1, 2)
     assert (again.site, again.data_set, again.id) == ("north", "patients", ledger.id)
     assert again.database.path == place.path
-    again.commit("a", 1, release())
+    with pytest.raises(Refused, match=MAY_HAVE_LEFT):
+        again.commit("a", 1, release())
     assert sums(again) == rounds(1, 2)
 
 

@@ -43,6 +43,8 @@ class Model:
     """Lists of what happened; nothing is remembered in sums."""
 
     commits: dict[tuple[str, int], tuple[int, Release]] = field(default_factory=dict)
+    mine: set[tuple[str, int]] = field(default_factory=set)
+    open: dict[str, int] = field(default_factory=dict)
     planned: dict[str, tuple[int, list[Release]]] = field(default_factory=dict)
     ceilings: dict[str, Ceiling] = field(default_factory=dict)
 
@@ -89,8 +91,8 @@ class Machine(RuleBasedStateMachine):
     @rule(run=RUNS, sigma=SIGMAS, reads=READS, count=st.integers(0, 6))
     def reserve(self, run: str, sigma: float, reads: Tier | None, count: int) -> None:
         until, asked = self.place.time + 5 * DAY, release(sigma, reads)
-        self.model.expire(self.place.time)
         before = dict(self.model.planned)
+        self.model.expire(self.place.time)
         self.model.planned[run] = (until, [asked] * count)
         needed = [scope for scope in SCOPES if self.model.held(run, scope) > 0]
         allowed = self.model.fits(needed, self.place.time)
@@ -102,12 +104,22 @@ class Machine(RuleBasedStateMachine):
         else:
             assert allowed
 
-    @rule(run=RUNS, number=st.integers(1, 12), sigma=SIGMAS, reads=READS)
-    def commit(self, run: str, number: int, sigma: float, reads: Tier | None) -> None:
+    @rule(
+        run=RUNS,
+        number=st.integers(1, 12),
+        sigma=SIGMAS,
+        reads=READS,
+        again=st.booleans(),
+    )
+    def commit(
+        self, run: str, number: int, sigma: float, reads: Tier | None, again: bool
+    ) -> None:
         asked, key = release(sigma, reads), (run, number)
+        before = dict(self.model.planned)
         self.model.expire(self.place.time)
         known = self.model.commits.get(key)
-        allowed = known is not None and known[1] == asked
+        ours = key in self.model.mine or self.model.open.get(run) == number
+        allowed = known is not None and known[1] == asked and ours
         if known is None:
             self.model.commits[key] = (self.place.time, asked)
             needed = [scope for scope in SCOPES if cost(asked, scope) > 0]
@@ -115,11 +127,28 @@ class Machine(RuleBasedStateMachine):
             if not allowed:
                 del self.model.commits[key]
         try:
-            self.ledger.commit(run, number, asked)
-        except Refused:
+            self.ledger.commit(run, number, asked, again=again)
+        except Refused:  # and nothing was changed
             assert not allowed
+            self.model.planned = before
         else:
             assert allowed
+            if known is None:
+                self.model.mine.add(key)
+                self.model.open.pop(run, None)
+                if again:
+                    self.model.open[run] = number
+
+    @rule(run=RUNS, number=st.integers(1, 12))
+    def publish(self, run: str, number: int) -> None:
+        try:
+            self.ledger.publish(run, number)
+        except Refused:
+            assert self.model.open.get(run) != number
+        else:
+            self.model.expire(self.place.time)
+            assert self.model.open.pop(run) == number
+            self.model.mine.discard((run, number))
 
     @rule(run=RUNS)
     def release(self, run: str) -> None:
@@ -148,10 +177,13 @@ class Machine(RuleBasedStateMachine):
     def open_again(self) -> None:
         self.ledger.close()
         self.ledger = self.place.open()
+        self.model.mine.clear()
 
     @invariant()
     def sums_are_those_of_the_model(self) -> None:
         book = self.ledger.book()
+        found_open = {run: sums.open for run, sums in book.runs.items() if sums.open}
+        assert found_open == self.model.open
         paid = [made for _, made in self.model.commits.values()]
         for scope in SCOPES:
             sums = book.meters.get(f"{scope}:gdp")

@@ -38,7 +38,7 @@ def test_an_empty_data_base_is_not_a_ledger_yet(place: Place) -> None:
 def test_a_newer_version(place: Place) -> None:
     place.open().close()
     newer = sqlite3.connect(place.path)
-    newer.execute("PRAGMA user_version = 2")
+    newer.execute("PRAGMA user_version = 9")
     newer.close()
     before = place.path.read_bytes()
     with pytest.raises(LedgerError, match="newer version of lexfed") as caught:

@@ -209,7 +209,7 @@ def test_files_that_mix_them_are_damaged(
     # As a ledger without the refusal would write it.
     with monkeypatch.context() as patch:
         patch.setattr(Book, "unpriced", lambda *_: None)
-        patch.setattr(Book, "has_shares", lambda *_: False)
+        patch.setattr(Book, "unpriced_before", lambda *_: None)
         if first == "ceiling":
             set_ceiling(ledger, "record", SQUARES, "test")
             ledger.commit("a", 1, SHARES)

@@ -67,7 +67,7 @@ def check(folder: Path, job: str, acknowledged: bool) -> bool:
     assert len(kinds) <= 3
     there = len(kinds) == 3
     assert there or not acknowledged or job == "open"
-    ledger.commit("a", 2, release())
+    ledger.commit("a", 2, release(), again=True)
     ledger.reserve("b", [(release(), 2)], START + 1)
     again = sorted(row.kind for row in ledger.rows())
     assert again == ["commit", "commit", "open", "reserve"]

@@ -182,10 +182,6 @@ def of_an_unknown_run(rows: list[Plain]) -> None:
     row_of(rows, "release")["body"]["run"] = "nobody"
 
 
-def back_in_time(rows: list[Plain]) -> None:
-    rows[-1]["time"] = START - 1
-
-
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -202,7 +198,6 @@ def back_in_time(rows: list[Plain]) -> None:
         (unknown, "not one of this version"),
         (without_a_run, "not one of this version"),
         (of_an_unknown_run, "not one of this version"),
-        (back_in_time, "is older than the row above"),
     ],
 )
 def test_a_history_made_up(

@@ -6,6 +6,7 @@ and SQLite, or the key of the row they would both write, stops the second. To sp
 twice a ledger must decide outside of the transaction that writes.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from lexfed.errors import Refused
 from lexfed.ledger import pins, prices
-from lexfed.ledger.book import NOTHING, Book
+from lexfed.ledger.book import NOTHING, Book, Limit
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import meter
 from lexfed.privacy.events import Release
@@ -91,7 +92,44 @@ def _shares_for_nothing(patch: Patch) -> None:
 
 
 def _shares_forgotten(patch: Patch) -> None:
-    patch.setattr(Book, "has_shares", lambda *_: False)
+    patch.setattr(Book, "unpriced_before", lambda *_: None)
+
+
+def _one_relation(patch: Patch) -> None:
+    patch.setattr(prices, "_costs", prices._costs.__wrapped__)
+    patch.setattr(prices, "tells_records", lambda *_: False)
+
+
+def _paid_is_paid(patch: Patch) -> None:
+    def broken(*_: Any, same: bool) -> None:
+        if not same:
+            raise Refused("another release")
+
+    patch.setattr(LastingLedger, "_require_open", broken)
+
+
+def _published_without_a_look(patch: Patch) -> None:
+    patch.setattr(LastingLedger, "publish", lambda *_: None)
+
+
+def _restored_as_left(patch: Patch) -> None:
+    real = Book._restore
+
+    def broken(self: Book, time: int, body: Any) -> None:
+        before = dict(self.runs)
+        real(self, time, body)
+        self.runs = before
+
+    patch.setattr(Book, "_restore", broken)
+
+
+def _any_other_period_is_new(patch: Patch) -> None:
+    def broken(self: Limit, time: int) -> Limit:
+        period = self.ceiling.period(time)
+        new = replace(self, period=period, counted=0)
+        return self if period == self.period else new
+
+    patch.setattr(Limit, "at", broken)
 
 
 MUTANTS = (
@@ -130,6 +168,36 @@ MUTANTS = (
         "noise in shares forgotten by a later ceiling",
         _shares_forgotten,
         ledger_checks.shares_have_no_price_by_gdp,
+    ),
+    Mutant(
+        "replace-one priced as add/remove",
+        _one_relation,
+        ledger_checks.replace_one_has_no_price_for_the_record,
+    ),
+    Mutant(
+        "replace-one forgotten by a later ceiling",
+        _shares_forgotten,
+        ledger_checks.replace_one_has_no_price_for_the_record,
+    ),
+    Mutant(
+        "what is paid is given to whoever asks",
+        _paid_is_paid,
+        ledger_checks.a_round_is_given_to_one_and_published_once,
+    ),
+    Mutant(
+        "published without a look",
+        _published_without_a_look,
+        ledger_checks.a_round_is_given_to_one_and_published_once,
+    ),
+    Mutant(
+        "open rounds survive a restore",
+        _restored_as_left,
+        ledger_checks.restored_ledgers_give_no_round_again,
+    ),
+    Mutant(
+        "a clock that goes back begins a period",
+        _any_other_period_is_new,
+        ledger_checks.clocks_that_go_back_begin_no_period,
     ),
 )
 

@@ -45,7 +45,7 @@ def test_every_site_pays_for_every_run(made: Callable[..., Path], engine: str) -
         assert all(sums.reserved == 0 for sums in book.meters.values())
     train(made(engine, name="second"))
     again = book_of(folder, "north")
-    assert again.meters["record:gdp"].committed == 2 * expected["record:gdp"]
+    assert again.meters["label:gdp"].committed == 2 * expected["label:gdp"]
     assert len(again.runs) == 2
 
 
@@ -110,14 +110,14 @@ def test_after_an_interruption_nothing_is_paid_twice(
         train(path, on_round=stop)
     folder = path.parent / "ledgers"
     expected = planned(priced_file(path, load(path)))
-    sums = book_of(folder, "north").meters["record:gdp"]
-    assert sums.committed + sums.reserved == expected["record:gdp"]
+    sums = book_of(folder, "north").meters["label:gdp"]
+    assert sums.committed + sums.reserved == expected["label:gdp"]
     assert sums.reserved > 0
     with pytest.raises(Stop):
         train(path, resume=True, on_round=stop)
     train(path, resume=True)
-    sums = book_of(folder, "north").meters["record:gdp"]
-    assert (sums.committed, sums.reserved) == (expected["record:gdp"], 0)
+    sums = book_of(folder, "north").meters["label:gdp"]
+    assert (sums.committed, sums.reserved) == (expected["label:gdp"], 0)
 
 
 def test_a_ceiling_lowered_during_a_run_ends_it(made: Callable[..., Path]) -> None:
@@ -126,7 +126,7 @@ def test_a_ceiling_lowered_during_a_run_ends_it(made: Callable[..., Path]) -> No
 
     def lower(report: object) -> None:
         opened = ledgers(folder)
-        set_ceiling(opened["north"], "record", Ceiling.of(0.01, 1e-5), "stop")
+        set_ceiling(opened["north"], "label", Ceiling.of(0.01, 1e-5), "stop")
         for ledger in opened.values():
             ledger.close()
 

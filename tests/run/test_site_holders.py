@@ -27,8 +27,8 @@ def test_parts_of_one_file_share_a_ledger(made: Callable[..., Path]) -> None:
     [file] = folder.glob("*")
     assert file.name.startswith("north-csv-all-parts-")
     expected = planned(priced_file(path, load(path)))
-    sums = book_of(folder, "all parts").meters["record:gdp"]
-    assert (sums.committed, sums.reserved) == (expected["record:gdp"], 0)
+    sums = book_of(folder, "all parts").meters["label:gdp"]
+    assert (sums.committed, sums.reserved) == (expected["label:gdp"], 0)
 
 
 def test_who_holds_the_data(made: Callable[..., Path]) -> None:
@@ -79,9 +79,9 @@ def test_a_person_at_two_sites_pays_for_both(made: Callable[..., Path]) -> None:
     path.write_text(text)
     train(path)
     expected = planned(priced_file(path, load(path)))
-    sums = book_of(folder / "ledgers", "north").meters["record:gdp"]
+    sums = book_of(folder / "ledgers", "north").meters["label:gdp"]
     # Clips twice as long cost four times as much.
-    assert sums.committed == pytest.approx(4 * expected["record:gdp"], rel=1e-9)
+    assert sums.committed == pytest.approx(4 * expected["label:gdp"], rel=1e-9)
 
 
 def test_whole_sites_as_units(made: Callable[..., Path]) -> None:
@@ -93,7 +93,7 @@ def test_whole_sites_as_units(made: Callable[..., Path]) -> None:
     commits = [row.body for row in rows if row.kind == "commit"]
     assert len(commits) == train(path, resume=True).rounds
     assert {body["unit"] for body in commits} == {"client"}
-    assert commits[0]["cost"]["record:gdp"] == commits[0]["cost"]["label:gdp"]
+    assert commits[0]["cost"]["label:gdp"] == commits[0]["cost"]["label:gdp"]
 
 
 def test_sites_that_coins_leave_out_pay_too(made: Callable[..., Path]) -> None:

@@ -16,6 +16,7 @@ from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import costs_of
+from lexfed.ledger.restore import restore
 from lexfed.privacy.events import Group, Release
 from lexfed.tiers import Tier
 from support.log_folders import memory_folder
@@ -109,3 +110,66 @@ def shares_have_no_price_by_gdp() -> None:
         ledger.commit("a", 1, shares)
         with pytest.raises(Refused):
             set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "back")
+
+
+def replace_one_has_no_price_for_the_record() -> None:
+    """Neither under a ceiling of the record, nor under one that comes later."""
+    with memory_folder() as folder, _ledger(folder) as ledger:
+        set_ceiling(ledger, "record", Ceiling.of(9.0, 1e-6), "start")
+        with pytest.raises(Refused):
+            ledger.commit("a", 1, ROUND, "record", "replace-one")
+        set_ceiling(ledger, "record", None, "none", raising=True)
+        ledger.commit("a", 1, ROUND, "record", "replace-one")
+        with pytest.raises(Refused):
+            set_ceiling(ledger, "record", Ceiling.of(9.0, 1e-6), "back")
+
+
+def a_round_is_given_to_one_and_published_once() -> None:
+    """Another process is given no round that may have left; an open one leaves once."""
+    with (
+        memory_folder() as folder,
+        _ledger(folder) as first,
+        _ledger(folder) as second,
+    ):
+        first.commit("a", 1, ROUND)
+        with pytest.raises(Refused):
+            second.commit("a", 1, ROUND)
+        for ledger in (first, second):
+            ledger.commit("a", 2, ROUND, again=True)
+        first.publish("a", 2)
+        with pytest.raises(Refused):
+            second.publish("a", 2)
+
+
+def restored_ledgers_give_no_round_again() -> None:
+    """Rows that are gone may have said that an open round was published."""
+    with memory_folder() as folder:
+        with _ledger(folder) as ledger:
+            ledger.commit("a", 1, ROUND, again=True)
+        shutil.copy(folder / "ledger", folder / "copy")
+        with _ledger(folder) as ledger:
+            ledger.publish("a", 1)
+        shutil.copy(folder / "copy", folder / "ledger")
+        restore(folder / "ledger", "disk failed", folder / "state", 1 << 31)
+        with _ledger(folder) as ledger, pytest.raises(Refused):
+            ledger.commit("a", 1, ROUND, again=True)
+
+
+def clocks_that_go_back_begin_no_period() -> None:
+    """What a period has paid counts until a later one begins."""
+    with memory_folder() as folder:
+        now = [1_800_000_000]
+        ledger = LastingLedger.open(
+            folder / "ledger",
+            "north",
+            "patients",
+            state=folder / "state",
+            clock=lambda: now[0],
+        )
+        with closing(ledger):
+            ceiling = Ceiling.of(ONE, 1e-6, days=30)
+            set_ceiling(ledger, "record", ceiling, "room for one")
+            ledger.commit("a", 1, ROUND)
+            now[0] -= 40 * 86_400
+            with pytest.raises(Refused):
+                ledger.commit("a", 2, ROUND)

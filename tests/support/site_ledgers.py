@@ -91,7 +91,8 @@ def book_of(folder: Path, site: str) -> Book:
 
 
 def planned(priced: Priced) -> dict[str, int]:
-    return costs_of(priced.programme.charges(), "record", {})
+    neighbours = priced.config.budget.neighbours
+    return costs_of(priced.programme.charges(), "record", {}, neighbours)
 
 
 def limited(folder: Path, site: str, epsilon: float, scope: str = "label") -> None:

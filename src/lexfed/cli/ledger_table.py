@@ -10,7 +10,7 @@ from lexfed.cli.show import up
 from lexfed.ledger.book import NOTHING, Book, Limit
 from lexfed.ledger.ceilings import Ceiling, reached_by_squares
 from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import SCOPES, meter
+from lexfed.ledger.prices import RECORD, SCOPES, Counting, meter
 from lexfed.ledger.refusal import left
 from lexfed.ledger.rows import Row
 
@@ -36,7 +36,19 @@ def table(ledger: LastingLedger, delta: float, checked: bool) -> str:
         lines.append(
             f"  {book.unprotected} run(s) added no noise: what they cost has no bound"
         )
+    for counting, why in _NO_PRICE.items():
+        count = book.meters.get(meter(RECORD, counting), NOTHING).committed
+        if count:
+            lines.append(
+                f"  {count} release(s) {why}: what they cost `record` has no bound"
+            )
     return "\n".join([*lines, ""])
+
+
+_NO_PRICE: dict[Counting, str] = {
+    "told": "told the exact number of records",
+    "unsaid": "may have told the exact number of records",
+}
 
 
 def _shown(book: Book) -> list[str]:
@@ -113,6 +125,10 @@ def plain(ledger: LastingLedger, delta: float) -> dict[str, Any]:
             if sums.until is not None
         },
         "unprotected": book.unprotected,
+        "unpriced": {
+            counting: book.meters.get(meter(RECORD, counting), NOTHING).committed
+            for counting in _NO_PRICE
+        },
     }
 
 
@@ -133,6 +149,8 @@ def _words(row: Row) -> str:
         case "commit":
             name = body["release"]["name"]
             return f"round {body['round']} of `{body['run']}`: {name}"
+        case "publish":
+            return f"round {body['round']} of `{body['run']}`"
         case "ceiling":
             stated = body["ceiling"]
             words = "none" if stated is None else str(Ceiling.from_json(stated))

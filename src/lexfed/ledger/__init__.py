@@ -8,8 +8,9 @@
     database    the SQLite file, its transactions and its faults
     tables      the sums as tables, so that no operation reads the whole chain
     pins        the last row we wrote, remembered away from the file
+    upgrade     files of the first version, and what they do not say
     opening     is a file ours, whole, and not older than its pin?
-    lasting     reserve, commit, release, expire
+    lasting     reserve, commit, publish, release, expire
     decisions   ceilings, which change by decision only
     verify      everything computed again from the rows
     restore     going on after a disk was lost

@@ -8,6 +8,7 @@ and the running ledger and `verify` share this code and nothing else.
     open         the ledger begins
     reserve      a run may cost this much in all, what it has paid included
     commit       a round is paid for
+    publish      what a round releases may leave: it is not asked again
     release      what a run reserved and did not commit is free again
     expire       the same, because its time was over
     ceiling      a scope gets another ceiling, or none
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.prices import Costs, meter
+from lexfed.ledger.prices import Costs, Counting, meter
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,13 @@ class Limit:
     counted: int
 
     def at(self, time: int) -> "Limit":
-        """Return the limit at a time: a new period begins at zero."""
+        """Return the limit at a time: a new period begins at zero.
+
+        A clock that was set back begins none: the last period goes on.
+        """
         period = self.ceiling.period(time)
         return (
-            self if period == self.period else replace(self, period=period, counted=0)
+            self if period <= self.period else replace(self, period=period, counted=0)
         )
 
 
@@ -73,10 +77,12 @@ class Run:
     Attributes:
         until: when its reservation ends; None without one.
         amounts: by meter.
+        open: its last round, if nothing of it can have left: it may be asked again.
     """
 
     until: int | None = None
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
+    open: int | None = None
 
 
 @dataclass
@@ -114,6 +120,9 @@ class Book:
                 self._reserve(body["run"], body["until"], numbers(body["cost"]))
             case "commit":
                 self._commit(body["run"], time, numbers(body["cost"]))
+                self._open(body["run"], body["round"] if body.get("open") else None)
+            case "publish":
+                self._open(body["run"], None)
             case "release" | "expire":
                 self._free(body["run"])
             case "ceiling":
@@ -148,16 +157,24 @@ class Book:
                 return scope, total
         return None
 
-    def unpriced(self, costs: Costs) -> str | None:
-        """Return a scope whose ceiling has no price for what is charged to it."""
+    def unpriced(self, costs: Costs) -> tuple[str, Counting] | None:
+        """Return a scope whose ceiling has no price for a charge, and what it is."""
         for scope, limit in self.limits.items():
-            if limit.ceiling.kind == "gdp" and costs.get(meter(scope, "shares"), 0) > 0:
-                return scope
+            for counting in _without_price(limit.ceiling):
+                if costs.get(meter(scope, counting), 0) > 0:
+                    return scope, counting
         return None
 
-    def has_shares(self, scope: str) -> bool:
-        """Say whether releases with noise in shares were charged or reserved."""
-        return self.meters.get(meter(scope, "shares"), NOTHING) != NOTHING
+    def unpriced_before(self, scope: str, ceiling: Ceiling) -> Counting | None:
+        """Return what was charged or reserved that a ceiling has no price for."""
+        for counting in _without_price(ceiling):
+            if self.has(scope, counting):
+                return counting
+        return None
+
+    def has(self, scope: str, counting: Counting) -> bool:
+        """Say whether anything of a kind was charged or reserved."""
+        return self.meters.get(meter(scope, counting), NOTHING) != NOTHING
 
     def _reserve(self, run: str, until: int, planned: Costs) -> None:
         before = self.runs.get(run, Run())
@@ -167,7 +184,10 @@ class Book:
             rest = max(0, planned.get(name, 0) - old.committed)
             self._add(name, 0, rest - old.reserved)
             amounts[name] = replace(old, reserved=rest)
-        self.runs[run] = Run(until, amounts)
+        self.runs[run] = replace(before, until=until, amounts=amounts)
+
+    def _open(self, run: str, number: int | None) -> None:
+        self.runs[run] = replace(self.runs.get(run, Run()), open=number)
 
     def _commit(self, run: str, time: int, costs: Costs) -> None:
         before = self.runs.get(run, Run())
@@ -187,7 +207,7 @@ class Book:
         amounts = {
             name: replace(old, reserved=0) for name, old in before.amounts.items()
         }
-        self.runs[run] = Run(None, amounts)
+        self.runs[run] = replace(before, until=None, amounts=amounts)
 
     def _set_ceiling(
         self, scope: str, time: int, row: dict[str, Any] | None, carried: dict[str, Any]
@@ -197,8 +217,8 @@ class Book:
         if row is None:
             return
         ceiling = Ceiling.from_json(row)
-        counted = int(carried["counted"])
-        self.limits[scope] = Limit(ceiling, ceiling.period(time), counted)
+        period = carried.get("period", ceiling.period(time))
+        self.limits[scope] = Limit(ceiling, period, int(carried["counted"]))
         # Divergences at a new order have to be computed for everything before, which
         # floats do; so the row that sets the ceiling says what they came to.
         for run, pair in carried["runs"].items():
@@ -218,11 +238,13 @@ class Book:
             self._add(name, cost, 0)
         if body["limits"] is None:
             self._count(time, charged)
+        # Rows that are gone may have said that these rounds were published.
+        for run, before in self.runs.items():
+            self.runs[run] = replace(before, open=None)
         for scope, limit in self.limits.items():
-            # Two histories: one with noise in shares, one with a ceiling that has no
-            # price for it.
-            unpriced = limit.ceiling.kind == "gdp" and self.has_shares(scope)
-            if body["used_up"] or unpriced:
+            # Two histories: one with charges that the other's ceiling cannot price.
+            unpriced = self.unpriced_before(scope, limit.ceiling) is not None
+            if body["used_up"] or unpriced or self.has(scope, "unsaid"):
                 now = limit.at(time)
                 spent = max(now.counted, limit.ceiling.bound)
                 self.limits[scope] = replace(now, counted=spent)
@@ -248,6 +270,11 @@ class Book:
         for run, before in self.runs.items():
             amounts = {key: sums for key, sums in before.amounts.items() if key != name}
             self.runs[run] = replace(before, amounts=amounts)
+
+
+def _without_price(ceiling: Ceiling) -> tuple[Counting, ...]:
+    """Return what a ceiling has no price for, whatever its bound is."""
+    return ("told", "shares") if ceiling.kind == "gdp" else ("told",)
 
 
 def numbers(costs: Mapping[str, str]) -> dict[str, int]:

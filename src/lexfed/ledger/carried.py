@@ -16,6 +16,7 @@ from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.prices import costs_of, meter
 from lexfed.ledger.rows import Row
 from lexfed.privacy.events import Release
+from lexfed.privacy.steps import Neighbours
 
 
 def carried(
@@ -32,23 +33,26 @@ def carried(
             took to be used up given back.
 
     Returns:
-        `counted`: what the current period has paid; `runs`: for `rdp`, what every run
-        paid and reserved in the new measure.
+        `counted`: what the current period has paid, and `period`, which one that is;
+        `runs`: for `rdp`, what every run paid and reserved in the new measure.
     """
     book = Book(limits={scope: Limit(ceiling, 0, 0)})
     for row in rows:
-        body = row.body
+        # A clock that was ahead has charged a period that is yet to come. Until then
+        # it goes on, unless somebody raises the ceiling: then everything that it was
+        # charged counts in the period that the clock shows.
+        body, when = row.body, min(row.time, time) if raising else row.time
         if row.kind in ("reserve", "commit"):
-            book.apply(row.kind, row.time, {**body, "cost": _cost(row, scope, ceiling)})
+            book.apply(row.kind, when, {**body, "cost": _cost(row, scope, ceiling)})
         elif row.kind in ("release", "expire"):
-            book.apply(row.kind, row.time, body)
+            book.apply(row.kind, when, body)
         elif row.kind == "restore":
             lost = {
                 "limits": None,
                 "charged": _charged(row, scope, ceiling),
                 "used_up": body["used_up"] and not raising,
             }
-            book.apply(row.kind, row.time, lost)
+            book.apply(row.kind, when, lost)
     name, runs = meter(scope, ceiling.kind), {}
     if ceiling.kind == "rdp":
         runs = {
@@ -56,7 +60,8 @@ def carried(
             for run, sums in book.runs.items()
             if name in sums.amounts
         }
-    return {"counted": str(book.limits[scope].at(time).counted), "runs": runs}
+    now = book.limits[scope].at(time)
+    return {"counted": str(now.counted), "period": now.period, "runs": runs}
 
 
 def releases_of(row: Row) -> list[tuple[Release, int]]:
@@ -66,12 +71,22 @@ def releases_of(row: Row) -> list[tuple[Release, int]]:
     return [(Release.from_json(each), n) for n, each in row.body["releases"]]
 
 
+def neighbours_of(row: Row) -> Neighbours:
+    """Return the relation of the run that a row reserves or commits for.
+
+    Rows of the first version do not say. They state what add/remove costs, which is
+    what is computed again for them; that it may not be true is counted (`unsaid`).
+    """
+    found: Neighbours = row.body.get("neighbours", "add-remove")
+    return found
+
+
 def _cost(row: Row, scope: str, ceiling: Ceiling) -> dict[str, str]:
     name = meter(scope, ceiling.kind)
     costs = numbers(row.body["cost"])
     if ceiling.order is not None:
         orders = {scope: ceiling.order}
-        costs = costs_of(releases_of(row), row.body["unit"], orders)
+        costs = costs_of(releases_of(row), row.body["unit"], orders, neighbours_of(row))
     return texts({name: costs[name]}) if name in costs else {}
 
 

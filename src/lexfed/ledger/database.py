@@ -26,8 +26,8 @@ from lexfed.errors import LedgerError
 APPLICATION = 0x4C464C47
 """`LFLG`: marks a file as a ledger of lexfed."""
 
-VERSION = 1
-"""Version of the tables."""
+VERSION = 2
+"""Version of the tables. The first had no `runs.open`, and its rows no relation."""
 
 _SCHEMA = """
 CREATE TABLE rows (
@@ -48,7 +48,8 @@ CREATE TABLE limits (
 CREATE TABLE runs (
     run TEXT PRIMARY KEY,
     until INTEGER,
-    amounts TEXT NOT NULL
+    amounts TEXT NOT NULL,
+    open INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX open_reservations ON runs (until) WHERE until IS NOT NULL;
 CREATE TABLE commits (
@@ -113,12 +114,23 @@ class Database:
             raise LedgerError(
                 f"`{self.path}` is not a ledger", "name a file that lexfed has made"
             )
-        if version != VERSION:
+        if version > VERSION:
             raise LedgerError(
                 f"`{self.path}` was written by a newer version of lexfed (tables "
                 f"{version}, this one knows {VERSION})",
                 "use that version; nothing was changed",
             )
+
+    def version(self) -> int:
+        """Version of the file's tables."""
+        with self._in_words():
+            [[found]] = self.query("PRAGMA user_version")
+            return int(found)
+
+    def upgrade(self) -> None:
+        """Bring tables of the first version up to this one; within `writing`."""
+        self.query("ALTER TABLE runs ADD COLUMN open INTEGER")
+        self.query(f"PRAGMA user_version = {VERSION}")
 
     def is_new(self) -> bool:
         """Whether the file has no tables yet."""

@@ -60,10 +60,13 @@ def set_ceiling(
                 "say so with `--raise`; the reason stays in the ledger",
                 scope="site",
             )
-        if ceiling is not None and ceiling.kind == "gdp" and book.has_shares(scope):
-            raise no_price(ledger.site, scope)
         stated = {}
         if ceiling is not None:
+            found = book.unpriced_before(scope, ceiling)
+            if found is None and book.has(scope, "unsaid") and not raising:
+                found = "unsaid"
+            if found is not None:
+                raise no_price(ledger.site, scope, found)
             rows = chained(None, tables.stored_rows(database))
             stated = carried(rows, scope, ceiling, change.time, raising)
         change.append(

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lasting ledger of a site: reserve, commit, release, expire.
+"""The lasting ledger of a site: reserve, commit, publish, release, expire.
 
     ledger = LastingLedger.open(path, "north", "patients")
-    ledger.reserve(run, plan, until)        room for the whole run, or Refused
-    ledger.commit(run, 1, release)          on disk before anybody computes
-    ledger.release(run)                     what was not committed is free again
+    ledger.reserve(run, plan, until)            room for the whole run, or Refused
+    ledger.commit(run, 1, release, again=True)  on disk before anybody computes
+    ledger.publish(run, 1)                      ... before anything of it can leave
+    ledger.release(run)                         what was not committed is free again
 
 Every operation is one transaction that holds the write lock from its first read on.
+
+**One release under one charge.** A commit is of whoever made it, by this very object.
+Another process, whatever copy of a run it goes on with, is given the same round only if
+it was committed to be asked again (`again`) and `publish` was not called: then nothing
+of it has left. Of two that hold the same open round one can publish it. A round that is
+committed for good is never given again.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from lexfed.errors import LedgerError, Refused
@@ -26,10 +34,24 @@ from lexfed.ledger.rows import Head, Row, chained
 from lexfed.privacy.attributes import Counted
 from lexfed.privacy.events import Release
 from lexfed.privacy.ledger import Excess
+from lexfed.privacy.steps import Neighbours
 
 Clock = Callable[[], float]
 WAIT = 10.0
 """Seconds to wait for another process that writes the same ledger."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The rounds of a run that a ledger has paid for.
+
+    Attributes:
+        paid: their numbers.
+        open: the last one, if nothing of it can have left.
+    """
+
+    paid: frozenset[int]
+    open: int | None
 
 
 class LastingLedger:
@@ -38,11 +60,14 @@ class LastingLedger:
     Guarantees:
         What is committed never exceeds a ceiling, whatever other processes do.
         A commit is on disk, and pinned, before `commit` returns.
-        A round is charged once: the same commit again changes nothing, another
-        release under the same run and round is refused.
+        A round is charged once. Whoever has committed it may ask again; somebody else
+        only while it is open, that is the last of its run, committed to be asked again
+        and not published. Another release under the same round is refused.
+        A round is published once.
         What is refused changes nothing.
         A file that is older than its pin, or has another history, is refused.
-        Times of rows never go back, whatever the clock does.
+        A clock that goes back begins no period anew, and one that was ahead keeps no
+        run from reserving.
     """
 
     def __init__(
@@ -53,6 +78,7 @@ class LastingLedger:
         self._state = state
         self._clock = clock
         self._durable = durable
+        self._mine: set[tuple[str, int]] = set()
         self._identity = identity(first)
         self.id, self.site, self.data_set = self._identity
 
@@ -92,7 +118,12 @@ class LastingLedger:
     # What is spent
 
     def reserve(
-        self, run: str, releases: Sequence[Counted], until: int, unit: Unit = "record"
+        self,
+        run: str,
+        releases: Sequence[Counted],
+        until: int,
+        unit: Unit = "record",
+        neighbours: Neighbours = "add-remove",
     ) -> None:
         """Set room aside for a run: for all its releases, those committed included.
 
@@ -104,10 +135,12 @@ class LastingLedger:
             releases: everything that it will release, with counts.
             until: time, in seconds since 1970, at which the room is free again.
             unit: whom the releases protect.
+            neighbours: the relation that the run was planned under.
 
         Raises:
-            Refused: if a ceiling leaves no room, or has no price for noise in shares;
-                nothing was changed then.
+            Refused: if a ceiling leaves no room, or has no price for noise in shares
+                or for a run that tells the number of records; nothing was changed
+                then.
             LedgerError: if it cannot be written.
         """
         with self.change(run) as change:
@@ -117,7 +150,7 @@ class LastingLedger:
                     f"the reservation of run `{run}` would be over already",
                     "reserve for a time in the future",
                 )
-            planned = costs_of(releases, unit, book.orders)
+            planned = costs_of(releases, unit, book.orders, neighbours)
             require_priced(self.site, book, planned)
             known = book.runs.get(run, Run())
             asked = Book(runs={run: known})
@@ -131,6 +164,7 @@ class LastingLedger:
                 "run": run,
                 "until": until,
                 "unit": unit,
+                "neighbours": neighbours,
                 "releases": [[count, release.to_json()] for release, count in releases],
                 "cost": texts(planned),
             }
@@ -143,7 +177,13 @@ class LastingLedger:
                 raise refusal_of(self.site, what, book, before, change.time, found)
 
     def commit(
-        self, run: str, number: int, release: Release, unit: Unit = "record"
+        self,
+        run: str,
+        number: int,
+        release: Release,
+        unit: Unit = "record",
+        neighbours: Neighbours = "add-remove",
+        again: bool = False,
     ) -> int:
         """Pay for a round before it happens; on return it is on disk.
 
@@ -152,30 +192,35 @@ class LastingLedger:
             number: of the round, from 1.
             release: what will leave.
             unit: whom it protects.
+            neighbours: the relation that the run was planned under.
+            again: whether it may be asked again after a crash, until it is published:
+                whoever commits so lets nothing of the round leave before.
 
         Returns:
             The number of the row.
 
         Raises:
             Refused: if neither the run's reservation nor the room that is free pays
-                for it, or the round was committed with another release.
+                for it, or the round was committed with another release, or by somebody
+                who may have released it.
             LedgerError: if it cannot be written.
         """
         mark = mark_of(release, unit)
-        body = {"release": release.to_json(), "unit": unit, "run": run, "round": number}
         with self.change(run) as change:
             known = tables.committed(self._database, run, number)
             if known is not None:
-                if known[0] == mark:
-                    return known[1]
-                raise Refused(
-                    f"ledger of `{self.site}`: round {number} of run `{run}` was "
-                    "committed with another release",
-                    "a round is paid for once; start another run",
-                    scope="site",
-                )
+                self._require_open(change.book, run, number, same=known[0] == mark)
+                return known[1]
             book = change.book
-            costs = costs_of([(release, 1)], unit, book.orders)
+            body = {
+                "release": release.to_json(),
+                "unit": unit,
+                "neighbours": neighbours,
+                "run": run,
+                "round": number,
+                "open": again,
+            }
+            costs = costs_of([(release, 1)], unit, book.orders, neighbours)
             require_priced(self.site, book, costs)
             before = book.after()
             row = change.append("commit", {**body, "cost": texts(costs)})
@@ -184,10 +229,51 @@ class LastingLedger:
                 what = f"round {number} of run `{run}`"
                 raise refusal_of(self.site, what, book, before, change.time, found)
             tables.save_commit(self._database, run, number, mark, row.sequence)
+            # Here and not below: it is ours also if only its pin cannot be written.
+            self._mine.add((run, number))
         return row.sequence
 
+    def _require_open(self, book: Book, run: str, number: int, same: bool) -> None:
+        """Refuse a round that was paid for already, unless nothing of it has left."""
+        known = book.runs.get(run, Run())
+        if same and (known.open == number or (run, number) in self._mine):
+            return
+        what = "with another release"
+        if same:
+            what = "before, and may have been released"
+        raise Refused(
+            f"ledger of `{self.site}`: round {number} of run `{run}` was committed "
+            f"{what}",
+            "a round is paid for and released once; start another run",
+            scope="site",
+        )
+
+    def publish(self, run: str, number: int) -> None:
+        """Let the release of a round leave; on return that is on disk.
+
+        Raises:
+            Refused: if the round is not open: somebody else may have released it.
+            LedgerError: if it cannot be written.
+        """
+        with self.change(run) as change:
+            if change.book.runs.get(run, Run()).open != number:
+                raise Refused(
+                    f"ledger of `{self.site}`: another process has gone on with run "
+                    f"`{run}`; what was computed for round {number} is dropped",
+                    "a round is released once: end the other copy of this run, or "
+                    "this one",
+                    scope="site",
+                )
+            change.append("publish", {"run": run, "round": number})
+        self._mine.discard((run, number))
+
     def would_exceed(
-        self, run: str, number: int, release: Release, unit: Unit = "record"
+        self,
+        run: str,
+        number: int,
+        release: Release,
+        unit: Unit = "record",
+        neighbours: Neighbours = "add-remove",
     ) -> Excess | None:
         """Say which ceiling a commit would break, without changing anything."""
         with self._database.reading():
@@ -195,9 +281,9 @@ class LastingLedger:
             if tables.committed(self._database, run, number) is not None:
                 return None
             book = tables.load_book(self._database, last, run)
-            costs = costs_of([(release, 1)], unit, book.orders)
+            costs = costs_of([(release, 1)], unit, book.orders, neighbours)
             require_priced(self.site, book, costs)
-            now = self._now(last)
+            now = int(self._clock())
             book.apply("commit", now, {"run": run, "cost": texts(costs)})
             found = book.exceeded(costs, now)
         return None if found is None else excess_of(book, *found)
@@ -235,6 +321,14 @@ class LastingLedger:
                 tables.save_commit(self._database, run, 0, row.kind, row.sequence)
 
     # What is there
+
+    def rounds(self, run: str) -> Rounds:
+        """Return which rounds of a run are paid for."""
+        with self._database.reading():
+            paid = tables.rounds_of(self._database, run)
+            last = tables.last_row(self._database)
+            book = tables.load_book(self._database, last, run)
+            return Rounds(paid, book.runs.get(run, Run()).open)
 
     def rows(self) -> list[Row]:
         """Return every row, each checked to follow the one above."""
@@ -280,7 +374,7 @@ class LastingLedger:
             last = tables.last_row(self._database)
             pin = pins.read_pin(self._state, self.id)
             pinned = check_pin(self._database, pin, self._state)
-            now = self._now(last)
+            now = int(self._clock())
             over = tables.overdue(self._database, now)
             book = tables.load_book(self._database, last, *runs, *over)
             change = Change(self._database, last, book, now)
@@ -295,6 +389,3 @@ class LastingLedger:
         pins.write_pin(
             self._state, pins.Pin.of(self._identity, self._database.path, head, book)
         )
-
-    def _now(self, last: Row) -> int:
-        return max(int(self._clock()), last.time)

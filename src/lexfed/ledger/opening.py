@@ -9,6 +9,7 @@ from lexfed.ledger import pins, tables
 from lexfed.ledger.book import Book
 from lexfed.ledger.database import Database, unusable
 from lexfed.ledger.rows import GENESIS, Head, Row, chained, damaged, make_row, read_row
+from lexfed.ledger.upgrade import upgrade
 
 _TAIL = 64
 """Rows whose chain is checked when a ledger is opened; `verify` checks all."""
@@ -45,7 +46,7 @@ def opened(
     try:
         if named is not None:
             _make(database, path, state, named, time)
-        return database, _checked(database, path, state, named)
+        return database, _checked(database, path, state, named, time)
     except BaseException:
         database.close()
         raise
@@ -112,7 +113,11 @@ def identity(first: Row) -> tuple[str, str, str]:
 
 
 def _checked(
-    database: Database, path: Path, state: Path, named: tuple[str, str] | None
+    database: Database,
+    path: Path,
+    state: Path,
+    named: tuple[str, str] | None,
+    time: int,
 ) -> Row:
     """Return the first row of a ledger whose tail, counts and pin fit together."""
     with database.reading():
@@ -125,7 +130,7 @@ def _checked(
     # never ahead of a file that is read after it.
     pin = pins.read_pin(state, identity(row)[0])
     with database.reading():
-        last = check_tail(database)
+        check_tail(database)
         _, *found = identity(row)
         if named is not None and tuple(found) != named:
             raise LedgerError(
@@ -134,6 +139,9 @@ def _checked(
                 "name another folder for ledgers",
             )
         pinned = check_pin(database, pin, state)
+    upgrade(database, time)
+    with database.reading():
+        last = tables.last_row(database)
         book = tables.load_book(database, last)
     if pinned < last.sequence:
         pins.write_pin(state, pins.Pin.of(identity(row), path, last.head, book))

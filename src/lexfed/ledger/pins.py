@@ -27,12 +27,13 @@ from lexfed.durable import write_atomically
 from lexfed.errors import LedgerError, RunFolderError
 from lexfed.ledger.book import Book, Limit
 from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.database import VERSION
 from lexfed.ledger.rows import Head
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 _FIELDS = {
     *("ledger", "site", "data_set", "path"),
-    *("sequence", "hash", "committed", "limits"),
+    *("sequence", "hash", "committed", "limits", "version"),
 }
 
 
@@ -52,6 +53,7 @@ class Pin:
         head: its last row.
         committed: what was paid, by meter.
         limits: ceilings by scope, with what was counted.
+        version: of the file's tables.
     """
 
     ledger: str
@@ -61,6 +63,7 @@ class Pin:
     head: Head
     committed: Mapping[str, int]
     limits: Mapping[str, Limit]
+    version: int = VERSION
 
     @classmethod
     def of(
@@ -81,6 +84,7 @@ class Pin:
             "hash": self.head.hash.hex(),
             "committed": {name: str(cost) for name, cost in self.committed.items()},
             "limits": limits_json(self.limits),
+            "version": self.version,
         }
         return (json.dumps(plain, indent=2) + "\n").encode()
 
@@ -88,6 +92,7 @@ class Pin:
     def from_bytes(cls, content: bytes) -> "Pin":
         """Return what the file says; raises KeyError, TypeError or ValueError."""
         plain = json.loads(content)
+        plain.setdefault("version", 1)  # which the first version did not say
         if set(plain) != _FIELDS:
             raise ValueError("not the fields of a pin")
         limits = {
@@ -104,6 +109,7 @@ class Pin:
             head=head,
             committed=committed,
             limits=limits,
+            version=int(plain["version"]),
         )
 
 
@@ -153,8 +159,8 @@ def read_pin(state: Path, ledger: str) -> Pin | None:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenPin(
             f"`{path}` is not the pin of this ledger",
-            "restore it from a copy; `lexfed ledger restore` goes on without it, and "
-            "then counts every ceiling as used up",
+            "`lexfed ledger restore` goes on without it, and counts every ceiling as "
+            "used up",
         ) from error
     return pin
 

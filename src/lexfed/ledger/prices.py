@@ -23,6 +23,14 @@ Scopes, by Theorem C of `lexfed.privacy.attributes`: `record` (add/remove), `lab
 (replace-one) and every tier (the releases that may read it, replace-one). Where a
 whole site is the unit, one record more changes the site's contribution from one vector
 of norm C to another, so `record` then pays as under replace-one.
+
+**Relations.** A run under replace-one divides by the exact number of records and signs
+a programme that changes with it. One record more or less is then seen for certain, so
+no number bounds what the run costs `record`: such releases are counted apart (`told`),
+and a ceiling of `record` refuses them. The other way round there is a price: an
+add/remove run is R-GDP, two of its steps lead from a record to another, so under
+replace-one it is 2R-GDP. `label` and the tiers charge every run that. As `label` pays
+for all releases, it is also the scope of the whole record under replace-one.
 """
 
 import math
@@ -45,8 +53,10 @@ Unit = Literal["record", "client"]
 Measure = Literal["gdp", "rdp"]
 """What a ceiling may be measured in."""
 
-Counting = Literal["gdp", "rdp", "shares"]
-"""What a meter counts."""
+Counting = Literal["gdp", "rdp", "shares", "told", "unsaid"]
+"""What a meter counts: squares, divergences, squares of noise in shares; or releases
+that have no price under add/remove, because they tell the number of records (`told`) or
+because their row does not say whether they do (`unsaid`: rows of the first version)."""
 
 Costs = Mapping[str, int]
 """Cost by meter: `special:gdp` is what the tier `special` pays, in squares of mu."""
@@ -60,10 +70,18 @@ def meter(scope: str, counting: Counting) -> str:
     return f"{scope}:{counting}"
 
 
-def concerned(release: Release, unit: Unit) -> dict[str, Neighbours]:
-    """Return the scopes that pay for a release, each with its relation."""
-    record: Neighbours = "add-remove" if unit == "record" else "replace-one"
-    scopes: dict[str, Neighbours] = {RECORD: record, LABEL: "replace-one"}
+def tells_records(unit: Unit, neighbours: Neighbours) -> bool:
+    """Say whether a run tells everybody the exact number of records."""
+    return unit == "record" and neighbours == "replace-one"
+
+
+def concerned(
+    release: Release, unit: Unit, neighbours: Neighbours = "add-remove"
+) -> dict[str, Neighbours]:
+    """Return the scopes that have a price for a release, each with its relation."""
+    scopes: dict[str, Neighbours] = {LABEL: "replace-one"}
+    if not tells_records(unit, neighbours):
+        scopes[RECORD] = "add-remove" if unit == "record" else "replace-one"
     for tier in Tier:
         if release.reads is not None and release.reads >= tier:
             scopes[tier.label] = "replace-one"
@@ -71,7 +89,10 @@ def concerned(release: Release, unit: Unit) -> dict[str, Neighbours]:
 
 
 def costs_of(
-    releases: Iterable[Counted], unit: Unit, orders: Mapping[str, int]
+    releases: Iterable[Counted],
+    unit: Unit,
+    orders: Mapping[str, int],
+    neighbours: Neighbours = "add-remove",
 ) -> dict[str, int]:
     """Return what releases cost, by meter.
 
@@ -79,6 +100,7 @@ def costs_of(
         releases: each with its count.
         unit: whom the releases protect.
         orders: order of the Rényi divergence by scope, where a ceiling asks for one.
+        neighbours: the relation that their run was planned under.
 
     Guarantees:
         Never below the exact cost, and above it by less than 2^-60 a release (plus
@@ -88,22 +110,25 @@ def costs_of(
     asked = tuple(sorted(orders.items()))
     total: dict[str, int] = {}
     for release, count in releases:
-        for name, cost in _costs(release, unit, asked):
+        for name, cost in _costs(release, unit, neighbours, asked):
             total[name] = total.get(name, 0) + count * cost
     return total
 
 
 @lru_cache(maxsize=4096)
 def mark_of(release: Release, unit: Unit) -> str:
-    """Return what tells a release from every other: its hash, with its unit."""
+    """Return what tells a release of a run from others: its hash, with its unit."""
     return digest({"release": release.to_json(), "unit": unit})
 
 
 @lru_cache(maxsize=4096)
 def _costs(
-    release: Release, unit: Unit, orders: tuple[tuple[str, int], ...]
+    release: Release,
+    unit: Unit,
+    neighbours: Neighbours,
+    orders: tuple[tuple[str, int], ...],
 ) -> tuple[tuple[str, int], ...]:
-    scopes = concerned(release, unit)
+    scopes = concerned(release, unit, neighbours)
     squares: Counting = "gdp" if release.noise == "gaussian" else "shares"
     costs = [
         (meter(scope, squares), _up(_square(release, relation)))
@@ -114,6 +139,8 @@ def _costs(
         for scope, order in orders
         if scope in scopes
     ]
+    if tells_records(unit, neighbours):
+        costs.append((meter(RECORD, "told"), 1))
     return tuple(costs)
 
 

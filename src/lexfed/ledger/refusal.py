@@ -7,7 +7,7 @@ from typing import Any
 from lexfed.errors import Refused
 from lexfed.ledger.book import Book
 from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.prices import SCALE, Costs, meter
+from lexfed.ledger.prices import SCALE, Costs, Counting, meter
 from lexfed.privacy.ledger import Excess
 from lexfed.privacy.rounding import up
 
@@ -57,24 +57,44 @@ def refusal_of(
 
 
 def require_priced(site: str, book: Book, costs: Costs) -> None:
-    """Refuse noise in shares where a ceiling has no price for it.
+    """Refuse what a ceiling has no price for.
 
     Raises:
         Refused: naming the scope of the ceiling.
     """
-    scope = book.unpriced(costs)
-    if scope is not None:
-        raise no_price(site, scope)
+    found = book.unpriced(costs)
+    if found is not None:
+        raise no_price(site, *found)
 
 
-def no_price(site: str, scope: str) -> Refused:
-    """Return the refusal of noise in shares under a ceiling by `gdp`."""
+def no_price(site: str, scope: str, counting: Counting) -> Refused:
+    """Return the refusal of charges that a ceiling has no price for."""
+    what, hint = _NO_PRICE[counting]
     return Refused(
-        f"ledger of `{site}`: noise in shares has no price by `gdp`, in which the "
-        f"ceiling of `{scope}` is measured",
-        "set the ceiling with `--kind rdp`",
+        f"ledger of `{site}`: {what}, in which the ceiling of `{scope}` is measured",
+        hint,
         scope="site",
     )
+
+
+_NO_PRICE: dict[Counting, tuple[str, str]] = {
+    "shares": (
+        "noise in shares has no price by `gdp`",
+        "set the ceiling with `--kind rdp`",
+    ),
+    "told": (
+        "a run under `replace-one` tells the exact number of records, which has no "
+        "price under add/remove",
+        'plan the run with `neighbours = "add-remove"`; or bound the record under '
+        "replace-one by a ceiling of `label`, and take that of `record` away",
+    ),
+    "unsaid": (
+        "rows of the first version do not say whether their runs told the exact "
+        "number of records, which has no price under add/remove",
+        "if all of them were planned under `add-remove`, say so with `--raise`; the "
+        "reason stays in the ledger",
+    ),
+}
 
 
 def left(ceiling: Ceiling, total: int) -> str:

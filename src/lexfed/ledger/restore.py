@@ -23,7 +23,8 @@ from lexfed.ledger.change import Change
 from lexfed.ledger.database import Database
 from lexfed.ledger.opening import begin, check_pin, first_row, identity, is_gone
 from lexfed.ledger.pins import Pin
-from lexfed.ledger.prices import meter
+from lexfed.ledger.prices import RECORD, meter
+from lexfed.ledger.upgrade import note_unsaid
 from lexfed.ledger.verify import verify
 
 
@@ -85,6 +86,9 @@ def _restore(
     if lost is None:
         verify(database)
     with database.writing():
+        first_version = lost is None and database.version() == 1
+        if first_version:
+            database.upgrade()
         if lost is None:
             first = first_row(database)
         else:
@@ -96,8 +100,8 @@ def _restore(
         pin = lost or _pin_that_does_not_fit(database, state, identity(first)[0])
         other = lost is None and pin is not None and _is_other(database, pin)
         done = Restored(_missing(pin, book, other), pin is None)
-        change = Change(database, last, book, max(time, last.time))
-        row = change.append(
+        change = Change(database, last, book, time)
+        change.append(
             "restore",
             {
                 "reason": reason,
@@ -107,7 +111,9 @@ def _restore(
                 "used_up": done.used_up,
             },
         )
-    found = Pin.of(identity(first), database.path, row.head, book)
+        if first_version:
+            note_unsaid(database, change)
+    found = Pin.of(identity(first), database.path, change.last.head, book)
     pins.write_pin(state, found, back=True)
     return done
 
@@ -144,6 +150,8 @@ def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
         if orders.get(scope) != order
     }
     lost = {}
+    if pin.version == 1 and pin.committed:
+        lost[meter(RECORD, "unsaid")] = 1
     for name, cost in pin.committed.items():
         known = book.meters.get(name, NOTHING).committed
         lost[name] = cost if other or name in stale else max(0, cost - known)

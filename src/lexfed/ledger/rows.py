@@ -34,7 +34,7 @@ class Row:
 
     Attributes:
         sequence: its number, from 1.
-        time: when it was written, in seconds since 1970; never before the row above.
+        time: what the clock showed, in seconds since 1970; a clock may be wrong.
         kind: what it says; see `book`.
         body: the rest.
         text: the bytes that are hashed.
@@ -99,8 +99,6 @@ def chained(before: Row | None, rows: Iterable[tuple[str, bytes]]) -> Iterator[R
             raise damaged(f"row {above.sequence + 1} is missing")
         if _chained(above.hash, text) != stored:
             raise damaged(f"row {row.sequence} was changed after it was written")
-        if before is not None and row.time < before.time:
-            raise damaged(f"row {row.sequence} is older than the row above")
         yield row
         before = row
 

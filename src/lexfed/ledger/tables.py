@@ -52,7 +52,10 @@ def load_book(database: Database, last: Row, *runs: str) -> Book:
         ceiling, period, counted = values
         book.limits[scope] = Limit(_ceiling(ceiling), period, int(counted))
     for run in runs:
-        found = database.query("SELECT until, amounts FROM runs WHERE run = ?", (run,))
+        found = database.query(
+            f"SELECT until, amounts, {_open(database)} FROM runs WHERE run = ?",  # noqa: S608
+            (run,),
+        )
         if found:
             book.runs[run] = _run(*found[0])
     return book
@@ -60,8 +63,13 @@ def load_book(database: Database, last: Row, *runs: str) -> Book:
 
 def load_runs(database: Database) -> dict[str, Run]:
     """Return the sums of every run."""
-    rows = database.query("SELECT run, until, amounts FROM runs")
-    return {run: _run(until, amounts) for run, until, amounts in rows}
+    rows = database.query(f"SELECT run, until, amounts, {_open(database)} FROM runs")  # noqa: S608
+    return {run: _run(*values) for run, *values in rows}
+
+
+def _open(database: Database) -> str:
+    # The first version had no such column: none of its rounds is asked again.
+    return "NULL" if database.version() == 1 else "open"
 
 
 def overdue(database: Database, time: int) -> tuple[str, ...]:
@@ -80,6 +88,12 @@ def committed(database: Database, run: str, number: int) -> tuple[str, int] | No
         (run, number),
     )
     return found[0] if found else None
+
+
+def rounds_of(database: Database, run: str) -> frozenset[int]:
+    """Return the rounds that a run committed."""
+    rows = database.query("SELECT round FROM commits WHERE run = ?", (run,))
+    return frozenset(number for (number,) in rows)
 
 
 def load_commits(database: Database) -> set[tuple[str, int, str, int]]:
@@ -106,7 +120,7 @@ def save(database: Database, row: Row, book: Book) -> None:
         _put(database, "limits", scope, ceiling, limit.period, counted)
     for run, sums in book.runs.items():
         pairs = {name: pair.to_json() for name, pair in sums.amounts.items()}
-        _put(database, "runs", run, sums.until, json.dumps(pairs))
+        _put(database, "runs", run, sums.until, json.dumps(pairs), sums.open)
 
 
 def save_commit(
@@ -133,6 +147,6 @@ def _text(ceiling: Ceiling) -> str:
     return json.dumps(ceiling.to_json())
 
 
-def _run(until: int | None, amounts: str) -> Run:
-    pairs = json.loads(amounts)
-    return Run(until, {name: Amounts.from_json(pair) for name, pair in pairs.items()})
+def _run(until: int | None, amounts: str, number: int | None) -> Run:
+    sums = {n: Amounts.from_json(pair) for n, pair in json.loads(amounts).items()}
+    return Run(until, sums, number)

@@ -12,7 +12,7 @@ from typing import Any
 
 from lexfed.ledger import tables
 from lexfed.ledger.book import Book, numbers
-from lexfed.ledger.carried import carried, releases_of
+from lexfed.ledger.carried import carried, neighbours_of, releases_of
 from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.database import Database
 from lexfed.ledger.prices import Costs, costs_of, mark_of
@@ -66,8 +66,9 @@ def _replay(database: Database) -> tuple[Book, set[tuple[str, int, str, int]]]:
         found = book.exceeded(costs, row.time)
         if found is not None:
             raise damaged(f"row {row.sequence} exceeds the ceiling of `{found[0]}`")
-        scope = book.unpriced(costs)
-        if scope is not None:
+        unpriced = book.unpriced(costs)
+        if unpriced is not None:
+            scope, _ = unpriced
             raise damaged(f"row {row.sequence} has no price under that of `{scope}`")
         commits |= _commits(row)
         above.append(row)
@@ -90,7 +91,9 @@ def _checked_costs(row: Row, book: Book) -> Costs:
     if row.kind not in ("reserve", "commit"):
         return {}
     stated = numbers(row.body["cost"])
-    found = costs_of(releases_of(row), row.body["unit"], book.orders)
+    found = costs_of(
+        releases_of(row), row.body["unit"], book.orders, neighbours_of(row)
+    )
     if stated.keys() != found.keys() or not all(
         _same(name, stated[name], found[name]) for name in found
     ):
@@ -115,7 +118,8 @@ def _check_ceiling(row: Row, above: Sequence[Row], book: Book) -> None:
     """Check that a ceiling bounds what it says, and counts everything above it."""
     body = row.body
     stated = Ceiling.from_json(body["ceiling"])
-    if stated.kind == "gdp" and book.has_shares(body["scope"]):
+    unsaid = book.has(body["scope"], "unsaid") and not body["raised"]
+    if unsaid or book.unpriced_before(body["scope"], stated) is not None:
         raise damaged(f"row {row.sequence} has no price for what is above it")
     found = Ceiling.of(
         stated.epsilon, stated.delta, stated.kind, stated.days, stated.order
@@ -123,7 +127,12 @@ def _check_ceiling(row: Row, above: Sequence[Row], book: Book) -> None:
     if stated.bound > (1 + _FLOATS) * found.bound:
         raise damaged(f"row {row.sequence} sets a ceiling that is not what it says")
     again = carried(above, body["scope"], stated, row.time, body["raised"])
-    if _flat(body["carried"]).keys() != _flat(again).keys() or not all(
+    # Rows of the first version do not name the period: their times never go back.
+    period = body["carried"].get("period", stated.period(row.time))
+    if (
+        period != again["period"]
+        or _flat(body["carried"]).keys() != _flat(again).keys()
+    ) or not all(
         _same(f":{stated.kind}", int(cost), int(_flat(again)[name]))
         for name, cost in _flat(body["carried"]).items()
     ):

@@ -61,7 +61,8 @@ class FileLedger:
                 self._lines.close()
                 raise RunFolderError(
                     f"{path}:{number}: not an event of this ledger: {error}",
-                    "restore the file; a ledger cannot be continued with a gap",
+                    "start another run: a ledger cannot be continued with a gap, and "
+                    "an older copy does not know what was paid since",
                 ) from error
 
     def would_exceed(self, release: Release) -> Excess | None:

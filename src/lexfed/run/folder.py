@@ -61,6 +61,12 @@ REPORTS = (
 )  # fmt: skip
 """Files that `lexfed report` writes beside the run's own."""
 
+OLD_COPY = (
+    "go on with the newest folder of this run, as it was left; if it is lost, start "
+    "another run: what was released stays released, and paid"
+)
+"""The way on with a folder that is not what its run left; never an older copy of it."""
+
 _SLACK = 1 << 21
 """Bytes beside the state that a round writes: journal, log, ledgers, metrics."""
 
@@ -200,9 +206,7 @@ class RunFolder:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise RunFolderError(
-                f"`{path}` is damaged", "rounds stay charged; start another run"
-            ) from error
+            raise RunFolderError(f"`{path}` is damaged", OLD_COPY) from error
 
     @property
     def partial_release(self) -> Path:

@@ -86,7 +86,8 @@ def pay(purse: Purse | None, event: Release) -> None:
     if purse is None:
         return
     with purse.opened() as ledger:
-        ledger.commit(f"joining {secrets.token_hex(8)}", 1, event)
+        name = f"joining {secrets.token_hex(8)}"
+        ledger.commit(name, 1, event, "record", "add-remove")
 
 
 def make_offer(

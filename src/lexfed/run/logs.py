@@ -16,7 +16,7 @@ from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.privacy.running import RunningTotal
-from lexfed.run.folder import LOG, PARTIES
+from lexfed.run.folder import LOG, OLD_COPY, PARTIES
 from lexfed.run.governance import governance_entries, party_of
 from lexfed.run.keys import RunKeys, run_keys
 from lexfed.run.log_opening import (
@@ -70,7 +70,7 @@ def open_log(priced: Priced, path: Path, base: Path, begun: bool) -> Logbook:
     if begun and size == 0:
         raise RunFolderError(
             f"`{folder}` lost the entries of this run",
-            "restore the folder from a copy; a run cannot be continued with a gap",
+            OLD_COPY,
         )
     elsewhere = priced.population.elsewhere
     single = config.federation.engine == "inprocess" and elsewhere is None
@@ -152,9 +152,7 @@ def _head(path: Path) -> tuple[str, int]:
         origin, size, *_ = content.decode().split("\n")
         return origin, int(size)
     except (OSError, ValueError) as error:
-        raise RunFolderError(
-            f"`{path}` cannot be read", "restore it from a copy"
-        ) from error
+        raise RunFolderError(f"`{path}` cannot be read", OLD_COPY) from error
 
 
 def _note_other_software(log: AuditLog) -> None:

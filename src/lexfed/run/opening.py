@@ -10,7 +10,7 @@ from typing import Any
 
 from lexfed.config import Config
 from lexfed.errors import RunFolderError
-from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
 from lexfed.run.integrity import require_finished, require_whole
 from lexfed.run.logbook import Logbook
 from lexfed.run.logs import check_statements, open_log
@@ -204,7 +204,7 @@ def _reopen_log(priced: Priced, folder: RunFolder, base: Path | None) -> Logbook
         logbook.close()
         raise RunFolderError(
             f"`{folder.path / 'log'}` is the log of another run",
-            "restore the folder from a copy; a run cannot be continued with a gap",
+            OLD_COPY,
         )
     return logbook
 

@@ -18,7 +18,7 @@ from lexfed.errors import RunFolderError
 from lexfed.federation.learner import Progress
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 from lexfed.privacy.events import Release
-from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
 from lexfed.run.journal import read_journal
 from lexfed.run.logbook import Logbook, sha256
 
@@ -68,7 +68,7 @@ def recover(
         raise RunFolderError(
             f"`{folder.path / EVENTS}` lists {len(charges)} charged rounds, the state "
             f"knows {over}",
-            "restore the folder from a copy; a run cannot be continued with a gap",
+            OLD_COPY,
         )
     paid = len(charges) == over + 1
     seen = folder.partial_release.exists() or logbook.is_over(over + 1)

@@ -25,6 +25,9 @@ from lexfed.privacy.attributes import Counted, per_person
 from lexfed.privacy.events import Release
 from lexfed.privacy.ledger import Excess
 from lexfed.privacy.site_ledger import FileLedger, SiteLedger
+from lexfed.privacy.steps import Neighbours
+from lexfed.run.folder import OLD_COPY
+from lexfed.run.journal import Charge
 from lexfed.run.opening import OpenRun
 from lexfed.run.planning import Priced
 
@@ -88,6 +91,8 @@ class SiteAccounts:
         A round is committed at every site before anybody computes, also at those that
         the coordinator's coins leave out: not being asked is what the coins hide.
         After an interruption the same rounds are not paid twice.
+        Under one charge at most one release leaves, whatever copies of the run folder
+        are continued, as long as the ledgers remember the charge.
     """
 
     def __init__(self, priced: Priced, run: OpenRun, elsewhere: bool = False) -> None:
@@ -129,7 +134,9 @@ class SiteAccounts:
             for account in self._accounts:
                 if self._priced.private:
                     planned = self._planned(account.places)
-                    account.ledger.reserve(self._run, planned, until, self._unit)
+                    account.ledger.reserve(
+                        self._run, planned, until, self._unit, self._neighbours
+                    )
                 else:
                     account.ledger.unprotected(self._run)
         except Refused as refusal:
@@ -144,11 +151,73 @@ class SiteAccounts:
             Refused: if a site does not pay; who paid already has paid.
         """
         self._round = query.round
-        stage = self._priced.programme.stages[query.stage].at(query.step)
         for account in self._accounts:
-            own = stage.release_for_all(query.release, account.places)
+            own = self._own(account, query)
             if own is not None:
                 self.charge(account.ledger, query.round, own)
+
+    def _own(self, account: _Account, asked: Query | Charge) -> Release | None:
+        """Return what a ledger is charged for a round; None if it is not its own."""
+        stage = self._priced.programme.stages[asked.stage].at(asked.step)
+        return stage.release_for_all(asked.release, account.places)
+
+    def publish(self, query: Query) -> None:
+        """Say at every site that what a round releases may leave from now on.
+
+        Where noise is the sites' a commit is for good already: an answer has left its
+        site, although not this process, when the next one is asked.
+
+        Raises:
+            Refused: if another process has gone on with this run; nothing may leave.
+        """
+        if self._priced.programme.trust != "central":
+            return
+        for account in self._accounts:
+            if self._own(account, query) is not None:
+                account.ledger.publish(self._run, query.round)
+
+    def have_left(self, charges: Sequence[Charge]) -> bool:
+        """Say whether something of the last charged round may have left.
+
+        Args:
+            charges: every round that the run folder says was charged, in order.
+
+        Raises:
+            Refused: if a ledger knows of rounds that the folder does not: it is an
+                old copy, and its next rounds were released before.
+        """
+        left = False
+        for account in self._accounts:
+            found = account.ledger.rounds(self._run)
+            last = max(found.paid, default=0)
+            if last > len(charges):
+                raise Refused(
+                    f"ledger of `{account.ledger.site}` has paid for round {last} of "
+                    f"this run, and the run folder knows of {len(charges)} only: it is "
+                    "an old copy",
+                    OLD_COPY,
+                    scope="site",
+                )
+            left |= 0 < last == len(charges) and found.open != last
+        return left
+
+    def catch_up(self, charges: Sequence[Charge]) -> None:
+        """Pay for rounds that are over and that a ledger does not know of.
+
+        A ledger that was restored, together with what remembers it, has lost them.
+
+        Args:
+            charges: every round that is over, in order.
+
+        Raises:
+            Refused: if a site cannot pay.
+        """
+        for account in self._accounts:
+            paid = account.ledger.rounds(self._run).paid
+            for number, charge in enumerate(charges, start=1):
+                own = None if number in paid else self._own(account, charge)
+                if own is not None:
+                    self.charge(account.ledger, number, own, again=False)
 
     def release(self) -> None:
         """Give back at every site what was not committed."""
@@ -171,20 +240,43 @@ class SiteAccounts:
         central = self._priced.programme.trust == "central"
         return charged + 1 if central or not self._round else self._round
 
+    def is_past(self, ledger: LastingLedger, number: int) -> bool:
+        """Say whether a round is before the one that is asked, and paid for."""
+        return number < self._round and number in ledger.rounds(self._run).paid
+
     def would_exceed(
         self, ledger: LastingLedger, number: int, release: Release
     ) -> Excess | None:
         """Say which ceiling of a site a round would break."""
-        return ledger.would_exceed(self._run, number, self._paid(release), self._unit)
+        paid = self._paid(release)
+        return ledger.would_exceed(
+            self._run, number, paid, self._unit, self._neighbours
+        )
 
-    def charge(self, ledger: LastingLedger, number: int, release: Release) -> None:
+    def charge(
+        self,
+        ledger: LastingLedger,
+        number: int,
+        release: Release,
+        again: bool | None = None,
+    ) -> None:
         """Pay for a round at one site.
+
+        Args:
+            ledger: of the site.
+            number: of the round.
+            release: what it is charged for.
+            again: whether the round may be asked again after a crash, until it is
+                published; by default where noise is drawn after all answers are here.
 
         Raises:
             Refused: if the site does not pay.
         """
+        if again is None:
+            again = self._priced.programme.trust == "central"
+        paid = self._paid(release)
         try:
-            ledger.commit(self._run, number, self._paid(release), self._unit)
+            ledger.commit(self._run, number, paid, self._unit, self._neighbours, again)
         except Refused as refusal:
             raise _of_site(refusal) from refusal
 
@@ -196,6 +288,10 @@ class SiteAccounts:
     @property
     def _unit(self) -> Unit:
         return self._priced.config.budget.unit
+
+    @property
+    def _neighbours(self) -> Neighbours:
+        return self._priced.config.budget.neighbours
 
     def _planned(self, places: Sequence[int]) -> list[Counted]:
         """Return what the programme releases in all, as these sites are charged."""
@@ -238,8 +334,13 @@ class _Both:
         return self._accounts.would_exceed(self._lasting, self._next, release)
 
     def charge(self, release: Release) -> None:
-        """Charge both; the lasting one first: it is the one that others see."""
-        self._accounts.charge(self._lasting, self._next, release)
+        """Charge both; the lasting one first: it is the one that others see.
+
+        A round before this one, which coins have left the site out of, was paid for
+        in the lasting one when its turn was.
+        """
+        if not self._accounts.is_past(self._lasting, self._next):
+            self._accounts.charge(self._lasting, self._next, release)
         self._own.charge(release)
 
     def events(self) -> tuple[Release, ...]:

@@ -17,7 +17,8 @@ from lexfed.run.adapted import Adapted
 from lexfed.run.answers import Came
 from lexfed.run.engines import Engines
 from lexfed.run.evaluation import evaluate
-from lexfed.run.folder import RunFolder
+from lexfed.run.folder import EVENTS, RunFolder
+from lexfed.run.journal import read_journal
 from lexfed.run.logbook import Cause
 from lexfed.run.measured import MetricsFile
 from lexfed.run.opening import OpenRun
@@ -118,9 +119,16 @@ class _Training:
         """Find out where the run stands, and open what it needs."""
         self._priced, self._run, self._on_round = priced, run, on_round
         learner = Learner(priced.programme)
-        # Whoever is elsewhere, or adds noise, may have answered what was charged.
-        left = channel is not None or priced.programme.trust != "central"
+        self._accounts = SiteAccounts(priced, run, elsewhere=channel is not None)
+        open_files.callback(self._accounts.close)
+        journal = read_journal(run.folder.path / EVENTS, run.folder.events.rows)
+        charges = journal.charges
+        # Whoever is elsewhere, or adds noise, may have answered what was charged, and
+        # a ledger may know that it was released.
+        left = self._accounts.have_left(charges)
+        left |= channel is not None or priced.programme.trust != "central"
         found = recover(run.folder, learner.start(), run.logbook, answers_left=left)
+        self._accounts.catch_up(charges[: found.progress.done])
         if found.charges:
             run.logbook.resumed(found.progress.done)
         sources = sources_of(priced)
@@ -132,8 +140,6 @@ class _Training:
             found.progress,
             run.logbook.log.origin,
         )
-        self._accounts = SiteAccounts(priced, run, elsewhere=channel is not None)
-        open_files.callback(self._accounts.close)
         engines = Engines(priced, run, sources, self._accounts, open_files)
         self._engine = engines.engine(channel)
         self._all_here = channel is None and priced.programme.cohort is None
@@ -193,6 +199,8 @@ class _Training:
         came = Came(asked, answers, all_of_them=self._all_here)
         outcome = self._coordinator.receive(query, came.answers, came.missing)
         present = came.participation(self._priced, self._run)
+        # After this, and not before, something of the round may be seen in a file.
+        self._accounts.publish(query)
         progress = self._progress = outcome.progress
         state = folder.stage(progress)
         self._run.logbook.round(query, outcome, state, present, came.record)

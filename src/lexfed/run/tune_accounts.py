@@ -51,13 +51,14 @@ def pay(search: Search, name: str, base: Path) -> int:
         planned = [(release, 1) for release in releases]
         try:
             for ledger in ledgers:
-                ledger.reserve(name, planned, int(time.time()) + KEPT, budget.unit)
+                until = int(time.time()) + KEPT
+                ledger.reserve(name, planned, until, budget.unit, budget.neighbours)
         except Refused:
             for ledger in ledgers:
                 ledger.release(name)
             raise
         for ledger in ledgers:
             for number, release in enumerate(releases, start=1):
-                ledger.commit(name, number, release, budget.unit)
+                ledger.commit(name, number, release, budget.unit, budget.neighbours)
             ledger.release(name)
     return len(ledgers)

@@ -12,6 +12,7 @@ from lexfed.privacy.attributes import Counted, per_person
 from lexfed.privacy.events import Release
 from lexfed.privacy.ledger import Excess
 from lexfed.privacy.site_ledger import FileLedger
+from lexfed.privacy.steps import Neighbours
 from lexfed.run.planning import Priced
 from lexfed.run.site_accounts import KEPT
 
@@ -25,6 +26,8 @@ class Purse:
     Guarantees:
         Both are charged before anything is computed. The run's own is first: it gives
         the next charge its number, so no two charges share one in the lasting ledger.
+        An older copy of the run's own ledger pays for nothing, and what a restored
+        lasting one has forgotten is paid again.
         What others spend at this site, and where its files are, is in no answer.
     """
 
@@ -50,18 +53,36 @@ class Purse:
         self._run = run
         self._note = note
         self._unit: Unit = priced.config.budget.unit
+        self._neighbours: Neighbours = priced.config.budget.neighbours
         self._sites = priced.budget.sites_per_person
 
     def reserve(self, charges: tuple[Counted, ...]) -> None:
-        """Set room aside for the whole run.
+        """Set room aside for the whole run, after an interruption for what is left.
 
         Raises:
-            Refused: if a ceiling of the site leaves no room.
+            Refused: if a ceiling of the site leaves no room, or what the site keeps of
+                the run is older than its lasting ledger.
         """
-        if self._lasting is not None:
-            planned = [(self._paid(release), count) for release, count in charges]
-            until = int(time.time()) + KEPT
-            self._lasting.reserve(self._run, planned, until, self._unit)
+        if self._lasting is None:
+            return
+        events = self._own.events()
+        paid = self._lasting.rounds(self._run).paid
+        if max(paid, default=0) > len(events):
+            raise Refused(
+                f"{max(paid)} answers were paid for, and the state of this run knows "
+                f"of {len(events)} only: it is an old copy",
+                scope="site",
+            )
+        for number, release in enumerate(events, start=1):
+            if number not in paid:
+                self._commit(self._lasting, number, release)
+        planned = [(self._paid(release), count) for release, count in charges]
+        until = int(time.time()) + KEPT
+        self._lasting.reserve(self._run, planned, until, self._unit, self._neighbours)
+
+    def _commit(self, lasting: LastingLedger, number: int, release: Release) -> None:
+        paid = self._paid(release)
+        lasting.commit(self._run, number, paid, self._unit, self._neighbours)
 
     def would_exceed(self, release: Release) -> Excess | None:
         """Say which budget of the run a release would break."""
@@ -77,9 +98,7 @@ class Purse:
         try:
             self._own.charge(release)
             if self._lasting is not None:
-                number = len(self._own.events())
-                paid = self._paid(release)
-                self._lasting.commit(self._run, number, paid, self._unit)
+                self._commit(self._lasting, len(self._own.events()), release)
         except LexfedError as error:
             self._note(error.message)
             raise Refused("its ledger does not pay for it", scope="site") from error
