@@ -126,7 +126,7 @@ def test_the_fields_of_a_plan_are_fixed(lexfed: Lexfed, place: Path) -> None:
         assert {"name", "clip", "sigma", "sampling_rate", "rounds"} <= set(group)
         assert all(isinstance(group[k], float) for k in ("clip", "sigma"))
         assert isinstance(group["rounds"], int)
-    assert set(plan["claims"]) == {"record", "tiers", "profiles"}
+    assert set(plan["claims"]) == {"record", "tiers", "label", "profiles"}
     record = plan["claims"]["record"]
     assert set(record) == {"epsilon", "delta", "neighbours", "accountant"}
     assert set(plan["claims"]["tiers"]) == {"non_personal", "personal", "special"}

@@ -10,6 +10,8 @@ import pytest
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.keys import Signer, create_key
 from lexfed.errors import AuditError, ConfigError, RunFolderError
+from lexfed.privacy.gdp import epsilon_from, mu_from
+from lexfed.privacy.rounding import up
 from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.consent import consent, cost_in_words, take
 from lexfed.run.deployed.messages import (
@@ -304,6 +306,15 @@ def test_people_read_what_it_costs(world: World) -> None:
         words
     )
     assert "at most epsilon 0.75 about special columns" in words
+    replaced = up(epsilon_from(2 * mu_from(3.0, 1e-4), 1e-4), digits=4)
+    assert replaced > 6.0
+    label = f"at most epsilon {replaced:g} about the label `ill`, which no cap"
+    assert label in words
+    other = world.write(config_text(budget='neighbours = "replace-one"'))
+    assert any(
+        line.startswith("at most epsilon 3 about the label `ill`")
+        for line in cost_in_words(world.sites["north"], other)
+    )
     assert "this site adds all the noise" in words
     assert "special: ill" in words
     assert Bundle.read(path).digest in words
@@ -314,6 +325,10 @@ def test_people_read_what_it_costs(world: World) -> None:
     )
     assert any(
         "3 sites, of which 0 may collude and 1 drop out" in line
+        for line in cost_in_words(world.sites["north"], shares)
+    )
+    assert any(
+        line.startswith("more than that about the label `ill`")
         for line in cost_in_words(world.sites["north"], shares)
     )
     none = world.write(config_text(trust="central", privacy='mechanism = "none"'))

@@ -109,7 +109,10 @@ def claim_lines(result: RunResult) -> list[str]:
         f"{name}: {show.up(tier.epsilon)} per attribute ({', '.join(tier.columns)})"
         for name, tier in reversed(result.claim.tiers.items())
     ]
-    return [*stamp, show.guarantee(result.claim), *tiers]
+    label = (
+        f"label: {show.up(result.claim.label.epsilon)} when replaced; no cap binds it"
+    )
+    return [*stamp, show.guarantee(result.claim), *tiers, label]
 
 
 def closing(folder: Path, known: Profile) -> str:

@@ -15,6 +15,7 @@ from lexfed.budget.classes import class_tiers
 from lexfed.budget.profiles import Profile
 from lexfed.cli.show_importance import importance_lines
 from lexfed.config import Config
+from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim_record import Claim
 from lexfed.run import Priced, RunResult, notes_of
@@ -89,6 +90,20 @@ def tier_lines(claim: Claim) -> list[str]:
     return lines
 
 
+def label_line(claim: Claim, tagged: TaggedSchema) -> str:
+    """Return the label's guarantee in one line.
+
+    Every release may depend on the label, so it has the record's guarantee under
+    replacement, whatever its tier, and no tier's cap binds it.
+    """
+    target = tagged.schema.target
+    tier = tagged.tier_of(target).label
+    return (
+        f"  {'label':<13}{up(claim.label.epsilon):>6} when replaced   {target} "
+        f"({tier}): no cap binds it"
+    )
+
+
 def remarks(priced: Priced) -> list[str]:
     """Return what was bent to fit the declarations: for the holder of the data."""
     return [f"  data     {line}" for line in priced.population.remarks()]
@@ -118,6 +133,7 @@ def budget_lines(priced: Priced) -> list[str]:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
     lines.append(f"  budget   {guarantee(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
+    lines.append("         " + label_line(claim, priced.population.tagged))
     if priced.programme.cohort is not None:
         lines.append(f"  shares   {priced.programme.cohort}")
     lines += profile_lines(priced, claim)
@@ -159,6 +175,7 @@ def profile_lines(priced: Priced, claim: Claim) -> list[str]:
             f"{tier} {up(epsilon)}{_cap(profile, tier)}"
             for tier, epsilon in record.tiers.items()
         ]
+        parts.append(f"label {up(record.label)}")
         lines.append(f"  profile  {profile.name}, {sites}: {', '.join(parts)}")
         lines.append(f"           takes part {_taking_part(priced, profile)}")
     return lines

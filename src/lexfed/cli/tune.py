@@ -136,7 +136,8 @@ def _cost_lines(planned: Search) -> list[str]:
     )
     return [
         f"  cost     charged: whole record (ε, δ) = ({show.up(cost.epsilon)}, "
-        f"{cost.delta:g}), {cost.neighbours}, RDP; per attribute {tiers}",
+        f"{cost.delta:g}), {cost.neighbours}, RDP; per attribute {tiers}; "
+        f"label {show.up(cost.label)} when replaced, which no cap binds",
         f"  search   {len(planned.settings)} settings; a secret number of runs, "
         f"{law.mean:g} on average ({law.distribution}), each with {planned.part:.1%} "
         "of the budget",

@@ -184,7 +184,7 @@ def scopes(dossier: Dossier) -> tuple[Scope, ...]:
     if label:
         target = () if dossier.tagged is None else (dossier.tagged.schema.target,)
         rows.append(
-            Scope("label", "replace-one", printed[-1], "", small, target, where)
+            Scope("label", "replace-one", printed[-1], "none", small, target, where)
         )
     return tuple(rows)
 

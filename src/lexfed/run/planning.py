@@ -277,7 +277,7 @@ def plan_json(priced: Priced) -> dict[str, Any]:
 
 
 def claims_json(claim: Claim) -> dict[str, Any]:
-    """Return claims of record, tiers and profiles under their fixed names."""
+    """Return claims of record, tiers, label and profiles under their fixed names."""
     return {
         "record": {
             "epsilon": claim.epsilon,
@@ -293,12 +293,18 @@ def claims_json(claim: Claim) -> dict[str, Any]:
             }
             for name, tier in claim.tiers.items()
         },
+        "label": {
+            "epsilon": claim.label.epsilon,
+            "delta": claim.label.delta,
+            "neighbours": claim.label.neighbours,
+        },
         "profiles": {
             name: {
                 "sites": profile.sites,
                 "epsilon": profile.epsilon,
                 "delta": profile.delta,
                 "tiers": dict(profile.tiers),
+                "label": profile.label,
             }
             for name, profile in claim.profiles.items()
         },

@@ -1731,7 +1731,9 @@ def claim(evidence: Evidence) -> str:
     check_claim(found, plan, index)
     whole = f"epsilon {up(found['epsilon'])} at delta {found['delta']:g}"
     parts = ", ".join(f"{tier} {up(row['epsilon'])}" for tier, row in tiers.items())
+    label = up(found["label"]["epsilon"])
     text = f"{whole} per {found['unit']}, {found['neighbours']}; tiers {parts}"
+    text += f"; label {label}"
     if found["stamp"] is not None:
         raise NotShown(f"NOT PRIVATE, the noise was seeded: {text}")
     return text

@@ -37,7 +37,7 @@ def claim(evidence: Evidence) -> str | Remark:
     )
     text = (
         f"epsilon {shown(found.epsilon)} at delta {found.delta:g} per {found.unit}, "
-        f"{found.neighbours}; tiers {tiers}"
+        f"{found.neighbours}; tiers {tiers}; label {shown(found.label.epsilon)}"
     )
     # The numbers are right for the noise that was meant; who knows the seed knows it.
     return Remark(f"NOT PRIVATE, the noise was seeded: {text}") if found.stamp else text

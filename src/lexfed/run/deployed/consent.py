@@ -24,7 +24,9 @@ from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.tolerance import cohort_of
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.privacy import gdp
 from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.rounding import up
 from lexfed.run.deployed.bundle import Bundle
 from lexfed.run.deployed.own_profiles import OwnProfiles
 from lexfed.run.deployed.own_rules import OwnRules
@@ -182,7 +184,26 @@ def _spends(bundle: Bundle, rules: OwnRules) -> list[str]:
         caps = [cap for cap in (whole, limits.caps.get(tier)) if cap is not None]
         if caps:
             lines.append(f"at most epsilon {min(caps):g} about {tier.label} columns")
+    lines.append(_of_label(config, least))
     return lines
+
+
+def _of_label(config: Config, epsilon: float) -> str:
+    """Say what a run tells about the label, whose tier has no say in it.
+
+    The number holds for Gaussians without sampling: with a record's budget under
+    add/remove mu is at most that of the budget, and a replacement moves twice as far.
+    """
+    budget, target = config.budget, config.data.target
+    words = f"about the label `{target}`, which no cap binds"
+    if budget.neighbours == "replace-one":
+        return f"at most epsilon {epsilon:g} {words}"
+    exact = config.privacy.accountant != "rdp"
+    if exact and config.federation.sampling_rate == 1.0:
+        mu = gdp.mu_from(epsilon, budget.delta)
+        replaced = up(gdp.epsilon_from(2.0 * mu, budget.delta), digits=4)
+        return f"at most epsilon {replaced:g} {words}"
+    return f"more than that {words}: what replacing the whole record costs"
 
 
 def _leaves(config: Config, sites: int) -> list[str]:
