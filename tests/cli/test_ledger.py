@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lexfed.ledger.ceilings import Ceiling
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.privacy.events import Group, Release
 from lexfed.tiers import Tier
@@ -21,7 +22,10 @@ Lexfed = Callable[..., Any]
 ROUND = Release("tower", (Group("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
 YEARS = 4_000_000_000
-LIMITS = ("--epsilon", "2", "--delta", "1e-6", "--reason", "board of 3 May")
+LIMITS = (
+    *("--epsilon", "2", "--delta", "1e-6", "--reason", "board of 3 May"),
+    *("--kind", "gdp"),
+)
 
 
 @pytest.fixture
@@ -128,6 +132,25 @@ def test_ceilings(lexfed: Lexfed, ledger: str) -> None:
         *("--none", "--raise", "--reason", "agreed"),
     )
     assert said.err == "row 7: ceiling of `record` is taken away\n"
+
+
+def test_a_ceiling_has_a_price_for_every_trust_unless_told_otherwise(
+    lexfed: Lexfed, ledger: str
+) -> None:
+    plain = ("--epsilon", "2", "--delta", "1e-6", "--reason", "agreed")
+    lexfed("ledger", "set-ceiling", ledger, "record", *plain)
+    opened = LastingLedger.open(Path(ledger))
+    shares = Release(
+        "tower", (Group("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10, "skellam"
+    )
+    opened.reserve("run-b", [(shares, 1)], YEARS)
+    opened.close()
+    for epsilon, delta in ((0.5, 1e-5), (2.0, 1e-6), (3.0, 1e-6), (8.0, 1e-6)):
+        squares = Ceiling.of(epsilon, delta, "gdp").bound
+        orders = Ceiling.of(epsilon, delta, "rdp")
+        assert orders.order is not None
+        more = squares / (2 * orders.bound / orders.order)
+        assert 1.13 < more < 1.19  # what docs/ledger.md says
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,11 @@ def set_ceiling(
     delta: Annotated[float | None, typer.Option(help="Its delta.")] = None,
     kind: Annotated[
         Literal["gdp", "rdp"],
-        typer.Option(help="How costs add up; rdp where rounds are sampled."),
-    ] = "gdp",
+        typer.Option(
+            help="How costs add up; gdp has more room for unsampled rounds, and no "
+            "price for noise in shares."
+        ),
+    ] = "rdp",
     order: Annotated[
         int | None, typer.Option(help="Of the Rényi divergence, for rdp.")
     ] = None,

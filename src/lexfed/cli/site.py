@@ -72,7 +72,8 @@ def start(folder: Path, data: Path) -> None:
     warn_of_the_end(kit)
     talk.say(
         f"site `{kit.name}` of project `{kit.project}`; coordinator at {kit.address}\n"
-        f"logs are in {kit.flare_folder / 'log.txt'}; stop with Ctrl-C"
+        f"logs are in {kit.flare_folder / 'log.txt'}, those of a job in "
+        f"{kit.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
     )
     say_connections(kit)
     become(replace(kit, data=data.resolve()), lock)
@@ -92,7 +93,8 @@ def start_coordinator(folder: Path) -> None:
     talk.say(
         f"coordinator of project `{kit.project}` at {kit.address}, for "
         f"{len(kit.sites)} sites: {', '.join(kit.sites)}\n"
-        f"logs are in {kit.flare_folder / 'log.txt'}; stop with Ctrl-C"
+        f"logs are in {kit.flare_folder / 'log.txt'}, those of a job in "
+        f"{kit.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
     )
     say_connections(kit)
     become(kit, lock)

@@ -104,6 +104,7 @@ class EpochRunner:
         self._waiting = waiting
         self._name = f"lexfed-{place.folder.name}"
         self._shown = 0
+        self._job = ""
 
     def run(self) -> None:
         """Run epoch after epoch."""
@@ -123,7 +124,8 @@ class EpochRunner:
             crashes = 0
         raise RunFolderError(
             f"{_CRASHES} jobs in a row ended without a word",
-            "the log of the coordinator says why: `flare/log.txt` in its kit",
+            "the logs of the job and of the coordinator say why: "
+            f"`flare/{self._job}/log.txt` and `flare/log.txt` in its kit",
         )
 
     def _gather(self) -> int:
@@ -162,6 +164,7 @@ class EpochRunner:
                     Path(folder), self._name, least, coordinator, Part(_SITE_WORK, {})
                 )
             )
+        self._job = job
         try:
             while True:
                 over = self._admin.over(job)
