@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from lexfed.models import LOGISTIC, Batch, clipped_sum, dense
+from lexfed.models import LOGISTIC, Batch, build, clipped_sum, dense, taps
 from lexfed.models.batch import join
 from lexfed.models.dense import DenseModel
 from lexfed.models.layers import closed_form
+from lexfed.models.taps import logits, trace
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]
@@ -52,6 +54,67 @@ def test_rows_do_not_depend_on_their_neighbours(
             assert torch.equal(part, full[chosen])
 
 
+def _activated(activation: type[nn.Module]) -> Callable[[int], nn.Module]:
+    return lambda slots: nn.Sequential(
+        nn.Linear(slots, 33), activation(), nn.Linear(33, 5), activation(),
+        nn.Linear(5, 2),
+    )  # fmt: skip
+
+
+def _pooled(slots: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Unflatten(1, (1, slots)),
+        nn.Conv1d(1, 5, 3, padding=1),
+        nn.SiLU(),
+        nn.AvgPool1d(2),
+        nn.Conv1d(5, 3, 2, bias=False),
+        nn.GELU(),
+        nn.AdaptiveMaxPool1d(2),
+        nn.Flatten(),
+        nn.Linear(6, 2),
+    )
+
+
+CHAINS: dict[str, Callable[[int], nn.Module]] = {
+    "convolutions": lambda slots: build("cnn", slots, 2, seed=1),
+    "pools": _pooled,
+    "Tanh": _activated(nn.Tanh),
+    "Sigmoid": _activated(nn.Sigmoid),
+    "GELU": _activated(nn.GELU),
+    "Softplus": _activated(nn.Softplus),
+}
+
+
+def _chain_taps(layers: tuple[nn.Module, ...], inputs: Tensor) -> list[Tensor]:
+    return [logits(layers, inputs)] + [
+        part.view(-1, tap.terms * part.shape[1])[: len(inputs)]
+        for tap in trace(layers, inputs, torch.sin, 1)
+        for part in (tap.inputs, tap.slopes)
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("slots", [7, 20, 33])
+@pytest.mark.parametrize("name", CHAINS)
+def test_rows_of_other_chains_do_not_depend_on_their_neighbours(
+    name: str, slots: int, dtype: torch.dtype
+) -> None:
+    generator = torch.Generator().manual_seed(slots)
+    module = CHAINS[name](slots)
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.3, generator=generator)
+    layers = closed_form(module)
+    assert layers is not None
+    inputs = torch.randn(333, slots, generator=generator).to(dtype)
+    whole = _chain_taps(layers, inputs)
+    with torch.no_grad():
+        torch.testing.assert_close(whole[0], module.to(dtype)(inputs))
+    for size in (1, 2, 15, 16, 17, 63, 64, 65, 130, 332):
+        chosen = torch.randperm(333, generator=generator)[:size]
+        for part, full in zip(_chain_taps(layers, inputs[chosen]), whole, strict=True):
+            assert torch.equal(part, full[chosen])
+
+
 def _edges_otherwise(
     start: Tensor | None, rows: Tensor, columns: Tensor, out: Tensor
 ) -> Tensor:
@@ -67,6 +130,44 @@ def _edges_otherwise(
             part = part + rows[chosen, term : term + 1] * columns[term]
         out[chosen] = part
     return out if start is None else out.add_(start)
+
+
+def _linear_with_edges(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Do the same in a form that autograd knows."""
+    flat, columns = rows.reshape(-1, rows.shape[-1]), weight.t()
+    places = torch.arange(len(flat))
+    edge = (places >= len(flat) // 16 * 16) | (
+        (places % 2 == 1) & (columns.shape[1] < 16)
+    )
+    one, other = (
+        sum(flat[:, [k]] * columns[k] for k in range(len(columns))[::turn])
+        for turn in (1, -1)
+    )
+    product = torch.where(edge.unsqueeze(1), other, one)
+    product = product if bias is None else product + bias
+    return product.reshape(*rows.shape[:-1], -1)
+
+
+@pytest.mark.parametrize("padded", [True, False])
+def test_padding_is_what_keeps_rows_of_chains_apart(
+    padded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without padding it is the negative control.
+    monkeypatch.setattr(functional, "linear", _linear_with_edges)
+    if not padded:
+        monkeypatch.setattr(taps, "_ROWS", 1)
+        monkeypatch.setattr(taps, "_WIDTH", 1)
+    generator = torch.Generator().manual_seed(0)
+    layers = closed_form(_activated(nn.Tanh)(20))
+    assert layers is not None
+    inputs = torch.randn(70, 20, generator=generator)
+    whole = _chain_taps(layers, inputs)
+    apart = all(
+        torch.equal(part, full[:size])
+        for size in (1, 17, 33, 69)
+        for part, full in zip(_chain_taps(layers, inputs[:size]), whole, strict=True)
+    )
+    assert apart is padded
 
 
 @pytest.fixture

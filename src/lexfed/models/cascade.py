@@ -26,11 +26,12 @@ from torch import Tensor, nn
 
 from lexfed.models.captured import Captured
 from lexfed.models.dense import DenseModel
-from lexfed.models.layers import closed_form, is_dense
+from lexfed.models.layers import chain, is_dense
 from lexfed.models.parameters import flatten
 from lexfed.models.parameters import load as load_parameters
 from lexfed.models.rule.inputs import network_inputs
 from lexfed.models.shape import TowerShape
+from lexfed.models.taps import logits as chain_logits
 from lexfed.tiers import Tier
 
 Floats = NDArray[np.float64]
@@ -103,10 +104,9 @@ class Tower:
     def logits(self, slots: Tensor) -> Tensor:
         """Return this tower's share of the logits, `[..., outputs]`.
 
-        They are offsets of the towers above, so for dense networks and users' models a
-        row's logits do not depend on the other rows, to the bit (see `dense` and
-        `captured`): else one person's presence would move everybody's gradient, and no
-        clip would cover that.
+        They are offsets of the towers above, so a row's logits do not depend on the
+        other rows, to the bit (see `dense`, `taps` and `captured`): else one person's
+        presence would move everybody's gradient, and no clip would cover that.
         """
         linear = self.linear_part
         if linear is None:
@@ -120,13 +120,12 @@ class Tower:
         with torch.no_grad():
             flat = inputs.reshape(-1, inputs.shape[-1])
             module = self.module(flat.dtype)
-            layers = closed_form(module)
             if isinstance(module, Captured):
                 result = module.logits(flat).to(flat.dtype)
-            elif layers is not None and is_dense(layers):
+            elif is_dense(layers := chain(module)):
                 result = DenseModel(layers, flat.dtype, len(flat), 1).logits(flat)
             else:
-                result = module(flat)
+                result = chain_logits(layers, flat)
         return result.reshape(*inputs.shape[:-1], self.shape.outputs)
 
 

@@ -27,7 +27,7 @@ from lexfed.models.clipping import Clipping
 from lexfed.models.cut_bits import CutBits
 from lexfed.models.dense import DenseModel
 from lexfed.models.layer_sum import LayerSum
-from lexfed.models.layers import closed_form, is_dense
+from lexfed.models.layers import chain, is_dense
 from lexfed.models.losses import Loss
 from lexfed.models.scaling import clip_block
 from lexfed.models.taps import Slope, trace
@@ -76,13 +76,9 @@ def clipped_sum(
     batch = batches if isinstance(batches, Batch) else join(batches)
     clipping = Clipping.of(module, clips, groups)
     shares = _shares(shares, batch.units)
-    layers = closed_form(module)
-    if layers is None:
-        if not isinstance(module, Captured):
-            kind = type(module).__name__
-            what = f"{kind} has no closed form and is not captured"
-            raise ConfigError([Problem("model", what)])
+    if isinstance(module, Captured):
         return per_unit.clipped_sum(module, loss, batch, clipping, shares, bits)
+    layers = chain(module)
     parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
     width = batch.records * (batch.slots + sum(map(_width, parametrised)))
     most = min(capacity(width), batch.units)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
+from lexfed.errors import ConfigError, Problem
 from lexfed.models.captured import Captured
 from lexfed.models.parameters import plain_copy
 
@@ -40,6 +41,19 @@ _ROW_WISE: frozenset[type[nn.Module]] = frozenset(
 def closed_form(module: nn.Module) -> tuple[nn.Module, ...] | None:
     """Give the layers of a model in order, or None where there is no closed form."""
     return None if fallback_reason(module) else tuple(_leaves(module))
+
+
+def chain(module: nn.Module) -> tuple[nn.Module, ...]:
+    """Give the layers of a model that has a closed form.
+
+    Raises:
+        ConfigError: if it has none: then it runs captured, or not at all.
+    """
+    layers = closed_form(module)
+    if layers is None:
+        what = f"{type(module).__name__} has no closed form and is not captured"
+        raise ConfigError([Problem("model", what)])
+    return layers
 
 
 def fallback_reason(module: nn.Module) -> str | None:
