@@ -106,7 +106,9 @@ def _hides(liar: Liar, step: str, asked: bytes, honest: bytes) -> bytes | None:
     return _deals_badly("noise")(liar, step, asked, honest)
 
 
-def _shows_another_key(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
+def _shows_another_key(
+    liar: Liar, step: str, _: bytes, honest: bytes
+) -> bytes | None:
     if step == "inquiry":
         length = len(payload_of(honest))
         return said_instead(liar.session, Kind.EVIDENCE, liar.coins.randbytes(length))
