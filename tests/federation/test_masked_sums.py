@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Masked sums of real sites: exact, whoever is lost and when, and lost when too few."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -17,7 +17,17 @@ from lexfed.federation.masked_sums import MaskedSums
 from lexfed.federation.messages import Query, Reply
 from lexfed.federation.site import Site
 from lexfed.federation.sums import Integers
-from support.masked_worlds import LOG, ask, charged, federation, losing, masked_world
+from lexfed.secagg.payloads import Deal
+from support.masked_worlds import (
+    LOG,
+    Line,
+    ask,
+    charged,
+    federation,
+    losing,
+    masked_world,
+    step_of,
+)
 from support.worlds import World, seeded, world
 
 SITES = ("site0", "site1", "site2", "site3")
@@ -228,3 +238,40 @@ def test_programmes_without_shares_have_no_masks() -> None:
         settings(plain, LOG, {}, bytes(32))
     with pytest.raises(ValueError, match="noise in shares"):
         MaskedSums(plain, *cast(Any, [None] * 8))
+
+
+def test_answers_are_bounded_by_what_is_asked_for(
+    of: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every answer fits, and a vector of one value too many would not."""
+    fed = federation(of)
+    bounds: dict[str, int] = {}
+    exchange = Line.exchange
+
+    def watched(
+        self: Line, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
+        bounds[step_of(next(iter(messages.values())))] = most
+        return exchange(self, messages, most)
+
+    monkeypatch.setattr(Line, "exchange", watched)
+    asked, _ = ask(fed)
+    dimension = of.programme.stages[asked.query.stage].dimension
+    ring = fed.setting(1).terms.ring
+    assert bounds["ask"] == 2**16 + 256 + 32 + max(dimension * ring.bits // 8, 36)
+    said = {step: len(answer) for _, step, answer in fed.line.said}
+    assert said["keys"] <= bounds["keys"] == bounds["begin"]
+    assert bounds["survivors"] == bounds["consents"] == 2**20
+    rounds = of.programme.setup_rounds
+    assert bounds["keys"] == 256 + Deal.length(len(of.programme.sites), rounds)
+
+
+def test_a_site_that_answers_too_much_is_missing(of: World) -> None:
+    fed = federation(of)
+    fed.line.tamper = lambda site, step, said: (
+        said + bytes(2**20) if (site, step) == ("site1", "survivors") else said
+    )
+    _, reply = ask(fed)
+    assert "site1" in reply.of  # its vector had come before
+    assert len(reply.record.consents) == len(of.programme.sites) - 1
+    assert fed.engine.blamed == set()

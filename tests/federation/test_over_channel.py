@@ -38,9 +38,11 @@ class Bent:
     def __init__(self, doors: Doors, name: str, change: Change) -> None:
         self._doors, self._name, self._change = doors, name, change
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         """Bring messages to sites, and answers back."""
-        came = dict(self._doors.exchange(messages))
+        came = dict(self._doors.exchange(messages, most))
         answer = answer_from_bytes(came.pop(self._name))
         assert isinstance(answer, Reply)
         changed = self._change(answer)
@@ -182,3 +184,17 @@ def test_what_a_ledger_refuses_at_the_last_moment_is_not_computed(
     answer = site.answer(asked.query.to_bytes())
     assert isinstance(answer, Refusal)
     assert answer.reason == "its ledger does not pay for it"
+
+
+def test_an_answer_that_is_longer_than_the_sum_asks_for_is_missing(of: World) -> None:
+    _, asked, doors, _ = asked_of(of)
+    dimension = of.programme.stages[asked.query.stage].dimension
+    most = 8 * dimension + 2 * 2**16
+    name = of.programme.sites[0]
+    handlers = dict(doors._handlers)
+    handlers[name] = lambda _: bytes(most + 1)
+    engine = OverChannel(of.programme, Doors(handlers), 1, taken)
+    replies = engine.ask(asked.query, asked.participants)
+    assert name not in {reply.site for reply in replies}
+    assert Doors(handlers).exchange({name: b""}, most) == {}
+    assert Doors(handlers).exchange({name: b""}, most + 1) == {name: bytes(most + 1)}

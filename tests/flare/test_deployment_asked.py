@@ -19,9 +19,11 @@ class Wire:
         self.doors = doors
         self.sent: list[dict[str, bytes]] = []
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         self.sent.append(dict(messages))
-        return Doors(self.doors).exchange(messages)
+        return Doors(self.doors).exchange(messages, most)
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ Written like `test_mutants.py`: every check passes on the real code and fails on
 mutants.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lexfed.federation import masked_setting, masked_sums, noise_shares
+from lexfed.federation import channel, masked_setting, masked_sums, noise_shares
 from lexfed.federation.engines import RoundLost
 from lexfed.federation.masked_sums import MaskedSums
 from lexfed.federation.messages import Refusal, Reply
@@ -39,6 +40,11 @@ def local() -> World:
 
 
 # Checks
+
+
+def longer_answers_than_asked_for_are_missing() -> None:
+    doors = channel.Doors({"north": lambda _: bytes(101)})
+    assert doors.exchange({"north": b""}, 100) == {}
 
 
 def a_sum_has_the_noise_that_is_charged() -> None:
@@ -168,7 +174,51 @@ def _anybodys_message(patch: Patch) -> None:
     patch.setattr(MaskedSums, "_take", lambda _, __, said, take: take(said))
 
 
+def _answers_of_any_length(patch: Patch) -> None:
+    honest = channel.Doors.exchange
+
+    def broken(self: channel.Doors, messages: Any, _: int) -> Any:
+        return honest(self, messages, 2**62)
+
+    patch.setattr(channel.Doors, "exchange", broken)
+
+
+def _lost_like_any_other(patch: Patch) -> None:
+    patch.setattr(
+        masked_sums, "RoundLost", lambda message, *_: RoundLost(message, "site-lost")
+    )
+
+
+def a_sum_out_of_bound_is_told_apart() -> None:
+    """The run ends after such a round, and goes on after sites that are missing."""
+    fed = federation(masked())
+    asked = charged(fed)
+    site = fed.sites["site1"]._site
+    real = site.answer
+
+    def loud(content: bytes) -> Reply | Refusal:
+        said = real(content)
+        assert isinstance(said, Reply)
+        largest = fed.setting(1).terms.ring.largest
+        return replace(said, total=np.full_like(said.total, largest))
+
+    vars(site)["answer"] = loud
+    with pytest.raises(RoundLost) as lost:
+        fed.engine.ask(asked.query, asked.participants)
+    assert lost.value.cause == "sum-out-of-bound"
+
+
 MUTANTS = (
+    Mutant(
+        "answers of any length",
+        _answers_of_any_length,
+        longer_answers_than_asked_for_are_missing,
+    ),
+    Mutant(
+        "a sum out of its bound is like a missing site",
+        _lost_like_any_other,
+        a_sum_out_of_bound_is_told_apart,
+    ),
     Mutant("no share of noise", _no_share, a_sum_has_the_noise_that_is_charged),
     Mutant("half a share", _half_a_share, a_sum_has_the_noise_that_is_charged),
     Mutant("answers for free", _answers_for_free, every_answer_is_charged, FAILED),

@@ -126,11 +126,13 @@ def test_a_site_that_never_hears_of_a_round_is_not_charged(
     priced_of: Price, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Deaf(Line):
-        def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        def exchange(
+            self, messages: Mapping[str, bytes], most: int = 2**20
+        ) -> Mapping[str, bytes]:
             step = step_of(next(iter(messages.values())))
             gone = self._names[2] if step == "ask" and self._query == 3 else ""
             heard = {name: said for name, said in messages.items() if name != gone}
-            return super().exchange(heard)
+            return super().exchange(heard, most)
 
     monkeypatch.setattr("lexfed.run.engines.Doors", Deaf(lambda *_: False))
     priced, path = priced_of(CONFIG), tmp_path / "run"

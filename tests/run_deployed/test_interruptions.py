@@ -37,12 +37,14 @@ class Fragile:
     seen: int = 0
     replies: dict[str, int] = field(default_factory=dict)
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         """Bring messages to the sites, or die."""
         self.seen += 1
         if self.seen == self.at and not self.answered:
             raise Killed
-        found = self.spy.exchange(messages)
+        found = self.spy.exchange(messages, most)
         if self.seen == self.at:
             raise Killed
         return found

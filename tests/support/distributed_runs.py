@@ -71,11 +71,13 @@ class Line:
         self._names = sorted(handlers)
         return self
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         """Bring messages to sites; some answers never arrive."""
         step = step_of(next(iter(messages.values()), b"LXMB"))
         self._query += step == "ask"
-        came = self._doors.exchange(messages)
+        came = self._doors.exchange(messages, most)
         return {
             name: said
             for name, said in came.items()

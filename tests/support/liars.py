@@ -106,9 +106,7 @@ def _hides(liar: Liar, step: str, asked: bytes, honest: bytes) -> bytes | None:
     return _deals_badly("noise")(liar, step, asked, honest)
 
 
-def _shows_another_key(
-    liar: Liar, step: str, _: bytes, honest: bytes
-) -> bytes | None:
+def _shows_another_key(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes | None:
     if step == "inquiry":
         length = len(payload_of(honest))
         return said_instead(liar.session, Kind.EVIDENCE, liar.coins.randbytes(length))
@@ -347,7 +345,9 @@ class Line:
     sites: Sites
     liars: Mapping[str, Liar]
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         """Bring one message to each named site."""
         came: dict[str, bytes] = {}
         for name, message in messages.items():
@@ -356,7 +356,7 @@ class Line:
             if honest is None:
                 honest = self.sites.sites[name].handle(message)
             said = honest if liar is None else liar.bent(step, message, honest)
-            if said is not None:
+            if said is not None and len(said) <= most:
                 came[name] = said
         return came
 
@@ -367,11 +367,13 @@ class _Rehearsal:
 
     sites: Sites
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         """Bring one message to each named site."""
         if step_of(next(iter(messages.values()))) == "delivery":
             raise Enough
-        came = Line(self.sites, {}).exchange(messages)
+        came = Line(self.sites, {}).exchange(messages, most)
         for name, said in came.items():
             self.sites.recorded[name, messages[name]] = said
         return came

@@ -68,7 +68,9 @@ class Line:
     before: Tamper = lambda *said: said[-1]
     said: list[tuple[str, str, bytes]] = field(default_factory=list)
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = 2**20
+    ) -> Mapping[str, bytes]:
         """Bring messages and answers, or some of them."""
         came = {}
         for name, message in messages.items():
@@ -76,10 +78,10 @@ class Line:
             sent = self.before(name, step, message)
             if sent is None:
                 continue
-            answer = self.doors.exchange({name: sent})[name]
+            answer = self.doors.exchange({name: sent}, 2**62)[name]
             self.said.append((name, step, answer))
             arrived = self.tamper(name, step, answer)
-            if arrived is not None:
+            if arrived is not None and len(arrived) <= most:
                 came[name] = arrived
         return came
 

@@ -12,11 +12,22 @@ Handler = Callable[[bytes], bytes]
 """A site's door: takes one message, returns one answer. It never raises."""
 
 
+LONGEST_WORD = 2**20
+"""Longest answer where nothing else is said, in bytes: signatures, refusals."""
+
+
 class Channel(Protocol):
     """Brings messages to sites and their answers back."""
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
         """Bring one message to each named site.
+
+        Args:
+            messages: by site.
+            most: longest answer that is taken, in bytes. A longer one is not read where
+                it comes from outside, and its site has not answered.
 
         Returns:
             The answers that came in time, by site; who is missing did not answer.
@@ -30,6 +41,9 @@ class Doors:
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = dict(handlers)
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
         """Bring one message to each named site, one after the other."""
-        return {name: self._handlers[name](said) for name, said in messages.items()}
+        came = {name: self._handlers[name](said) for name, said in messages.items()}
+        return {name: said for name, said in came.items() if len(said) <= most}

@@ -19,7 +19,13 @@ from lexfed.federation import sums
 from lexfed.federation.channel import Channel
 from lexfed.federation.cohort import Cohort, SiteData, flip_coins
 from lexfed.federation.contribute import contribute
-from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
+from lexfed.federation.messages import (
+    Query,
+    Refusal,
+    Reply,
+    answer_from_bytes,
+    longest_answer,
+)
 from lexfed.federation.noise_shares import noised_by_site
 from lexfed.federation.programme import Programme
 from lexfed.federation.site import Site, Sources
@@ -137,7 +143,9 @@ class OverChannel:
             RoundLost: if more are missing than may be.
         """
         content = query.to_bytes()
-        came = self._channel.exchange(dict.fromkeys(participants, content))
+        stage = self._programme.stages[query.stage]
+        most = longest_answer(stage.dimension)
+        came = self._channel.exchange(dict.fromkeys(participants, content), most)
         answers = {name: _read(came[name]) for name in participants if name in came}
         replies = [
             answer

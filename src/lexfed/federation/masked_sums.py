@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from lexfed.errors import Refused, SecAggError
-from lexfed.federation.channel import Channel
+from lexfed.federation.channel import LONGEST_WORD, Channel
 from lexfed.federation.engines import CheckReceipt, Loss, RoundLost, too_few
 from lexfed.federation.masked_messages import (
     Ask,
@@ -26,11 +26,13 @@ from lexfed.federation.masked_messages import (
     sender_of,
 )
 from lexfed.federation.masked_setting import Settings, seat_name
-from lexfed.federation.messages import Query, Refusal, Reply
+from lexfed.federation.messages import LONGEST_RECEIPT, Query, Refusal, Reply
 from lexfed.federation.noise_shares import longest_sum, stays_within
 from lexfed.federation.programme import Programme
 from lexfed.federation.sums import Integers
 from lexfed.secagg.identities import Identity
+from lexfed.secagg.payloads import longest_deal
+from lexfed.secagg.pieces import longest_masked, longest_piece
 from lexfed.secagg.record import RoundRecord
 from lexfed.secagg.server import ServerSession
 from lexfed.secagg.server_setup import Established, ServerSetup
@@ -143,8 +145,9 @@ class MaskedSums:
         left_out = self.blamed.union(without)
         here = [name for name in self._programme.sites if name not in left_out]
         begin = Begin(setting.epoch).to_bytes()
-        here = self._collect(dict.fromkeys(here, begin), setup.advertised)
-        here = self._collect(dict.fromkeys(here, setup.close_keys()), setup.dealt)
+        most = longest_deal(len(self._programme.sites), setting.terms.rounds)
+        here = self._collect(dict.fromkeys(here, begin), setup.advertised, most)
+        here = self._collect(dict.fromkeys(here, setup.close_keys()), setup.dealt, most)
         here = self._collect(self._by_name(setup.close_deals()), setup.ready)
         self._collect(self._by_name(setup.inquiries()), setup.proven)
         established = setup.established()
@@ -170,9 +173,11 @@ class MaskedSums:
                 self._exclude(name, error.message)
                 self.blamed.add(name)
 
-    def _collect(self, messages: Mapping[str, bytes], take: Take) -> list[str]:
+    def _collect(
+        self, messages: Mapping[str, bytes], take: Take, most: int = LONGEST_WORD
+    ) -> list[str]:
         """Send messages and take what comes back; return whose answers were right."""
-        came = self._channel.exchange(messages) if messages else {}
+        came = self._channel.exchange(messages, most) if messages else {}
         right = []
         for name in messages:
             if name not in came:
@@ -247,7 +252,10 @@ class MaskedSums:
         refusals: dict[str, Refusal] = {}
         asked = [name for name in participants if name not in self.blamed]
         message = Ask(self._rounds, content).to_bytes()
-        came = self._channel.exchange(dict.fromkeys(asked, message))
+        most = LONGEST_RECEIPT + longest_masked(
+            self._settings(0).terms.ring, self._programme.stages[query.stage].dimension
+        )
+        came = self._channel.exchange(dict.fromkeys(asked, message), most)
         for name in asked:
             said = came.get(name, b"")
             refusal = refusal_in(said)
@@ -270,14 +278,14 @@ class MaskedSums:
     def _fetch(self, session: ServerSession, signed: dict[str, bytes]) -> None:
         """Fetch long vectors piece by piece; drop whose vector is not complete."""
         seats = {name: seat for seat, name in self._names.items()}
-        names = list(signed)
+        names, most = list(signed), longest_piece(self._settings(0).terms.ring)
         for start in range(0, len(names), _AT_ONCE):
             group = names[start : start + _AT_ONCE]
             for number in range(session.pieces):
                 if not group:
                     break
                 fetch = Fetch(number).to_bytes()
-                came = self._channel.exchange(dict.fromkeys(group, fetch))
+                came = self._channel.exchange(dict.fromkeys(group, fetch), most)
                 for said in came.values():
                     with suppress(SecAggError):  # the site is left out below
                         session.piece(said)

@@ -179,6 +179,19 @@ class Refusal:
     reason: str
 
 
+LONGEST_RECEIPT = 2**16
+"""Bytes of the longest receipt: it is an entry of a log, which are no longer."""
+
+
+def longest_answer(dimension: int) -> int:
+    """Return how long an answer may be, in bytes: a sum, a receipt and what is around.
+
+    Args:
+        dimension: of the sum.
+    """
+    return 8 * dimension + 2 * LONGEST_RECEIPT
+
+
 def answer_to_bytes(answer: Reply | Refusal) -> bytes:
     """Return a site's answer as bytes."""
     head: dict[str, Any] = {"site": answer.site, "round": answer.round}

@@ -33,7 +33,7 @@ from lexfed.secagg.shamir import SECRET_BYTES
 SEAT = 2
 TAG = 16
 """Length of what authenticates encrypted shares."""
-_ENVELOPE = 256
+ENVELOPE = 256
 """No envelope is longer than that around its payload (`messages.py`)."""
 
 
@@ -140,6 +140,11 @@ class Deal:
         return cls(found, parts)
 
 
+def longest_deal(sites: int, rounds: int) -> int:
+    """Return how long messages of a site in a set-up of up to that many may be."""
+    return ENVELOPE + max(Deal.length(sites, rounds), Advertised.length(rounds))
+
+
 def root_of(commitments: bytes) -> bytes:
     """Return the one hash that stands for all commitments of a part."""
     return sha256(b"lexfed secagg part " + commitments).digest()
@@ -169,7 +174,7 @@ def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
 
 def key_list_lengths(sites: int, rounds: int) -> range:
     """Return how long a key list of up to that many sites may be."""
-    return range(SEAT + sites * (4 + _ENVELOPE + Advertised.length(rounds)) + 1)
+    return range(SEAT + sites * (4 + ENVELOPE + Advertised.length(rounds)) + 1)
 
 
 def pack_bundle(messages: Sequence[bytes]) -> bytes:

@@ -28,7 +28,7 @@ from typing import Self
 
 from lexfed.errors import SecAggError
 from lexfed.secagg.messages import DIGEST, Reader
-from lexfed.secagg.payloads import SEAT
+from lexfed.secagg.payloads import ENVELOPE, SEAT
 from lexfed.secagg.ring import Ring, Words
 
 PIECE_VALUES = 2**20
@@ -39,6 +39,17 @@ _NUMBER = 4
 def count_of(length: int) -> int:
     """Return in how many pieces a vector travels; 0 if it travels whole."""
     return -(-length // PIECE_VALUES) if length > PIECE_VALUES else 0
+
+
+def longest_piece(ring: Ring) -> int:
+    """Return how long a piece may be, in bytes."""
+    return SEAT + _NUMBER + PIECE_VALUES * ring.bits // 8
+
+
+def longest_masked(ring: Ring, length: int) -> int:
+    """Return how long a masked vector, or its header, may be as a message."""
+    whole = 0 if count_of(length) else length * ring.bits // 8
+    return ENVELOPE + DIGEST + max(whole, Incoming.header_bytes(length))
 
 
 def _part(length: int, number: int) -> slice:

@@ -24,7 +24,9 @@ from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
 from lexfed.errors import RunFolderError
+from lexfed.federation.channel import LONGEST_WORD
 from lexfed.federation.flare.executor import ASK, CONTENT, PULSE, READY, UNABLE, WORD
+from lexfed.federation.flare.intake import intake
 
 STAGE = "stage: %d of %d sites answered in %.3f s"
 """What the coordinator's log says about every exchange."""
@@ -54,8 +56,8 @@ class FlareChannel:
     """Brings messages to sites of one FLARE job.
 
     Guarantees: a message goes to the named sites only, each at most once; an answer is
-    bytes from the site it is said to be from; a site that misses its time is missing
-    in this answer and in all later ones.
+    bytes from the site it is said to be from, no longer than is asked for; a site that
+    misses its time is missing in this answer and in all later ones.
     """
 
     def __init__(
@@ -95,14 +97,18 @@ class FlareChannel:
         self._gone |= set(names) - ready
         return tuple(sorted(ready))
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
         """Bring one message to each named site; see `lexfed.federation.channel`.
 
         Raises:
             RunFolderError: if the job was ended from outside.
         """
         begin = time.monotonic()
-        answers = self._exchange(messages)
+        intake.expect(most)
+        came = self._exchange(messages)
+        answers = {name: said for name, said in came.items() if len(said) <= most}
         _LOGGER.info(STAGE, len(answers), len(messages), time.monotonic() - begin)
         return answers
 

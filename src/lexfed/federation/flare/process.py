@@ -3,9 +3,9 @@
 
 FLARE starts a process for its server or client, and that one starts a process for each
 job. Every one of them begins here: the kit is checked, the rules for TLS are put in
-force before FLARE opens a socket, its search for settings is confined to the kit, a
-site keeps the commands of jobs only, and files are closed to other users. Then FLARE's
-own program runs.
+force before FLARE opens a socket, its search for settings is confined to the kit,
+messages get a longest length, a site keeps the commands of jobs only, and files are
+closed to other users. Then FLARE's own program runs.
 
 No variable of the environment changes FLARE's settings: those that it listens to are
 dropped before the first process starts, and the others inherit what is left.
@@ -139,6 +139,7 @@ def main() -> None:
     from lexfed.federation.flare.checks import check_kit
     from lexfed.federation.flare.commands import limit_commands
     from lexfed.federation.flare.confine import confine
+    from lexfed.federation.flare.intake import limit_intake
     from lexfed.federation.flare.tls13 import enforce
 
     os.umask(0o077)
@@ -148,6 +149,7 @@ def main() -> None:
     check_kit(kit)  # again for every job: a kit may have changed since the start
     enforce(kit)
     confine(kit)
+    limit_intake()
     if kit.role == "site":
         limit_commands()
     bound_audit()

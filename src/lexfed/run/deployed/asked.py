@@ -19,7 +19,7 @@ from lexfed.audit.keys import Signer
 from lexfed.audit.note import verify_ed25519
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.federation.channel import Channel, Handler
+from lexfed.federation.channel import LONGEST_WORD, Channel, Handler
 
 _SIGNATURE = 64
 _NUMBER = 8
@@ -42,11 +42,13 @@ class SignedChannel:
         self._job = job
         self._number = 0
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
         """Bring one message to each named site; answers are as they come."""
         self._number += 1
         return self._channel.exchange(
-            {name: self._signed(name, said) for name, said in messages.items()}
+            {name: self._signed(name, said) for name, said in messages.items()}, most
         )
 
     def _signed(self, site: str, message: bytes) -> bytes:

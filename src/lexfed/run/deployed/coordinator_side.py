@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lexfed.audit.keys import Signer, load_key
 from lexfed.errors import AuditError, Refused
-from lexfed.federation.channel import Channel
+from lexfed.federation.channel import LONGEST_WORD, Channel
 from lexfed.federation.flare.enrol import read_roster
 from lexfed.federation.flare.kit import COORDINATOR, Kit
 from lexfed.federation.programme_json import to_bytes
@@ -106,10 +106,12 @@ class _Table:
         dropouts = bundle.config.federation.dropouts if begun else 0
         self._least = len(bundle.sites) - dropouts
 
-    def exchange(self, messages: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
         """Bring messages to those at the table; the others do not answer."""
         here = {n: said for n, said in messages.items() if n in self._present}
-        answers = self._channel.exchange(here)
+        answers = self._channel.exchange(here, most)
         self._silent = (self._silent | here.keys()) - answers.keys()
         return answers
 
@@ -180,7 +182,9 @@ class _Table:
         self, content: bytes, check: Callable[[str, bytes], None]
     ) -> dict[str, bytes]:
         """Ask everybody at the table; keep those whose answer is sound."""
-        answers = self.exchange(dict.fromkeys(self._present, content))
+        # A statement names the columns of the configuration, and little else.
+        most = LONGEST_WORD + 4 * len(content)
+        answers = self.exchange(dict.fromkeys(self._present, content), most)
         good: dict[str, bytes] = {}
         reasons: dict[str, str] = {}
         for name in self._bundle.sites:

@@ -15,6 +15,7 @@ from lexfed.config.declare import tagged_schema_of
 from lexfed.errors import AuditError
 from lexfed.federation.channel import Handler
 from lexfed.federation.flare.enrol import read_roster
+from lexfed.federation.flare.intake import intake
 from lexfed.federation.flare.kit import COORDINATOR, Kit
 from lexfed.federation.masked_setting import seat_identity, settings
 from lexfed.federation.masked_site import MaskedSite
@@ -186,6 +187,7 @@ class SiteSteps:
             raise Refuse("order", "another log than the run began with")
         if not joined.state.keep("coordinator", begin.coordinator.encode()):
             raise Refuse("order", "another coordinator's key than the run began with")
+        intake.expect_queries(stage.dimension for stage in priced.programme.stages)
         data = site_data(self._kit.name, own, priced.population)
         ledger = self._purse = self._ledger(priced, joined)
         sources = sources_of(priced)
