@@ -18,6 +18,7 @@ from lexfed.audit.note import VerifierKey
 from lexfed.audit.reader import LogView, read_log
 from lexfed.audit.stage import Stage
 from lexfed.audit.store import Store
+from lexfed.audit.tiles import encode_bundle
 from lexfed.errors import AuditError, RunFolderError
 from support.log_folders import (
     KEYS,
@@ -161,6 +162,10 @@ def test_an_older_checkpoint_is_noticed_by_what_is_beyond_it(log: Path) -> None:
     ):
         read_log(log, KEYS)
     (log / "signed" / "3").unlink()
+    with pytest.raises(AuditError, match=r"entries/000.p/1` is missing"):
+        read_log(log, KEYS)
+    bundle = log / "tile" / "entries" / "000.p" / "1"
+    bundle.write_bytes(encode_bundle(entries(0, 1)))
     with pytest.raises(AuditError, match=r"000.p/3` is beyond the 1 entries"):
         read_log(log, KEYS)
 

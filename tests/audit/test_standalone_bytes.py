@@ -78,7 +78,10 @@ def test_any_file_of_the_log_may_go_missing(folder: Path) -> None:
     for path in BYTES.files_of(folder / "log"):
         content = path.read_bytes()
         path.unlink()
-        needed = path.name != genesis.catalogue  # the rules ship with lexfed, too
+        # The rules ship with lexfed, too, and the newest bundle begins as older ones.
+        newest = path.parent.name != "000.p" or path.name == str(len(fake_run().drafts))
+        older = path.parent.parent.name == "entries" and not newest
+        needed = path.name != genesis.catalogue and not older
         assert bool(failed(compared(folder))) == needed, path
         path.write_bytes(content)
     assert failed(compared(folder)) == []

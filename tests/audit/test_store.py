@@ -16,6 +16,7 @@ from lexfed.audit.note import Signature, parse_note
 from lexfed.audit.reader import read_log
 from lexfed.audit.stage import Stage
 from lexfed.audit.store import Store
+from lexfed.audit.tiles import encode_bundle
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 from support.judge import Judge
 from support.log_folders import (
@@ -63,8 +64,30 @@ def test_what_a_log_holds_on_disk(log: Path) -> None:
     assert sorted(files_of(log)) == [
         *("checkpoint", "lock", "signed/0", "signed/1", "signed/3"),
         *("tile/0/000.p/1", "tile/0/000.p/3"),
-        *("tile/entries/000.p/1", "tile/entries/000.p/3"),
+        "tile/entries/000.p/3",
     ]
+
+
+def test_a_long_log_holds_its_entries_once(place: Path) -> None:
+    with Store.create(place / "log", SIGNER, ORIGIN) as store:
+        for number in range(1, 301):
+            grow(store, number)
+    held = files_of(place / "log")
+    bundles = sorted(name for name in held if name.startswith("tile/entries/"))
+    assert bundles == ["tile/entries/000", "tile/entries/001.p/44"]
+    # Hashes stay for every size that was signed.
+    assert sum(name.startswith("tile/0/001.p/") for name in held) == 44
+    assert read_log(place / "log", KEYS).size == 300
+
+
+def test_bundles_that_logs_of_before_kept_are_allowed_and_removed(log: Path) -> None:
+    old = log / "tile" / "entries" / "000.p" / "1"
+    old.write_bytes(encode_bundle(entries(0, 1)))
+    assert read_log(log, KEYS).size == 3
+    Store.open(log, SIGNER).close()
+    assert not old.exists()
+    assert (old.parent / "3").exists()
+    assert read_log(log, KEYS).size == 3
 
 
 def test_partial_tiles_go_when_the_full_one_is_there(log: Path) -> None:
@@ -210,6 +233,7 @@ def test_signing_comes_after_everything_it_covers(
         *("write_part", "rename_part tile/0/000.p/5", "sync"),
         *("signed", "write_part", "link_part signed/5", "sync"),
         *("rename_part checkpoint", "sync", "remove stage"),
+        "remove tile/entries/000.p/3",
     ]
 
 

@@ -2,7 +2,7 @@
 """What the folder of a log may hold, and nothing else.
 
     checkpoint                    signed note: origin, size, root
-    tile/entries/<N>[.p/<W>]      the entries, see `tiles`
+    tile/entries/<N>[.p/<W>]      the entries, see `tiles`; partial, the newest only
     tile/<L>/<N>[.p/<W>]          the hashes over them
     signed/<size>                 every checkpoint that was signed, without cosignatures
     cosigned/<size>               those that witnesses cosigned, with their signatures
@@ -14,7 +14,7 @@ Whoever skips files it does not know can be shown two logs in one folder, so any
 else is refused. Folders without files are not: a writer may die after making one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lexfed.audit.base64_text import parse_decimal
@@ -138,6 +138,21 @@ def outgrown(old_size: int, new_size: int) -> Iterator[str]:
     for name in partial_tiles(old_size):
         if full_form(name) in changed:
             yield partial_folder(name)
+
+
+def repeated(tiles: Iterable[TileName], size: int) -> Iterator[TileName]:
+    """Yield the partial bundles whose entries the bundle of the newest size repeats.
+
+    A log must keep partial tiles of hashes for every size that it signed, until the
+    full one is there [tlog-tiles]; they are small. Partial bundles hold the same
+    entries over and over: 255 of them would be most of a long log. Whoever holds an
+    older checkpoint finds its entries at the beginning of the newest bundle.
+    """
+    for name in tiles:
+        if name.level is None and name.width < TILE_WIDTH:
+            newest = size // TILE_WIDTH, size % TILE_WIDTH
+            if (name.index, name.width) < newest:
+                yield name
 
 
 def is_inside(name: TileName, size: int) -> bool:

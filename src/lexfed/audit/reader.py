@@ -109,6 +109,11 @@ def _read(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
     stage = None if staged is None else open_stage(staged, log_keys)
     signed = _open(folder, CHECKPOINT, log_keys)
     latest = signed.checkpoint
+    # Before entries are read: those of an older checkpoint are in a newer bundle.
+    known = latest.size if stage is None else max(latest.size, stage.new_size)
+    for size in found.signed:
+        if size > known:
+            raise _older(folder, f"{SIGNED}/{size}", size, known)
     entries = list(_entries(folder, latest.size))
     tree = _tree(entries)
     if tree.root() != latest.root:
@@ -167,6 +172,14 @@ def _entries(folder: Folder, size: int) -> Iterator[bytes]:
             ) from error
 
 
+def _older(folder: Folder, name: str, signed: int, here: int) -> AuditError:
+    return AuditError(
+        f"`{folder.path / name}`: {signed} entries were signed, but only {here} are "
+        "here",
+        "was an old copy of the log restored? continue from the newest one",
+    )
+
+
 def _signed(
     folder: Folder,
     name: str,
@@ -178,10 +191,7 @@ def _signed(
     """Return a checkpoint of the past, which the log must begin with."""
     where = f"`{folder.path / name}`"
     if size > tree.size:
-        raise AuditError(
-            f"{where}: {size} entries were signed, but only {tree.size} are here",
-            "was an old copy of the log restored? continue from the newest one",
-        )
+        raise _older(folder, name, size, tree.size)
     note = _open(folder, name, log_keys)
     signed = note.checkpoint
     if signed.size != size or signed.origin != origin:

@@ -29,6 +29,8 @@ from lexfed.audit.layout import (
     list_log,
     outgrown,
     partial_folder,
+    partial_tiles,
+    repeated,
 )
 from lexfed.audit.lock import LOCK
 from lexfed.audit.merkle import EMPTY_ROOT, Tree
@@ -36,7 +38,7 @@ from lexfed.audit.note import Signature, VerifierKey, parse_note
 from lexfed.audit.reader import LogView, read_held
 from lexfed.audit.session import Session
 from lexfed.audit.stage import Stage
-from lexfed.audit.tiles import bundle_files, tile_files
+from lexfed.audit.tiles import TILE_WIDTH, bundle_files, tile_files
 from lexfed.errors import AuditError, RunFolderError
 
 
@@ -134,6 +136,9 @@ class Store:
         for name in tiles.values():
             if name != full_form(name) and full_form(name).path in tiles:
                 self._files.remove_folder(partial_folder(name))
+        for name in repeated(tiles.values(), self._tree.size):
+            if full_form(name).path not in tiles:
+                self._files.remove(name.path)
 
     @property
     def size(self) -> int:
@@ -231,6 +236,9 @@ class Store:
             )
             for folder in outgrown(*sizes):
                 self._files.remove_folder(folder)
+            for name in repeated(partial_tiles(stage.old_size), stage.new_size):
+                if name.index == stage.new_size // TILE_WIDTH:
+                    self._files.remove(name.path)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

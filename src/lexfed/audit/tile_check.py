@@ -68,8 +68,10 @@ def check_tiles(
     for signed in found.signed:
         for name in partial_tiles(signed):
             reasons.add(name)
-            # Partial tiles stay until the full one is there [tlog-tiles].
-            if signed <= size and full_form(name).path not in found.tiles:
+            # Partial tiles stay until the full one is there [tlog-tiles]; bundles
+            # of older sizes repeat what the newest one begins with.
+            is_hashes = name.level is not None
+            if is_hashes and signed <= size and full_form(name).path not in found.tiles:
                 needed.add(name)
     present = set(found.tiles.values())
     for name in sorted({*needed, *present}, key=_reading_order):

@@ -431,11 +431,13 @@ def check_files(log: str, entries: Sequence[bytes], tree: Tree) -> set[str]:
     known = set(needed)
     signed = [int(name[7:]) for name in names if name.startswith("signed/")]
     for size in [size for size in signed if size < len(entries)]:
-        # Partial tiles of older sizes stay until the full one is there.
+        # Partial tiles of older sizes stay until the full one is there; bundles need
+        # not, since they hold what the newest one begins with.
         for level, index, width in partial_tiles(size):
             name = tile_path(level, index, width)
             known.add(name)
-            needed |= {name} if tile_path(level, index, 256) not in names else set()
+            if level != "entries" and tile_path(level, index, 256) not in names:
+                needed.add(name)
     for name in sorted(needed - names):
         raise Unsound(f"`{name}` is missing")
     for name in sorted(names):
