@@ -41,7 +41,7 @@ from lexfed.evaluate.attacks.watched import Observer
 from lexfed.evaluate.datasets import Dataset, prepare
 from lexfed.models.losses import Loss
 from lexfed.run.planning import price
-from lexfed.run.population import Population, load_population
+from lexfed.run.population import Population, seeded_population
 
 SMALL = ("heart_uci4", "german_credit", "synthea", "eicu_demo")
 LARGE = (
@@ -86,7 +86,7 @@ def configuration(dataset: Dataset, mechanism: str) -> Config:
 def on_table(dataset: Dataset, mechanism: str) -> Iterator[dict[str, Any]]:
     """Yield what each attack finds on one table."""
     config = configuration(dataset, mechanism)
-    population = load_population(config, dataset.folder)
+    population = seeded_population(config, dataset.folder)
     trainer = ProductTrainer(config, population)
     for attack in attack_membership(trainer, trainer.trade_off):
         yield asdict(attack)

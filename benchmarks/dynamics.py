@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from benchmarks.tables import TABLES, Table, write_table
 from lexfed.config import Config, from_mapping
 from lexfed.privacy.calibrate import epsilon_from, mu_from
-from lexfed.run import Population, load_population, price
+from lexfed.run import Population, price, seeded_population
 from lexfed.run.evaluation import evaluate
 from lexfed.run.rehearsal import train_in_memory
 
@@ -134,7 +134,7 @@ def run_table(table: Table, folder: Path, seeds: int) -> dict[str, Cells]:
     found = {method: Cells.empty(seeds) for method in METHODS}
     for seed in range(seeds):
         first = configuration(tables, "constant", 1.0, 1.0, seed)
-        population = load_population(first, folder)
+        population = seeded_population(first, folder)
         for method, cells in found.items():
             for place, length in enumerate(LENGTHS):
                 config = configuration(tables, method, 1.0, length, seed)

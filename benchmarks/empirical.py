@@ -34,7 +34,7 @@ import torch
 
 from lexfed.config import Config, from_mapping
 from lexfed.evaluate.empirical import Found, audit
-from lexfed.run import Priced, load_population, price
+from lexfed.run import Priced, price, seeded_population
 from lexfed.tiers import Tier
 from support import broken_mechanisms
 
@@ -97,7 +97,7 @@ def priced_register() -> Priced:
             comments="",
         )
         config = configuration()
-        return price(config, load_population(config, Path(folder)))
+        return price(config, seeded_population(config, Path(folder)))
 
 
 @dataclass(frozen=True)

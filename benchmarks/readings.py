@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from lexfed.config import from_mapping
 from lexfed.evaluate.datasets import prepare
 from lexfed.evaluate.peak import peak, require_linux
-from lexfed.run import load_population, price
+from lexfed.run import price, seeded_population
 from lexfed.run.evaluation import evaluate
 from lexfed.run.rehearsal import rehearse
 
@@ -41,7 +41,7 @@ def main() -> None:
             "budget": {"epsilon": 2.0, "delta": 1e-5},
         }
         config = from_mapping(plain)
-        population = load_population(config, folder)
+        population = seeded_population(config, folder)
         seconds["read"] = time.perf_counter() - begun
         priced = price(config, population, folder)
         quality = evaluate(priced, rehearse(priced))

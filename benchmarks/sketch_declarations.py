@@ -29,7 +29,7 @@ from lexfed.config import from_mapping
 from lexfed.config.fill import filled
 from lexfed.config.open_columns import examine_open
 from lexfed.errors import ConfigError
-from lexfed.run import load_population, price
+from lexfed.run import price, seeded_population
 from lexfed.run.evaluation import evaluate
 from lexfed.run.profile_run import buy_profile
 from lexfed.run.rehearsal import rehearse
@@ -106,7 +106,7 @@ def _value(value: Any) -> str:
 def auc(config: dict[str, Any], folder: Path) -> float:
     """Train through the product and return the test AUC."""
     parsed = from_mapping(config)
-    priced = price(parsed, load_population(parsed, folder), base=folder)
+    priced = price(parsed, seeded_population(parsed, folder), base=folder)
     return evaluate(priced, rehearse(priced))["auc"]
 
 

@@ -26,7 +26,7 @@ from benchmarks.sketch_common import weighed
 from benchmarks.tables import Table, write_table
 from lexfed.config import Config, from_mapping
 from lexfed.models.cascade import Model
-from lexfed.run import Population, load_population, price
+from lexfed.run import Population, price, seeded_population
 from lexfed.run.rehearsal import rehearse
 
 EPSILON = 2.0
@@ -118,9 +118,9 @@ def compared(of: Federation, doubled: tuple[int, ...], seeds: range) -> dict[str
     found: dict[str, list[Floats]] = {method: [] for method in METHODS}
     for seed in seeds:
         home = from_mapping(of.config((), seed, weights=False))
-        at_home = load_population(home, of.folder)
+        at_home = seeded_population(home, of.folder)
         known = from_mapping(of.config(doubled, seed, weights=False))
-        population = load_population(known, of.folder) if doubled else at_home
+        population = seeded_population(known, of.folder) if doubled else at_home
         for method, each in found.items():
             config = from_mapping(of.config(doubled, seed, method == "sketches"))
             model = model_of(config, population, seed, method)

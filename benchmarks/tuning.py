@@ -20,7 +20,7 @@ from lexfed.config import Config, from_mapping
 from lexfed.config.settings import configured, parse_grid, put
 from lexfed.privacy.selection import Repetitions
 from lexfed.randomness import SecureSource
-from lexfed.run import Population, load_population, price
+from lexfed.run import Population, price, seeded_population
 from lexfed.run.evaluation import evaluate
 from lexfed.run.rehearsal import rehearse
 from lexfed.run.tune_charged import plan_search, search
@@ -59,7 +59,7 @@ def main() -> None:
     tables: dict[str, Any] = tomllib.loads(CONFIG.format(patients=asked.patients))
     settings = GRID.settings()
     plain = configured(tables, settings)
-    population = load_population(plain[0], Path())
+    population = seeded_population(plain[0], Path())
     for setting, config in zip(settings, plain, strict=True):
         print(f"{auc(config, population):.4f}  {setting}", flush=True)
     ruled = copy.deepcopy(tables)

@@ -27,7 +27,7 @@ from benchmarks import starting_rule
 from benchmarks.tables import TABLES, Table, write_table
 from lexfed.config import Config, from_mapping
 from lexfed.privacy.calibrate import mu_from
-from lexfed.run import Population, load_population, price
+from lexfed.run import Population, price, seeded_population
 from lexfed.run.evaluation import evaluate
 from lexfed.run.rehearsal import rehearse
 
@@ -81,7 +81,7 @@ def _dropped(tag: dict[str, Any]) -> dict[str, Any]:
 
 def score(config: Config, folder: Path) -> float:
     """Train through the product and return the test AUC."""
-    priced = price(config, load_population(config, folder))
+    priced = price(config, seeded_population(config, folder))
     return evaluate(priced, rehearse(priced))["auc"]
 
 
@@ -135,10 +135,10 @@ def run_table(table: Table, folder: Path, seeds: int) -> list[dict[str, Any]]:
                 config = configuration(tables, budget, seed, method)
                 scores[method].append(score(config, folder))
             config = configuration(tables, budget, seed, "cascade")
-            population = load_population(config, folder)
+            population = seeded_population(config, folder)
             found = peers(population, budget[0], ("simple", "simple_paid", "none"))
             config = configuration(linear(tables), budget, seed, "cascade")
-            population = load_population(config, folder)
+            population = seeded_population(config, folder)
             found |= peers(population, budget[0], ("simple_linear",))
             for name, value in found.items():
                 scores[name].append(value)

@@ -37,6 +37,12 @@ def write_atomically(path: Path, content: bytes) -> None:
     publish(path)
 
 
+def write_privately(path: Path, content: bytes) -> None:
+    """Write a file as `write_atomically` does, for its owner alone to read."""
+    _write_part(path, content, 0o600)
+    publish(path)
+
+
 def stage(path: Path, content: bytes) -> None:
     """Put the next content of a file on disk beside it, not yet under its name."""
     _write_part(path, content)
@@ -46,9 +52,11 @@ def stage(path: Path, content: bytes) -> None:
         raise _unwritable(path, error) from error
 
 
-def _write_part(path: Path, content: bytes) -> None:
+def _write_part(path: Path, content: bytes, mode: int | None = None) -> None:
     try:
         with open(part_of(path), "wb", opener=plain) as file:
+            if mode is not None:  # before the first byte, and also where it was there
+                os.fchmod(file.fileno(), mode)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -32,7 +32,6 @@ CONFIGURATION = {
         ('values = ["none", "cardiac"] }', 'values = ["x"], sources = ["patient"] }'),
     ),
     "no-tag": (('bmi = { tier = "special", reason = "health" }\n', ""),),
-    "more-sites-than-rows": (('{ column = "hospital" }', "{ count = 500 }"),),
     "missing-file": (("patients.csv", "nofile.csv"),),
     "folder": (("patients.csv", "folder.csv"),),
     "strange-file": (("patients.csv", "patients.xlsx"),),
@@ -66,8 +65,6 @@ DATA: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "text-for-number": lambda t: cell(t, 3, "bmi", "hush"),
     "target-missing": lambda t: cell(t, 3, "readmitted", ""),
     "key-missing": lambda t: cell(t, 3, "patient", ""),
-    "no-rows": lambda t: t.iloc[:0],
-    "one-class": lambda t: t.assign(readmitted=1),
     "column-missing": lambda t: t.drop(columns=["bmi", "age"]),
     "too-many-of-a-person": lambda t: pd.concat([t, t.iloc[:2]]),
 }
@@ -124,7 +121,6 @@ SITES = (
 SECOND: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "site-without-column": lambda t: t.drop(columns=["bmi"]),
     "site-with-other-type": lambda t: t.assign(age="old"),
-    "site-without-rows": lambda t: t.iloc[:0],
 }
 
 

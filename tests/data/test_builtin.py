@@ -12,6 +12,7 @@ from lexfed.data.declared import Builtin
 from lexfed.data.draws import sizes
 from lexfed.data.encode import build_encoding, encode, encode_target
 from lexfed.data.hospital import hospital
+from lexfed.data.lots import Coins
 from lexfed.data.persons import cap_records, check_sites_per_person
 from lexfed.data.sources import read_frames
 from lexfed.data.split import split_by_person
@@ -45,7 +46,7 @@ def aucs(source: Builtin, seed: int) -> dict[Tier, float]:
     tiers = {name: tag.tier for name, tag in source.tags.items()}
     encoding = build_encoding(source.schema, tiers)
     inputs, target = encode(encoding, table), encode_target(table)
-    split = split_by_person(table, 0.25, seed)
+    split = split_by_person(table, 0.25, Coins.seeded(seed))
     result = {}
     for top in MODEL_TIERS:
         used = [i for i, slot in enumerate(encoding.slots) if slot.tier <= top]

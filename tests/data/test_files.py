@@ -192,7 +192,6 @@ def test_many_problems_of_a_kind_are_counted_not_listed(tmp_path: Path) -> None:
     ("name", "content", "kind"),
     [
         ("r.csv", b"", "file-empty"),
-        ("r.csv", b"pid,site,age,sex,ill,dose,relapsed\n", "no-rows"),
         ("r.csv", b"a,b\n\xe9,1\n", "file-encoding"),
         ("r.csv", b'a,b\n"open,1\n', "file-csv"),
         ("r.csv", b"a,b\n" + bytes(300), "row-length"),
@@ -295,10 +294,12 @@ def test_types_of_parquet_columns(tmp_path: Path) -> None:
         assert read.missing(good.name).tolist()[1]
 
 
-def test_one_class_only_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [[], ["yes", "yes"]])
+def test_few_rows_are_read_as_they_are(tmp_path: Path, rows: list[str]) -> None:
     schema = Schema((Column("y", "flag"),), "y")
-    (found,) = problems_of(write(tmp_path, ["y", "yes", "yes"]), schema)
-    assert found.kind == "one-class"
+    table = read_files([write(tmp_path, ["y", *rows])], schema)
+    assert table.numbers("y").tolist() == [1.0] * len(rows)
+    assert table.person_count() == len(rows)
 
 
 def test_prediction_reads_inputs_only(

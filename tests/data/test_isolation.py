@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lexfed.data.builtin import builtin
 from lexfed.data.encode import build_encoding, encode, encode_target
 from lexfed.data.frame import Frame, array_column
+from lexfed.data.lots import Coins
 from lexfed.data.partition import by_column, dirichlet, iid
 from lexfed.data.persons import cap_records
 from lexfed.data.sources import read_frames
@@ -57,11 +58,11 @@ def prepared(frame: Frame, cap: int = 2) -> tuple[Table, dict[str, Any]]:
     table, dropped = cap_records(table, cap, "drop")
     matrix, target = encode(ENCODING, table), encode_target(table)
     units = group_units(matrix, target, table.persons, cap)
-    split = split_by_person(table, 0.25, seed=3)
+    split = split_by_person(table, 0.25, Coins.seeded(3))
     parts = (
         by_column(table),
-        iid(table, 4, np.random.default_rng(1)),
-        dirichlet(table, 4, 0.3, np.random.default_rng(1)),
+        iid(table, 4, Coins.seeded(1)),
+        dirichlet(table, 4, 0.3, Coins.seeded(1), np.random.default_rng(1)),
     )
     owners = {slot.column for slot in ENCODING.slots}
     return table, {
@@ -137,7 +138,7 @@ def test_one_person_less_leaves_everybody_elses_split() -> None:
     fewer = read_frames([smaller], SOURCE.schema)
 
     def held_back(some: Table) -> set[str]:
-        rows = split_by_person(some, 0.3, seed=5).test
+        rows = split_by_person(some, 0.3, Coins.seeded(5)).test
         return {some.person_keys[code] for code in some.persons[rows]}
 
     gone = table.person_keys[17]

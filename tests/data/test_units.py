@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.data.frame import frame_of_arrays
+from lexfed.data.lots import Coins
 from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
 from lexfed.data.persons import cap_records, check_sites_per_person, earlier_rows
 from lexfed.data.problems import DataProblem
@@ -92,9 +93,8 @@ def test_no_rows_make_no_units() -> None:
 
 
 def covers(partition: Partition, table: Table) -> None:
-    """Every row is at one site, every person at one site, no site is empty."""
+    """Every row is at one site, and every person at one site."""
     assert sorted(np.concatenate(partition.rows).tolist()) == list(range(len(table)))
-    assert all(len(rows) for rows in partition.rows)
     assert check_sites_per_person(table, partition.codes(len(table))) == 0
 
 
@@ -103,15 +103,11 @@ def covers(partition: Partition, table: Table) -> None:
 def test_simulated_sites_keep_persons_whole(
     persons: list[int], count: int, alpha: float, seed: int
 ) -> None:
-    table = table_of(persons)
-    if count > table.person_count():
-        with pytest.raises(DataError, match="only"):
-            iid(table, count, np.random.default_rng(seed))
-        return
+    table, coins = table_of(persons), Coins.seeded(seed)
 
     def make() -> list[Partition]:
         rng = np.random.default_rng(seed)
-        return [iid(table, count, rng), dirichlet(table, count, alpha, rng)]
+        return [iid(table, count, coins), dirichlet(table, count, alpha, coins, rng)]
 
     for partition, again in zip(make(), make(), strict=True):
         covers(partition, table)
@@ -120,7 +116,7 @@ def test_simulated_sites_keep_persons_whole(
 
 def test_iid_sites_are_about_even() -> None:
     # Each size is binomial(8000, 1/4): se = 38.7; 6.11 se for p = 1e-9.
-    partition = iid(table_of(list(range(8000))), 4, np.random.default_rng(0))
+    partition = iid(table_of(list(range(8000))), 4, Coins.seeded(0))
     sizes = np.array([len(rows) for rows in partition.rows])
     assert (np.abs(sizes - 2000) < 6.11 * 38.8).all()
     assert not (np.abs(sizes - 1700) < 6.11 * 38.8).any()
@@ -136,8 +132,8 @@ def test_one_person_less_leaves_everybody_else_at_their_site() -> None:
         table = table_of(persons)
         keys = [table.person_keys[person] for person in table.persons]
         parts = (
-            iid(table, 4, np.random.default_rng(1)),
-            dirichlet(table, 4, 0.5, np.random.default_rng(1)),
+            iid(table, 4, Coins.seeded(1)),
+            dirichlet(table, 4, 0.5, Coins.seeded(1), np.random.default_rng(1)),
         )
         return [
             dict(zip(keys, part.codes(len(table)).tolist(), strict=True))
@@ -154,7 +150,9 @@ def test_small_alpha_makes_sites_differ_and_large_alpha_does_not() -> None:
     labels = table.numbers("y")
 
     def spread(alpha: float) -> float:
-        parts = dirichlet(table, 5, alpha, np.random.default_rng(2)).rows
+        parts = dirichlet(
+            table, 5, alpha, Coins.seeded(2), np.random.default_rng(2)
+        ).rows
         return float(np.std([labels[rows].mean() for rows in parts]))
 
     assert spread(0.1) > 0.15 > 0.02 > spread(1e4)
@@ -164,15 +162,15 @@ def test_numbers_are_dealt_by_quarters_of_their_range() -> None:
     target = Column("y", "number", range=(0, 1))
     frame = frame_of_arrays("f", {"y": np.linspace(0, 1, 400)})
     table = read_frames([frame], Schema((target,), "y"))
-    covers(dirichlet(table, 4, 0.2, np.random.default_rng(0)), table)
+    covers(dirichlet(table, 4, 0.2, Coins.seeded(0), np.random.default_rng(0)), table)
 
 
 def test_wrong_settings_of_a_partition() -> None:
     table = table_of([0, 1])
     with pytest.raises(ConfigError, match="alpha"):
-        dirichlet(table, 2, 0.0, np.random.default_rng(0))
+        dirichlet(table, 2, 0.0, Coins.seeded(0), np.random.default_rng(0))
     with pytest.raises(ConfigError, match="count"):
-        iid(table, 0, np.random.default_rng(0))
+        iid(table, 0, Coins.seeded(0))
     with pytest.raises(ConfigError, match="no site column"):
         by_column(table)
 
@@ -211,14 +209,20 @@ def test_people_at_several_sites_are_refused_unless_declared(
     assert check_sites_per_person(table, files, limit=2) == 5
 
 
-def test_a_site_without_rows_is_named() -> None:
+def test_a_site_may_have_no_rows_left() -> None:
     partition = Partition(("a", "b"), (np.array([0, 2]), np.array([1])))
     kept = partition.keep(np.array([1, 2]))
     assert [part.tolist() for part in kept.rows] == [[2], [1]]
     assert kept.codes(3).tolist() == [-1, 1, 0]
-    with pytest.raises(DataError, match="site `b` has no rows left of 1") as caught:
-        partition.keep(np.array([0]))
-    assert "fewer sites" in caught.value.hint
+    assert [len(part) for part in partition.keep(np.array([0])).rows] == [1, 0]
+
+
+def test_nobody_is_moved_to_a_site_that_would_be_empty() -> None:
+    table, coins = table_of([0, 1, 2]), Coins.seeded(0)
+    many = iid(table, 50, coins)
+    assert sorted(len(rows) for rows in many.rows)[-3:] == [1, 1, 1]
+    alone = iid(table.take(np.array([1])), 50, coins)
+    assert alone.codes(1)[0] == many.codes(3)[1]
 
 
 @settings(max_examples=40, deadline=None)
@@ -227,10 +231,7 @@ def test_a_split_keeps_persons_whole(
     persons: list[int], share: float, seed: int
 ) -> None:
     table = table_of(persons)
-    try:
-        split = split_by_person(table, share, seed)
-    except DataError:
-        return
+    split = split_by_person(table, share, Coins.seeded(seed))
     everything = np.concatenate([split.train, split.test])
     assert sorted(everything.tolist()) == list(range(len(table)))
     trained, tested = (set(table.persons[part]) for part in (split.train, split.test))
@@ -240,23 +241,21 @@ def test_a_split_keeps_persons_whole(
 def test_the_share_held_back_is_as_asked() -> None:
     # 10,000 fair-ish coins: se = sqrt(.2 * .8 / 1e4) = .004; 6.11 se for p = 1e-9.
     table = table_of(list(range(10_000)))
-    share = len(split_by_person(table, 0.2, seed=1).test) / 10_000
+    share = len(split_by_person(table, 0.2, Coins.seeded(1)).test) / 10_000
     assert abs(share - 0.2) < 6.11 * 0.004
     assert not abs(share - 0.25) < 6.11 * 0.004
-    other = split_by_person(table, 0.2, seed=2).test
-    assert set(other) != set(split_by_person(table, 0.2, seed=1).test)
-    assert set(other) < set(split_by_person(table, 0.3, seed=2).test)
+    other = split_by_person(table, 0.2, Coins.seeded(2)).test
+    assert set(other) != set(split_by_person(table, 0.2, Coins.seeded(1)).test)
+    assert set(other) < set(split_by_person(table, 0.3, Coins.seeded(2)).test)
 
 
-def test_a_split_without_rows_on_one_side_is_refused() -> None:
-    table = table_of([0, 1])
-    assert len(split_by_person(table, 0.0, seed=0).train) == 2
-    with pytest.raises(DataError, match="no rows for training"):
-        split_by_person(table, 1.0, seed=0)
-    with pytest.raises(DataError, match="no rows for testing"):
-        split_by_person(table, 1e-9, seed=0)
+def test_a_side_of_a_split_may_be_empty() -> None:
+    table, coins = table_of([0, 1]), Coins.seeded(0)
+    sizes = {share: len(split_by_person(table, share, coins).test) for share in (0, 1)}
+    assert sizes == {0: 0, 1: 2}
+    assert len(split_by_person(table, 1e-9, coins).train) == 2
     with pytest.raises(ValueError, match="test_size"):
-        split_by_person(table, 1.5, seed=0)
+        split_by_person(table, 1.5, coins)
 
 
 def test_a_unit_is_in_a_class_if_one_of_its_rows_is() -> None:

@@ -12,7 +12,7 @@ from lexfed.evaluate.methods.case import configuration, law_table, sensitive_tie
 from lexfed.evaluate.methods.exact import _best, solve
 from lexfed.evaluate.methods.rows import rows_of
 from lexfed.evaluate.metrics import measure
-from lexfed.run.population import load_population
+from lexfed.run.population import seeded_population
 from lexfed.tiers import Tier
 from support.small_dataset import small_case, small_dataset
 
@@ -143,7 +143,7 @@ def test_every_site_has_somebody_to_train_on(
 def test_a_partition_that_is_fine_is_the_product_s_own(folder: Path) -> None:
     dataset = small_dataset(folder)
     case = small_case(sites=3, partition="dirichlet", alpha=5.0)
-    own = load_population(configuration(dataset, case, {}), folder)
+    own = seeded_population(configuration(dataset, case, {}), folder)
     made = rows_of(dataset, case).population
     assert made.names == own.names
     assert made.units == own.units

@@ -286,9 +286,9 @@ delta = 1e-6
 def priced(test: bool = False) -> Priced:
     text = CONFIG.replace('"mutant"', f'"mutant"\ntest = {str(test).lower()}')
     config = loads(text, "mutant")
-    from lexfed.run import load_population, price
+    from lexfed.run import price, seeded_population
 
-    return price(config, load_population(config, Path()))
+    return price(config, seeded_population(config, Path()))
 
 
 def only_stamped_runs_are_seeded() -> None:

@@ -57,7 +57,7 @@ def _not_asked_what_it_cost(patch: Patch) -> None:
 
 
 def _counts_test_rows(patch: Patch) -> None:
-    def everybody(table: Any, test_size: float, seed: int) -> Split:
+    def everybody(table: Any, test_size: float, coins: Any) -> Split:
         rows = np.arange(len(table), dtype=np.int64)
         return Split(rows, rows[:0])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.config import Config, from_mapping
-from lexfed.run.population import Population, load_population
+from lexfed.run.population import Population, seeded_population
 
 
 def hospital(
@@ -29,4 +29,4 @@ def hospital(
             **tables,
         }
     )
-    return config, load_population(config, Path())
+    return config, seeded_population(config, Path())

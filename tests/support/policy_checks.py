@@ -23,7 +23,7 @@ from lexfed.config.policy_signature import signature_path, signed
 from lexfed.errors import ConfigError
 from lexfed.privacy import rdp, selection
 from lexfed.privacy.selection import Repetitions
-from lexfed.run import Priced, load_population, price
+from lexfed.run import Priced, price, seeded_population
 from lexfed.run import policy as run_policies
 from lexfed.run.tune_record import write_record
 
@@ -47,7 +47,7 @@ policy = "published"
 
 def _priced(more: str = "") -> Priced:
     config = loads(CONFIG + more)
-    return price(config, load_population(config, Path()))
+    return price(config, seeded_population(config, Path()))
 
 
 def a_policy_caps_its_tiers() -> None:

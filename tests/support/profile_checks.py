@@ -8,6 +8,7 @@ import numpy as np
 
 from lexfed.config import load
 from lexfed.config.open_columns import load_open
+from lexfed.data.lots import Coins
 from lexfed.federation.profile_worth import hidden_shares
 from lexfed.privacy.attributes import record_epsilon
 from lexfed.run import load_population, price
@@ -53,8 +54,9 @@ def a_profile_counts_the_persons_of_training() -> None:
     """Who is kept for tests is not counted, and nobody changes the site."""
     with tempfile.TemporaryDirectory() as place:
         opened = load_open(written(Path(place)))
-        profiled = load_profile_population(opened, Path(place)).population
-        trained = load_population(opened.config, Path(place))
+        coins = Coins.fresh()
+        profiled = load_profile_population(opened, Path(place), coins).population
+        trained = load_population(opened.config, Path(place), coins)
         assert profiled.sizes == trained.sizes
         assert profiled.units == trained.units
         for one, other in zip(profiled.sites, trained.sites, strict=True):

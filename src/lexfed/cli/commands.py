@@ -58,11 +58,13 @@ def load_config(path: Path) -> Config:
     return found.config
 
 
-def load_priced(path: Path, config: Config, rounds: int | None = None) -> Priced:
+def load_priced(
+    path: Path, config: Config, rounds: int | None = None, *, resume: bool = False
+) -> Priced:
     """Read the data and price the run; nothing is spent."""
     allow_own_models(Path(), path.parent)
     with named_places(path):
-        priced = priced_file(path, config, rounds)
+        priced = priced_file(path, config, rounds, resume=resume)
         priced.ledger()
         check_statements(priced, path.parent)
     for line in show.remarks(priced):

@@ -40,7 +40,7 @@ def profile(
     folder = run.with_name(f"{run.name}-profile") if out is None else out
     price = default_epsilon(opened.config) if epsilon is None else epsilon
     with named_places(path):
-        found = priced_profile(opened, path.parent, price)
+        found = priced_profile(opened, path.parent, price, folder if resuming else None)
         text = config_text(path)
         begin = resume if resuming else start
         running = begin(found.priced, folder, text, path.parent)

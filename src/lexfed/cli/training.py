@@ -34,7 +34,7 @@ def run(path: Path, resuming: bool, as_json: bool) -> None:
     if result is not None:
         talk.say(f"`{out}` is finished already; nothing was spent")
     else:
-        priced = load_priced(path, config)
+        priced = load_priced(path, config, resume=resuming)
         text = config_text(path)
         opened = (resume if resuming else start)(priced, out, text, path.parent)
         result = show_training(

@@ -14,7 +14,7 @@ from lexfed.config.data_rules import COLUMNS
 from lexfed.config.locate import Path
 from lexfed.config.model import Config
 from lexfed.config.translate import Finding
-from lexfed.config.wording import did_you_mean, listed, shown
+from lexfed.config.wording import did_you_mean, dotted, listed, shown
 
 METRICS: Path = ("evaluation", "metrics")
 MODEL: Path = ("federation", "model")
@@ -91,6 +91,29 @@ def site_sizes_are_public(config: Config) -> Iterator[Finding]:
             '`weighting = "units"`, or set `neighbours = "replace-one"` under '
             "`[budget]`",
             (UNIT, MECHANISM, neighbours),
+        )
+
+
+def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
+    """Where labels decide who is at which site, no site may be treated differently."""
+    sites, budget = config.data.sites, config.budget
+    if sites is None or sites.partition != "dirichlet":
+        return
+    if config.privacy.mechanism == "none" or budget.unit == "client":
+        return
+    partition: Path = ("data", "sites", "partition")
+    differing: dict[Path, bool] = {
+        ("federation", "weighting"): config.federation.weighting == "sites",
+        ("budget", "profiles"): bool(budget.profiles),
+        ("budget", "clients"): budget.clients is not None,
+    }
+    for path in filter(differing.get, differing):
+        yield Finding(
+            path,
+            f'`{dotted(path)}` does not go with `partition = "dirichlet"`: whoever has '
+            "another label may be at another site, and count there by other rules",
+            'use `partition = "iid"`, or treat all sites alike',
+            (partition, UNIT, MECHANISM),
         )
 
 
@@ -182,6 +205,7 @@ RULES = (
     local_training_needs_clients,
     rule_sets_the_steps,
     site_sizes_are_public,
+    sites_by_label_are_alike,
     model_is_known,
     model_fits_in_memory,
     model_fits_target,

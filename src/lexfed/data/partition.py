@@ -4,11 +4,12 @@
 Real sites come from a key column or from one file per site. The other two divide
 one table to simulate a federation: `iid` deals persons out at random, `dirichlet` gives
 every site its own mix of labels. Both keep all rows of a person together, and neither
-lets one person's presence move another person to another site.
+lets one person's presence move another person to another site. A site may be empty:
+to give it somebody, or to refuse, would tell who is there.
 
-`dirichlet` looks at the label to build its simulation. It is for experiments: in a
-deployment nobody deals people out, and a layout that depends on labels is not
-covered by the attribute guarantee of the label.
+`dirichlet` looks at a person's own label. It is for experiments: in a deployment nobody
+deals people out. Whoever has another label may be at another site, so how many are at
+each site is not public there, not even under replace-one.
 """
 
 import itertools
@@ -17,14 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.data.encode import encode_target
-from lexfed.data.lots import draw_lots
-from lexfed.data.problems import Problems, refuse
+from lexfed.data.lots import Coins, draw_lots
 from lexfed.data.table import Ints, Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.visible_text import hidden_in, visible
 
 _REGRESSION_BINS = 4
-_EMPTY = "take more rows or fewer sites, or, for `dirichlet`, a larger `alpha`"
 
 
 @dataclass(frozen=True)
@@ -56,21 +55,11 @@ class Partition:
         return codes
 
     def keep(self, rows: Ints) -> "Partition":
-        """Return the partition of some of the rows, such as those for training.
-
-        Raises:
-            DataError: naming every site that would have no rows left.
-        """
+        """Return the partition of some of the rows, such as those for training."""
         largest = max((int(site[-1]) for site in self.rows if len(site)), default=-1)
         is_kept = np.zeros(largest + 1, dtype=bool)
         is_kept[rows[rows <= largest]] = True
         kept = tuple(site[is_kept[site]] for site in self.rows)
-        problems = Problems()
-        for name, site in zip(self.names, kept, strict=True):
-            if not len(site):
-                what = f"site `{name}` has no rows left of {len(rows)}"
-                problems.add("site-empty", what, hint=_EMPTY)
-        problems.raise_if_any()
         return Partition(self.names, kept)
 
 
@@ -94,41 +83,48 @@ def by_files(table: Table) -> Partition:
     return _grouped(table.file_codes, tuple(unique))
 
 
-def iid(table: Table, count: int, generator: np.random.Generator) -> Partition:
+def iid(table: Table, count: int, coins: Coins) -> Partition:
     """Return a partition that gives every person a site at random.
 
     Guarantees:
-        A person's site depends on the person's key and the generator only, except
-        that a site that would stay empty takes one person from the largest.
-        No site is empty.
+        A person's site depends on the person's key, `count` and `coins` only.
 
     Raises:
-        DataError: if there are more sites than persons.
+        ConfigError: if there is no site.
     """
-    _check_count(table, count)
-    lots = draw_lots(generator.bytes(32), table.person_keys)
-    return _without_empty(table, np.floor(lots * count).astype(np.int64), count)
+    _check_count(count)
+    lots = draw_lots(coins.sites, table.person_keys)
+    return _dealt(table, np.floor(lots * count).astype(np.int64), count)
 
 
 def dirichlet(
-    table: Table, count: int, alpha: float, generator: np.random.Generator
+    table: Table, count: int, alpha: float, coins: Coins, generator: np.random.Generator
 ) -> Partition:
     """Return a partition in which every site has its own mix of labels.
 
     For each label the shares of the sites are drawn from Dirichlet(alpha, ...,
     alpha): the smaller alpha, the more the sites differ. A person's label is that
-    of the first row; a number is cut in four equal parts of its declared range. A
-    site that would stay empty takes one person from the largest.
+    of the first row; a number is cut in four equal parts of its declared range.
 
     For simulations only: the layout depends on the labels.
 
+    Guarantees:
+        A person's site depends on the person's own key and label, and on what was
+        drawn without looking at the data.
+
+    Args:
+        table: the rows.
+        count: number of sites.
+        alpha: how alike they are.
+        coins: give every person a lot.
+        generator: draws the shares of the sites.
+
     Raises:
-        ConfigError: if alpha is not above zero.
-        DataError: if there are more sites than persons.
+        ConfigError: if alpha is not above zero, or there is no site.
     """
     if not alpha > 0:
         raise ConfigError([Problem("sites", f"expected `alpha` > 0, got: {alpha}")])
-    _check_count(table, count)
+    _check_count(count)
     labels = encode_target(table)
     kinds = len(table.schema.classes) or _REGRESSION_BINS
     if table.schema.task == "regression":
@@ -137,33 +133,20 @@ def dirichlet(
     shares = generator.dirichlet(np.full(count, alpha), size=kinds)
     ends = np.cumsum(shares, axis=1)[:, :-1]
     present, first = np.unique(table.persons, return_index=True)
-    lots = draw_lots(generator.bytes(32), table.person_keys)
+    lots = draw_lots(coins.sites, table.person_keys)
     sites = np.zeros(len(table.person_keys), dtype=np.int64)
     label_of = labels[first].astype(np.int64)
     sites[present] = (lots[present, None] >= ends[label_of]).sum(axis=1)
-    return _without_empty(table, sites, count)
+    return _dealt(table, sites, count)
 
 
-def _without_empty(table: Table, site_of: Ints, count: int) -> Partition:
-    persons = np.unique(table.persons)
-    for site in range(count):
-        sizes = np.bincount(site_of[persons], minlength=count)
-        if sizes[site] == 0:
-            site_of[persons[site_of[persons] == sizes.argmax()][0]] = site
+def _dealt(table: Table, site_of: Ints, count: int) -> Partition:
     return _grouped(site_of[table.persons], _numbered(count))
 
 
-def _check_count(table: Table, count: int) -> None:
+def _check_count(count: int) -> None:
     if count < 1:
         raise ConfigError([Problem("sites", f"expected `count` >= 1, got: {count}")])
-    persons = table.person_count()
-    if count > persons:
-        raise refuse(
-            "more-sites-than-persons",
-            f"{count} sites but only {persons} person(s) to divide",
-            file=", ".join(table.files[:3]),
-            hint="lower the `count` of sites",
-        )
 
 
 def _numbered(count: int) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ def read_files(
     strict: bool = False,
     target: bool = True,
     columns: Collection[str] | None = None,
-    whole: bool = True,
 ) -> Table:
     """Read CSV (also .csv.gz) and Parquet files under one schema.
 
@@ -36,8 +35,6 @@ def read_files(
         strict: refuse values outside their declaration instead of bending them.
         target: read the target too; False to predict.
         columns: the features to read, all by default. Other columns are not read.
-        whole: whether these are all rows there are; one site of several may have
-            rows of one class only.
 
     Raises:
         DataError: with every problem of every file.
@@ -45,10 +42,7 @@ def read_files(
     problems = Problems()
     wanted = _wanted(schema, target=target, columns=columns)
     frames = raw_frames(paths, wanted, problems)
-    table = _table(frames, schema, wanted, problems, strict=strict)
-    if target and whole:
-        _check_classes(table)
-    return table
+    return _table(frames, schema, wanted, problems, strict=strict)
 
 
 def raw_frames(
@@ -95,10 +89,7 @@ def read_frames(
                 problems.add(
                     "column-missing", "is not there", file=frame.name, column=name
                 )
-    table = _table(frames, schema, wanted, problems, strict=strict)
-    if target:
-        _check_classes(table)
-    return table
+    return _table(frames, schema, wanted, problems, strict=strict)
 
 
 def _wanted(
@@ -121,9 +112,6 @@ def _table(
     *,
     strict: bool,
 ) -> Table:
-    for frame in frames:
-        if not len(frame):
-            problems.add("no-rows", "there are no rows", file=frame.name)
     columns: dict[str, Values] = {}
     clamped: dict[str, int] = {}
     undeclared: dict[str, int] = {}
@@ -195,14 +183,3 @@ def _codes_by_first(keys: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     codes: dict[str, int] = {}
     numbered = [codes.setdefault(key, len(codes)) for key in keys]
     return np.array(numbered, dtype=np.int64), tuple(codes)
-
-
-def _check_classes(table: Table) -> None:
-    target = table.schema.target
-    if table.schema.task == "regression" or len(np.unique(table.columns[target])) > 1:
-        return
-    raise refuse(
-        "one-class",
-        f"column `{target}`: every row has the same class, there is nothing to learn",
-        file=", ".join(table.files[:3]),
-    )

@@ -14,7 +14,7 @@ release is the state, and exists once it is. Everything else follows from that o
 from lexfed.run.api import folder_of, priced_file
 from lexfed.run.opening import OpenRun, finished, resume, start
 from lexfed.run.planning import Priced, plan_json, price
-from lexfed.run.population import Population, load_population
+from lexfed.run.population import Population, load_population, seeded_population
 from lexfed.run.prediction import Predictions, predict
 from lexfed.run.result import RunResult, notes_of, read_result
 from lexfed.run.training import OnRound, RoundReport, train
@@ -37,6 +37,7 @@ __all__ = [
     "priced_file",
     "read_result",
     "resume",
+    "seeded_population",
     "start",
     "train",
 ]

@@ -18,6 +18,7 @@ from lexfed.config import Config, load
 from lexfed.config.load import config_text
 from lexfed.errors import ConfigError, Problem
 from lexfed.run import prediction
+from lexfed.run.coins import kept_coins
 from lexfed.run.opening import finished, start
 from lexfed.run.opening import resume as reopen
 from lexfed.run.planning import Priced, plan_json, price
@@ -29,18 +30,26 @@ from lexfed.run.training import train as run_rounds
 from lexfed.tiers import MODEL_TIERS, Tier
 
 
-def priced_file(path: Path, config: Config, rounds: int | None = None) -> Priced:
+def priced_file(
+    path: Path, config: Config, rounds: int | None = None, *, resume: bool = False
+) -> Priced:
     """Read the data of a configuration and price its run; nothing is spent.
 
     Args:
         path: the configuration file; the data are relative to its folder.
         config: what the file says.
         rounds: instead of the configuration's.
+        resume: give every person the place that the run in its folder gave.
+
+    Raises:
+        RunFolderError: if the run that is to be continued does not say which.
     """
+    coins = kept_coins(folder_of(path, config), config) if resume else None
     if rounds is not None:
         federation = config.federation.model_copy(update={"rounds": rounds})
         config = config.model_copy(update={"federation": federation})
-    return price(config, load_population(config, path.parent), path.parent)
+    population = load_population(config, path.parent, coins)
+    return price(config, population, path.parent)
 
 
 def require_here(config: Config) -> None:
@@ -96,7 +105,7 @@ def train(
     out = folder_of(path, config)
     if resume and (result := finished(config, out)) is not None:
         return result
-    priced = priced_file(path, config)
+    priced = priced_file(path, config, resume=resume)
     opened = (reopen if resume else start)(priced, out, text, path.parent)
     return run_rounds(priced, opened, on_round)
 

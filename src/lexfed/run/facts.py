@@ -22,14 +22,17 @@ def public_facts(
     """Return what planning may know of the population."""
     schema = population.encoding.schema
     # Where sizes are private nothing below looks at them: they count the sites.
-    sizes = population.sizes or (1,) * len(population.names)
+    sizes = None if follow_labels(config) else population.sizes
+    if sizes is None:
+        sizes = (1,) * len(population.names)
     weights = _site_weights(config, sizes)
     if config.budget.unit == "client":
         divisor = sum(weights)
     elif set(weights) == {1.0}:
         divisor = float(population.units)
     else:
-        divisor = sum(w * size for w, size in zip(weights, sizes, strict=True))
+        counted = sum(w * size for w, size in zip(weights, sizes, strict=True))
+        divisor = counted or 1.0  # a sum over nobody is divided by something
     return Facts(
         encoding=population.encoding,
         loss=LOSSES[schema.task],
@@ -45,9 +48,19 @@ def public_facts(
     )
 
 
+def follow_labels(config: Config) -> bool:
+    """Say whether a person's label decides the site: then sizes of sites are private.
+
+    Under replace-one whoever has another label may be at another site.
+    """
+    sites = config.data.sites
+    return sites is not None and sites.partition == "dirichlet"
+
+
 def _site_units(config: Config, units: int, sizes: Sequence[int]) -> tuple[float, ...]:
     """Return the number of units at each site, as far as it is public."""
-    if config.budget.unit == "record" and config.budget.neighbours == "replace-one":
+    public = config.budget.unit == "record" and not follow_labels(config)
+    if public and config.budget.neighbours == "replace-one":
         return tuple(map(float, sizes))
     return (units / len(sizes),) * len(sizes)
 
@@ -57,9 +70,11 @@ def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
 
     By itself a sum counts every person alike, or every client. To count sites alike
     although the person is the unit, weights follow the sites' sizes; under replace-one
-    (a person's place and key stay, the values change) those are the same for
-    neighbours. A client's size is part of the client's data: it never weighs.
+    (a person's site stays, the values change) those are the same for neighbours. A
+    client's size is part of the client's data: it never weighs. An empty site counts
+    nothing, whatever its weight.
     """
     if config.budget.unit == "record" and config.federation.weighting == "sites":
-        return [min(sizes) / size for size in sizes]
+        least = min(filter(None, sizes), default=1)
+        return [least / size if size else 1.0 for size in sizes]
     return [1.0] * len(sizes)

@@ -8,6 +8,7 @@
     events.jsonl         this process's journal: charges, on disk before the round
     log/                 the audit log: what others verify (`lexfed.audit`)
     parties.json         which site has which key; names are not in the log
+    coins                who is for training, and at which made-up site; secret
     sealed/              receipts of sites that must stay secret; never exported
     state.safetensors    the released state after the last durable round
     metrics.csv          what was measured after each round
@@ -48,8 +49,17 @@ PARTIES = "parties.json"
 SEALED = "sealed"
 SITES = "sites"
 FOLDERS = (LOG, SEALED, SITES)
+COINS = "coins"
 ADAPTATION = "adaptation.csv"
-OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
+OPENING = (
+    "config.toml",
+    "tags.json",
+    "encoding.json",
+    "plan.json",
+    LOG,
+    PARTIES,
+    COINS,
+)
 """What is written before the first event."""
 
 ENDING = ("model.safetensors", "claim.json", "result.json")

@@ -13,10 +13,12 @@ from lexfed.budget.importance import left_of
 from lexfed.budget.plan import Budget
 from lexfed.config import Config, load
 from lexfed.config.load import config_text
+from lexfed.data.lots import Coins
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.importance import plan_importance
 from lexfed.privacy.rounding import down
 from lexfed.run.choices import choices_of
+from lexfed.run.coins import kept_coins
 from lexfed.run.facts import public_facts
 from lexfed.run.opening import resume as reopen
 from lexfed.run.opening import start
@@ -28,13 +30,16 @@ from lexfed.run.result import RunResult
 from lexfed.run.training import train
 
 
-def priced_importance(config: Config, base: Path, epsilon: float) -> Priced:
+def priced_importance(
+    config: Config, base: Path, epsilon: float, coins: Coins | None = None
+) -> Priced:
     """Price the release of importances; nothing is spent.
 
     Args:
         config: of the run that they are for.
         base: folder that its paths are relative to.
         epsilon: what they may cost a record. Every cap counts by the same part.
+        coins: of a run that is continued.
 
     Raises:
         ConfigError: if the configuration has no use for paid importances.
@@ -44,7 +49,7 @@ def priced_importance(config: Config, base: Path, epsilon: float) -> Priced:
     unknown = {"importance_from": None, "groups_from": None, "sparsity": 0.0}
     budget = config.budget.model_copy(update=unknown)
     config = config.model_copy(update={"budget": budget})
-    population = load_population(config, base)
+    population = load_population(config, base, coins)
     policy = policy_of(config, base)
     terms = terms_of(config, population, policy.policy)
     whole = Budget(
@@ -91,7 +96,8 @@ def buy_importance(
         Refused: if it could not be paid for.
     """
     config, text = load(path), config_text(path)
-    priced = priced_importance(config, path.parent, epsilon)
+    coins = kept_coins(out, config) if resume else None
+    priced = priced_importance(config, path.parent, epsilon, coins)
     opened = (reopen if resume else start)(priced, out, text, path.parent)
     return train(priced, opened)
 

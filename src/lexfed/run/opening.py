@@ -10,6 +10,7 @@ from typing import Any
 
 from lexfed.config import Config
 from lexfed.errors import RunFolderError
+from lexfed.run.coins import keep_coins, kept_coins
 from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
 from lexfed.run.integrity import require_finished, require_whole
 from lexfed.run.logbook import Logbook
@@ -98,6 +99,7 @@ def resume(
         _require_same_place(folder, _base(folder, base))
         keys = _base(folder, base) / priced.config.audit.keys
         require_whole(priced, folder, keys)
+        _require_coins(folder, priced)
         return OpenRun(folder, _reopen_log(priced, folder, base))
     except BaseException:
         folder.close()
@@ -147,6 +149,20 @@ def _require_same_place(folder: RunFolder, base: Path) -> None:
         )
 
 
+def _require_coins(folder: RunFolder, priced: Priced) -> None:
+    """Refuse a population in which persons have other places than the run gave them.
+
+    Raises:
+        RunFolderError: also if the run does not say any more which.
+    """
+    coins = priced.population.coins
+    if coins is not None and kept_coins(folder.path, priced.config) != coins:
+        raise RunFolderError(
+            f"`{folder.path}` has other coins: persons would change their places",
+            "load the data with `kept_coins` of the run that is continued",
+        )
+
+
 def _begin(
     priced: Priced, folder: RunFolder, config_text: str, base: Path | None
 ) -> Logbook:
@@ -154,6 +170,8 @@ def _begin(
     folder.write_bytes("tags.json", _pretty(priced.population.tagged.to_dict()))
     folder.write_bytes("encoding.json", _pretty(priced.population.encoding.to_dict()))
     folder.write_bytes("plan.json", _pretty(plan_json(priced)))
+    if priced.population.coins is not None:
+        keep_coins(folder.path, priced.population.coins, priced.config)
     logbook = open_log(priced, folder.path, _base(folder, base), begun=False)
     try:
         folder.events.append(

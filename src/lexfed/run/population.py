@@ -16,6 +16,7 @@ from lexfed.config.model import Config
 from lexfed.data.builtin import builtin, is_builtin
 from lexfed.data.conditions import Bools, holds, parse
 from lexfed.data.encode import Encoding, build_encoding, encode, encode_target
+from lexfed.data.lots import Coins
 from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
 from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records, check_sites_per_person
@@ -62,6 +63,8 @@ class Population:
             known to the units alone; it is counted nowhere.
         importance: how useful columns are expected to be, and which are left out.
         elsewhere: sites of a deployment, of which no row is here.
+        coins: decided who is for training and, where one table is dealt out, at which
+            site; None where the rows are elsewhere. Secret.
     """
 
     tagged: TaggedSchema
@@ -76,6 +79,7 @@ class Population:
     classes: tuple[RecordClass, ...] = ()
     importance: Importance = field(default_factory=Importance)
     elsewhere: Elsewhere | None = None
+    coins: Coins | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,26 +136,30 @@ class _Source:
     importance: Importance
 
 
-def load_population(config: Config, base: Path) -> Population:
+def load_population(
+    config: Config, base: Path, coins: Coins | None = None
+) -> Population:
     """Read the data of a configuration and give every person a place.
 
     Args:
         config: the configuration.
         base: folder that relative paths are relative to.
+        coins: give persons their places; by default new ones, as every run needs.
 
     Raises:
         ConfigError: if a column has no tag, or declarations contradict each other.
         DataError: with every problem of the data; nothing is spent.
     """
+    coins = new_coins(config) if coins is None else coins
     source = _read(config, base)
     cap = source.records_per_person
     table, dropped = cap_records(source.table, cap, config.data.excess_records)
     unused = source.importance.left_out
     encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
-    partition = partition_of(config, table)
+    partition = partition_of(config, table, coins)
     codes = partition.codes(len(table))
     check_sites_per_person(table, codes, config.data.sites_per_person)
-    split = split_by_person(table, config.data.test_size, config.run.seed)
+    split = split_by_person(table, config.data.test_size, coins)
     inputs, targets = encode(encoding, table), encode_target(table)
     classes = classes_of(config, encoding)
     members, keys = members_of(classes, table), keys_of_rows(table)
@@ -188,7 +196,18 @@ def load_population(config: Config, base: Path) -> Population:
         ignored=table.ignored,
         classes=classes,
         importance=source.importance,
+        coins=coins,
     )
+
+
+def seeded_population(config: Config, base: Path) -> Population:
+    """Return the same population for the same seed: NOT PRIVATE, for experiments."""
+    return load_population(config, base, Coins.seeded(config.run.seed))
+
+
+def new_coins(config: Config) -> Coins:
+    """Return coins for a new run; seeded for one that is stamped as not private."""
+    return Coins.seeded(config.run.seed) if config.run.test else Coins.fresh()
 
 
 def classes_of(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
@@ -245,15 +264,15 @@ def used_columns(
     return importance, [name for name in features if name not in unused]
 
 
-def partition_of(config: Config, table: Table) -> Partition:
+def partition_of(config: Config, table: Table, coins: Coins) -> Partition:
     """Return which rows belong to which site."""
     sites = config.data.sites
     if sites is None or sites.column is not None:
         return by_column(table)
     if sites.files is not None:
         return by_files(table)
-    generator = np.random.default_rng([config.run.seed, 0x517E5])
     count = sites.count or 1
     if sites.partition == "dirichlet":
-        return dirichlet(table, count, sites.alpha or 1.0, generator)
-    return iid(table, count, generator)
+        shares = np.random.default_rng([config.run.seed, 0x517E5])
+        return dirichlet(table, count, sites.alpha or 1.0, coins, shares)
+    return iid(table, count, coins)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The population of a profile: the same persons as in training, with raw values.
+"""The population of a profile: persons and sites as in training, with raw values.
 
-Who is here, at which site, and who is kept for tests is decided as for training, so
-that both are charged to the same persons. What differs is what a unit holds: values as
-they were read (`lexfed.data.raw_slots`), since a profile looks for the very ranges and
-lists that training scales by.
+Who is here, at which site, and who is kept for tests is decided as for training, with
+coins of its own: whoever is in both pays for both. What differs is what a unit holds:
+values as they were read (`lexfed.data.raw_slots`), since a profile looks for the very
+ranges and lists that training scales by.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from lexfed.config.open_columns import OpenConfig
 from lexfed.data.builtin import builtin, is_builtin
 from lexfed.data.encode import Encoding, build_encoding
 from lexfed.data.frame import Frame
+from lexfed.data.lots import Coins
 from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records, check_sites_per_person
 from lexfed.data.problems import Problems
@@ -30,7 +31,7 @@ from lexfed.data.units import UnitBlock, group_units
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.cohort import SiteData
 from lexfed.law.tags import TaggedSchema
-from lexfed.run.population import Population, partition_of
+from lexfed.run.population import Population, new_coins, partition_of
 from lexfed.run.public_size import check_delta, public_units
 from lexfed.sketch.profile.columns import ProfiledColumn, ProfiledKind
 
@@ -55,28 +56,32 @@ class _Source:
     own_size: bool
 
 
-def load_profile_population(opened: OpenConfig, base: Path) -> ProfilePopulation:
+def load_profile_population(
+    opened: OpenConfig, base: Path, coins: Coins | None = None
+) -> ProfilePopulation:
     """Read the data of a configuration as a profile counts them.
 
     Args:
         opened: the configuration; ranges and lists of columns may be open.
         base: folder that relative paths are relative to.
+        coins: give persons their places; by default new ones.
 
     Raises:
         ConfigError: if a column has no tag, or declarations contradict each other.
         DataError: with every problem of the data; nothing is spent.
     """
     config = opened.config
+    coins = new_coins(config) if coins is None else coins
     problems = Problems()
     source = _read(opened, base, problems)
     columns = profiled_columns(opened, source.encoding)
     table = raw_table(opened, source.frames, source.tagged.schema, columns, problems)
     cap = source.records_per_person
     table, dropped = cap_records(table, cap, config.data.excess_records)
-    partition = partition_of(config, table)
+    partition = partition_of(config, table, coins)
     codes = partition.codes(len(table))
     check_sites_per_person(table, codes, config.data.sites_per_person)
-    split = split_by_person(table, config.data.test_size, config.run.seed)
+    split = split_by_person(table, config.data.test_size, coins)
     train = partition.keep(split.train)
     sites = tuple(
         raw_site(name, table, rows, cap)
@@ -96,6 +101,7 @@ def load_profile_population(opened: OpenConfig, base: Path) -> ProfilePopulation
         undeclared={},
         dropped=dropped,
         ignored=table.ignored,
+        coins=coins,
     )
     return ProfilePopulation(population, columns)
 

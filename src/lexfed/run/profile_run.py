@@ -27,6 +27,7 @@ from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.told import told_tables
 from lexfed.models import cascade
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
+from lexfed.run.coins import kept_coins
 from lexfed.run.folder import STATE
 from lexfed.run.opening import resume as reopen
 from lexfed.run.opening import start
@@ -76,13 +77,16 @@ def default_epsilon(config: Config) -> float:
     return DEFAULT_PART * config.budget.epsilon
 
 
-def priced_profile(opened: OpenConfig, base: Path, epsilon: float) -> PricedProfile:
+def priced_profile(
+    opened: OpenConfig, base: Path, epsilon: float, resume: Path | None = None
+) -> PricedProfile:
     """Price a profile; nothing is spent.
 
     Args:
         opened: the configuration of the run that it is for.
         base: folder that its paths are relative to.
         epsilon: what it may cost a record. Every cap counts by the same part.
+        resume: folder of the run that is continued, if one is.
 
     Raises:
         ConfigError: if the configuration has no use for a profile, or the budget is
@@ -95,7 +99,8 @@ def priced_profile(opened: OpenConfig, base: Path, epsilon: float) -> PricedProf
         hint = "sites of a deployment are profiled by `lexfed deploy run --profile`"
         raise ConfigError([Problem("profile", what, hint)])
     config = for_a_profile(opened.config)
-    found = load_profile_population(replace(opened, config=config), base)
+    coins = None if resume is None else kept_coins(resume, config)
+    found = load_profile_population(replace(opened, config=config), base, coins)
     return price_profile(config, found, base, epsilon)
 
 
@@ -151,7 +156,8 @@ def buy_profile(
     opened, text = load_open(path), config_text(path)
     if epsilon is None:
         epsilon = default_epsilon(opened.config)
-    found = priced_profile(opened, path.parent, epsilon)
+    again = out if resume else None
+    found = priced_profile(opened, path.parent, epsilon, again)
     run = (reopen if resume else start)(found.priced, out, text, path.parent)
     result = train(found.priced, run, on_round)
     return BoughtProfile(result, keep_profile(found, out))

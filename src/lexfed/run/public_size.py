@@ -26,7 +26,7 @@ def public_units(
         return sites
     replaced = config.budget.neighbours == "replace-one"
     if replaced and config.data.units is None and counted is not None:
-        return counted
+        return max(1, counted)
     units = config.data.units or declared
     if units is None:
         raise ConfigError(

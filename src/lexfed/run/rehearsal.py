@@ -20,7 +20,7 @@ from lexfed.privacy.ledger import Ledger
 from lexfed.randomness import SecureSource
 from lexfed.run.evaluation import evaluate
 from lexfed.run.planning import Priced, price
-from lexfed.run.population import load_population
+from lexfed.run.population import seeded_population
 
 # Two-sided 95 % quantiles of Student's t for 1 to 9 degrees of freedom.
 _T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
@@ -68,7 +68,8 @@ def compare(
     scores: dict[str, list[float]] = {mechanism: [] for mechanism in mechanisms}
     for seed in range(seeds):
         run = config.run.model_copy(update={"seed": seed})
-        population = load_population(config.model_copy(update={"run": run}), Path())
+        seeded = config.model_copy(update={"run": run})
+        population = seeded_population(seeded, Path())
         for mechanism in mechanisms:
             privacy = config.privacy.model_copy(update={"mechanism": mechanism})
             changed = config.model_copy(update={"run": run, "privacy": privacy})

@@ -18,7 +18,7 @@ from lexfed.config.settings import Grid, Setting, configured, put
 from lexfed.federation.scoring import LOWER_IS_BETTER
 from lexfed.run.evaluation import evaluate
 from lexfed.run.planning import price
-from lexfed.run.population import load_population
+from lexfed.run.population import seeded_population
 from lexfed.run.rehearsal import rehearse
 
 REPEATS = 3
@@ -59,7 +59,7 @@ def search_public(
     public = _on_public(tables, file)
     settings = grid.settings()
     configs = configured(public, settings)
-    population = load_population(_countable(public), base)
+    population = seeded_population(_countable(public), base)
     tried = []
     for setting, config in zip(settings, configs, strict=True):
         priced = price(config, population, base)

@@ -19,7 +19,7 @@ from lexfed.evaluate.datasets.made import MAKERS, adni, ehr, iot, iot_table
 from lexfed.evaluate.datasets.made.anomalies import with_anomalies
 from lexfed.evaluate.datasets.made.ehr_codes import LABS, STEMS
 from lexfed.evaluate.datasets.made.streams import parameters, shares_to_sizes
-from lexfed.run import load_population
+from lexfed.run import seeded_population
 
 SMALL = {"adni_like": 200, "ehr_like": 400, "iot_like": 10_000}
 
@@ -44,7 +44,7 @@ def test_a_made_table_is_read_by_the_product(name: str, tmp_path: Path) -> None:
         **found.tables,
         "budget": {"epsilon": 1.0, "delta": 1e-6},
     }
-    seen = load_population(from_mapping(plain), found.folder)
+    seen = seeded_population(from_mapping(plain), found.folder)
     assert seen.undeclared == {}
     assert all(count <= 0.03 * SMALL[name] for count in seen.clamped.values())
     assert len(seen.sites) == (12 if name == "ehr_like" else 10)

@@ -133,7 +133,7 @@ import sys
 from pathlib import Path
 from lexfed.config import from_mapping
 from lexfed.evaluate.datasets import prepare
-from lexfed.run import load_population, price
+from lexfed.run import seeded_population, price
 from lexfed.run.evaluation import evaluate
 from lexfed.run.rehearsal import rehearse
 
@@ -145,7 +145,7 @@ found = prepare("iot_like", Path(sys.argv[1]), rows=10_000_000)
 made = most_megabytes()
 plain = {"version": 1, "run": {"name": "iot"}, **found.tables}
 config = from_mapping({**plain, "budget": {"epsilon": 2.0, "delta": 1e-5}})
-priced = price(config, load_population(config, found.folder))
+priced = price(config, seeded_population(config, found.folder))
 print(made, evaluate(priced, rehearse(priced))["auc"], most_megabytes())
 """
 

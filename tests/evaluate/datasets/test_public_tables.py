@@ -15,7 +15,7 @@ from lexfed.config import from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import Dataset, prepare
 from lexfed.evaluate.datasets.kept import kept, public_names
-from lexfed.run import Population, load_population
+from lexfed.run import Population, seeded_population
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("LEXFED_DATA", ROOT.parent / "shared" / "data"))
@@ -39,7 +39,7 @@ def population(found: Dataset) -> Population:
         **found.tables,
         "budget": {"epsilon": 1.0, "delta": 1e-6},
     }
-    return load_population(from_mapping(plain), found.folder)
+    return seeded_population(from_mapping(plain), found.folder)
 
 
 @pytest.mark.parametrize("name", public_names())

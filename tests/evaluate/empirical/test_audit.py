@@ -27,7 +27,7 @@ from lexfed.federation.coordinator import Coordinator
 from lexfed.federation.learner import Learner
 from lexfed.federation.site import Sources
 from lexfed.randomness import RandomSource, SeededSource
-from lexfed.run import Priced, load_population, price
+from lexfed.run import Priced, price, seeded_population
 from lexfed.tiers import Tier
 from support import broken_mechanisms
 from support.mutant import Patch
@@ -52,7 +52,7 @@ def priced(**tables: Mapping[str, Any]) -> Priced:
             **tables,
         }
     )
-    return price(config, load_population(config, Path()))
+    return price(config, seeded_population(config, Path()))
 
 
 def seeded(name: str) -> RandomSource:

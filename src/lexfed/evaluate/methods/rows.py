@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lexfed.config import Config, from_mapping
 from lexfed.config.declare import records_per_person_of, tagged_schema_of
 from lexfed.config.model import SitesTable
+from lexfed.data.lots import Coins
 from lexfed.data.persons import cap_records
 from lexfed.data.sources import read_files
 from lexfed.data.split import split_by_person
@@ -33,7 +34,7 @@ from lexfed.evaluate.methods.case import (
 )
 from lexfed.evaluate.methods.spread import dealt, spread
 from lexfed.evaluate.outcome import Floats, Ints, Texts
-from lexfed.run.population import Population, load_population, partition_of
+from lexfed.run.population import Population, partition_of, seeded_population
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def _load(
     groups: tuple[tuple[str, str], ...],
 ) -> Rows:
     config = from_mapping(json.loads(tables))
+    coins = Coins.seeded(config.run.seed)
     schema = tagged_schema_of(config, base=file.parent).schema
     if len(schema.classes) > 2:
         what = f"`{schema.target}` has {len(schema.classes)} classes"
@@ -124,15 +126,16 @@ def _load(
     whole = read_files([file], schema, strict=config.data.strict)
     cap = records_per_person_of(config)
     table, _ = cap_records(whole, cap, config.data.excess_records)
-    partition = partition_of(config, table)
+    partition = partition_of(config, table, coins)
     if config.data.sites is not None and config.data.sites.count is not None:
-        site_of_row = spread(config, table)
-        together = load_population(_one_site(config), file.parent)
+        site_of_row = spread(config, table, coins)
+        together = seeded_population(_one_site(config), file.parent)
         population = dealt(together, table, site_of_row, partition.names)
     else:
         site_of_row = partition.codes(len(table))
-        population = load_population(config, file.parent)
-    split = split_by_person(table, config.data.test_size, config.run.seed)
+        population = seeded_population(config, file.parent)
+    _require_somebody(population, file)
+    split = split_by_person(table, config.data.test_size, coins)
     places = range(len(partition.names))
     train, test = (
         _side(population, table, [part[site_of_row[part] == k] for k in places], name)
@@ -140,6 +143,14 @@ def _load(
     )
     in_file = np.searchsorted(whole.rows, table.rows[test.rows])
     return Rows(population, table, train, test, _groups(file, groups, in_file))
+
+
+def _require_somebody(population: Population, file: Path) -> None:
+    """Refuse a table on which a site could not train alone: methods are compared so."""
+    empty = [site.name for site in population.sites if not len(site.train)]
+    if empty:
+        what = f"site `{empty[0]}` has no rows for training"
+        raise DataError([Problem(file.name, what, "take more rows or fewer sites")])
 
 
 def _one_site(config: Config) -> Config:

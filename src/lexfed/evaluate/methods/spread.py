@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sites that are made up for a sweep, each with somebody to train on.
 
-The product refuses a site without training rows. With a hundred sites and Dirichlet
-shares of .01 most sites would have none: nearly everybody is at two of them. Here such
-a site takes one training person from the largest, and everything else is the
+With a hundred sites and Dirichlet shares of .01 most sites would have no training rows:
+nearly everybody is at two of them. Methods outside the product need some everywhere. So
+such a site takes one training person from the largest, and everything else is the
 product's own partition. It looks at labels and at the split, so it is for simulations.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.config.model import Config
+from lexfed.data.lots import Coins
 from lexfed.data.split import split_by_person
 from lexfed.data.table import Ints, Table
 from lexfed.data.units import UnitBlock
@@ -22,7 +23,7 @@ from lexfed.federation.cohort import SiteData
 from lexfed.run.population import Population, partition_of
 
 
-def spread(config: Config, table: Table) -> Ints:
+def spread(config: Config, table: Table, coins: Coins) -> Ints:
     """Return the place of each row's site.
 
     Guarantees:
@@ -33,9 +34,9 @@ def spread(config: Config, table: Table) -> Ints:
     Raises:
         DataError: if there are more sites than persons to train on.
     """
-    partition = partition_of(config, table)
+    partition = partition_of(config, table, coins)
     site_of_row = partition.codes(len(table))
-    split = split_by_person(table, config.data.test_size, config.run.seed)
+    split = split_by_person(table, config.data.test_size, coins)
     persons, first = np.unique(table.persons[split.train], return_index=True)
     count = len(partition.names)
     if len(persons) < count:

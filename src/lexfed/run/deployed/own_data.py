@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site's own file: read under the agreed declaration, and nothing of it is told."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from lexfed.config.declare import records_per_person_of
 from lexfed.data.encode import build_encoding, encode, encode_target
+from lexfed.data.lots import Coins
 from lexfed.data.person_keys import keys_of_rows
 from lexfed.data.persons import cap_records
 from lexfed.data.problems import Problems
@@ -50,7 +51,7 @@ class OwnData:
 
 
 def read_own(
-    bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, name: str
+    bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, coins: Coins
 ) -> OwnData:
     """Read a site's file.
 
@@ -59,7 +60,7 @@ def read_own(
         base: folder of the files that it names.
         tagged: the declared columns with their tags.
         data: the site's file.
-        name: of the site.
+        coins: of the site, for this run.
 
     Raises:
         DataError: with every problem of the file.
@@ -70,17 +71,10 @@ def read_own(
     else:
         _, columns = used_columns(config, tagged, base)
         strict = config.data.strict
-        table = read_files(
-            [data], tagged.schema, strict=strict, columns=columns, whole=False
-        )
-    if tagged.schema.person is None:
-        # Numbers of rows are keys of persons only together with the site's place.
-        place = bundle.sites.index(name)
-        keys = tuple(f"{place}:{row}" for row in table.rows)
-        table = replace(table, person_keys=keys)
+        table = read_files([data], tagged.schema, strict=strict, columns=columns)
     cap = records_per_person_of(config)
     table, _ = cap_records(table, cap, config.data.excess_records)
-    split = split_by_person(table, config.data.test_size, config.run.seed)
+    split = split_by_person(table, config.data.test_size, coins)
     return OwnData(table, split, raw)
 
 

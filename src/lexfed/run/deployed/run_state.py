@@ -3,6 +3,7 @@
 
     KIT/state/runs/<number of the run>/
       terms/            the files that the configuration names
+      coins             which of its persons are for training; secret
       programme.json    the programme it consented to
       log               the log that its receipts are bound to
       coordinator       the key that leads its masked sums
@@ -18,7 +19,8 @@ Another run has another number, another consent and another ledger.
 import re
 from pathlib import Path
 
-from lexfed.durable import write_atomically
+from lexfed.data.lots import Coins
+from lexfed.durable import write_atomically, write_privately
 from lexfed.errors import RunFolderError, SecAggError
 from lexfed.federation.flare.kit import Kit
 from lexfed.federation.masked_setting import Settings
@@ -92,6 +94,21 @@ class RunState:
         """
         content = " ".join(map(str, place)).encode()
         write_atomically(self.folder / _ANSWERED, content)
+
+    def coins(self) -> Coins:
+        """Return the site's coins for this run: drawn once, the same ever after.
+
+        Raises:
+            RunFolderError: if they cannot be written, or were damaged since.
+        """
+        kept = self._read("coins")
+        if kept is None:
+            kept = Coins.fresh().to_bytes()
+            write_privately(self.folder / "coins", kept)
+        try:
+            return Coins.from_bytes(kept)
+        except ValueError as error:
+            raise RunFolderError(f"`{self.folder / 'coins'}` is damaged") from error
 
     def settings(self, agreed: Settings) -> Settings:
         """Return the settings of masked sums, of which each epoch is entered once.

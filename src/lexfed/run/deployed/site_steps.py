@@ -12,6 +12,8 @@ from typing import TypeVar
 from lexfed.audit.entries.base import Part
 from lexfed.audit.keys import Signer, load_key
 from lexfed.config.declare import tagged_schema_of
+from lexfed.config.model import Config
+from lexfed.data.lots import Coins
 from lexfed.errors import AuditError
 from lexfed.federation.channel import Handler
 from lexfed.federation.flare.enrol import read_roster
@@ -66,6 +68,11 @@ class _Joined:
     units: tuple[int, int]
 
 
+def _coins(kept: RunState, config: Config) -> Coins:
+    """Return the site's coins; seeded for a run that is stamped as not private."""
+    return Coins.seeded(config.run.seed) if config.run.test else kept.coins()
+
+
 _Message = TypeVar("_Message", bound=Part)
 
 
@@ -116,7 +123,7 @@ class SiteSteps:
         kept = RunState(self._kit, asked.run)
         bundle.write(kept.terms)
         tagged = tagged_schema_of(config, base=kept.terms)
-        own = read_own(bundle, kept.terms, tagged, self._data, name)
+        own = read_own(bundle, kept.terms, tagged, self._data, _coins(kept, config))
         said = state(
             bundle,
             asked.run,
@@ -145,7 +152,8 @@ class SiteSteps:
         if not kept.keep("programme.json", offer.programme.encode()):
             raise Refuse("programme", "another programme than agreed to before")
         tagged = priced.population.tagged
-        own = read_own(bundle, kept.terms, tagged, self._data, self._kit.name)
+        coins = _coins(kept, bundle.config)
+        own = read_own(bundle, kept.terms, tagged, self._data, coins)
         if own.units != joined.units:
             raise Refuse("data", "the file has changed since the site joined")
         if not consent.agreed_to(self._kit, bundle.digest, joined.run):

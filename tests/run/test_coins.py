@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nobody's place depends on who else is there: coins are secret, and of one run."""
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lexfed
+from lexfed.config import load
+from lexfed.data.lots import Coins
+from lexfed.errors import ConfigError, RunFolderError
+from lexfed.run import Population, load_population, price, resume, start, train
+from lexfed.run.coins import keep_coins, kept_coins
+from lexfed.run.facts import public_facts
+from lexfed.run.folder import COINS
+
+ROWS = """\
+version = 1
+
+[run]
+name = "rows"
+
+[data]
+source = "rows.csv"
+target = "ill"
+units = 60
+sites = { count = 3 }
+test_size = 0.4
+
+[data.columns]
+age = { kind = "number", range = [0, 100] }
+ill = { kind = "flag" }
+
+[law]
+jurisdictions = ["gdpr"]
+
+[law.columns]
+age = { tier = "personal", reason = "about a person" }
+ill = { tier = "special", reason = "health" }
+
+[budget]
+epsilon = 4.0
+delta = 1e-3
+
+[federation]
+rounds = 1
+engine = "simulation"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A configuration without a person column, and its sixty rows."""
+    path = tmp_path / "lexfed.toml"
+    path.write_text(ROWS)
+    rows = [f"{age},{age % 2}" for age in range(20, 80)]
+    (tmp_path / "rows.csv").write_text("\n".join(["age,ill", *rows]) + "\n")
+    return path
+
+
+def places(population: Population) -> dict[tuple[str, str], set[float]]:
+    """Return who is where, by their age."""
+    return {
+        (site.name, side): set(np.round(block.inputs[:, 0, 0], 6).tolist())
+        for site in population.sites
+        for side, block in (("train", site.train), ("test", site.test))
+    }
+
+
+def test_every_run_has_coins_of_its_own(file: Path) -> None:
+    config = load(file)
+    one, other = (load_population(config, file.parent) for _ in range(2))
+    assert one.coins is not None
+    assert one.coins.private
+    assert one.coins != other.coins
+    # Sixty persons at three sites and two sides: the same by chance in (1/6)^60.
+    assert places(one) != places(other)
+    again = load_population(config, file.parent, one.coins)
+    assert places(again) == places(one)
+
+
+def test_seeded_runs_have_the_same_coins(file: Path) -> None:
+    file.write_text(ROWS.replace('name = "rows"', 'name = "rows"\ntest = true'))
+    config = load(file)
+    one, other = (load_population(config, file.parent) for _ in range(2))
+    assert places(one) == places(other)
+    assert one.coins == Coins.seeded(config.run.seed)
+    assert not one.coins.private
+    folder = lexfed.train(file).folder
+    assert not (folder / COINS).exists()
+
+
+def test_coins_are_their_owners_alone_and_stay_for_a_continued_run(file: Path) -> None:
+    def stop(report: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lexfed.train(file, on_round=stop)
+    config = load(file)
+    folder = file.parent / "runs" / "rows"
+    kept = folder / COINS
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    secret = kept.read_bytes()
+    coins = kept_coins(folder, config)
+    assert coins is not None
+    assert coins.private
+    for path in folder.rglob("*"):
+        if path.is_file() and path != kept:
+            content = path.read_bytes()
+            for half in (secret[:32], secret[32:]):
+                assert half not in content
+                assert half.hex().encode() not in content
+    priced = price(config, load_population(config, file.parent, coins), file.parent)
+    opened = resume(priced, folder, ROWS, file.parent)
+    opened.close()
+    lexfed.train(file, resume=True)
+    assert kept.read_bytes() == secret
+
+
+def test_other_coins_do_not_continue_a_run(file: Path) -> None:
+    config = load(file)
+    priced = price(config, load_population(config, file.parent), file.parent)
+    folder = file.parent / "runs" / "rows"
+    start(priced, folder, ROWS, file.parent).close()
+    other = price(config, load_population(config, file.parent), file.parent)
+    with pytest.raises(RunFolderError, match="other coins"):
+        resume(other, folder, ROWS, file.parent)
+    (folder / COINS).write_bytes(b"short")
+    with pytest.raises(RunFolderError, match="missing or damaged"):
+        lexfed.train(file, resume=True)
+    (folder / COINS).unlink()
+    with pytest.raises(RunFolderError, match="missing or damaged"):
+        kept_coins(folder, config)
+
+
+def test_a_run_that_never_began_has_no_coins_yet(file: Path) -> None:
+    assert kept_coins(file.parent / "nowhere", load(file)) is None
+
+
+def test_seeded_coins_are_for_experiments(file: Path) -> None:
+    config = load(file)
+    population = load_population(config, file.parent, Coins.seeded(0))
+    with pytest.raises(ValueError, match="seeded coins"):
+        start(price(config, population), file.parent / "out", ROWS, file.parent)
+    with pytest.raises(ValueError, match="seeded coins"):
+        keep_coins(file.parent, Coins.seeded(0), config)
+
+
+@pytest.mark.parametrize(
+    ("key", "table"),
+    [
+        ("federation.weighting", '[federation]\nweighting = "sites"\n'),
+        ("budget.profiles", '[budget.profiles.a]\nsites = ["site-1"]\nepsilon = 1.0\n'),
+        ("budget.clients", "[budget.clients]\ntotal = 6.0\nlow = 1.0\nhigh = 3.0\n"),
+    ],
+)
+def test_sites_by_label_are_all_alike(file: Path, key: str, table: str) -> None:
+    text = ROWS.replace("delta = 1e-3", 'delta = 1e-3\nneighbours = "replace-one"')
+    text = text.replace('\n[federation]\nrounds = 1\nengine = "simulation"\n', "\n")
+    even = text + table
+    file.write_text(even)
+    load(file)
+    by_label = '{ count = 3, partition = "dirichlet", alpha = 0.5 }'
+    file.write_text(even.replace("{ count = 3 }", by_label))
+    with pytest.raises(ConfigError, match=f"`{key}` does not go with"):
+        load(file)
+
+
+def test_sizes_of_sites_by_label_are_not_public(file: Path) -> None:
+    text = ROWS.replace("delta = 1e-3", 'delta = 1e-3\nneighbours = "replace-one"')
+    by_label = '{ count = 3, partition = "dirichlet", alpha = 0.5 }'
+    file.write_text(text.replace("{ count = 3 }", by_label).replace("units = 60\n", ""))
+    config = load(file)
+    population = load_population(config, file.parent)
+    facts = public_facts(config, population, ())
+    assert facts.site_units == (population.units / 3,) * 3
+    file.write_text(text.replace("units = 60\n", ""))
+    facts = public_facts(load(file), population, ())
+    assert facts.site_units == tuple(float(len(s.train)) for s in population.sites)
+
+
+def test_a_run_trains_with_its_own_coins(file: Path) -> None:
+    config = load(file)
+    priced = price(config, load_population(config, file.parent), file.parent)
+    folder = file.parent / "runs" / "rows"
+    opened = start(priced, folder, ROWS, file.parent)
+    train(priced, opened)
+    assert kept_coins(folder, config) == priced.population.coins
