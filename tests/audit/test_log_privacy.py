@@ -43,7 +43,7 @@ source = "patients.csv"
 target = "readmitted"
 person = "patient"
 units = 120
-sites = {{ column = "hospital" }}
+sites = {{ column = "hospital", names = ["{SITE}0", "{SITE}1", "{SITE}2"] }}
 [data.columns]
 patient = {{ kind = "text" }}
 hospital = {{ kind = "text" }}

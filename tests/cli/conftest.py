@@ -29,7 +29,7 @@ source = "patients.csv"
 target = "readmitted"
 person = "patient"
 units = 200
-sites = { column = "hospital" }
+sites = { column = "hospital", names = ["north", "south", "west"] }
 
 [data.columns]
 patient = { kind = "text" }

@@ -45,7 +45,10 @@ def complete(text: str) -> str:
         name = line.split(" ")[0]
         line = line.replace('target = "?"', 'target = "readmitted"')
         line = line.replace('units = "?"', "units = 200")
-        line = line.replace('sites = "?"', 'sites = { column = "hospital" }')
+        line = line.replace(
+            'sites = "?"',
+            'sites = { column = "hospital", names = ["north", "south", "west"] }',
+        )
         line = line.replace('range = "?"', f"range = {ranges.get(name)}")
         line = line.replace('values = "?"', f"values = {values.get(name)}")
         tier = tiers.get(name, "non_personal")

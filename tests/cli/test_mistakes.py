@@ -114,7 +114,10 @@ def test_a_mistake_in_the_data(
 
 SITES = (
     ('source = "patients.csv"\n', ""),
-    ('{ column = "hospital" }', '{ files = ["a.csv", "b.csv"] }'),
+    (
+        '{ column = "hospital", names = ["north", "south", "west"] }',
+        '{ files = ["a.csv", "b.csv"] }',
+    ),
     ('hospital = { kind = "text" }\n', ""),
     ('hospital = { tier = "non_personal", reason = "says where, not who" }\n', ""),
 )

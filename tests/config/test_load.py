@@ -131,7 +131,7 @@ def test_texts() -> None:
     assert problem.what == (
         "`data.columns.ward.values[0]`: expected text in quotes, got: `1`"
     )
-    sites = '{ column = "hospital" }'
+    sites = '{ column = "hospital", names = ["east", "west"] }'
     (problem,) = examine(GOOD.replace(sites, "{ files = [] }")).problems
     assert problem.what == (
         "`data.sites.files`: expected an array of texts in quotes, at least one, "

@@ -36,7 +36,7 @@ def notes(text: str) -> list[str]:
 
 
 FILES = ('source = "patients.csv"\n', "")
-SITES = '{ column = "hospital" }'
+SITES = '{ column = "hospital", names = ["east", "west"] }'
 SOURCE = 'source = "synthetic:hospital"'
 TAG = 'tier = "personal"\nreason = "demographic"'
 WEIGHTED = ('"logistic"', '"logistic"\nweighting = "sites"')
@@ -96,7 +96,11 @@ def test_allowed(text: str) -> None:
     [
         (
             good(
-                (SITES, '{ column = "hospital", partition = "dirichlet", alpha = 1 }')
+                (
+                    SITES,
+                    '{ column = "hospital", names = ["north"], '
+                    'partition = "dirichlet", alpha = 1 }',
+                )
             ),
             [
                 "`data.sites.partition` does nothing without `count`",
@@ -108,11 +112,11 @@ def test_allowed(text: str) -> None:
             ['`data.sites.alpha` does nothing with `partition = "iid"`'],
         ),
         (
-            good((SITES, '{ column = "readmitted" }')),
+            good((SITES, '{ column = "readmitted", names = ["1"] }')),
             ["`readmitted` is both `data.target` and the column of the sites"],
         ),
         (
-            good((SITES, '{ column = "patient_id" }')),
+            good((SITES, '{ column = "patient_id", names = ["1"] }')),
             ["`patient_id` is both `data.person` and the column of the sites"],
         ),
         (

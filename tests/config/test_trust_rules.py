@@ -9,7 +9,7 @@ from lexfed.config import examine, load
 from lexfed.config.scaffold import scaffold
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
-COLUMN = '{ column = "hospital" }'
+COLUMN = '{ column = "hospital", names = ["east", "west"] }'
 FEDERATION = "[federation]\n"
 SHARES = (
     ('trust = "central"', 'trust = "distributed"'),

@@ -27,7 +27,9 @@ def test_every_source_obeys_its_own_declaration(name: str) -> None:
     # Strict reading: no value outside its range or list in the synthetic sources,
     # and the constants for the bundled sets cover them.
     table = read_frames([source.frame], source.schema, strict=True)
-    assert cap_records(table, source.records_per_person) == (table, 0)
+    capped = cap_records(table, table.sites, source.records_per_person)
+    assert capped.table is table
+    assert source.schema.site is None or source.sites == table.site_names
     assert check_sites_per_person(table, table.sites) == 0
     assert table.clamped == table.undeclared == {}
     tagged = tag_schema(source.schema, declared_tags(source.tags), {})

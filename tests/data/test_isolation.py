@@ -55,12 +55,14 @@ def edited(frame: Frame, column: str, rows: NDArray[np.intp], value: Any) -> Fra
 def prepared(frame: Frame, cap: int = 2) -> tuple[Table, dict[str, Any]]:
     """Run the whole preparation and return everything that others build on."""
     table = read_frames([frame], SOURCE.schema)
-    table, dropped = cap_records(table, cap, "drop")
+    natural = by_column(table, SOURCE.sites).codes(len(table))
+    capped = cap_records(table, natural, cap, "drop")
+    table, dropped = capped.table, capped.dropped
     matrix, target = encode(ENCODING, table), encode_target(table)
     units = group_units(matrix, target, table.persons, cap)
     split = split_by_person(table, 0.25, Coins.seeded(3))
     parts = (
-        by_column(table),
+        by_column(table, SOURCE.sites),
         iid(table, 4, Coins.seeded(1)),
         dirichlet(table, 4, 0.3, Coins.seeded(1), np.random.default_rng(1)),
     )

@@ -16,7 +16,7 @@ from lexfed.data.problems import DataProblem
 from lexfed.data.schema import Column, Schema
 from lexfed.data.sources import read_files, read_frames
 from lexfed.data.split import split_by_person
-from lexfed.data.table import Table
+from lexfed.data.table import Ints, Table
 from lexfed.data.units import group_units
 from lexfed.errors import ConfigError, DataError
 
@@ -34,21 +34,38 @@ def table_of(persons: list[int]) -> Table:
     return read_frames([frame_of_arrays("f", columns)], SCHEMA)
 
 
+def one_site(table: Table) -> Ints:
+    return np.zeros(len(table), dtype=np.int64)
+
+
 @settings(max_examples=60, deadline=None)
 @given(PERSONS, st.integers(1, 4))
 def test_the_cap_keeps_everybodys_first_rows(persons: list[int], cap: int) -> None:
     table = table_of(persons)
-    capped, dropped = cap_records(table, cap, "drop")
+    capped = cap_records(table, one_site(table), cap, "drop")
     expected = [
         row for row, who in enumerate(persons) if persons[:row].count(who) < cap
     ]
-    assert (capped.rows - 1).tolist() == expected
-    assert len(capped) + dropped == len(persons)
+    assert (capped.table.rows - 1).tolist() == expected
+    assert len(capped.table) + capped.dropped == len(persons)
+    assert len(capped.sites) == len(capped.table)
+
+
+def test_the_cap_counts_at_each_site() -> None:
+    """Whoever has rows at a site is there, however many there are elsewhere."""
+    table = table_of([1, 1, 1, 1, 2])
+    sites = np.array([0, 0, 1, -1, 1])
+    capped = cap_records(table, sites, 1, "drop")
+    assert (capped.table.rows - 1).tolist() == [0, 2, 4]
+    assert capped.sites.tolist() == [0, 1, 1]
+    assert (capped.dropped, capped.elsewhere) == (1, 1)
+    assert cap_records(table, np.full(5, -1), 1).elsewhere == 5
 
 
 def test_rows_beyond_the_cap_are_named_by_row() -> None:
+    table = table_of([1, 2, 1, 1])
     with pytest.raises(DataError) as caught:
-        cap_records(table_of([1, 2, 1, 1]), 1)
+        cap_records(table, one_site(table), 1)
     found = [p for p in caught.value.problems if isinstance(p, DataProblem)]
     assert [(p.row, p.column) for p in found] == [(3, "p"), (4, "p")]
     assert "key" not in str(caught.value)
@@ -57,7 +74,9 @@ def test_rows_beyond_the_cap_are_named_by_row() -> None:
 
 def test_nobody_beyond_the_cap_changes_nothing() -> None:
     table = table_of([1, 2, 1])
-    assert cap_records(table, 2) == (table, 0)
+    capped = cap_records(table, one_site(table), 2)
+    assert capped.table is table
+    assert (capped.dropped, capped.elsewhere) == (0, 0)
     assert earlier_rows(np.array([], dtype=np.int64)).tolist() == []
 
 
@@ -171,17 +190,18 @@ def test_wrong_settings_of_a_partition() -> None:
         dirichlet(table, 2, 0.0, Coins.seeded(0), np.random.default_rng(0))
     with pytest.raises(ConfigError, match="count"):
         iid(table, 0, Coins.seeded(0))
-    with pytest.raises(ConfigError, match="no site column"):
-        by_column(table)
 
 
 def test_sites_by_column_and_by_file(
     tmp_path: Path, register: Path, rows: list[str], schema: Schema
 ) -> None:
     table = read_files([register], schema)
-    natural = by_column(table)
+    natural = by_column(table, ("north", "south"))
     assert natural.names == ("north", "south")
     assert [part.tolist() for part in natural.rows] == [[0, 1, 2], [3, 4, 5, 6]]
+    declared = by_column(table, ("west", "south"))
+    assert [part.tolist() for part in declared.rows] == [[], [3, 4, 5, 6]]
+    assert declared.codes(len(table)).tolist() == [-1, -1, -1, 1, 1, 1, 1]
     other = tmp_path / "sub" / "other.csv"
     other.parent.mkdir()
     renamed = [line.replace("p", "q", 1) for line in rows[1:]]

@@ -140,7 +140,7 @@ def test_the_run_folder_shown_is_the_one_written(tmp_path: Path) -> None:
     table = text.partition("## `events.jsonl`")[0]
     listed = set(re.findall(r"^\| `([\w./]+)` \|", table, re.MULTILINE))
     found = {path.name for path in folder.iterdir() if path.is_file()}
-    here = listed - {"sites/N.jsonl", "log/", "sealed/", "adaptation.csv"}
+    here = listed - {"sites/N.jsonl", "log/", "sealed/", "adaptation.csv", "coins"}
     assert here == found
     assert {path.name for path in (folder / "sites").iterdir()} == {
         "1.jsonl",

@@ -16,7 +16,7 @@ from lexfed.run.profile_pricing import is_open
 from support.profile_checks import a_profile_counts_the_persons_of_training
 from support.profile_files import WARDS, written
 
-SITES = 'sites = { column = "hospital" }'
+SITES = 'sites = { column = "hospital", names = ["a", "b", "c"] }'
 
 
 def loaded(place: Path, *changes: tuple[str, str]) -> ProfilePopulation:

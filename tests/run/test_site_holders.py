@@ -41,7 +41,7 @@ def test_who_holds_the_data(made: Callable[..., Path]) -> None:
     [one] = found(source=PARTS)
     assert one == Holder("all parts", "north.csv", (0, 1))
     assert found(test="test = true") == ()
-    by_column = 'source = "north.csv"\nsites = { column = "ward" }'
+    by_column = 'source = "north.csv"\nsites = { column = "ward", names = ["a", "b"] }'
     names = [holder.site for holder in found(source=by_column)]
     assert names == ["a", "b"]
 

@@ -19,7 +19,7 @@ source = "patients.csv"
 target = "readmitted"
 person = "patient"
 units = 2500
-sites = { column = "hospital" }
+sites = { column = "hospital", names = ["a", "b", "c"] }
 
 [data.columns]
 patient = { kind = "text" }

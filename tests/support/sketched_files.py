@@ -24,7 +24,7 @@ person = "patient"
 records_per_person = 2
 sites_per_person = 2
 units = 5400
-sites = { column = "hospital" }
+sites = { column = "hospital", names = ["a", "b", "c"] }
 
 [data.columns]
 patient = { kind = "text" }

@@ -63,7 +63,7 @@ def small_dataset(folder: Path, *, rows: int = 600, number: bool = False) -> Dat
         "records_per_person": 2,
         "test_size": 0.3,
         "units": rows // 2,
-        "sites": {"column": "clinic"},
+        "sites": {"column": "clinic", "names": ["a", "b", "c", "d"]},
         "columns": columns,
     }
     law = {name: {"tier": tier, "reason": "made up"} for name, tier in _TIERS.items()}

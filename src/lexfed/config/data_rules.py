@@ -91,7 +91,8 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
             yield Finding(
                 SITES,
                 "`data.sites` is missing",
-                'say how rows belong to sites: `sites = { column = "hospital" }`, '
+                'say how rows belong to sites: `sites = { column = "hospital", names = '
+                '["north", "south"] }`, '
                 '`{ count = 8, partition = "iid" }` or '
                 '`{ files = ["a.csv", "b.csv"] }`',
                 also=(SOURCE,),
@@ -104,7 +105,7 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
             SITES,
             "`data.sites`: expected exactly one of `column`, `count`, `files`, "
             f"got: {found}",
-            'for example `sites = { column = "hospital" }`',
+            'for example `sites = { column = "hospital", names = ["north", "south"] }`',
         )
     elif sites.count is None:
         unused = {"partition": sites.partition != "iid", "alpha": sites.alpha}
@@ -121,6 +122,35 @@ def sites_are_clear(config: Config) -> Iterator[Finding]:
         what = '`data.sites.alpha` does nothing with `partition = "iid"`'
         hint = 'remove it, or set `partition = "dirichlet"`'
         yield Finding((*SITES, "alpha"), what, hint, also=((*SITES, "partition"),))
+
+
+def sites_are_declared(config: Config) -> Iterator[Finding]:
+    """The list of sites is public; read from the data it would tell who is there."""
+    data = config.data
+    sites = data.sites
+    path: Path = (*SITES, "names")
+    if sites is None:
+        return
+    if sites.column is None:
+        if sites.names is not None:
+            what = "`data.sites.names` does nothing without `column`"
+            yield Finding(path, what, "remove it, or name the column of the sites")
+        return
+    if sites.names is None:
+        if not data.built_in:
+            yield Finding(
+                path,
+                "`data.sites.names` is missing: which sites there are is not read from "
+                "the data, since one row could tell that there is one more",
+                'list the sites, for example `names = ["north", "south"]`; rows of '
+                "others are left out",
+                (SOURCE,),
+            )
+        return
+    for number, name in enumerate(sites.names):
+        if name in sites.names[:number]:
+            what = f"`data.sites.names` lists `{name}` twice"
+            yield Finding((*path, number), what, "name each site once")
 
 
 def file_is_declared(config: Config) -> Iterator[Finding]:
@@ -263,6 +293,7 @@ def generator_fits(config: Config) -> Iterator[Finding]:
 RULES = (
     source_is_known,
     sites_are_clear,
+    sites_are_declared,
     file_is_declared,
     columns_make_sense,
     parts_are_distinct,

@@ -67,6 +67,7 @@ class SitesTable(Table):
     """`data.sites`: by a column, by a partition into `count` parts, or by files."""
 
     column: Text | None = None
+    names: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     count: Count | None = None
     partition: Literal["iid", "dirichlet"] = "iid"
     alpha: Positive | None = None

@@ -32,7 +32,9 @@ target = "?"             # the column to predict
 # records_per_person = 1 # with `person`: at most so many rows of one person
 units = "?"              # a public number of persons, not counted from the data;
 #                        # not needed with `neighbours = "replace-one"`, see [budget]
-sites = "?"              # {{ column = "hospital" }}, {{ count = 8, partition = "iid" }}
+sites = "?"              # {{ column = "hospital", names = ["north", "south"] }}: all
+#                        # sites there are, from public knowledge; or
+#                        # {{ files = ["north.csv", "south.csv"] }}, {{ count = 8 }}
 test_size = 0.2
 
 # What anyone may know about a column without seeing the data. Kinds are guesses.

@@ -91,7 +91,8 @@ _TO_DECIDE: Mapping[str, str] = {
     "target": "name the column to predict",
     "units": "write a public number of persons, for example `6000`; counted from the "
     'data it would leak (with `neighbours = "replace-one"` remove the key)',
-    "sites": 'write `{ column = "hospital" }`, or `{ count = 8, partition = "iid" }`',
+    "sites": 'write `{ column = "hospital", names = ["north", "south"] }`, or '
+    "`{ count = 8 }`",
 }
 
 

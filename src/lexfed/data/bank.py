@@ -58,7 +58,12 @@ def bank(seed: int = 7, sites: int = 6, clients: int = 8000) -> Builtin:
         target="defaulted",
         person="client_id",
         site="bank",
+        sites=tuple(map(_name, range(sites))),
     )
+
+
+def _name(site: int) -> str:
+    return f"bank-{site + 1:02d}"
 
 
 def _one_bank(
@@ -118,7 +123,7 @@ def _one_bank(
     few = np.full(size, 0.01)
     return {
         "client_id": np.array([f"C{n:06d}" for n in numbers], dtype=object),
-        "bank": np.full(size, f"bank-{site + 1:02d}", dtype=object),
+        "bank": np.full(size, _name(site), dtype=object),
         # No country has the code ZZ, so no number here can be anybody's.
         "account_number": np.array(
             [f"ZZ00{site + 1:04d}{n:012d}" for n in numbers], dtype=object

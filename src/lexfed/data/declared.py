@@ -49,13 +49,15 @@ class Declared:
 class Builtin:
     """A built-in source: its rows, its public schema, and the tag of every column.
 
-    `records_per_person` is the cap that the source itself respects.
+    `records_per_person` is the cap that the source itself respects; `sites` lists the
+    sites of its site column.
     """
 
     frame: Frame
     schema: Schema
     tags: Mapping[str, DeclaredTag]
     records_per_person: int = 1
+    sites: tuple[str, ...] = ()
 
 
 def declare(tier: Tier, category: str, reason: str, *articles: Article) -> DeclaredTag:
@@ -71,10 +73,11 @@ def bundle(
     person: str | None = None,
     site: str | None = None,
     records_per_person: int = 1,
+    sites: tuple[str, ...] = (),
 ) -> Builtin:
     """Return a built-in source of a frame and its declarations."""
     schema = Schema(
         tuple(item.column for item in declared), target, person=person, site=site
     )
     tags = {item.column.name: item.tag for item in declared}
-    return Builtin(frame, schema, tags, records_per_person)
+    return Builtin(frame, schema, tags, records_per_person, sites)

@@ -87,7 +87,12 @@ def hospital(seed: int = 7, sites: int = 8, patients: int = 6000) -> Builtin:
         person="patient_id",
         site="hospital",
         records_per_person=RECORDS_PER_PERSON,
+        sites=tuple(map(_name, range(sites))),
     )
+
+
+def _name(site: int) -> str:
+    return f"hospital-{site + 1:02d}"
 
 
 def _one_hospital(
@@ -159,7 +164,7 @@ def _one_hospital(
     numbers = first + np.arange(size)
     return {
         "patient_id": np.array([f"P{n:06d}" for n in numbers], dtype=object)[who],
-        "hospital": np.full(rows, f"hospital-{site + 1:02d}", dtype=object),
+        "hospital": np.full(rows, _name(site), dtype=object),
         "mrn": np.array([f"MRN-{site + 1:02d}-{n:06d}" for n in numbers], object)[who],
         "age": age[who],
         "sex": pick(declared.SEXES, sex[who]),

@@ -13,6 +13,7 @@ each site is not public there, not even under replace-one.
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,17 +63,19 @@ class Partition:
         kept = tuple(site[is_kept[site]] for site in self.rows)
         return Partition(self.names, kept)
 
+    def of(self, codes: Ints) -> "Partition":
+        """Return the same sites with other rows, from the code of each row's site."""
+        return _grouped(codes, self.names)
 
-def by_column(table: Table) -> Partition:
-    """Return the sites named by the schema's site key, in the order of their names.
 
-    Raises:
-        ConfigError: if the schema has no site key.
+def by_column(table: Table, names: Sequence[str]) -> Partition:
+    """Return the declared sites, with the rows whose site key names them.
+
+    Rows of other sites are at none: which sites there are is not read from the data.
     """
-    if table.schema.site is None:
-        hint = "name the column that holds the site, or set a `count` of sites"
-        raise ConfigError([Problem("sites", "no site column is declared", hint)])
-    return _grouped(table.sites, table.site_names)
+    place = {name: code for code, name in enumerate(names)}
+    known = np.array([place.get(name, -1) for name in table.site_names], dtype=np.int64)
+    return _grouped(known[table.sites], tuple(names))
 
 
 def by_files(table: Table) -> Partition:

@@ -7,12 +7,14 @@ alone; dropping rows by what they hold would carry a protected value into the
 choice of rows (isolation, privacy.md 3.0).
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from lexfed.data.problems import Problems
 from lexfed.data.table import Ints, Table
+from lexfed.errors import DataError
 
 Excess = Literal["error", "drop"]
 
@@ -27,33 +29,58 @@ def earlier_rows(persons: Ints) -> Ints:
     return places
 
 
+@dataclass(frozen=True)
+class Capped:
+    """What is left of a table, and where.
+
+    Attributes:
+        table: the rows that stay.
+        sites: code of each row's site.
+        dropped: rows beyond the cap.
+        elsewhere: rows of no declared site.
+    """
+
+    table: Table
+    sites: Ints
+    dropped: int
+    elsewhere: int
+
+
 def cap_records(
-    table: Table, records_per_person: int, excess: Excess = "error"
-) -> tuple[Table, int]:
-    """Return the table with at most that many rows of each person.
+    table: Table, sites: Ints, records_per_person: int, excess: Excess = "error"
+) -> Capped:
+    """Return the table with at most that many rows of each person at each site.
 
     Guarantees:
-        The first rows of every person stay, in their order.
-        Which rows stay depends on the person key and the order of rows only.
+        The first rows of every person at a site stay, in their order; so whoever has
+        rows at a site is there, whatever else there is.
+        Which rows stay depends on person, site and the order of rows only.
 
     Args:
         table: the rows.
+        sites: code of each row's site; rows of none, -1, are left out.
         records_per_person: the declared cap.
         excess: `drop` the rows beyond the cap, or raise an `error`.
-
-    Returns:
-        The capped table and the number of rows dropped.
 
     Raises:
         DataError: naming the rows beyond the cap, unless they are dropped.
     """
-    beyond = earlier_rows(table.persons) >= records_per_person
-    if not beyond.any():
-        return table, 0
-    if excess == "drop":
-        return table.take(np.flatnonzero(~beyond)), int(beyond.sum())
+    placed = np.flatnonzero(sites >= 0)
+    pairs = np.stack([table.persons[placed], sites[placed]], axis=1)
+    units = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    beyond = placed[earlier_rows(units) >= records_per_person]
+    kept = np.setdiff1d(placed, beyond)
+    if len(beyond) and excess != "drop":
+        raise _beyond_cap(table, beyond, records_per_person)
+    away = len(table) - len(placed)
+    if len(kept) == len(table):
+        return Capped(table, sites, 0, 0)
+    return Capped(table.take(kept), sites[kept], len(beyond), away)
+
+
+def _beyond_cap(table: Table, rows: Ints, records_per_person: int) -> DataError:
     problems = Problems()
-    for row in np.flatnonzero(beyond):
+    for row in rows:
         problems.add(
             "person-over-cap",
             f"more than {records_per_person} row(s) of one person",
@@ -63,7 +90,7 @@ def cap_records(
             hint="raise `records_per_person` (more noise), or set "
             '`excess_records = "drop"` to keep the first rows of each person',
         )
-    raise problems.error()
+    return problems.error()
 
 
 def sites_of_persons(persons: Ints, sites: Ints) -> Ints:

@@ -24,6 +24,7 @@ from lexfed.data.sources import read_files, read_frames
 from lexfed.data.split import split_by_person
 from lexfed.data.table import Ints, Table
 from lexfed.data.units import UnitBlock, group_units
+from lexfed.errors import ConfigError, Problem
 from lexfed.federation.cohort import Cohort, SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.importance import Importance, importance_of
@@ -58,6 +59,7 @@ class Population:
         clamped: values outside their declared range, by column.
         undeclared: values outside their declared list, by column.
         dropped: rows beyond the cap on records per person.
+        strangers: rows of sites that are not declared.
         ignored: columns of the source that nobody declared.
         classes: records with a stricter budget, by public rule. Who belongs to one is
             known to the units alone; it is counted nowhere.
@@ -75,6 +77,7 @@ class Population:
     clamped: Mapping[str, int]
     undeclared: Mapping[str, int]
     dropped: int
+    strangers: int = 0
     ignored: tuple[str, ...] = ()
     classes: tuple[RecordClass, ...] = ()
     importance: Importance = field(default_factory=Importance)
@@ -121,6 +124,11 @@ class Population:
         ]
         if self.dropped:
             lines.append(f"{self.dropped} row(s) beyond `records_per_person` dropped")
+        if self.strangers:
+            lines.append(
+                f"{self.strangers} row(s) of sites that `data.sites.names` does not "
+                "list left out"
+            )
         if self.ignored:
             names = ", ".join(f"`{name}`" for name in self.ignored)
             lines.append(f"not declared, so not read: {names}")
@@ -134,6 +142,7 @@ class _Source:
     records_per_person: int
     declared_units: int | None
     importance: Importance
+    sites: tuple[str, ...] = ()
 
 
 def load_population(
@@ -153,12 +162,13 @@ def load_population(
     coins = new_coins(config) if coins is None else coins
     source = _read(config, base)
     cap = source.records_per_person
-    table, dropped = cap_records(source.table, cap, config.data.excess_records)
+    everywhere = partition_of(config, source.table, coins, source.sites)
+    codes = everywhere.codes(len(source.table))
+    capped = cap_records(source.table, codes, cap, config.data.excess_records)
+    table, partition = capped.table, everywhere.of(capped.sites)
     unused = source.importance.left_out
     encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
-    partition = partition_of(config, table, coins)
-    codes = partition.codes(len(table))
-    check_sites_per_person(table, codes, config.data.sites_per_person)
+    check_sites_per_person(table, capped.sites, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, coins)
     inputs, targets = encode(encoding, table), encode_target(table)
     classes = classes_of(config, encoding)
@@ -192,7 +202,8 @@ def load_population(
         records_per_person=cap,
         clamped=table.clamped,
         undeclared=table.undeclared,
-        dropped=dropped,
+        dropped=capped.dropped,
+        strangers=capped.elsewhere,
         ignored=table.ignored,
         classes=classes,
         importance=source.importance,
@@ -235,7 +246,8 @@ def _read(config: Config, base: Path) -> _Source:
             [made.frame], tagged.schema, strict=data.strict, columns=columns
         )
         cap = records_per_person_of(config, made)
-        return _Source(table, tagged, cap, table.person_count(), importance)
+        people = table.person_count()
+        return _Source(table, tagged, cap, people, importance, made.sites)
     tagged = tagged_schema_of(config, base=base)
     importance, columns = used_columns(config, tagged, base)
     files = data.sites.files if data.sites else None
@@ -264,11 +276,28 @@ def used_columns(
     return importance, [name for name in features if name not in unused]
 
 
-def partition_of(config: Config, table: Table, coins: Coins) -> Partition:
-    """Return which rows belong to which site."""
+def partition_of(
+    config: Config, table: Table, coins: Coins, own: Sequence[str] = ()
+) -> Partition:
+    """Return which rows belong to which site.
+
+    Args:
+        config: the configuration.
+        table: the rows.
+        coins: where one table is dealt out.
+        own: the sites of a built-in source.
+
+    Raises:
+        ConfigError: if nobody says which sites there are.
+    """
     sites = config.data.sites
     if sites is None or sites.column is not None:
-        return by_column(table)
+        names = own if sites is None or sites.names is None else sites.names
+        if not names or table.schema.site is None:
+            hint = 'list them: `sites = { column = "...", names = ["...", "..."] }`'
+            what = "nobody says which sites there are"
+            raise ConfigError([Problem("`data.sites.names`", what, hint)])
+        return by_column(table, names)
     if sites.files is not None:
         return by_files(table)
     count = sites.count or 1

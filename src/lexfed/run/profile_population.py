@@ -54,6 +54,7 @@ class _Source:
     encoding: Encoding
     records_per_person: int
     own_size: bool
+    sites: tuple[str, ...] = ()
 
 
 def load_profile_population(
@@ -77,10 +78,11 @@ def load_profile_population(
     columns = profiled_columns(opened, source.encoding)
     table = raw_table(opened, source.frames, source.tagged.schema, columns, problems)
     cap = source.records_per_person
-    table, dropped = cap_records(table, cap, config.data.excess_records)
-    partition = partition_of(config, table, coins)
-    codes = partition.codes(len(table))
-    check_sites_per_person(table, codes, config.data.sites_per_person)
+    everywhere = partition_of(config, table, coins, source.sites)
+    codes = everywhere.codes(len(table))
+    capped = cap_records(table, codes, cap, config.data.excess_records)
+    table, partition = capped.table, everywhere.of(capped.sites)
+    check_sites_per_person(table, capped.sites, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, coins)
     train = partition.keep(split.train)
     sites = tuple(
@@ -99,7 +101,8 @@ def load_profile_population(
         records_per_person=cap,
         clamped={},
         undeclared={},
-        dropped=dropped,
+        dropped=capped.dropped,
+        strangers=capped.elsewhere,
         ignored=table.ignored,
         coins=coins,
     )
@@ -157,7 +160,7 @@ def _read(opened: OpenConfig, base: Path, problems: Problems) -> _Source:
         tagged = tagged_schema_of(config, made, base)
         encoding = build_encoding(tagged.schema, tagged.tiers())
         cap = records_per_person_of(config, made)
-        return _Source([made.frame], tagged, encoding, cap, own_size=True)
+        return _Source([made.frame], tagged, encoding, cap, True, made.sites)
     tagged = tagged_schema_of(config, base=base)
     encoding = build_encoding(tagged.schema, tagged.tiers())
     files = data.sites.files if data.sites else None

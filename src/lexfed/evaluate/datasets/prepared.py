@@ -107,12 +107,22 @@ def _dataset(facts: Kept, folder: Path, rows: int, sha256: str) -> Dataset:
     return Dataset(
         name=facts.name,
         folder=folder,
-        tables=facts.tables(rows),
+        tables=_with_sites(facts.tables(rows), folder),
         target=facts.target,
         groups=facts.groups,
         digest=sha256,
         site_from=facts.site_from,
     )
+
+
+def _with_sites(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """List the sites of a table; it is public, so they may be read from it."""
+    sites = tables["data"]["sites"]
+    if "column" in sites:
+        column = sites["column"]
+        read = pd.read_csv(folder / "table.csv", usecols=[column], dtype=str)
+        sites["names"] = sorted(read[column].str.strip().unique())
+    return tables
 
 
 def _enough(name: str, there: int, wanted: int) -> None:

@@ -125,8 +125,10 @@ def _load(
         raise DataError([Problem(file.name, what, hint)])
     whole = read_files([file], schema, strict=config.data.strict)
     cap = records_per_person_of(config)
-    table, _ = cap_records(whole, cap, config.data.excess_records)
-    partition = partition_of(config, table, coins)
+    everywhere = partition_of(config, whole, coins)
+    codes = everywhere.codes(len(whole))
+    capped = cap_records(whole, codes, cap, config.data.excess_records)
+    table, partition = capped.table, everywhere.of(capped.sites)
     if config.data.sites is not None and config.data.sites.count is not None:
         site_of_row = spread(config, table, coins)
         together = seeded_population(_one_site(config), file.parent)

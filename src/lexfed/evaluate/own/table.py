@@ -181,19 +181,21 @@ def _data_table(priced: Priced, base: Path, site: str | None) -> dict[str, Any]:
         found["units"] = units
     if data.profile is not None:
         found["profile"] = str((base / data.profile).resolve())
-    return found | _sites(config, schema, site)
+    return found | _sites(config, schema, site, priced.population.names)
 
 
 def _persons(priced: Priced) -> int:
     return sum(len(site.train) + len(site.test) for site in priced.population.sites)
 
 
-def _sites(config: Config, schema: Schema, added: str | None) -> dict[str, Any]:
+def _sites(
+    config: Config, schema: Schema, added: str | None, names: Sequence[str]
+) -> dict[str, Any]:
     sites = config.data.sites
     if sites is not None and sites.files is not None:
-        return {"sites": {"column": added}}
+        return {"sites": {"column": added, "names": list(names)}}
     if schema.site is not None:
-        return {"sites": {"column": schema.site}}
+        return {"sites": {"column": schema.site, "names": list(names)}}
     if sites is None:
         return {}
     return {"sites": sites.model_dump(mode="json", exclude_none=True)}

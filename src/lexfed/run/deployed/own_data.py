@@ -73,7 +73,8 @@ def read_own(
         strict = config.data.strict
         table = read_files([data], tagged.schema, strict=strict, columns=columns)
     cap = records_per_person_of(config)
-    table, _ = cap_records(table, cap, config.data.excess_records)
+    here = np.zeros(len(table), dtype=np.int64)
+    table = cap_records(table, here, cap, config.data.excess_records).table
     split = split_by_person(table, config.data.test_size, coins)
     return OwnData(table, split, raw)
 
