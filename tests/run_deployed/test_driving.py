@@ -374,7 +374,8 @@ def test_a_programme_that_no_site_reads_is_refused_in_words(
 def test_sites_are_named_by_their_files() -> None:
     assert site_names(loads(config_text())) == SITES
     text = config_text(engine="inprocess").replace(
-        'files = ["north.csv", "south.csv", "east.csv"]', 'column = "ward"'
+        'files = ["north.csv", "south.csv", "east.csv"]',
+        'column = "ward", names = ["a"]',
     )
     text = text.replace("[data]\n", '[data]\nsource = "all.csv"\n')
     with pytest.raises(ConfigError, match="one file for every site"):

@@ -13,8 +13,7 @@ may be given the same ones: everybody who is in both tables draws the same lot.
 
 import math
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +36,7 @@ from lexfed.federation.noise_shares import noised_by_site
 from lexfed.federation.programme import Programme, Stage
 from lexfed.federation.site import Site
 from lexfed.privacy.events import Release
-from lexfed.run import Priced, load_population, price, start, train
+from lexfed.run import Priced, load_population, price
 from lexfed.run.importance_run import priced_importance
 from lexfed.run.profile_population import load_profile_population
 from lexfed.run.profile_run import for_a_profile, price_profile, require_use
@@ -70,11 +69,14 @@ class History:
     noised: list[Noised] = field(default_factory=list)
     differences: list[Any] | None = None
 
-    def add(self, stage: Stage, release: Release, before: Any, after: Any) -> Any:
+    def add(
+        self, stage: Stage, release: Release, before: Any, noise: Callable[[], Any]
+    ) -> Any:
         """Keep what is noised, or compare it; return what leaves."""
         if self.differences is None:
-            self.noised.append(Noised(stage, release, before.copy(), after))
-            return after
+            exact = before.copy()
+            self.noised.append(Noised(stage, release, exact, noise()))
+            return self.noised[-1].after.copy()
         first = self.noised[len(self.differences)]
         assert (first.stage.name, first.release) == (stage.name, release)
         self.differences.append(before - first.before)
@@ -85,14 +87,22 @@ class History:
         """Stand where noise is drawn."""
 
         def centrally(total: Any, stage: Stage, release: Any, source: Any) -> Any:
-            noised = _REAL_NOISE(total, stage, release, source)
-            return self.add(stage, release, total, noised)
+            return self.add(
+                stage,
+                release,
+                total,
+                lambda: _REAL_NOISE(total, stage, release, source),
+            )
 
         def by_site(
             total: Any, programme: Programme, stage: Stage, release: Any, source: Any
         ) -> Any:
-            noised = noised_by_site(total, programme, stage, release, source)
-            return self.add(stage, release, total, noised)
+            return self.add(
+                stage,
+                release,
+                total,
+                lambda: noised_by_site(total, programme, stage, release, source),
+            )
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sums, "add_noise", centrally)
@@ -152,14 +162,20 @@ class Base:
     history: History
 
 
-def base_of(setting: Setting, table: Table, place: Path) -> Base:
+def base_of(setting: Setting, table: Table, place: Path, coins: Coins) -> Base:
     """Run a configuration on its table.
+
+    Args:
+        setting: the configuration.
+        table: its rows.
+        place: an empty folder.
+        coins: of both runs.
 
     Raises:
         ConfigError: if the configuration is not allowed.
     """
     (place / "lexfed.toml").write_text(setting.text())
-    coins, history = Coins.fresh(), History()
+    history = History()
     identities = table.write(place)
     with coupled(identities), history.listening():
         priced = _priced(setting, place, coins)
@@ -171,15 +187,15 @@ def _priced(setting: Setting, place: Path, coins: Coins) -> Priced:
     path = place / "lexfed.toml"
     if setting.programme == "profile":
         opened = load_open(path)
-        require_use(opened.config, 2.0)
+        require_use(opened.config, setting.epsilon / 3)
         config = for_a_profile(opened.config)
         found = load_profile_population(
             type(opened)(**{**vars(opened), "config": config}), place, coins
         )
-        return price_profile(config, found, place, 2.0).priced
+        return price_profile(config, found, place, setting.epsilon / 3).priced
     config = load(path)
     if setting.programme == "importances":
-        return priced_importance(config, place, 2.0, coins)
+        return priced_importance(config, place, setting.epsilon / 3, coins)
     return price(config, load_population(config, place, coins), place)
 
 
@@ -203,12 +219,6 @@ def _engine(setting: Setting, priced: Priced) -> Engine:
         for data in priced.population.sites
     ]
     return InProcess(sites) if programme.cohort is None else Unmasked(sites)
-
-
-def written(base: Base, out: Path) -> None:
-    """Run as `lexfed run` does, with folder, log, receipts and masks."""
-    text = base.setting.text()
-    train(base.priced, start(base.priced, out, text, base.place))
 
 
 def realised(base: Base, other: Table) -> list[float]:
@@ -255,7 +265,8 @@ def claimed(base: Base, neighbour: Neighbour) -> float:
         if release.sampling_rate > 0.0:
             squares += count / release.noise_multiplier**2
     removed = neighbour.relation == "record" and setting.neighbours == "add-remove"
-    return (1.0 if removed else 2.0) * setting.spread * math.sqrt(squares)
+    scale = programme.class_scales[0] if neighbour.frail and programme.classes else 1.0
+    return (1.0 if removed else 2.0) * scale * setting.spread * math.sqrt(squares)
 
 
 @dataclass
@@ -286,6 +297,17 @@ class Tally:
             self.kinds[kind] = self.kinds.get(kind, 0) + 1
             self.largest[kind] = max(self.largest.get(kind, 0.0), share)
 
+    def merge(self, other: "Tally") -> None:
+        """Add what somebody else counted."""
+        self.pairs += other.pairs
+        self.settings += other.settings
+        self.refused += other.refused
+        self.worst = max(self.worst, other.worst)
+        for kind, count in other.kinds.items():
+            self.kinds[kind] = self.kinds.get(kind, 0) + count
+            share = max(self.largest.get(kind, 0.0), other.largest[kind])
+            self.largest[kind] = share
+
 
 def share_of(base: Base, neighbour: Neighbour) -> float:
     """Return realised over claimed mu; 0 where both are 0."""
@@ -296,30 +318,39 @@ def share_of(base: Base, neighbour: Neighbour) -> float:
     return found / limit if limit > 0.0 else math.inf
 
 
-def compare(seed: int, pairs: int, each: int = 25, seconds: float = math.inf) -> Tally:
+def compare(
+    seed: int,
+    pairs: int,
+    each: int = 25,
+    told: Callable[[int, float], None] = lambda _pairs, _worst: None,
+) -> Tally:
     """Compare random neighbours of random runs.
 
     Args:
-        seed: of all draws but the secret ones.
+        seed: of all draws but the noise.
         pairs: how many.
         each: of one configuration.
-        seconds: begin no further configuration after this long.
+        told: hears after every configuration how many, and the largest share.
+
+    Raises:
+        AssertionError: if a neighbour is run by another programme.
+        LexfedError: if a neighbour is refused.
     """
-    draws, tally, begun = Draws(seed), Tally(), time.monotonic()
-    while tally.pairs < pairs and time.monotonic() - begun < seconds:
+    draws, tally = Draws(seed), Tally()
+    while tally.pairs < pairs:
         setting = draws.setting()
         with tempfile.TemporaryDirectory() as place:
             table = draws.table(setting)
             try:
-                base = base_of(setting, table, Path(place))
+                coins = Coins.seeded(1000 * seed + tally.settings)
+                base = base_of(setting, table, Path(place), coins)
             except ConfigError:
                 tally.refused += 1
                 continue
             tally.settings += 1
-            count = min(each, pairs - tally.pairs)
-            for neighbour in draws.neighbours(table, count):
-                share = share_of(base, neighbour)
-                tally.add(_kinds(setting, neighbour), share)
+            for neighbour in draws.neighbours(table, min(each, pairs - tally.pairs)):
+                tally.add(_kinds(setting, neighbour), share_of(base, neighbour))
+        told(tally.pairs, tally.worst)
     return tally
 
 

@@ -20,6 +20,9 @@ TIERS = {
     "w": Tier.SPECIAL,
     "z": Tier.SPECIAL,
 }
+FRAIL = "z = true"
+"""The rule of the class of records, where there is one."""
+
 _COLUMNS = {
     "u": '{ kind = "number", range = [0, 8] }',
     "v": '{ kind = "category", values = ["k", "l", "m"] }',
@@ -40,6 +43,11 @@ class Row:
     person: int
     site: str
     values: dict[str, str] = field(compare=False)
+
+    @property
+    def frail(self) -> bool:
+        """Whether it is in the class: a missing value counts as a member."""
+        return self.values["z"] != "0"
 
 
 @dataclass(frozen=True)
@@ -112,8 +120,8 @@ class Setting:
                 declared,
                 "[law.columns]",
                 law,
-                f'[budget]\nepsilon = {self.epsilon}\ndelta = 1e-4\nunit = "{self.unit}"',
-                f'neighbours = "{self.neighbours}"',
+                f"[budget]\nepsilon = {self.epsilon}\ndelta = 1e-4",
+                f'unit = "{self.unit}"\nneighbours = "{self.neighbours}"',
                 self.parts.get("budget", ""),
                 f'[privacy]\nmechanism = "{self.mechanism}"',
                 f'trust = "{self.trust}"{rdp}',
@@ -163,6 +171,7 @@ class Neighbour:
         tier: of an attribute.
         persons: whom they differ in; none for a site.
         sites: where they differ.
+        frail: whether these persons are of the class with every row, in both tables.
     """
 
     table: Table
@@ -170,6 +179,7 @@ class Neighbour:
     tier: Tier | None
     persons: frozenset[int]
     sites: frozenset[str]
+    frail: bool
 
 
 class Draws:
@@ -203,7 +213,7 @@ class Draws:
             cap=self._one((1, 2, 3)) if person else 1,
             spread=self._one((1, 2)) if person and layout in ("files", "column") else 1,
             test_size=self._one((0.0, 0.3)),
-            epsilon=self._one((3.0, 6.0, 60.0, 400.0)),
+            epsilon=self._one((3.0, 6.0, 25.0)),
             units=self._one((12, 30, 3000)),
             parts={},
             programme="training",
@@ -236,10 +246,8 @@ class Draws:
             listed = ", ".join(f'"{name}"' for name in names)
             tables.append(f"[budget.profiles.own]\nsites = [{listed}]\nepsilon = 2.0")
         elif setting.unit == "record" and self._chance(0.2):
-            rule = self._one(("z = true", "u < 3", 'v = "k"'))
-            where = rule.replace('"', '\\"')
             tables.append(
-                f'[[budget.classes]]\nname = "frail"\nwhere = "{where}"\nepsilon = 2.0'
+                f'[[budget.classes]]\nname = "frail"\nwhere = "{FRAIL}"\nepsilon = 2.0'
             )
         if self._chance(0.25):
             budget.append(f'schedule = "{self._one(("geometric", "cosine"))}"')
@@ -369,6 +377,7 @@ class Draws:
             tier,
             frozenset(persons),
             frozenset(sites),
+            _frail((*table.rows, *changed), persons),
         )
 
     def _mixed(self, rows: Sequence[Row], new: Sequence[Row]) -> list[Row]:
@@ -394,4 +403,10 @@ class Draws:
             None,
             frozenset(persons),
             frozenset(found if sites is None else sites),
+            _frail(both, persons),
         )
+
+
+def _frail(rows: Sequence[Row], persons: set[int]) -> bool:
+    own = [row.frail for row in rows if row.person in persons]
+    return bool(own) and all(own)

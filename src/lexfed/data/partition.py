@@ -20,6 +20,7 @@ import numpy as np
 
 from lexfed.data.encode import encode_target
 from lexfed.data.lots import Coins, draw_lots
+from lexfed.data.problems import refuse
 from lexfed.data.table import Ints, Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.visible_text import hidden_in, visible

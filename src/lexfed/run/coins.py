@@ -12,7 +12,10 @@ from lexfed.config.model import Config
 from lexfed.data.lots import Coins
 from lexfed.durable import write_privately
 from lexfed.errors import RunFolderError
+from lexfed.plain_files import read_plain
 from lexfed.run.folder import COINS, never_began
+
+_MOST = 1 << 10
 
 
 def keep_coins(folder: Path, coins: Coins, config: Config) -> None:
@@ -41,7 +44,7 @@ def kept_coins(folder: Path, config: Config) -> Coins | None:
         return None
     path = folder / COINS
     try:
-        return Coins.from_bytes(path.read_bytes())
+        return Coins.from_bytes(read_plain(path, _MOST))
     except (OSError, ValueError) as error:
         raise RunFolderError(
             f"`{path}` is missing or damaged: it says who is for training",

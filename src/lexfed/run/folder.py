@@ -51,15 +51,7 @@ SITES = "sites"
 FOLDERS = (LOG, SEALED, SITES)
 COINS = "coins"
 ADAPTATION = "adaptation.csv"
-OPENING = (
-    "config.toml",
-    "tags.json",
-    "encoding.json",
-    "plan.json",
-    LOG,
-    PARTIES,
-    COINS,
-)
+OPENING = ("config.toml", "tags.json", "encoding.json", "plan.json", LOG, PARTIES)
 """What is written before the first event."""
 
 ENDING = ("model.safetensors", "claim.json", "result.json")
@@ -250,7 +242,7 @@ def _state(progress: Progress) -> bytes:
 
 def is_run_file(path: Path) -> bool:
     """Say whether a file or folder is one that runs write, by its name."""
-    other = {"lock", SITES, SEALED, EVENTS, STATE, "metrics.csv", ADAPTATION}
+    other = {"lock", SITES, SEALED, COINS, EVENTS, STATE, "metrics.csv", ADAPTATION}
     names = other.union(OPENING, ENDING, REPORTS)
     return path.name.removesuffix(".part") in names
 
@@ -259,7 +251,7 @@ def never_began(path: Path) -> bool:
     """Say whether a folder is empty, or was left before its first event."""
     if not path.is_dir():
         return False
-    ours = {"lock", EVENTS, *OPENING}
+    ours = {"lock", COINS, EVENTS, *OPENING}
     if any(entry.name.removesuffix(".part") not in ours for entry in path.iterdir()):
         return False
     events = path / EVENTS

@@ -193,6 +193,7 @@ def not_covered(config: Config) -> tuple[str, ...]:
     gaps = [
         "values of lower tiers that tell something about a more sensitive column",
         "choices made by looking at the data before this run",
+        "whether files match their declaration: a run starts only if they do (A7)",
         "timing and memory of the machines that compute",
     ]
     if config.evaluation.metrics == "uncovered" and config.data.test_size > 0:

@@ -92,7 +92,7 @@ MAX_FILE = 2**28  # bytes of the largest file that is held in memory
 MAX_MODEL = 2**32  # bytes of the largest file that is hashed
 STATEMENT, BUNDLE = "privacy-statement.json", "evidence.zip"
 UNLOGGED = (  # what runs and reports write and the log has no digest of, or not yet
-    "events.jsonl", "sites", "parties.json", "metrics.csv", "adaptation.csv",
+    "events.jsonl", "sites", "coins", "parties.json", "metrics.csv", "adaptation.csv",
     "result.json", "profile.html", "report.pdf", "dpia.md", "model-card.md",
     "record-of-processing.csv", "state.safetensors", "model.safetensors", "claim.json",
     STATEMENT, BUNDLE,

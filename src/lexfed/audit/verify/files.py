@@ -32,7 +32,7 @@ from lexfed.audit.verify.outcome import Remark, Unsound
 from lexfed.errors import AuditError
 
 UNLOGGED = (
-    "events.jsonl", "sites", "parties.json", "metrics.csv", "adaptation.csv",
+    "events.jsonl", "sites", "coins", "parties.json", "metrics.csv", "adaptation.csv",
     "result.json", "profile.html", "report.pdf", "dpia.md", "model-card.md",
     "record-of-processing.csv",
 )  # fmt: skip
