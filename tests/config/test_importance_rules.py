@@ -68,6 +68,24 @@ def test_importances_that_nothing_uses_are_refused() -> None:
     assert all("does nothing with `allocation" in what for what in found)
 
 
+@pytest.mark.parametrize("mechanism", ["uniform", "none"])
+def test_importances_are_refused_where_all_columns_are_in_one_sum(
+    mechanism: str,
+) -> None:
+    importance = "\n[budget.importance]\nage = 2.0\n"
+
+    def found(*lines: str, name: str) -> list[str]:
+        text = multiplied(*lines, tables=importance)
+        changed = text.replace('mechanism = "cascade"', f'mechanism = "{name}"')
+        assert changed != text
+        return problems(changed)
+
+    words = f'`budget.importance` does nothing with `mechanism = "{mechanism}"`'
+    assert any(words in what for what in found(name=mechanism))
+    assert not any(words in what for what in found("sparsity = 0.1", name=mechanism))
+    assert not any("importance" in what for what in found(name="grouped"))
+
+
 def test_groups_and_sparsity_need_importances() -> None:
     text = multiplied("sparsity = 0.1", groups='pair = ["age", "smoker"]')
     assert problems(text) == [

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every programme fits its budget, whatever people choose; metrics are read right."""
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -103,6 +104,35 @@ def test_sensitive_groups_get_more_noise(allocation: str, mechanism: str) -> Non
         for group in release.groups:
             noise[group.name.removeprefix("tower ")] = group.sigma / group.clip
     assert noise["special"] > noise["personal"] > noise["non_personal"]
+
+
+def test_important_columns_get_less_noise_in_groups_at_the_same_price() -> None:
+    def groups(important: Mapping[Tier, float]) -> tuple[dict[str, float], float]:
+        encoding = world(sizes=(40, 30)).encoding
+        of = world(
+            sizes=(400, 300),
+            mechanism="grouped",
+            allocation="multiplier",
+            rounds=2,
+            budget=Budget(2.0, 1e-6, "add-remove"),
+            importance={
+                column: weight
+                for tier, weight in important.items()
+                for column in encoding.columns_of(tier)
+            },
+        )
+        [release] = {r for r, _ in of.programme.charges() if r.name != "label rate"}
+        price = record_epsilon(of.programme.charges(), 1e-6, "add-remove")
+        return {g.name: g.sigma / g.clip for g in release.groups}, price
+
+    plain, price = groups({})
+    noise, same = groups({Tier.SPECIAL: 50.0})
+    assert noise["special"] < plain["special"]
+    assert noise["personal"] > plain["personal"]
+    # Noise is proportional to one over multiplier times importance.
+    before, after = (n["special"] / n["personal"] for n in (plain, noise))
+    assert before / after == pytest.approx(50.0)
+    assert same == pytest.approx(price, rel=1e-6)
 
 
 def test_fixed_proportions_over_a_cap_are_refused() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.privacy import accountant
+from lexfed.privacy import accountant, gdp
 from lexfed.privacy.distributed import Cohort, half_variance
 from lexfed.privacy.rdp import ORDERS, curve
 from lexfed.privacy.steps import Neighbours, Step
@@ -47,6 +47,31 @@ def test_exact_divergences_are_below_the_gaussians(
 def test_at_every_order_that_is_used() -> None:
     for order in ORDERS:
         assert exact(402.5, (1,), order) <= gaussian(400.0, (1,), order)
+
+
+def hockey_stick(variance: float, vector: tuple[int, ...], epsilon: float) -> float:
+    """Return sup_A P(A) - e^epsilon Q(A) of the noise and the noise moved."""
+    chances, losses = np.ones(1), np.zeros(1)
+    for shift in vector:
+        logs = skellam_exact.log_probabilities(variance, 22 + shift)
+        here, there = logs[shift : len(logs) - shift], logs[: -2 * shift]
+        chances = np.outer(chances, np.exp(here)).ravel()
+        losses = np.add.outer(losses, here - there).ravel()
+    return float(np.sum(chances * np.maximum(0.0, -np.expm1(epsilon - losses))))
+
+
+def test_no_vector_is_the_worst_for_privacy_loss_distributions() -> None:
+    """Why shares are priced by divergences alone: the order of vectors of one length
+    turns with epsilon, and at small epsilon both exceed the Gaussian of their variance.
+    """
+    mu = 2 / math.sqrt(10.0)
+    low, high = mu / 4, 3 * mu
+    one, many = (2,), (1, 1, 1, 1)
+    assert hockey_stick(10.0, one, low) > 1.01 * hockey_stick(10.0, many, low)
+    assert hockey_stick(10.0, many, high) > 2 * hockey_stick(10.0, one, high)
+    gaussian_low = gdp.delta_from(mu, low)
+    assert hockey_stick(10.0, one, low) > 1.01 * gaussian_low
+    assert hockey_stick(10.0, many, low) > 1.002 * gaussian_low
 
 
 @pytest.mark.parametrize("shift", [1, 7])

@@ -58,8 +58,10 @@ def _readable(path: Path, source: str) -> Iterator[Finding]:
 
 def importances_are_used(config: Config) -> Iterator[Finding]:
     """Importances weigh tiers, or leave columns out; else they do nothing."""
-    budget = config.budget
-    if budget.allocation == "multiplier" or budget.sparsity:
+    budget, mechanism = config.budget, config.privacy.mechanism
+    # With one sum for all columns there is nothing to share out between tiers.
+    shared = mechanism in ("cascade", "grouped")
+    if (budget.allocation == "multiplier" and shared) or budget.sparsity:
         return
     stated = {
         FROM: budget.importance_from,
@@ -68,7 +70,15 @@ def importances_are_used(config: Config) -> Iterator[Finding]:
         GROUPS_FROM: budget.groups_from,
     }
     for path, value in stated.items():
-        if value:
+        if value and not shared:
+            yield Finding(
+                path,
+                f'`{dotted(path)}` does nothing with `mechanism = "{mechanism}"` and '
+                "without `sparsity`: all columns are in one sum",
+                'remove it, or set `mechanism = "cascade"` or `"grouped"`',
+                (MECHANISM, SPARSITY),
+            )
+        elif value:
             yield Finding(
                 path,
                 f'`{dotted(path)}` does nothing with `allocation = "'

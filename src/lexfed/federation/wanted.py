@@ -246,6 +246,16 @@ def _descent(
     return Wanted(kind, _scheduled(choices, rounds, draft))
 
 
+def _importance(facts: Facts, choices: Choices, tier: Tier) -> float:
+    """Return the mean importance of a tier's columns.
+
+    Groups of one release cost as one Gaussian, whatever the shares of their noise
+    (Theorem 1), so weights by importance change no price.
+    """
+    columns = facts.encoding.columns_of(tier)
+    return sum(choices.importance.get(name, 1.0) for name in columns) / len(columns)
+
+
 def _groups(
     facts: Facts, choices: Choices, shape: TowerShape
 ) -> tuple[DraftGroup, ...]:
@@ -253,7 +263,7 @@ def _groups(
     index = group_index(shape.untrained(), column_groups(facts.encoding))
     sizes = np.bincount(index)
     tiers = [
-        TierFacts(tier, int(size))
+        TierFacts(tier, int(size), _importance(facts, choices, tier))
         for tier, size in zip(facts.encoding.model_tiers, sizes, strict=False)
     ]
     if choices.allocation == "caps":
