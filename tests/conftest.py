@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of all tests: examples are the same in every run, however slow the machine.
 
-`pytest --hypothesis-profile=deep` draws fresh and many more examples.
+`scripts/test --fresh` (`pytest --hypothesis-profile=fresh`) draws new examples every
+time, for a nightly job; a failure prints the line that repeats it. The profile `deep`
+draws many more of them.
 
 Thirteen thousand tests and the libraries below them are collected once and stay; what
 collects garbage need not look through them again and again.
@@ -16,7 +18,8 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
-settings.register_profile("deep", deadline=None, max_examples=2000)
+settings.register_profile("fresh", deadline=None, print_blob=True)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=2000)
 settings.load_profile("steady")
 gc.disable()
 

@@ -35,7 +35,7 @@ def test_lengths_are_of_bytes() -> None:
     assert pae("\u00e9", "\u00e9".encode()) == b"DSSEv1 2 \xc3\xa9 2 \xc3\xa9"
 
 
-@settings(derandomize=True, deadline=None)
+@settings(deadline=None)
 @given(st.text(max_size=5), st.binary(max_size=5), st.text(max_size=5), st.binary())
 def test_no_two_pairs_share_an_encoding(a: str, b: bytes, c: str, d: bytes) -> None:
     assert (pae(a, b) == pae(c, d)) == ((a, b) == (c, d))
@@ -50,7 +50,7 @@ def test_an_envelope_comes_back_and_verifies() -> None:
     envelope.verify(KEYS, [ALICE.fingerprint])
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(st.binary(max_size=200), st.sampled_from([(ALICE,), (BOB, ALICE)]))
 def test_the_bytes_are_those_of_rfc_8785(
     payload: bytes, signers: tuple[Signer, ...]

@@ -31,8 +31,8 @@ from lexfed.tiers import Tier
 from support.audit_worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
 from support.schemas import Where, every_spoilt, example, instances
 
-FEW = settings(derandomize=True, deadline=None, max_examples=40)
-MORE = settings(derandomize=True, deadline=None, max_examples=300)
+FEW = settings(deadline=None, max_examples=40)
+MORE = settings(deadline=None, max_examples=300)
 PREVIOUS = "ab" * 32
 PLACE: dict[str, Any] = {
     "origin": ORIGIN, "run": RUN, "index": 7, "previous": PREVIOUS, "key": "round/7",
@@ -281,14 +281,14 @@ def test_every_signer_signs() -> None:
         seal(Resumed(rounds=1), **PLACE, signers=[])
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=400)
 @given(st.binary(max_size=300) | st.text(max_size=100).map(str.encode))
 def test_bytes_of_any_kind_never_raise_anything_else(data: bytes) -> None:
     with pytest.raises(AuditError, match=r"^entry 7: "):
         unseal(data, 7)
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=400)
 @given(st.integers(0, 10_000), st.integers(0, 255))
 def test_a_changed_byte_never_raises_anything_else(at: int, to: int) -> None:
     data = bytearray(sealed(example(Round)))

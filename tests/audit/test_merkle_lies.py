@@ -19,7 +19,7 @@ from lexfed.errors import AuditError
 from support import lies
 from support.lies import numbered
 
-SMALL = settings(derandomize=True, deadline=None, max_examples=60)
+SMALL = settings(deadline=None, max_examples=60)
 
 
 @cache

@@ -170,7 +170,7 @@ def test_a_file_of_another_form_is_refused(data: bytes, said: str) -> None:
         Conflict.parse(data)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(
     st.sampled_from([by_roots().to_bytes(), by_entries().to_bytes()]),
     st.integers(0, 10_000),

@@ -2,7 +2,6 @@
 """JSON that two readers could understand differently is refused."""
 
 import json
-from contextlib import suppress
 
 import pytest
 import rfc8785
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from lexfed.audit.strict_json import MAX_BYTES, is_canonical, loads
 from lexfed.errors import AuditError
 
-MANY = settings(derandomize=True, deadline=None, max_examples=200)
+MANY = settings(deadline=None, max_examples=200)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 LEAVES = (
     st.none()
@@ -121,8 +120,11 @@ def test_every_value_comes_back(value: object) -> None:
 @MANY
 @given(st.binary(max_size=60))
 def test_no_bytes_raise_anything_else(data: bytes) -> None:
-    with suppress(AuditError):
-        loads(data)
+    try:
+        found = loads(data)
+    except AuditError:
+        return
+    assert json.dumps(found) == json.dumps(json.loads(data))  # what it took is JSON
 
 
 @MANY

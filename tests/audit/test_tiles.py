@@ -27,7 +27,7 @@ from support.plain_log import entries_of, tree_of
 
 BOUNDARIES = [0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512]
 LARGE = [65535, 65536, 65537, 70000]
-SMALL = settings(derandomize=True, deadline=None, max_examples=100)
+SMALL = settings(deadline=None, max_examples=100)
 
 
 @pytest.fixture(scope="module")

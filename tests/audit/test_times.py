@@ -56,7 +56,7 @@ def test_order_of_entries_does_not_depend_on_their_times() -> None:
     assert indices([30, 10, 20], [(3, 40)], skew=0) == []
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.integers(0, 50), max_size=8),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50)), max_size=8),

@@ -85,7 +85,7 @@ def test_without_a_quorum_everything_meets_it() -> None:
     assert policy("quorum none\n").met_by([])
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 6), st.sets(st.sampled_from("abcdef")))
 def test_a_threshold_is_a_threshold(needed: int, names: set[str]) -> None:
     text = "".join(LINES.values()) + f"group g {needed} a b c d e f\nquorum g\n"

@@ -127,7 +127,7 @@ def test_columns_that_correlate_are_grouped() -> None:
     assert ("sbp", "noise") in column_groups.correlated_pairs(ENCODING, inputs, 1.0)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_groups_are_the_connected_columns(links: list[tuple[int, int]]) -> None:
     names = [f"c{i}" for i in range(7)]

@@ -58,7 +58,7 @@ def test_what_cannot_be_added_to_is_refused() -> None:
         filled("data.x = 1\n", {}, "p", "x.toml")
 
 
-@settings(derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.floats(-1e250, 1e250),
     st.floats(1e-300, 1e250),

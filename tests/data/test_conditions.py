@@ -164,7 +164,7 @@ def test_a_missing_value_counts_as_one_for_which_the_rule_holds() -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("age<>=! in[],'\"`.e-1and\n\\(){}:;%"), max_size=40))
 def test_any_text_is_a_rule_or_an_error(text: str) -> None:
     try:
@@ -174,7 +174,7 @@ def test_any_text_is_a_rule_or_an_error(text: str) -> None:
     assert rule.comparisons
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 110), min_size=2, max_size=9), st.integers(0, 8))
 def test_a_row_depends_on_its_own_values_only(ages: list[float], place: int) -> None:
     rule = parse("age < 18 and pregnant = false")

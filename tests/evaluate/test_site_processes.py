@@ -226,9 +226,14 @@ def test_a_site_needs_no_openmp_of_the_machine() -> None:
 def test_a_site_without_torch_takes_the_machines_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tree_site, "find_spec", lambda _: None)
-    monkeypatch.setattr(tree_site, "CDLL", None)  # it would fail if it was called
+    loaded: list[str] = []
+    monkeypatch.setattr(tree_site, "CDLL", lambda path, **_: loaded.append(path))
     tree_site._load_openmp()
+    assert loaded  # control: with torch its own is taken
+    loaded.clear()
+    monkeypatch.setattr(tree_site, "find_spec", lambda _: None)
+    tree_site._load_openmp()
+    assert loaded == []
 
 
 @pytest.mark.parametrize("step", [0, 1, 6])

@@ -43,6 +43,7 @@ def test_the_latest_jobs_stay_and_nothing_else_goes(kit: Kit) -> None:
 
 def test_a_site_has_no_store(tmp_path: Path) -> None:
     forget_jobs(Kit(tmp_path, "t", "site", "north", "h", 1, "0" * 64, ("north",)))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

@@ -216,7 +216,7 @@ def test_sql_without_columns(text: str, message: str) -> None:
         columns_of_sql(text, "x.sql")
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.text(alphabet="create table(),'\"`[]-/*;ab.\n comment on column is", max_size=80)
 )

@@ -26,7 +26,7 @@ def of(*values: str, reference: dict[str, float] | None = None) -> Statistics:
     return statistics_of(sample_of(Column("t", "x", values=values)), reference)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.one_of(

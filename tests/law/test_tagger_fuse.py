@@ -42,14 +42,14 @@ def test_every_category_belongs_to_one_tier() -> None:
 
 
 @given(ODDS, st.sampled_from((3, 4)))
-@hypothesis_settings(max_examples=300, derandomize=True)
+@hypothesis_settings(max_examples=300)
 def test_the_score_is_between_0_and_1(odds: dict[str, float], tiers: int) -> None:
     assert sum(probabilities(odds).values()) == pytest.approx(1.0)
     assert 0.0 <= judge(odds, Settings(tiers=tiers)).score <= 1.0
 
 
 @given(ODDS, st.sampled_from(["special", "personal", "non_personal"]))
-@hypothesis_settings(max_examples=300, derandomize=True)
+@hypothesis_settings(max_examples=300)
 def test_a_column_under_review_has_at_least_the_dominant_tier(
     odds: dict[str, float], dominant: str
 ) -> None:

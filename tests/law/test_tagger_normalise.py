@@ -44,7 +44,7 @@ def test_a_name_is_taken_apart(name: str, found: str) -> None:
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=300)
 def test_every_text_becomes_lower_case_words(text: str) -> None:
     for word in words(text):
         assert word
@@ -54,7 +54,7 @@ def test_every_text_becomes_lower_case_words(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["patient", "größe", "fecha", "no"]), min_size=1))
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=100)
 def test_separators_diacritics_and_case_do_not_matter(parts: list[str]) -> None:
     plain = words(" ".join(parts))
     assert words("_".join(parts)) == plain

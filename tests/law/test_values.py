@@ -75,7 +75,7 @@ def test_columns_without_values_get_nothing() -> None:
     assert evidence_of_values(columns) == ((), (), ())
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.text(max_size=60), max_size=30),
     st.lists(st.from_regex(r"[0-9A-F .:/-]{1,40}", fullmatch=True), max_size=30),

@@ -143,9 +143,13 @@ def test_a_moved_file_is_the_same_ledger(place: Place) -> None:
     place.path.rename(moved)
     ledger = LastingLedger.open(moved, "north", "patients", state=place.state)
     ledger.commit("a", 3, release())
+    assert [row.kind for row in ledger.rows()].count("commit") == 3
     ledger.close()
-    # A copy left behind is behind, then.
-    place.open().close()  # a new ledger: nothing remembers one at the old place
+    # Nothing remembers one at the old place: a new ledger, with a pin of its own.
+    new = place.open()
+    assert "commit" not in [row.kind for row in new.rows()]
+    new.close()
+    assert len(list(place.state.iterdir())) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b'{"ledger": 1}'])

@@ -66,3 +66,5 @@ def test_outputs_that_do_not_fit_are_refused(loss: Loss, outputs: int) -> None:
 @pytest.mark.parametrize(("loss", "outputs"), CASES)
 def test_outputs_that_fit_pass(loss: Loss, outputs: int) -> None:
     loss.check_outputs(outputs)
+    with pytest.raises(ConfigError):
+        loss.check_outputs(0)

@@ -30,7 +30,7 @@ VARIANCES = 6.11 * math.sqrt(2 / GRID.dimension)
 """Standard errors of a variance for an error probability of 1e-9."""
 
 
-@settings(derandomize=True, deadline=None)
+@settings(deadline=None)
 @given(st.floats(1e-3, 1e4), st.integers(2, 300), st.data())
 def test_shares_are_the_smallest_that_reach_theorem_d(
     sigma: float, sites: int, data: st.DataObject
@@ -87,7 +87,7 @@ def test_every_group_has_its_own_noise() -> None:
         draw_share(SeededSource(1), [1, 2], [3])
 
 
-@settings(derandomize=True, deadline=None)
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 300), st.integers(1, 6))
 def test_sums_stay_within_their_bound(seed: int, dimension: int, sites: int) -> None:
     grid = Grid(1.0, 2.0, dimension, 3 * sites, fineness=128.0)

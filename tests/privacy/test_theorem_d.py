@@ -105,7 +105,7 @@ def test_the_published_bound_covers_the_exact_divergence(
         assert bound >= skellam_exact.shifted(variance, shift, order)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(
     st.floats(1e-6, 1e8),
     st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=8).filter(any),

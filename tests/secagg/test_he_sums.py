@@ -74,7 +74,7 @@ def test_sums_within_the_bound_are_exact_and_no_other_looks_so(
     assert np.array_equal(secret.decrypt(total, DEGREE), bound * signs)
 
 
-@settings(max_examples=20, derandomize=True, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.integers(2, 6),
     st.integers(1, WIDEST),

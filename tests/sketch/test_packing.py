@@ -19,7 +19,7 @@ from support import shared_sums as sums
 TOP = LARGEST_CELL
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.one_of(

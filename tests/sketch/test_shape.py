@@ -40,6 +40,8 @@ def test_all_differences_are_named_at_once() -> None:
 
 def test_equal_shapes_pass() -> None:
     SHAPE.check_same(replace(SHAPE))
+    with pytest.raises(DataError):
+        SHAPE.check_same(replace(SHAPE, depth=SHAPE.depth + 1))
 
 
 @pytest.mark.parametrize(
