@@ -26,13 +26,13 @@ def test_the_plan_shows_profiles(lexfed: Lexfed, place: Path, edit: Edit) -> Non
     shown = [line for line in lines if line.startswith(("profile", "takes part"))]
     assert len(shown) == 4
     assert shown[0].startswith("profile  eu, 2 sites: ε ")
-    assert shown[0].endswith(", special 0.50 of 0.5")
+    assert shown[0].endswith(", special 0.50 of 0.5, label 14.00")
     assert shown[1].startswith("takes part with 100% in non_personal, with 100% in")
     assert shown[2].startswith("profile  small, 1 site: ε 1.50 of 1.5, non_personal ")
     profiles = json.loads(lexfed("plan", "--json").out)["claims"]["profiles"]
     assert set(profiles) == {"eu", "small"}
     assert profiles["eu"]["sites"] == 2
-    assert set(profiles["eu"]) == {"sites", "epsilon", "delta", "tiers"}
+    assert set(profiles["eu"]) == {"sites", "epsilon", "delta", "tiers", "label"}
 
 
 def test_the_plan_says_where_a_profile_is_left_out(
