@@ -255,3 +255,45 @@ def test_set_ups_that_a_journal_forgot(
     edited(run, "events.jsonl", '"epoch": 1', '"epoch": 7')
     with pytest.raises(AuditError, match="does not know all set-ups of masks"):
         resume(priced, run, text)
+
+
+def clients(text: str) -> str:
+    text = text.replace("delta = 1e-5", 'delta = 1e-3\nunit = "client"')
+    text = text.replace("epsilon = 3.0", "epsilon = 8.0").replace(
+        "sites = 3", "sites = 12"
+    )
+    text = text.replace(
+        "rounds = 1", "rounds = 4\nsampling_rate = 0.5\nlocal_steps = 2"
+    )
+    return text.replace("simulation", "inprocess") + SHORT
+
+
+def adapting(text: str) -> str:
+    text = text.replace("rounds = 1", "rounds = 4\nlearning_rate = 1.0")
+    table = '\n[adapt]\nnoise = "convergence"\nguarantee = "filter"\n'
+    return text.replace("simulation", "inprocess") + table
+
+
+def unprotected(text: str) -> str:
+    return text.replace("simulation", "inprocess") + SHORT.replace("uniform", "none")
+
+
+def simulated(text: str) -> str:
+    return text + SHORT
+
+
+@pytest.mark.parametrize("kind", [clients, adapting, unprotected, simulated])
+def test_runs_of_every_kind_go_on_where_nothing_is_damaged(
+    tmp_path: Path, config_text: str, priced_of: PricedOf, kind: Callable[[str], str]
+) -> None:
+    text, run = kind(config_text), tmp_path / "run"
+    priced = priced_of(text)
+    train(priced, start(priced, run, text), most_rounds=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*STOPS["charged"])
+        with pytest.raises(RunFolderError, match="killed"):
+            train(priced, resume(priced, run, text))
+    train(priced, resume(priced, run, text), most_rounds=1)
+    train(priced, resume(priced, run, text))
+    assert verify_run(run).ok
+    assert finished(priced.config, run) is not None
