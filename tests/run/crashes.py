@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a configuration in processes that kill themselves (SIGKILL) at chosen moments.
 
-    python crashes.py CONFIG FOLDER POINTS      print one JSON line per crash
+    python crashes.py CONFIG FOLDER POINTS [importance]
+
+prints one JSON line per crash; with the last word the run buys importances.
 
 Data are read and priced once; every attempt is a forked process that dies before its
 n-th durable operation (fsync, rename, link, unlink, truncate) or in the middle of its
@@ -34,6 +36,7 @@ from lexfed.config import loads
 from lexfed.errors import LexfedError
 from lexfed.run import Priced, load_population, measured, price, resume, start
 from lexfed.run import train as train_rounds
+from lexfed.run.importance_run import priced_importance
 
 
 class Countdown:
@@ -132,12 +135,15 @@ def attempt(priced: Priced, folder: Path, text: str, at: int) -> int:
     os._exit(code)
 
 
-def main(config: Path, folder: Path, sequences: list[list[int]]) -> None:
+def main(config: Path, folder: Path, sequences: list[list[int]], what: str) -> None:
     """Crash as told, continue to the end, and print what is left."""
     torch.set_num_threads(1)
     text = config.read_text()
     parsed = loads(text)
-    priced = price(parsed, load_population(parsed, config.parent))
+    if what == "importance":
+        priced = priced_importance(parsed, config.parent, 1.0)
+    else:
+        priced = price(parsed, load_population(parsed, config.parent))
     # One whole run here: what is imported and priced on the way, children inherit.
     train_rounds(priced, start(priced, folder / "first" / "run", text))
     gc.freeze()  # a collection in a child would copy what it shares with us
@@ -151,4 +157,5 @@ def main(config: Path, folder: Path, sequences: list[list[int]]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]))
+    wanted = "".join(sys.argv[4:])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]), wanted)

@@ -2,6 +2,7 @@
 """`kill -9` at any moment: the run continues, and never pays less than it released."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from lexfed.audit.entries import RoundAborted
 from lexfed.audit.evidence import read_evidence
 from lexfed.audit.pins import read_pin
 from lexfed.audit.verify import Status, verify_run
+from lexfed.config import load
+from lexfed.run.api import priced_file
 
 CRASHES = Path(__file__).with_name("crashes.py")
 KILLED = 9
@@ -45,9 +48,12 @@ class Ended:
         return found
 
 
-def crash(config: Path, folder: Path, sequences: list[list[int]]) -> list[Ended]:
+def crash(
+    config: Path, folder: Path, sequences: list[list[int]], *what: str
+) -> list[Ended]:
+    points = json.dumps(sequences)
     done = subprocess.run(
-        [sys.executable, str(CRASHES), str(config), str(folder), json.dumps(sequences)],
+        [sys.executable, str(CRASHES), str(config), str(folder), points, *what],
         capture_output=True,
         text=True,
         check=True,
@@ -149,6 +155,81 @@ def test_a_crash_with_noise_in_shares(tmp_path: Path, config_text: str) -> None:
     whole, *found = crash(config, tmp_path / "runs", [[], *chosen])
     lost = [judge(whole, ended, 1, shares=True) for ended in found]
     assert 1 <= sum(lost) < len(lost)  # control: some crashes were in a round
+
+
+IMPORTANCE = """\
+version = 1
+
+[run]
+name = "bought"
+
+[data]
+source = "rows.csv"
+target = "y"
+units = 60
+sites = { count = 2 }
+test_size = 0.0
+
+[data.columns]
+dose = { kind = "number", range = [0, 10] }
+age = { kind = "number", range = [0, 100] }
+y = { kind = "flag" }
+
+[law.columns]
+dose = { tier = "special", reason = "health" }
+age = { tier = "personal", reason = "a person's age" }
+y = { tier = "special", reason = "health" }
+
+[budget]
+epsilon = 4.0
+delta = 1e-5
+allocation = "multiplier"
+importance_from = "paid:FOLDER"
+"""
+
+
+def importances_after(tmp_path: Path, points: list[int]) -> list[Ended]:
+    """Kill runs that buy importances, continue them, and plan with what is left."""
+    chance = random.Random(3)
+    rows = [
+        f"{chance.uniform(0, 10)},{chance.uniform(0, 100)},{chance.randrange(2)}"
+        for _ in range(60)
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join(["dose,age,y", *rows, ""]))
+    config = tmp_path / "lexfed.toml"
+    config.write_text(IMPORTANCE)
+    ended = crash(config, tmp_path / "runs", [[at] for at in points], "importance")
+    for each in ended:
+        config.write_text(IMPORTANCE.replace("FOLDER", str(each.run)))
+        found = priced_file(config, load(config)).population.importance
+        # What was lost stays paid, and says nothing about its columns.
+        assert len(found.paid) == 3
+        lost = {row["round"] for row in each.events("lost")}
+        assert each.result()["lost"] == len(lost)
+        for number, column in ((2, "age"), (3, "dose")):
+            if number in lost:
+                assert found.values[column] == 1.0
+        judge_log(each, sorted(lost))
+    return ended
+
+
+def test_importances_after_a_crash(tmp_path: Path) -> None:
+    found = importances_after(tmp_path, [20, 140, 178, 213])
+    assert all(KILLED in ended.ends for ended in found)
+    assert any(ended.result()["lost"] for ended in found)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_importances_after_a_crash_at_many_moments(tmp_path: Path) -> None:
+    [whole] = importances_after(tmp_path, [0])
+    every = list(range(1, whole.operations + 1))
+    random.Random(5).shuffle(every)
+    part = int(os.environ.get("LEXFED_CRASHES_LEFT_OUT", "4"))  # 1: every moment
+    (tmp_path / "many").mkdir()
+    found = importances_after(tmp_path / "many", every[::part])
+    lost = [ended.result()["lost"] for ended in found]
+    assert 0 < sum(lost) < len(lost) / 2
 
 
 SHORT = '\n[privacy]\nmechanism = "uniform"\n'

@@ -339,7 +339,7 @@ def test_a_lasting_ledger_that_refuses_tells_nothing_of_others(world: World) -> 
     )
     _, coordinator = opened(world, trust="central", test="false")
     lasting = LastingLedger.open(kit.folder / "own.ledger")
-    set_ceiling(lasting, "record", Ceiling.of(1e-3, 1e-9), "the board says stop")
+    set_ceiling(lasting, "label", Ceiling.of(1e-3, 1e-9), "the board says stop")
     lasting.release(RUN)
     lasting.close()
     first = coordinator.next()

@@ -32,6 +32,11 @@ def importance(
     else:
         rows = sorted(found.values.items(), key=lambda item: -item[1])
         print("\n".join(f"{value:8.3f}  {name}" for name, value in rows))
+    if result.lost:
+        talk.say(
+            f"{result.lost} round(s) were lost when the run was interrupted, and stay "
+            "paid: columns of a tier whose round was lost count 1"
+        )
     talk.say(
         f'Released once; use it with `importance_from = "paid:{folder}"` under '
         "`[budget]`: the run then has the rest of the budget"

@@ -27,6 +27,9 @@ from lexfed.models.rule.facts import RuleFacts
 from lexfed.models.rule.plan import CLIP, label_dimension
 from lexfed.models.shape import TowerShape
 
+RELEASE = "importance"
+"""How the names of releases begin that buy importances; the tier follows."""
+
 
 def plan_importance(facts: Facts, budget: Budget, choices: Choices) -> Programme:
     """Return the programme that buys importances with a budget of its own.
@@ -80,7 +83,7 @@ def _wanted(
             group.name, tower, (group,), 1.0, (1.0,), None, LABEL_SHARE, senders
         )
         wanted.append(Wanted("labels", draft))
-    name = f"importance {shape.tier.label}"
+    name = f"{RELEASE} {shape.tier.label}"
     groups = (DraftGroup(name, CLIP, len(shape.slots) * shape.outputs),)
     draft = Draft(name, tower, groups, 1.0, (1.0,), shape.tier, left, senders)
     return [*wanted, Wanted("importance", draft)]

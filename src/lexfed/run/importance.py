@@ -18,6 +18,7 @@ from lexfed.config.model import Config
 from lexfed.data.encode import Encoding, encode, encode_target
 from lexfed.data.sources import read_files
 from lexfed.errors import ConfigError, Problem
+from lexfed.federation.importance import RELEASE
 from lexfed.models import cascade
 from lexfed.models.importance import slot_scales, slot_weights
 from lexfed.privacy.attributes import Counted
@@ -152,17 +153,29 @@ def _from_paid(
     if known.slots != encoding.slots:
         what = "holds importances of other columns, or of other declarations"
         raise ConfigError([Problem(f"`{folder}`", what, _MAKE)])
-    model, _, memory = cascade.from_bytes(_content(folder, STATE))
-    if "0.importance" not in memory:
+    if not any(release.name.startswith(RELEASE) for release, _ in releases):
         raise ConfigError([Problem(f"`{folder}`", "holds no importances", _MAKE)])
+    # If every round was lost there is no state, and the model has no memory.
+    name = STATE if (folder / STATE).exists() else "model.safetensors"
+    model, _, memory = cascade.from_bytes(_content(folder, name))
     values = np.zeros((encoding.width, len(model.intercept)))
     noise = np.zeros(encoding.width)
+    told: set[int] = set()
     for number, tower in enumerate(model.towers):
-        places = list(tower.shape.slots)
-        values[places] = memory[f"{number}.importance"]
-        noise[places] = memory[f"{number}.importance.noise"]
-    found = importance.relative(importance.by_column(encoding, values, noise))
-    return found, releases
+        if f"{number}.importance" in memory:
+            places = list(tower.shape.slots)
+            values[places] = memory[f"{number}.importance"]
+            noise[places] = memory[f"{number}.importance.noise"]
+            told |= set(places)
+    lengths = importance.by_column(encoding, values, noise)
+    heard = {
+        column: length
+        for column, length in lengths.items()
+        if told.issuperset(encoding.slots_of_column(column))
+    }
+    # Nothing is known about the columns of a tier whose round was lost.
+    unknown = dict.fromkeys(encoding.columns, 1.0)
+    return unknown | importance.relative(heard), releases
 
 
 _MAKE = "make them with `lexfed importance lexfed.toml --epsilon E --out FOLDER`"
