@@ -244,3 +244,29 @@ def files(folder: Path) -> set[str]:
 def test_nothing_is_left_behind_when_closed(place: Place) -> None:
     filled(place, 2)
     assert files(place.folder) == {"north.ledger", "state"}
+
+
+def test_a_file_where_nobody_can_write_is_read(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = place.open()
+    ledger.commit("a", 1, release())
+    real = os.statvfs
+
+    class ReadOnly:
+        f_flag = os.ST_RDONLY
+
+    monkeypatch.setattr(
+        os, "statvfs", lambda path: ReadOnly() if path == place.path else real(path)
+    )
+    # Its last rows are in the write-ahead log, which must not be left out.
+    assert len(place.open().rows()) == 2
+    place.close()
+    before = sorted(file.name for file in place.folder.iterdir())
+    still = place.open()
+    verify(still.database)
+    assert len(still.rows()) == 2
+    with pytest.raises(LedgerError, match="cannot be written"):
+        still.commit("a", 2, release())
+    still.database.close()
+    assert sorted(file.name for file in place.folder.iterdir()) == before

@@ -87,22 +87,35 @@ class Database:
         self.path = path
         self._owner = os.getpid()
         self._ended = ""
+        still = _is_still(path)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not still:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                path, timeout=wait, isolation_level=None, check_same_thread=False
+                f"{path.absolute().as_uri()}?immutable=1" if still else path,
+                timeout=wait,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=still,
             )
         except (OSError, sqlite3.Error) as error:
             raise unusable(path, error) from error
         try:
-            with self._in_words(), _alone(path.parent):
-                self._check_kind()
-                self.query("PRAGMA journal_mode = WAL")
-                self.query(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
+            with self._in_words():
+                if still:
+                    self._check_kind()
+                else:
+                    self._prepare(durable)
                 self._file = os.stat(path)
         except BaseException:
             self.close()
             raise
+
+    def _prepare(self, durable: bool) -> None:
+        with _alone(self.path.parent):
+            self._check_kind()
+            self.query("PRAGMA journal_mode = WAL")
+            self.query(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
 
     def _check_kind(self) -> None:
         [[application]] = self.query("PRAGMA application_id")
@@ -210,6 +223,20 @@ class Database:
             self._ended = how
             with suppress(sqlite3.Error):
                 self._connection.close()
+
+
+def _is_still(path: Path) -> bool:
+    """Say whether a file is where nobody can write, as on a read-only mount.
+
+    It can be read as it is. Rows that are only in its write-ahead log would be left
+    out then, so such a file is opened as all others, which fails in words.
+    """
+    log = path.with_name(path.name + "-wal")
+    try:
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+        return bool(read_only) and not (log.exists() and log.stat().st_size)
+    except OSError:  # not there yet, or not to be looked at
+        return False
 
 
 @contextmanager
