@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Backups put back, copies continued: never a second release under one charge.
 
-The thousand histories that the documents speak of, as one line of JSON:
+A thousand random histories, as one line of JSON:
 
     LEXFED_HISTORIES=1000 pytest -s --timeout 0 tests/run/test_restored_runs.py \\
         -k test_random_histories

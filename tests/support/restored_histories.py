@@ -225,13 +225,13 @@ class World:
             self.ends["killed"] += 1
         except LexfedError as error:
             self.ends[type(error).__name__] += 1
-            self.mend()
         else:
             self.ends["finished"] += 1
             if not finished:
                 self.check_paid(folder)
         finally:
             self.moments.pop()
+        self.mend()
 
     def reached(self, locked: bool = False) -> None:
         """Count a durable operation of the attempt that is under way.
