@@ -216,7 +216,6 @@ def importances_after(tmp_path: Path, points: list[int]) -> list[Ended]:
 def test_importances_after_a_crash(tmp_path: Path) -> None:
     found = importances_after(tmp_path, [20, 140, 178, 213])
     assert all(KILLED in ended.ends for ended in found)
-    assert any(ended.result()["lost"] for ended in found)
 
 
 @pytest.mark.slow

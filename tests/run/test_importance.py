@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import lexfed
 from lexfed.audit.verify import verify_run
 from lexfed.cli.show import plan_table
 from lexfed.errors import ConfigError, RunFolderError
+from lexfed.federation.messages import Query
 from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.privacy.claim import load_claim
 from lexfed.run import Priced, load_population, price
 from lexfed.run.importance_run import buy_importance, priced_importance
+from lexfed.run.logbook import Logbook
 from lexfed.tiers import Tier
 
 Write = Callable[..., Path]
@@ -307,3 +310,30 @@ def test_names_of_columns_that_no_model_reads_are_refused(write: Write) -> None:
     path = write(PUBLIC, "\n[budget.importance]\ny = 2.0\n")
     with pytest.raises(ConfigError, match="not a column that a model may read"):
         priced_of(path)
+
+
+@pytest.mark.parametrize("lost", [(2,), (1, 2, 3, 4)])
+def test_importances_of_which_rounds_were_lost(
+    write: Write, monkeypatch: pytest.MonkeyPatch, lost: tuple[int, ...]
+) -> None:
+    path = write(PAID)
+    folder, real = path.parent / "bought", Logbook.round
+
+    class Stop(Exception):
+        """Ends a round between its release and its entry in the log."""
+
+    def round_of(self: Logbook, query: Query, *more: Any) -> None:
+        if query.round in lost:
+            raise Stop
+        real(self, query, *more)
+
+    monkeypatch.setattr(Logbook, "round", round_of)
+    for number in range(len(lost)):
+        with pytest.raises(Stop):
+            buy_importance(path, 1.0, folder, resume=number > 0)
+    assert buy_importance(path, 1.0, folder, resume=True).lost == len(lost)
+    found = priced_of(path).population.importance
+    assert len(found.paid) == 4
+    assert [name for name in found.values if found.values[name] == 1.0]
+    if len(lost) == 4:
+        assert set(found.values.values()) == {1.0}
