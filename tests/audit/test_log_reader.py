@@ -17,6 +17,7 @@ from lexfed.audit.layout import outgrown, partial_tiles
 from lexfed.audit.note import VerifierKey
 from lexfed.audit.reader import LogView, read_log
 from lexfed.audit.stage import Stage
+from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.store import Store
 from lexfed.audit.tiles import encode_bundle
 from lexfed.errors import AuditError, RunFolderError
@@ -377,4 +378,33 @@ def test_a_file_that_may_not_be_read(
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(RunFolderError, match=r"000.p.*: permission denied"):
+        read_log(log, KEYS)
+
+
+def test_a_bundle_that_goes_while_it_is_read_was_not_needed(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = log / "tile" / "entries" / "000.p" / "1"
+    old.write_bytes(encode_bundle(entries(0, 1)))
+    listed = standalone.list_files(str(log))
+    real, theirs = Folder.read, standalone.read_file
+
+    def read(self: Folder, name: str, most: int) -> bytes | None:
+        return None if name.endswith("entries/000.p/1") else real(self, name, most)
+
+    def read_file(folder: str, name: str) -> bytes | None:
+        return None if name.endswith("entries/000.p/1") else theirs(folder, name)
+
+    monkeypatch.setattr(Folder, "read", read)
+    assert read_log(log, KEYS).size == 3
+    monkeypatch.setattr(standalone, "read_file", read_file)
+    stored = standalone.read_entries(str(log), 3)
+    tree = standalone.Tree([standalone.sha256(b"\x00" + each) for each in stored])
+    assert standalone.check_files(str(log), stored, tree) == listed
+
+
+def test_a_cosigned_checkpoint_beyond_the_log_is_noticed(log: Path) -> None:
+    (log / "cosigned").mkdir(exist_ok=True)
+    shutil.copy(log / "signed" / "3", log / "cosigned" / "9")
+    with pytest.raises(AuditError, match="cosigned/9`: 9 entries were signed, but"):
         read_log(log, KEYS)
