@@ -290,7 +290,7 @@ def test_a_model_of_ones_own_and_its_note(
         " nn.Linear(4, outputs))\n"
     )
     edit(("rounds = 1", 'rounds = 1\nlearning_rate = 0.5\nmodel = "own_model:make"'))
-    note = "layer LayerNorm has no closed form"
+    note = "a model of your own has no closed form"
     assert note in lexfed("plan").out
     said = lexfed("run", "--json")
     assert said.code == 0, said.err
