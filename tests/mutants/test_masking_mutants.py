@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from lexfed.errors import SecAggError
 from lexfed.secagg import cohort, dealing, server_setup, site, site_setup, unmasking
 from lexfed.secagg.agree import Context
 from lexfed.secagg.dealing import OWN, PAIR, Secrets
@@ -21,6 +22,7 @@ from lexfed.secagg.unmasking import Opening
 from support.disputes import OTHER_KEY, bad_part, complaint, said_instead
 from support.mutant import Mutant, Patch, both_tests
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
+from support.silenced import SHARES, summed_without_the_silenced
 
 
 def _agreed(epoch: Epoch) -> bytes:
@@ -218,8 +220,16 @@ def who_shows_what_it_dealt_masks_nothing_with_it() -> None:
     epoch.set_up()
     site000 = epoch.sites["site000"]
     context = epoch.agreed.context()
-    site000.prove(seal(Kind.INQUIRY, context, SERVER, pack_seats((1, 2, 3, 4))))
+    site000.prove(seal(Kind.INQUIRY, context, SERVER, pack_seats((1, 2))))
     refused(lambda: site000.mask(1, MODEL, epoch.vector("site000", 1)))
+
+
+def silenced_sites_stay_in_the_way_of_a_smaller_sum() -> None:
+    try:
+        found, true = summed_without_the_silenced(SHARES)
+    except SecAggError:
+        return
+    assert not np.array_equal(found, true)
 
 
 def what_was_dealt_is_not_shown_after_a_round_has_begun() -> None:
@@ -363,6 +373,11 @@ MUTANTS = (
         "a site goes on with secrets of which it showed shares",
         _stage_stays_ready,
         who_shows_what_it_dealt_masks_nothing_with_it,
+    ),
+    Mutant(
+        "as many shares are shown as are asked for",
+        lambda patch: patch.setattr(cohort.KeyList, "most_shown", 2**16),
+        silenced_sites_stay_in_the_way_of_a_smaller_sum,
     ),
     Mutant(
         "shares are shown while vectors are under their masks",

@@ -134,6 +134,16 @@ def test_an_inquiry_into_nobody_is_refused() -> None:
     assert "dealt no shares" in refused(lambda: site.prove(said)).message
 
 
+def test_of_a_dealer_whom_many_complain_of_some_parts_are_judged_at_a_time() -> None:
+    """Three of five lie: two parts may be shown, and two of the liars are named."""
+    disputed = Disputed()
+    for name in ("site001", "site002", "site003"):
+        site, said = disputed.epoch.sites[name], disputed.words[name]
+        disputed.words[name] = complaint(site, said, (0,))
+    error = disputed.settle()
+    assert (error.blamed, error.silent) == (("site001", "site002"), ())
+
+
 class Opening:
     """Five sites, of whom four send vectors, up to the shares of a round."""
 

@@ -4,6 +4,9 @@
 from functools import partial
 from hashlib import sha256
 
+import numpy as np
+import pytest
+
 from lexfed.secagg.messages import Kind, seal
 from lexfed.secagg.payloads import Deal, pack_seats
 from lexfed.secagg.site import SiteSession
@@ -17,6 +20,7 @@ from support.secure_sums import (
     refused,
     setting,
 )
+from support.silenced import SHARES, summed_without_the_silenced
 
 OTHER = sha256(b"another").digest()
 
@@ -130,3 +134,32 @@ def test_shares_are_of_no_use_under_another_key_list() -> None:
     said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, b"".join(rows))
     complaint = site.accept(said)
     assert complaint[-66:-64] == pack_seats((1,))
+
+
+def test_inquiries_open_no_sum_of_fewer_sites_than_agreed() -> None:
+    """Sites that a server silenced count among survivors only if their masks stay."""
+    found = refused(lambda: summed_without_the_silenced(SHARES))
+    assert "so many shares" in found.message
+
+
+def test_what_an_inquiry_may_ask_for_leaves_the_masks_of_a_silenced_site_on() -> None:
+    found, true = summed_without_the_silenced(SHARES - 1)
+    assert not np.any(found == true)  # each of 5 by chance: 2^-32
+
+
+@pytest.mark.parametrize(("count", "colluders"), [(3, 0), (3, 1), (5, 3), (70, 2)])
+def test_parts_that_are_shown_and_shares_of_colluders_open_nothing(
+    count: int, colluders: int
+) -> None:
+    epoch = Epoch(setting(count, colluders=colluders, least=count))
+    epoch.set_up()
+    listed = epoch.established.cohort.listed
+    most, near = listed.most_shown, [s for s in listed.circles[0] if s]
+    assert 1 <= most == listed.threshold.shares - 1 - listed.threshold.colluders
+    context, site = epoch.agreed.context(), epoch.sites["site000"]
+    for asked, answered in ((most + 1, False), (most, True)):
+        said = seal(Kind.INQUIRY, context, SERVER, pack_seats(near[:asked]))
+        if answered:
+            assert len(payload_of(site.prove(said))) == 32 * most
+        elif asked <= len(near):
+            refused(partial(site.prove, said))

@@ -50,6 +50,16 @@ class KeyList:
     quorum: int
     digest: bytes
 
+    @property
+    def most_shown(self) -> int:
+        """How many parts of one dealer may be shown: t - 1 - c, at least one.
+
+        With the shares of all colluders these open nothing. Else a server could open
+        the mask keys of sites that it silenced by inquiries, list them among survivors
+        all the same, and so open sums of fewer sites than were agreed on.
+        """
+        return self.threshold.honest - 1
+
     @classmethod
     def read(cls, setting: Setting, payload: bytes | memoryview) -> "KeyList":
         """Check a key list.

@@ -158,18 +158,23 @@ class ServerSetup(Collector):
         """Return to each dealer which holders complain of their parts; often nobody.
 
         A part whose own signature is wrong needs no answer: the dealer signed the
-        message that it came in.
+        message that it came in. Of a dealer whom many complain of some parts are asked
+        for: each shows a liar, and the set-up begins again without it.
         """
         self._expect(Phase.READY)
         self._next(Phase.EVIDENCE)
         found = {}
         for dealer, holders in self._complaints.items():
             if all(self._is_signed(dealer, holder) for holder in holders):
-                said = self._seal(Kind.INQUIRY, pack_seats(sorted(holders)))
+                said = self._seal(Kind.INQUIRY, pack_seats(self._asked(dealer)))
                 found[self._listed.names[dealer]] = said
             else:
                 self._liars.add(dealer)
         return found
+
+    def _asked(self, dealer: int) -> list[int]:
+        """Return the holders whose parts a dealer is asked to show."""
+        return sorted(self._complaints[dealer])[: self._listed.most_shown]
 
     def _is_signed(self, dealer: int, holder: int) -> bool:
         names, part = self._listed.names, self._deals[dealer].parts[holder]
@@ -190,7 +195,7 @@ class ServerSetup(Collector):
             Phase.EVIDENCE, Kind.EVIDENCE, message, range(most + 1), among
         )
         dealer = names.index(opened.sender)
-        holders = sorted(self._complaints[dealer])
+        holders = self._asked(dealer)
         self._came.add(opened.sender)
         if len(opened.payload) != DIGEST * len(holders):
             self._liars.add(dealer)

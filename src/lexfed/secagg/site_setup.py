@@ -53,7 +53,8 @@ class SiteSetup:
         Shares are dealt once, for a key list that has this site's own keys in it.
         Shares that are not what their dealer signed and committed to are not kept.
         A site that shows what it dealt takes no part in the rounds of the epoch, so no
-        vector is ever under secrets of which shares were shown.
+        vector of its own is ever under secrets of which shares were shown. With those
+        of all colluders they are fewer than open a secret.
     """
 
     def __init__(
@@ -198,10 +199,12 @@ class SiteSetup:
         """Return the keys of parts that their holders complain of.
 
         They open what a holder was dealt, and this site takes no part in the epoch any
-        more: nothing is, or will be, under the secrets that the shares are of.
+        more: no vector of its own is, or will be, under the secrets that the shares are
+        of. Too few are shown to open these: others' masks with this site stay secret.
 
         Raises:
-            SecAggError: if a round has begun, or the inquiry is on nobody's part.
+            SecAggError: if a round has begun, or the inquiry is on nobody's part, or on
+                so many that they would open this site's secrets.
         """
         self._expect(Stage.READY, Stage.COMPLAINED)
         names = self._listed.names
@@ -209,6 +212,8 @@ class SiteSetup:
         asked = read_seats(payload, len(names))
         if not set(asked) <= set(self._listed.circles[self._seat]) - {self._seat}:
             raise SecAggError("an inquiry names a site that was dealt no shares")
+        if len(asked) > self._listed.most_shown:
+            raise SecAggError("an inquiry asks for so many shares that they open masks")
         keys = [self._secrets.part_key(self._listed.digest, names[at]) for at in asked]
         self._stage = Stage.PROVEN
         said = b"".join(key.private_bytes_raw() for key in keys)
