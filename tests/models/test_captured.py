@@ -263,6 +263,86 @@ def test_other_weights_can_be_lent() -> None:
     torch.testing.assert_close(called, lent[0])
 
 
+def _place(record: Tensor) -> Tensor:
+    """Return a place among the slots; beyond them where the record begins above 7."""
+    return torch.where(record[:1] > 7, SLOTS + 1, 1)
+
+
+LOOKUPS: dict[str, Callable[[Tensor], Tensor]] = {
+    "embedding": lambda x: functional.embedding(_place(x), x.unsqueeze(1))[0],
+    "gather": lambda x: x.gather(0, _place(x)),
+    "index": lambda x: x[_place(x)],
+    "index_add": lambda x: x.index_add(0, _place(x), x[2:3]),
+    "index_copy": lambda x: x.index_copy(0, _place(x), x[2:3]),
+    "index_fill": lambda x: x.index_fill(0, _place(x), 3.0),
+    "index_put": lambda x: x.index_put((_place(x),), x[2:3]),
+    "index_select": lambda x: x.index_select(0, _place(x)),
+    "scatter": lambda x: x.scatter(0, _place(x), x[2:3]),
+    "scatter_add": lambda x: x.scatter_add(0, _place(x), x[2:3]),
+    "scatter_reduce": lambda x: x.scatter_reduce(0, _place(x), x[2:3], "amax"),
+    "take": lambda x: x.take(_place(x)),
+}
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_place_that_is_not_there_is_nobody_elses(name: str) -> None:
+    # A table for many records is one table: there a place beyond a record's own part
+    # is in the next record's.
+    look_up = LOOKUPS[name]
+    own = module_of(lambda own, x: own.linear(x * look_up(x[0]).sum()))
+    model = Captured(own.double(), SLOTS, OUTPUTS)
+    rows, slopes = records(9)
+    rows = rows.double().clamp(-5, 5)
+    logits, gradients = model.logits(rows), model.gradients(rows, slopes)
+    assert torch.isfinite(gradients).all()
+    beyond = rows.clone()
+    beyond[3, 0] = 8.0
+    for change in (0.0, 50.0):
+        beyond[4, 1:] = change
+        others = [0, 1, 2, 5, 6, 7, 8]
+        assert torch.equal(model.logits(beyond)[others], logits[others])
+        found = model.gradients(beyond, slopes)
+        assert torch.equal(found[others], gradients[others])
+        assert torch.equal(found[4], model.gradients(beyond[4:5], slopes[4:5])[0])
+        assert model.logits(beyond)[3].isnan().all()
+        assert found[3].isnan().all()
+
+
+def test_records_that_cannot_be_computed_are_those_that_cannot_be_alone() -> None:
+    # Zeros, which fill up a batch, have no place either.
+    own = module_of(lambda own, x: own.linear(x) + x[0, (x[0, :1] == 0) * SLOTS + 0])
+    model = Captured(own.double(), SLOTS, OUTPUTS)
+    assert model.rows > 1
+    rows, _ = records(model.rows)
+    rows[5, 0] = 0.0
+    logits = model.logits(rows)
+    assert logits[5].isnan().all()
+    assert torch.isfinite(logits).all(1).sum() == len(rows) - 1
+    assert torch.equal(model.logits(rows[:4]), logits[:4])
+
+
+def _pooled_elsewhere(own: Any, rows: Tensor) -> Any:
+    image = rows[:, :4].reshape(-1, 1, 2, 2)
+    places = torch.where(rows[:, :1] > 7, 5, 0).reshape(-1, 1, 1, 1)
+    sizes = ([2, 2], [2, 2], [0, 0], [1, 1], False)
+    backward = torch.ops.aten.max_pool2d_with_indices_backward
+    spread = backward(image[..., :1, :1], image, *sizes, places)
+    return own.linear(rows) + spread.sum()
+
+
+def _larger_pool(own: Any, rows: Tensor) -> Any:
+    large = rows.repeat(1, 4).reshape(-1, 1, 4, SLOTS)
+    small = rows[:, :4].reshape(-1, 1, 2, 2)
+    _, places = torch.ops.aten.adaptive_max_pool2d(large, [1, 1])
+    backward = torch.ops.aten.adaptive_max_pool2d_backward
+    return own.linear(rows) + backward(small[..., :1, :1], small, places).sum()
+
+
+def _asserted(own: Any, rows: Tensor) -> Any:
+    torch._assert_async(rows.sum() < 100)
+    return own.linear(rows)
+
+
 def _mutated_constant(own: Any, rows: Tensor) -> Any:
     own.table = getattr(own, "table", torch.zeros(SLOTS, dtype=torch.float64))
     return own.linear(rows + own.table.add_(rows[0].detach()))
@@ -301,6 +381,24 @@ REFUSED: dict[str, tuple[Callable[[Any, Tensor], Any], str]] = {
     "strides": (
         lambda own, x: own.linear(x) + x.as_strided((1,), (1,), 7),
         "did not fill",
+    ),
+    "storage": (
+        lambda own, x: own.linear(x) + torch.ops.aten.set.source_Tensor(x, x * 2).sum(),
+        "did not fill",
+    ),
+    "places": (_pooled_elsewhere, "may take them for places"),
+    "places of another": (_larger_pool, "may take them for places"),
+    "lengths": (
+        lambda own, x: (
+            own.linear(x)
+            + torch.segment_reduce(x[0], "sum", lengths=x[0, :1].long(), unsafe=True)
+        ),
+        "may take them for places",
+    ),
+    "assertion": (_asserted, "stops where values are not as it expects"),
+    "inverse": (
+        lambda own, x: own.linear(x) + torch.linalg.inv(x[:, :1] * 2),
+        "stops where values are not as it expects",
     ),
     "half filled": (
         lambda own, x: own.linear(x) + torch.empty(2).copy_(torch.empty(2)),

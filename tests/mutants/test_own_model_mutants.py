@@ -8,12 +8,26 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.errors import ConfigError
-from lexfed.models import architecture, captured, cascade, layers
+from lexfed.models import architecture, captured, cascade, graph_rules, layers
 from lexfed.models.captured import Captured
 from support import checks
 from support.adversarial_models import WholeBatch
 from support.mutant import Mutant, Patch, both_tests
 from support.worlds import world
+
+
+class Beyond(nn.Module):
+    """Looks up the sixth of three slots where a record begins above 7."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 1)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        place = torch.where(rows[:, 0] > 7, 5, 0)
+        found = nn.functional.embedding(place, rows[0].unsqueeze(1))
+        logits: Tensor = self.linear(rows) + found
+        return logits
 
 
 class Writing(nn.Module):
@@ -64,6 +78,28 @@ def mixing_models_are_refused() -> None:
         architecture.build("support.factories:mean_over", 3, 1, seed=0)
 
 
+def places_that_are_not_there_are_nobodys() -> None:
+    model = Captured(Beyond(), 3, 1)
+    rows = torch.ones(3, 3, dtype=torch.float64)
+    rows[1, 0] = 8.0
+    logits = model.logits(rows)
+    assert logits[1].isnan().all()
+    assert torch.isfinite(logits[[0, 2]]).all()
+
+
+def places_are_compared() -> None:
+    def forward(rows: Tensor) -> Tensor:
+        lengths = rows[0, :1].long()
+        found = torch.segment_reduce(rows[0], "sum", lengths=lengths, unsafe=True)
+        logits: Tensor = own.linear(rows) + found
+        return logits
+
+    own = Beyond()
+    own.forward = forward
+    with pytest.raises(ConfigError, match="may take them for places"):
+        Captured(own, 3, 1)
+
+
 def places_do_not_matter() -> None:
     own = nn.Sequential(nn.Linear(5, 17), nn.LayerNorm(17), nn.Linear(17, 2)).double()
     with pytest.MonkeyPatch.context() as patch:
@@ -106,6 +142,18 @@ def _never_compared(patch: Patch) -> None:
     patch.setattr(architecture, "_agree", lambda *_: True)
 
 
+def _looked_up_together(patch: Patch) -> None:
+    patch.setattr(captured, "looks_up", lambda _: False)
+
+
+def _raised(patch: Patch) -> None:
+    patch.setattr(Captured, "_run_piece", Captured._together)
+
+
+def _places_taken(patch: Patch) -> None:
+    patch.setattr(graph_rules, "_compares_places", lambda *_: True)
+
+
 def _places_unchecked(patch: Patch) -> None:
     patch.setattr(Captured, "_treats_places_alike", lambda *_: True)
 
@@ -115,6 +163,14 @@ MUTANTS = [
     Mutant("graphs that write", _graphs_unchecked, writing_models_are_refused),
     Mutant("layers as they came", _methods_unchecked, patched_layers_are_not_run),
     Mutant("alone and together", _never_compared, mixing_models_are_refused),
+    Mutant("one table", _looked_up_together, places_that_are_not_there_are_nobodys),
+    Mutant(
+        "a record that stops",
+        _raised,
+        places_that_are_not_there_are_nobodys,
+        raises=IndexError,
+    ),
+    Mutant("places not compared", _places_taken, places_are_compared),
     Mutant("places unchecked", _places_unchecked, places_do_not_matter),
 ]
 

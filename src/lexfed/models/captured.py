@@ -18,9 +18,14 @@ apart; it does not promise their last bits, since a library may compute the edge
 matrix otherwise than its middle. So every record brings weights of its own, which makes
 its products matrices of their own, and records are computed a fixed number at a time,
 filled up with zeros: shapes are the same whoever takes part. Where the bits of made-up
-records still depend on their places, records are computed one at a time.
+records still depend on their places, or an operation looks up a place of a table,
+records are computed one at a time.
+
+A place that is not there, or a matrix that cannot be inverted, makes torch raise. Such
+a record's numbers are `nan`, so it counts nothing and nobody learns of it.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +38,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.models.graph_rules import require_function
+from lexfed.models.graph_rules import looks_up, require_function
 from lexfed.models.parameters import plain_copy, trainable
 
 _ROWS = 64
@@ -74,6 +79,7 @@ class Captured(nn.Module):
         - Logits and gradient of a record depend on that record and the weights alone,
           to the bit, wherever it stands and whoever stands beside it.
         - Nothing is remembered from call to call, and no argument is changed.
+        - A record that cannot be computed is `nan`; it stops nobody else's.
     """
 
     rows: int
@@ -90,7 +96,8 @@ class Captured(nn.Module):
         self._graphs = _capture(module, slots, outputs)
         size = sum(value.numel() for value in trainable(self).values())
         self.rows = max(1, min(_ROWS, _NUMBERS // size))
-        if not self._treats_places_alike(slots, outputs):
+        graphs = (self._graphs.logits, self._graphs.gradient)
+        if any(map(looks_up, graphs)) or not self._treats_places_alike(slots, outputs):
             self.rows = 1
 
     def forward(self, rows: Tensor) -> Tensor:
@@ -156,7 +163,34 @@ class Captured(nn.Module):
     def _run_piece(
         self, graph: fx.GraphModule, fixed: tuple[Tensors, Tensors], piece: Tensors
     ) -> Tensors:
-        """Compute at most `rows` records."""
+        """Compute at most `rows` records; those that cannot be are `nan`."""
+        try:
+            return self._together(graph, fixed, piece)
+        except (IndexError, RuntimeError):
+            places = range(len(piece[0]))
+            each = [self._by_itself(graph, fixed, piece, place) for place in places]
+            return tuple(torch.cat(parts) for parts in zip(*each, strict=True))
+
+    def _by_itself(
+        self,
+        graph: fx.GraphModule,
+        fixed: tuple[Tensors, Tensors],
+        piece: Tensors,
+        place: int,
+    ) -> Tensors:
+        """Compute one record, in the company of itself: none other can raise."""
+        one = [_spread(field[place], self.rows) for field in piece]
+        try:
+            parts = self._together(graph, fixed, tuple(one))
+        except (IndexError, RuntimeError):
+            (results,) = graph.graph.find_nodes(op="output")[0].args
+            shapes = [result.meta["val"].shape for result in results]
+            return tuple(piece[0].new_full((1, *shape), math.nan) for shape in shapes)
+        return tuple(part[:1] for part in parts)
+
+    def _together(
+        self, graph: fx.GraphModule, fixed: tuple[Tensors, Tensors], piece: Tensors
+    ) -> Tensors:
         records = len(piece[0])
         if self.rows == 1:
             # Memory of its own, which begins like everybody else's.
@@ -192,8 +226,12 @@ class Captured(nn.Module):
         return True
 
     def _probe(self, rows: Tensor, slots: int) -> Tensor:
-        records, slopes = rows[:, :slots], rows[:, slots:]
-        return torch.cat([self.logits(records), self.gradients(records, slopes)], dim=1)
+        weights = tuple(weight.detach().double() for weight in self._weights())
+        fixed = (weights, self._graphs.constants)
+        pieces = rows.split([slots, rows.shape[1] - slots], dim=1)
+        logits = self._together(self._graphs.logits, fixed, pieces[:1])
+        gradients = self._together(self._graphs.gradient, fixed, pieces)
+        return torch.cat([part.flatten(1) for part in (*logits, *gradients)], dim=1)
 
 
 def _spread(value: Tensor, size: int) -> Tensor:
