@@ -107,3 +107,12 @@ def test_what_is_rounded_down_is_a_budget_that_no_stated_number_exceeds(
 
 def test_budgets_of_few_digits_stay() -> None:
     assert [down(value) for value in (0.48, 2.0, 1e-6)] == [0.48, 2.0, 1e-6]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 11])
+def test_steps_that_no_cut_tells_apart_are_cut_all_the_same(limit: int) -> None:
+    # So little noise that every cut saves nothing, or less by rounding.
+    steps = [Step(0.01 * i, 1.0, 37 * i + 1) for i in range(1, 13)]
+    levels = round_down(steps, limit)
+    assert len(levels) == limit
+    assert sum(level.count for level in levels) == sum(step.count for step in steps)

@@ -228,7 +228,7 @@ class Captured(nn.Module):
     def _probe(self, rows: Tensor, slots: int) -> Tensor:
         weights = tuple(weight.detach().double() for weight in self._weights())
         fixed = (weights, self._graphs.constants)
-        pieces = rows.split([slots, rows.shape[1] - slots], dim=1)
+        pieces = (rows[:, :slots], rows[:, slots:])
         logits = self._together(self._graphs.logits, fixed, pieces[:1])
         gradients = self._together(self._graphs.gradient, fixed, pieces)
         return torch.cat([part.flatten(1) for part in (*logits, *gradients)], dim=1)

@@ -56,7 +56,8 @@ class _Cell:
     """Steps that become one level, and the best place to cut them in two.
 
     Attributes:
-        saved: variance that the cut saves, negative: the smallest is cut first.
+        saved: variance that the cut saves, negative: the smallest is cut first, and
+            a single step, which cannot be cut, never.
         order: of the steps, by multiplier or by rate.
         place: where in that order the second half begins.
     """
@@ -70,7 +71,7 @@ class _Cell:
 
     @classmethod
     def of(cls, multipliers: _Floats, rates: _Floats, counts: _Floats) -> "_Cell":
-        best: tuple[float, NDArray[np.intp], int] = (0.0, np.arange(len(counts)), 0)
+        best: tuple[float, NDArray[np.intp], int] = (np.inf, np.arange(len(counts)), 0)
         whole = counts.sum() * _variance(multipliers.min(), rates.max())
         for key in (multipliers, rates) if len(counts) > 1 else ():
             order = np.argsort(key, kind="stable")
@@ -84,8 +85,7 @@ class _Cell:
             )
             cost = low + high - whole
             place = int(np.argmin(cost))
-            # Where nothing is saved, a cut is still one: the first candidate stands.
-            if not best[2] or cost[place] < best[0]:
+            if cost[place] < best[0]:
                 best = (float(cost[place]), order, place + 1)
         return cls(best[0], multipliers, rates, counts, best[1], best[2])
 
