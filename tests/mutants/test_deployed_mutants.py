@@ -2,6 +2,7 @@
 """Ways to get a run between organisations wrong, each noticed by a check."""
 
 import fcntl
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,11 @@ import pytest
 from lexfed.audit import receipts
 from lexfed.audit.dsse import Envelope
 from lexfed.audit.keys import Signer, create_key
-from lexfed.errors import Refused, SecAggError
+from lexfed.config import loads
+from lexfed.config.declare import tagged_schema_of
+from lexfed.config.training_rules import network_weights
+from lexfed.data.encode import build_encoding
+from lexfed.errors import ConfigError, Refused, SecAggError
 from lexfed.federation import messages
 from lexfed.federation.masked_setting import settings
 from lexfed.federation.messages import Refusal, Reply, answer_from_bytes
@@ -28,6 +33,7 @@ from lexfed.run.deployed import (
     coordinator_side,
     site_lock,
     site_steps,
+    sizes,
     statement,
 )
 from lexfed.run.deployed.coordinator_side import drive
@@ -70,6 +76,17 @@ def a_consent_is_for_one_run() -> None:
         leader.opened("north")
         other = Leader(leader.world, leader.path, run="cd" * 32)
         assert refused(other.join("north")) == "consent"
+
+
+def a_model_of_too_many_classes_is_refused() -> None:
+    values = json.dumps([f"v{at}" for at in range(4000)])
+    text = config_text().replace('["a", "b"]', values)
+    wide = f'kind = "category", values = {values}'
+    config = loads(text.replace('kind = "flag"', wide))
+    tagged = tagged_schema_of(config, base=Path())
+    encoding = build_encoding(tagged.schema, tagged.tiers())
+    with pytest.raises(ConfigError, match="weights in a deployment"):
+        sizes.require_weights(config, encoding)
 
 
 def another_programme_is_refused() -> None:
@@ -265,6 +282,15 @@ MUTANTS = (
         "one consent serves every run",
         lambda patch: patch.setattr(consent, "take", _nothing),
         a_consent_is_for_one_run,
+    ),
+    Mutant(
+        "the classes of a model are not counted",
+        lambda patch: patch.setattr(
+            sizes,
+            "network_weights",
+            lambda model, slots, _: network_weights(model, slots),
+        ),
+        a_model_of_too_many_classes_is_refused,
     ),
     Mutant(
         "a site believes the coordinator's programme",

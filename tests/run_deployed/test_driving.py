@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator: who must be at the table, what it believes, and going on."""
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -12,9 +13,11 @@ from typer.testing import CliRunner
 from lexfed.audit.keys import Signer, create_key
 from lexfed.cli.app import app
 from lexfed.config import loads
+from lexfed.config.training_rules import network_weights
 from lexfed.errors import ConfigError, Refused, RunFolderError
 from lexfed.federation.programme_json import from_bytes, to_bytes
 from lexfed.ledger.lasting import LastingLedger
+from lexfed.models.architecture import build
 from lexfed.run.deployed import sizes
 from lexfed.run.deployed.agreement import agreed
 from lexfed.run.deployed.bundle import (
@@ -360,6 +363,29 @@ def test_what_is_too_large_is_refused_before_anybody_consents(world: World) -> N
             ask(world.sites["north"], path)
     assert not (world.sites["north"].state / "consents.json").exists()
     require_deployable(Bundle.read(path).config)
+
+
+@pytest.mark.parametrize("model", ["logistic", "cnn", "mlp:2400"])
+def test_many_values_and_classes_are_as_large_as_wide_layers(
+    world: World, model: str
+) -> None:
+    text = config_text(federation=f'model = "{model}"')
+    declared = {"ward": 'values = ["a", "b"]', "ill": 'kind = "flag"'}
+    values = "values = " + json.dumps([f"v{at}" for at in range(4000)])
+    text = text.replace(declared["ward"], values)
+    consent(world.sites["north"], world.write(text))  # two classes: it fits
+    text = text.replace(declared["ill"], f'kind = "category", {values}')
+    with pytest.raises(ConfigError, match="at most 10000000 weights"):
+        consent(world.sites["south"], world.write(text))
+
+
+@pytest.mark.parametrize("model", ["logistic", "linear", "cnn", "mlp:5", "mlp:7,3"])
+@pytest.mark.parametrize(("slots", "outputs"), [(1, 1), (4, 3), (9, 2)])
+def test_weights_are_counted_as_models_have_them(
+    model: str, slots: int, outputs: int
+) -> None:
+    made = sum(each.numel() for each in build(model, slots, outputs, 0).parameters())
+    assert network_weights(model, slots, outputs) == made
 
 
 def test_a_programme_that_no_site_reads_is_refused_in_words(

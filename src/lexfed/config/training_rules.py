@@ -7,7 +7,7 @@ that will not happen. Written like `data_rules.py`.
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lexfed.config.budget_rules import MECHANISM, UNIT
 from lexfed.config.data_rules import COLUMNS
@@ -23,6 +23,8 @@ MOST_WEIGHTS = 100_000_000
 """Of a network: 800 MB in double precision, several times over while it is trained."""
 
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_CHANNELS, _CONVOLUTIONS = 16, 432
+"""Channels and weights of the convolutions of `cnn` (`models.architecture`)."""
 _WIDTHS = re.compile(r"mlp:[1-9]\d{0,5}(,[1-9]\d{0,5})*")
 
 
@@ -136,16 +138,21 @@ def model_is_known(config: Config) -> Iterator[Finding]:
 
 
 def network_weights(model: str, inputs: int = 1, outputs: int = 1) -> int:
-    """Return how many weights an `mlp:WIDTH,...` has; 0 for every other model.
+    """Return how many weights a built-in model has; 0 for one that is imported.
 
     Args:
         model: as in `federation.model`.
         inputs: width of the encoded input; 1 where it is not known yet.
         outputs: number of logits.
     """
-    if not _WIDTHS.fullmatch(model):
+    if model == "cnn":
+        # Two convolutions, each of which halves the slots, then a linear layer.
+        return _CONVOLUTIONS + (_CHANNELS * -(-inputs // 4) + 1) * outputs
+    inner: Iterable[int] = ()
+    if _WIDTHS.fullmatch(model):
+        inner = map(int, model.removeprefix("mlp:").split(","))
+    elif model not in ("logistic", "linear"):
         return 0
-    inner = map(int, model.removeprefix("mlp:").split(","))
     layers = itertools.pairwise([inputs, *inner, outputs])
     return sum((into + 1) * out for into, out in layers)
 

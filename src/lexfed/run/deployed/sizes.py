@@ -16,7 +16,7 @@ from lexfed.errors import ConfigError, Problem
 MOST_ROUNDS = 10_000
 """Of a tower: every one is a few hundred bytes of the programme that sites compare."""
 MOST_WEIGHTS = 10_000_000
-"""Of a network: 80 MB in every query, for each tower."""
+"""Of a model: 80 MB in every query, for each tower."""
 MOST_PROGRAMME = 1 << 23
 """Bytes of a programme that a site reads."""
 
@@ -35,7 +35,7 @@ def size_problems(config: Config) -> Iterator[Problem]:
 
 
 def require_weights(config: Config, encoding: Encoding) -> None:
-    """Refuse a network that is too wide for the columns it reads.
+    """Refuse a model that is too wide for the columns it reads and what it predicts.
 
     Args:
         config: the configuration.
@@ -44,7 +44,9 @@ def require_weights(config: Config, encoding: Encoding) -> None:
     Raises:
         ConfigError: with the numbers.
     """
-    problems = list(_too_wide(config, len(encoding.slots)))
+    schema = encoding.schema
+    outputs = len(schema.classes) if schema.task == "multiclass" else 1
+    problems = list(_too_wide(config, len(encoding.slots), outputs))
     if problems:
         raise ConfigError(problems)
 
@@ -67,13 +69,14 @@ def require_programme(size: int) -> None:
         raise ConfigError([problem])
 
 
-def _too_wide(config: Config, inputs: int) -> Iterator[Problem]:
+def _too_wide(config: Config, inputs: int, outputs: int = 1) -> Iterator[Problem]:
     model = config.federation.model
-    weights = network_weights(model, inputs)
+    weights = network_weights(model, inputs, outputs)
     if weights > MOST_WEIGHTS:
         yield Problem(
             "`federation.model`",
             f"at most {MOST_WEIGHTS} weights in a deployment, got: {weights} in "
             f"`{model}`",
-            "every query carries the whole model to every site; use narrower layers",
+            "every query carries the whole model to every site; use narrower layers, "
+            "or declare fewer values of columns and target",
         )
