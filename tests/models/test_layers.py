@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.models import LOGISTIC, Batch, clipped_sum, fallback_reason
-from lexfed.models.layers import closed_form, is_dense
+from lexfed.models.captured import Captured
+from lexfed.models.layers import closed_form, is_dense, rebuilt
+from lexfed.models.parameters import group_index
 
 MakeBatch = Callable[..., Batch]
 Oracle = Callable[..., Tensor]
@@ -70,6 +72,20 @@ def _hooked() -> nn.Module:
     return layer
 
 
+def _wider() -> nn.Sequential:
+    """Return a chain whose Linear layer has eight columns and says that it has four."""
+    layer = nn.Linear(8, 1)
+    layer.in_features = 4
+    first = (nn.Unflatten(1, (1, 4)), nn.AdaptiveAvgPool1d(8), nn.Flatten())
+    return nn.Sequential(*first, layer)
+
+
+def _more() -> nn.Module:
+    layer = nn.ReLU()
+    layer.register_parameter("slope", nn.Parameter(torch.ones(1)))
+    return nn.Sequential(nn.Linear(4, 1), layer)
+
+
 @pytest.mark.parametrize(
     ("module", "named"),
     [
@@ -83,6 +99,8 @@ def _hooked() -> nn.Module:
         (_shared(), "shared or frozen"),
         (_frozen(), "shared or frozen"),
         (_hooked(), "Linear"),
+        (_wider(), "Linear"),
+        (_more(), "ReLU"),
     ],
 )
 def test_everything_else_falls_back_and_says_why(module: nn.Module, named: str) -> None:
@@ -91,6 +109,20 @@ def test_everything_else_falls_back_and_says_why(module: nn.Module, named: str) 
     assert named in reason
     assert "record by record" in reason
     assert closed_form(module) is None
+
+
+def test_groups_are_clipped_by_the_weights_that_there_are(
+    make_batch: MakeBatch,
+) -> None:
+    # Columns beyond those that a layer speaks of were clipped with the first group
+    # and noised with another.
+    chain = _wider()
+    module = rebuilt(chain) or Captured(chain, 4, 1)
+    clips, groups = (1.0, 1e-3, 1.0), (0, 0, 1, 1)
+    total = clipped_sum(module, LOGISTIC, make_batch(1, 4), clips, groups)
+    index = torch.from_numpy(group_index(module, groups))
+    for group, clip in enumerate(clips):
+        assert 0 < total[index == group].norm() <= clip
 
 
 @pytest.mark.parametrize(

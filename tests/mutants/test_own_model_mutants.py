@@ -83,6 +83,12 @@ def patched_layers_are_not_run() -> None:
     assert again is None or not any("forward" in vars(x) for x in again.modules())
 
 
+def layers_are_as_wide_as_they_say() -> None:
+    layer = nn.Linear(6, 1)
+    layer.in_features = 3
+    assert layers.rebuilt(layer) is None
+
+
 def mixing_models_are_refused() -> None:
     with pytest.raises(ConfigError, match="each of them gives alone"):
         architecture.build("support.factories:mean_over", 3, 1, seed=0)
@@ -140,6 +146,10 @@ def _methods_unchecked(patch: Patch) -> None:
     patch.setattr(layers, "_made_again", lambda layer: layer)
 
 
+def _widths_unchecked(patch: Patch) -> None:
+    patch.setattr(layers, "_weighs", lambda *_: True)
+
+
 def _never_compared(patch: Patch) -> None:
     patch.setattr(architecture, "_agree", lambda *_: True)
 
@@ -164,6 +174,7 @@ MUTANTS = [
     Mutant("code run on all rows", _run_as_they_come, sensitive_to_own_models),
     Mutant("graphs that write", _graphs_unchecked, writing_models_are_refused),
     Mutant("layers as they came", _methods_unchecked, patched_layers_are_not_run),
+    Mutant("widths", _widths_unchecked, layers_are_as_wide_as_they_say),
     Mutant("alone and together", _never_compared, mixing_models_are_refused),
     Mutant("one table", _looked_up_together, places_that_are_not_there_are_nobodys),
     Mutant(

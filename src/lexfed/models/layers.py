@@ -173,14 +173,36 @@ def _leaves(module: nn.Module) -> Iterator[nn.Module]:
 def _known(layer: nn.Module) -> bool:
     if layer._forward_hooks or layer._forward_pre_hooks:
         return False
+    if type(layer) is nn.Linear:
+        return _weighs(layer, layer.out_features, layer.in_features)
     if type(layer) is nn.Conv1d:
         return (
             layer.groups == 1
             and layer.padding_mode == "zeros"
             and not isinstance(layer.padding, str)
+            and _weighs(
+                layer, layer.out_channels, layer.in_channels, *layer.kernel_size
+            )
         )
+    if layer._parameters:
+        return False
     if type(layer) is nn.Flatten:
         return layer.start_dim == 1
     if type(layer) is nn.Unflatten:
         return layer.dim in (1, 2)
-    return type(layer) is nn.Linear or type(layer) in _ROW_WISE
+    return type(layer) in _ROW_WISE
+
+
+def _weighs(layer: nn.Linear | nn.Conv1d, *shape: int) -> bool:
+    """Say whether the weights are those that the settings speak of, and no others.
+
+    Groups of columns are found by the settings, and clipped by the weights.
+    """
+    shapes = {
+        name: None if value is None else tuple(value.shape)
+        for name, value in layer._parameters.items()
+    }
+    return shapes in (
+        {"weight": shape, "bias": shape[:1]},
+        {"weight": shape, "bias": None},
+    )
