@@ -13,8 +13,9 @@ from typing import Any
 MOST_PARTS = 100
 """Parts of the longest dotted key that is read."""
 
-_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+# No key begins behind a backslash: from every escaped quote a long line would be read.
+_LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
