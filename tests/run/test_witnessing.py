@@ -376,6 +376,9 @@ def test_a_log_whose_witness_policy_was_erased_says_so(
     start(priced_with(text, priced_of(config_text)), path, text).close()
     evidence = read_evidence(path)
     assert len(witnessing_by(evidence.genesis, evidence.blobs).targets) == 1
+    nested = evidence.blobs.put(b"a = " + b"[" * 100_000)
+    other = evidence.genesis.model_copy(update={"config": nested})
+    assert witnessing_by(other, evidence.blobs).failed
     evidence.blobs.erase(evidence.genesis.witnesses or "")
     log = open_for_appending(path)
     log.close()

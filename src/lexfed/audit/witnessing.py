@@ -8,7 +8,6 @@ somebody asks again. What was not cosigned is said; it is never a reason to lose
 round, and the next commit or `lexfed log cosign` catches up.
 """
 
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from lexfed.audit.timestamp import Stamped, Unstamped, load_roots, stamp
 from lexfed.audit.trust import parse_policy
 from lexfed.audit.witness_client import Cosigned, Target, gather, last_seen
 from lexfed.errors import LexfedError
+from lexfed.toml_text import parse_toml
 
 if TYPE_CHECKING:
     from lexfed.audit.log import AuditLog
@@ -112,13 +112,14 @@ def witnessing_by(genesis: Genesis, content: Content) -> Witnessing:
     try:
         blob = content.get(genesis.witnesses)
         policy = parse_policy(blob)
-        tables = tomllib.loads(content.get(genesis.config).decode("utf-8-sig"))
+        tables = parse_toml(content.get(genesis.config).decode("utf-8-sig"))
         urls = {**policy.urls, **tables.get("audit", {}).get("witnesses", {})}
     except (
         LexfedError,
         ValueError,
         TypeError,
         AttributeError,
+        RecursionError,
     ) as error:  # erased, or another's
         return Witnessing(failed={"the witness policy": str(error)})
     return Witnessing(
