@@ -73,17 +73,43 @@ def test_a_ceiling_of_another_measure(ledger: LastingLedger) -> None:
     with pytest.raises(Refused):
         ledger.reserve("d", many, LATER)
     for scope in ("record", "special"):
-        set_ceiling(ledger, scope, Ceiling.of(2.0, 1e-6, "rdp"), "sampled")
+        ceiling = Ceiling.of(2.0, 1e-6, "rdp")
+        set_ceiling(ledger, scope, ceiling, "sampled", raising=True)
     ledger.reserve("d", many, LATER)
     ledger.commit("b", 1, sampled)
     book = verify(ledger.database)
     assert book.orders == {"record": 12, "special": 12}
-    set_ceiling(ledger, "special", Ceiling.of(1.9, 1e-6, "rdp", order=10), "order")
+    ten = Ceiling.of(1.9, 1e-6, "rdp", order=10)
+    set_ceiling(ledger, "special", ten, "order", raising=True)
     assert verify(ledger.database).orders == {"record": 12, "special": 10}
-    set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "back")
+    set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "back", raising=True)
     book = verify(ledger.database)
     assert "record:rdp" not in book.meters
     assert all("record:rdp" not in run.amounts for run in book.runs.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rate"),
+    [
+        (Ceiling.of(1.9, 1e-6, "rdp"), Ceiling.of(1.9, 1e-6), 1.0),
+        (Ceiling.of(1.9, 1e-6, "rdp", order=64), Ceiling.of(1.9, 1e-6, "rdp"), 1.0),
+        (Ceiling.of(1.9, 1e-6), Ceiling.of(1.9, 1e-6, "rdp"), 0.05),
+    ],
+)
+def test_another_measure_is_a_decision(
+    ledger: LastingLedger, old: Ceiling, new: Ceiling, rate: float
+) -> None:
+    one, paid = release(10.0, rate=rate), 0
+    set_ceiling(ledger, "record", old, "start")
+    while ledger.would_exceed("a", paid + 1, one) is None:
+        paid += 1
+        ledger.commit("a", paid, one)
+    # Under the same epsilon the other has room, and results may have chosen it.
+    with pytest.raises(Refused, match="lets more pass"):
+        set_ceiling(ledger, "record", new, "another measure")
+    set_ceiling(ledger, "record", new, "agreed", raising=True)
+    ledger.commit("a", paid + 1, one)
+    verify(ledger.database)
 
 
 def test_ceilings_change_by_decision_only(ledger: LastingLedger) -> None:

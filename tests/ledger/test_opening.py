@@ -2,6 +2,7 @@
 """Files that cannot be opened, or that somebody else is just making."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -9,6 +10,23 @@ from ledger.conftest import Place, release
 from lexfed.errors import LedgerError
 from lexfed.ledger.database import Database
 from lexfed.ledger.lasting import LastingLedger
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER free AFTER INSERT ON commits BEGIN "
+        "UPDATE limits SET counted = '0'; END",
+        "CREATE VIEW zero AS SELECT 0",
+    ],
+)
+def test_a_file_with_statements_of_its_own(place: Place, statement: str) -> None:
+    place.open().close()
+    with closing(sqlite3.connect(place.path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+    with pytest.raises(LedgerError, match="triggers or views"):
+        place.open()
 
 
 def test_a_file_of_something_else(place: Place) -> None:

@@ -104,6 +104,40 @@ def test_two_histories(place: Place) -> None:
         place.open()
 
 
+@pytest.mark.parametrize(
+    ("other", "days", "rounds"),
+    [("same", 0, 8), ("larger", 0, 8), ("none", 0, 8), ("same", 30, 5)],
+)
+def test_two_histories_count_together(
+    place: Place, other: str, days: int, rounds: int
+) -> None:
+    mine = Ceiling.of(2.0, 1e-6, days=30)
+    ledger = place.open()
+    set_ceiling(ledger, "record", mine, "monthly")
+    ledger.commit("a", 1, release())
+    ledger.close()
+    older, old_pin = put_aside(place), next(place.state.iterdir()).read_bytes()
+    paid(place, 2, 2)
+    my_pin = next(place.state.iterdir()).read_bytes()
+    # The older copy goes on, with another ceiling or in a later period.
+    put_back(place, older)
+    next(place.state.iterdir()).write_bytes(old_pin)
+    place.time += days * DAY
+    ledger = place.open()
+    if other != "same":
+        ceiling = Ceiling.of(3.0, 1e-6, days=30) if other == "larger" else None
+        set_ceiling(ledger, "record", ceiling, "elsewhere", raising=True)
+    for number in range(2, 7):
+        ledger.commit("b", number, release())
+    ledger.close()
+    next(place.state.iterdir()).write_bytes(my_pin)
+    mended(place)
+    book = verify(place.open().database)
+    limit = book.limits["record"]
+    assert limit.ceiling == mine
+    assert limit.at(place.time).counted == rounds * ROUND["record:gdp"]
+
+
 def test_a_crash_between_commit_and_pin_does_not_lock_out(place: Place) -> None:
     paid(place, 1, 2)
     [pin] = place.state.iterdir()
@@ -296,6 +330,6 @@ def test_what_was_charged_for_a_loss_counts_in_every_measure(place: Place) -> No
     set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6, "rdp", order=10), "later")
     book = verify(ledger.database)
     assert book.limits["record"].counted == 5 * 4 * ROUND["record:gdp"]
-    set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6), "later")
+    set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6), "later", raising=True)
     book = verify(ledger.database)
     assert book.limits["record"].counted == 4 * ROUND["record:gdp"]

@@ -97,11 +97,11 @@ def test_no_ceiling_by_gdp_after_shares(ledger: LastingLedger) -> None:
         set_ceiling(ledger, "record", SQUARES, "reserved")
     ledger.release("a")
     set_ceiling(ledger, "record", SQUARES, "free again")
-    # The other kind of ceiling, as strict, is no raise.
-    set_ceiling(ledger, "record", RENYI, "shares are planned")
+    # The other kind of ceiling may have room where this one has none.
+    set_ceiling(ledger, "record", RENYI, "shares are planned", raising=True)
     ledger.commit("a", 1, SHARES)
     with pytest.raises(Refused, match="no price by `gdp`"):
-        set_ceiling(ledger, "record", SQUARES, "back")
+        set_ceiling(ledger, "record", SQUARES, "back", raising=True)
     verify(ledger.database)
 
 

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.ledger import pins, prices
+from lexfed.ledger import pins, prices, restore
 from lexfed.ledger.book import NOTHING, Book, Limit
+from lexfed.ledger.ceilings import Ceiling
+from lexfed.ledger.database import Database
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import meter
 from lexfed.privacy.events import Release
@@ -132,6 +134,21 @@ def _any_other_period_is_new(patch: Patch) -> None:
     patch.setattr(Limit, "at", broken)
 
 
+def _any_measure_will_do(patch: Patch) -> None:
+    def broken(self: Ceiling, old: Ceiling | None) -> bool:
+        return old is not None and (self.epsilon, self.delta) > (old.epsilon, old.delta)
+
+    patch.setattr(Ceiling, "raises", broken)
+
+
+def _only_the_pin_counts(patch: Patch) -> None:
+    patch.setattr(restore, "_of_both", lambda pin, *_: dict(pin.limits))
+
+
+def _any_schema_will_do(patch: Patch) -> None:
+    patch.setattr(Database, "_check_kind", lambda _: None)
+
+
 MUTANTS = (
     Mutant(
         "looks first and locks later",
@@ -198,6 +215,21 @@ MUTANTS = (
         "a clock that goes back begins a period",
         _any_other_period_is_new,
         ledger_checks.clocks_that_go_back_begin_no_period,
+    ),
+    Mutant(
+        "another measure without a decision",
+        _any_measure_will_do,
+        ledger_checks.another_measure_is_a_raise,
+    ),
+    Mutant(
+        "the file's own history forgotten by a restore",
+        _only_the_pin_counts,
+        ledger_checks.two_histories_count_together,
+    ),
+    Mutant(
+        "triggers in a ledger",
+        _any_schema_will_do,
+        ledger_checks.statements_of_a_file_are_not_run,
     ),
 )
 

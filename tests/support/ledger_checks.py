@@ -2,6 +2,7 @@
 """What a lasting ledger must never do; each check is also tried on a broken one."""
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -106,10 +107,11 @@ def shares_have_no_price_by_gdp() -> None:
         set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "room for one")
         with pytest.raises(Refused):
             ledger.commit("a", 1, shares)
-        set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6, "rdp"), "shares")
+        other = Ceiling.of(ONE, 1e-6, "rdp")
+        set_ceiling(ledger, "record", other, "shares", raising=True)
         ledger.commit("a", 1, shares)
         with pytest.raises(Refused):
-            set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "back")
+            set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "back", raising=True)
 
 
 def replace_one_has_no_price_for_the_record() -> None:
@@ -173,3 +175,48 @@ def clocks_that_go_back_begin_no_period() -> None:
             now[0] -= 40 * 86_400
             with pytest.raises(Refused):
                 ledger.commit("a", 2, ROUND)
+
+
+def another_measure_is_a_raise() -> None:
+    """A ceiling by squares has room where one by divergences has none."""
+    with memory_folder() as folder, _ledger(folder) as ledger:
+        set_ceiling(ledger, "record", Ceiling.of(1.9, 1e-6, "rdp"), "start")
+        with pytest.raises(Refused):
+            set_ceiling(ledger, "record", Ceiling.of(1.9, 1e-6), "more room")
+
+
+def two_histories_count_together() -> None:
+    """What the file has paid in another history counts under the pin's ceiling."""
+    with memory_folder() as folder:
+        with _ledger(folder) as ledger:
+            set_ceiling(ledger, "record", Ceiling.of(2 * ONE, 1e-6), "start")
+        shutil.copy(folder / "ledger", folder / "copy")
+        [pin] = (folder / "state").iterdir()
+        older = pin.read_bytes()
+        with _ledger(folder) as ledger:
+            ledger.commit("a", 1, ROUND)
+        newer = pin.read_bytes()
+        shutil.copy(folder / "copy", folder / "ledger")
+        pin.write_bytes(older)
+        with _ledger(folder) as ledger:
+            set_ceiling(ledger, "record", None, "elsewhere", raising=True)
+            for number in range(1, 9):
+                ledger.commit("b", number, ROUND)
+        pin.write_bytes(newer)
+        restore(folder / "ledger", "two copies", folder / "state", 1 << 31)
+        with _ledger(folder) as ledger, pytest.raises(Refused):
+            ledger.commit("c", 1, ROUND)
+
+
+def statements_of_a_file_are_not_run() -> None:
+    """A trigger could give back what every commit counts."""
+    with memory_folder() as folder:
+        with _ledger(folder):
+            pass
+        with closing(sqlite3.connect(folder / "ledger")) as connection:
+            connection.execute(
+                "CREATE TRIGGER free AFTER INSERT ON commits BEGIN "
+                "UPDATE limits SET counted = '0'; END"
+            )
+        with pytest.raises(LedgerError), _ledger(folder):
+            pass

@@ -129,11 +129,20 @@ class Ceiling:
         """Say whether it may let more pass than the old one, of which None is no bound.
 
         A period is a raise unless the old ceiling had the same: its sums begin anew.
+        So is another measure, which may have room where the old one has none, and
+        which results may have chosen. Only a larger order with a smaller bound is not:
+        divergences do not fall as the order grows, so the old bound holds as well.
         """
         if old is None:
             return False
         longer = self.days is not None and self.days != old.days
-        return self.epsilon > old.epsilon or self.delta > old.delta or longer
+        stricter = (
+            self.kind == old.kind
+            and (self.order or 0) >= (old.order or 0)
+            and self.bound <= old.bound
+        )
+        larger = self.epsilon > old.epsilon or self.delta > old.delta
+        return larger or longer or not stricter
 
     def to_json(self) -> dict[str, Any]:
         """Return the stored form."""

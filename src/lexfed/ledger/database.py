@@ -66,7 +66,8 @@ class Database:
     """An open ledger file.
 
     Guarantees:
-        A file of another program or of a newer version is never written to.
+        A file of another program or of a newer version is never written to; nor is
+        one with statements of its own that SQLite would run (triggers, views).
         A change is on disk, whole, when `writing` ends; or it is not there at all.
         At most one `writing` at a time, in all processes of the machine.
         The first error ends the session: nothing is written after it.
@@ -132,6 +133,15 @@ class Database:
                 f"`{self.path}` was written by a newer version of lexfed (tables "
                 f"{version}, this one knows {VERSION})",
                 "use that version; nothing was changed",
+            )
+        [[programs]] = self.query(
+            "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+        )
+        if programs:
+            raise LedgerError(
+                f"`{self.path}` holds triggers or views, which change what is read "
+                "from a ledger or written to it; no ledger has any",
+                "keep the file as evidence, and put back the newest sound copy",
             )
 
     def version(self) -> int:

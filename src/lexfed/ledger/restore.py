@@ -19,11 +19,13 @@ from pathlib import Path
 from lexfed.errors import LedgerError
 from lexfed.ledger import pins, tables
 from lexfed.ledger.book import NOTHING, Book, Limit, texts
+from lexfed.ledger.carried import carried
 from lexfed.ledger.change import Change
 from lexfed.ledger.database import Database
 from lexfed.ledger.opening import begin, check_pin, first_row, identity, is_gone
 from lexfed.ledger.pins import Pin
 from lexfed.ledger.prices import RECORD, meter
+from lexfed.ledger.rows import chained
 from lexfed.ledger.upgrade import note_unsaid
 from lexfed.ledger.verify import verify
 
@@ -100,6 +102,7 @@ def _restore(
         pin = lost or _pin_that_does_not_fit(database, state, identity(first)[0])
         other = lost is None and pin is not None and _is_other(database, pin)
         done = Restored(_missing(pin, book, other), pin is None)
+        limits = _limits(pin, other, database, book, time)
         change = Change(database, last, book, time)
         change.append(
             "restore",
@@ -107,7 +110,7 @@ def _restore(
                 "reason": reason,
                 "pinned": None if pin is None else pin.head.sequence,
                 "charged": texts(done.charged),
-                "limits": None if pin is None else _limits(pin, book, other),
+                "limits": None if pin is None else pins.limits_json(limits),
                 "used_up": done.used_up,
             },
         )
@@ -158,17 +161,38 @@ def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
     return {name: cost for name, cost in lost.items() if cost > 0}
 
 
-def _limits(pin: Pin, book: Book, other: bool) -> dict[str, object]:
-    """Return the ceilings of the pin, counting what file and pin count."""
-    limits: dict[str, Limit] = {}
+def _limits(
+    pin: Pin | None, other: bool, database: Database, book: Book, time: int
+) -> dict[str, Limit]:
+    """Return the ceilings of the pin, and what counts against them now."""
+    if pin is None:
+        return {}
+    return _of_both(pin, database, book, time) if other else _of_one(pin, book)
+
+
+def _of_one(pin: Pin, book: Book) -> dict[str, Limit]:
+    """Return the ceilings of the pin, counting what it counts, or the file."""
+    limits = {}
     for scope, limit in pin.limits.items():
-        mine = book.limits.get(scope)
-        counted = 0
-        if mine is not None and (mine.ceiling, mine.period) == (
-            limit.ceiling,
-            limit.period,
-        ):
-            counted = mine.counted
-        total = limit.counted + counted if other else max(limit.counted, counted)
-        limits[scope] = replace(limit, counted=total)
-    return pins.limits_json(limits)
+        mine = book.limits.get(scope, limit)
+        same = (mine.ceiling, mine.period) == (limit.ceiling, limit.period)
+        counted = max(limit.counted, mine.counted) if same else limit.counted
+        limits[scope] = replace(limit, counted=counted)
+    return limits
+
+
+def _of_both(pin: Pin, database: Database, book: Book, time: int) -> dict[str, Limit]:
+    """Return the ceilings of the pin, counting what two histories have paid."""
+    limits = {}
+    for scope, limit in pin.limits.items():
+        theirs, mine = limit.at(time), book.limits.get(scope)
+        if mine is None or mine.ceiling != limit.ceiling:
+            # What the file has paid under another ceiling, or under none, counts too.
+            rows = chained(None, tables.stored_rows(database))
+            found = carried(rows, scope, limit.ceiling, time, raising=False)
+            mine = Limit(limit.ceiling, found["period"], int(found["counted"]))
+        mine = mine.at(time)
+        period = max(theirs.period, mine.period)
+        total = theirs.counted + mine.counted
+        limits[scope] = Limit(limit.ceiling, period, total)
+    return limits
