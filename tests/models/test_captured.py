@@ -338,6 +338,14 @@ def _larger_pool(own: Any, rows: Tensor) -> Any:
     return own.linear(rows) + backward(small[..., :1, :1], small, places).sum()
 
 
+def _norm_of_others(own: Any, rows: Tensor) -> Any:
+    # Mean and deviation of one row, where there are five.
+    column, first = rows.reshape(-1, 1), rows[:1, :1]
+    backward = torch.ops.aten.native_layer_norm_backward
+    sizes = (column, column, [1], first, first, None, None, [True, False, False])
+    return own.linear(rows) + backward(*sizes)[0].sum()
+
+
 def _asserted(own: Any, rows: Tensor) -> Any:
     torch._assert_async(rows.sum() < 100)
     return own.linear(rows)
@@ -395,6 +403,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Tensor], Any], str]] = {
         ),
         "may take them for places",
     ),
+    "derivative": (_norm_of_others, "calls a derivative of torch by itself"),
     "assertion": (_asserted, "stops where values are not as it expects"),
     "inverse": (
         lambda own, x: own.linear(x) + torch.linalg.inv(x[:, :1] * 2),

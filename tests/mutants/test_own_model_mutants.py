@@ -40,6 +40,17 @@ class Counting(Beyond):
         return logits
 
 
+class Deriving(Beyond):
+    """Gives the derivative of a norm the mean of one row for those of three."""
+
+    def forward(self, rows: Tensor) -> Tensor:
+        column, first = rows.reshape(-1, 1), rows[:1, :1]
+        given = (column, column, [1], first, first, None, None, [True, False, False])
+        found = torch.ops.aten.native_layer_norm_backward(*given)[0]
+        logits: Tensor = self.linear(rows) + found.sum()
+        return logits
+
+
 class Writing(nn.Module):
     """Adds every record to a buffer."""
 
@@ -108,6 +119,11 @@ def places_are_compared() -> None:
         Captured(Counting(), 3, 1)
 
 
+def derivatives_are_left_to_autograd() -> None:
+    with pytest.raises(ConfigError, match="calls a derivative"):
+        Captured(Deriving(), 3, 1)
+
+
 def places_do_not_matter() -> None:
     own = nn.Sequential(nn.Linear(5, 17), nn.LayerNorm(17), nn.Linear(17, 2)).double()
     with pytest.MonkeyPatch.context() as patch:
@@ -162,6 +178,10 @@ def _raised(patch: Patch) -> None:
     patch.setattr(Captured, "_run_piece", Captured._together)
 
 
+def _derivatives_called(patch: Patch) -> None:
+    patch.setattr(captured, "require_forward", lambda graph: graph)
+
+
 def _places_taken(patch: Patch) -> None:
     patch.setattr(graph_rules, "_compares_places", lambda *_: True)
 
@@ -184,6 +204,7 @@ MUTANTS = [
         raises=IndexError,
     ),
     Mutant("places not compared", _places_taken, places_are_compared),
+    Mutant("derivatives", _derivatives_called, derivatives_are_left_to_autograd),
     Mutant("places unchecked", _places_unchecked, places_do_not_matter),
 ]
 

@@ -38,7 +38,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.models.graph_rules import looks_up, require_function
+from lexfed.models.graph_rules import looks_up, require_forward, require_function
 from lexfed.models.parameters import plain_copy, trainable
 
 _ROWS = 64
@@ -284,11 +284,10 @@ def _capture(module: nn.Module, slots: int, outputs: int) -> _Graphs:
     weights = tuple(_in_float64(value) for value in trainable(module).values())
     record = torch.zeros(slots, dtype=torch.float64)
     slope = torch.zeros(outputs, dtype=torch.float64)
-    return _Graphs(
-        _graph(logits, weights, constants, record),
-        _graph(gradient, weights, constants, record, slope),
-        constants,
-    )
+    forward = _graph(logits, weights, constants, record)
+    require_forward(forward)
+    backward = _graph(gradient, weights, constants, record, slope)
+    return _Graphs(forward, backward, constants)
 
 
 def _graph(function: Any, *arguments: Any) -> fx.GraphModule:

@@ -75,6 +75,24 @@ def require_function(graph: fx.GraphModule) -> None:
             setattr(graph, node.target, constant.detach().clone())
 
 
+def require_forward(graph: fx.GraphModule) -> None:
+    """Refuse derivatives in the graph of logits.
+
+    Autograd gives them tensors that fit together, and they rely on it: with others some
+    read or write beyond the end.
+
+    Raises:
+        ConfigError: with the first of them.
+    """
+    for node in graph.graph.nodes:
+        if _name(node).endswith("_backward"):
+            what = (
+                f"its `forward` calls a derivative of torch by itself (`{_name(node)}`)"
+            )
+            hint = "leave derivatives to autograd; a model's logits need none"
+            raise ConfigError([Problem("model", what, hint)])
+
+
 def looks_up(graph: fx.GraphModule) -> bool:
     """Say whether records may be computed one at a time only.
 
