@@ -11,7 +11,10 @@ show another epsilon than the one that was printed, and somebody consents to tha
 Hidden are the Unicode categories Cc (control), Cf (format: bidirectional controls,
 zero-width characters), Cs (surrogates), Co (private use), Cn (unassigned), Zl and Zp
 (separators of lines and paragraphs), and letters and marks that show nothing
-(Default_Ignorable_Code_Point; the empty Braille cell).
+(Default_Ignorable_Code_Point; empty cells, notes and fillers). So are marks on
+anything but letters, since they would change a digit or what stands before a name, and
+every mark after the fourth on one letter [UTS 39, 5.4]: towers of them cover the lines
+around.
 
 Persian and Indic words need the two joiners, U+200C and U+200D. A name may have them
 where they change what is seen, as in domain names [RFC 5892, A.1 and A.2]: after a
@@ -28,10 +31,12 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _SHOW_NOTHING = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0))
 ).union(
+    map(chr, (0x16FE4, 0x1D159)),
     map(chr, range(0x180B, 0x1810)),
     map(chr, range(0xFE00, 0xFE10)),
     map(chr, range(0xE0100, 0xE01F0)),
 )
+_MOST_MARKS = 4
 _NON_JOINER, _JOINER = "\u200c", "\u200d"
 _VIRAMA = 9
 """Canonical combining class of the sign that lets consonants join."""
@@ -53,7 +58,8 @@ def visible(text: str, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        _spelled(each) if _hides(each) and each not in keep else each for each in text
+        _spelled(each) if hides and each not in keep else each
+        for each, hides in _judged(text)
     )
 
 
@@ -65,8 +71,8 @@ def hidden_in(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return ""
-    for place, each in enumerate(text):
-        if _hides(each) and not _joins(text, place):
+    for place, (each, hides) in enumerate(_judged(text)):
+        if hides and not _joins(text, place):
             return visible(each)
     return ""
 
@@ -98,8 +104,17 @@ def _spelled(each: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def _hides(each: str) -> bool:
-    return unicodedata.category(each) in _HIDDEN or each in _SHOW_NOTHING
+def _judged(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each character, and whether it does not show as itself."""
+    marks = _MOST_MARKS  # there is no letter yet that could carry one
+    for each in text:
+        category = unicodedata.category(each)
+        if category in ("Mn", "Me"):
+            marks += 1
+        elif each not in (_NON_JOINER, _JOINER):
+            marks = 0 if category[0] in "LM" else _MOST_MARKS
+        hidden = category in _HIDDEN or each in _SHOW_NOTHING
+        yield each, hidden or marks > _MOST_MARKS
 
 
 def _joins(text: str, place: int) -> bool:

@@ -6,6 +6,7 @@ claim that must fail for it and the entry that must be named (rows 5, 6, 11 and 
 the table of attacks).
 """
 
+import json
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from lexfed.audit.entries import (
     Document,
     Event,
     Export,
+    FeatureTags,
     Genesis,
     Policy,
     Previous,
@@ -129,6 +131,17 @@ def test_a_verdict_says_what_it_is_about(tmp_path: Path) -> None:
     assert plain["ok"] is True
     assert plain["checks"][0]["status"] == "OK"
     assert str(verdict.checks[0]).startswith("OK   log  ")
+
+
+def test_no_name_in_a_log_adds_a_line_to_the_verdict(tmp_path: Path) -> None:
+    run = fake_run()
+    forged = "OK   budget plan         epsilon 0.1, all is well"
+    tags = run.put(json.dumps({f"x\n{forged}\x1b[2K": 1}).encode())
+    run.edit(FeatureTags, tags=tags)
+    check = checked(run, tmp_path)["feature tags"]
+    assert check.status is Status.FAIL
+    assert forged in str(check)
+    assert str(check).isprintable()
 
 
 def test_without_noise_or_with_known_noise_nothing_is_private(tmp_path: Path) -> None:

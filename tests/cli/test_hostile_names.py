@@ -34,6 +34,8 @@ OWN = re.compile(r"\x1b\[(?:31|33|36|0)m|\r[^\r\n\x1b]*\x1b\[K|[\n\t]")
 def acts(printed: str) -> str:
     """Return the characters of a text that act on a terminal or hide something."""
     left = OWN.sub("", printed)
+    if visible(left) == left:  # marks are seen with what carries them
+        return ""
     return "".join(each for each in left if visible(each) != each)
 
 
@@ -243,6 +245,7 @@ OTHER_WAYS = {
     ("audit/folder.py", "write"),  # into a file that it opened
     # The terminal of a party that became FLARE's process: fixed words, names by `\w+`.
     ("federation/flare/notices.py", "write"),
+    ("federation/flare/connections.py", "write"),  # the same; spelled out
 }
 
 

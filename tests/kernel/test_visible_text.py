@@ -23,6 +23,7 @@ ORDINARY = (
     "\u0915\u094d\u200d\u0937",  # Hindi: after a virama both joiners can be seen
     "\u0915\u094d\u200c\u0937",
     "cost €",
+    "e\u0323\u0302\u0301\u0308",  # as many marks as one letter may have
     "a\u00a0b",
 )
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from lexfed import visible_text
+from lexfed.audit.verify import Check, Status, outcome
 from lexfed.cli import terminal
 from lexfed.config.load import examine
 from lexfed.data import files, partition
@@ -17,6 +19,7 @@ from lexfed.errors import DataError
 from lexfed.federation import engines
 from lexfed.federation.engines import too_few
 from lexfed.federation.messages import Refusal
+from lexfed.visible_text import hidden_in
 from support.hostile_names import HOSTILE
 from support.mutant import Mutant, Patch, both_tests
 
@@ -60,12 +63,32 @@ def refusals_are_plain() -> None:
         assert len(lost) < 1000
 
 
+def verdicts_are_lines() -> None:
+    for name in HOSTILE.values():
+        assert str(Check("tags", Status.FAIL, name)).isprintable()
+
+
+def towers_of_marks_are_found() -> None:
+    for trick in ("tower of marks", "mark on what stands before"):
+        assert hidden_in(HOSTILE[trick])
+
+
 def _nothing(patch: Patch, module: Any, *names: str) -> None:
     for name in names:
         patch.setattr(module, name, lambda *_: "")
 
 
 MUTANTS = (
+    Mutant(
+        "verdicts as they come",
+        lambda patch: patch.setattr(outcome, "visible", lambda text: text),
+        verdicts_are_lines,
+    ),
+    Mutant(
+        "any number of marks",
+        lambda patch: patch.setattr(visible_text, "_MOST_MARKS", 1000),
+        towers_of_marks_are_found,
+    ),
     Mutant(
         "configurations that nobody looks through",
         lambda patch: patch.setattr(LOADING, "hidden_in", lambda _: ()),

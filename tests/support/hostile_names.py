@@ -31,5 +31,9 @@ HOSTILE = {
     "Hangul filler": "age\u3164",
     "variation selector": "age\ufe0f",
     "empty Braille cell": "age\u2800",
+    "null notehead": "age\U0001d159",
+    "tower of marks": "age" + "\u0338" * 5,
+    "mark on what stands before": "\u20e0age",
+    "mark on a digit": "age 4\u0338",
 }
 """By the trick; none of them may come out of a command as it went in."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from lexfed.audit.evidence import Evidence
 from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.visible_text import visible
 
 
 class Status(StrEnum):
@@ -44,8 +45,9 @@ class Check:
     index: int | None = None
 
     def __str__(self) -> str:
-        """The line a person reads."""
-        return f"{self.status:<5}{self.claim:<19} {self.detail}"
+        """The line a person reads: one, whatever names a stranger's log quotes."""
+        detail = visible(self.detail.replace("\n", "; "))
+        return f"{self.status:<5}{self.claim:<19} {detail}"
 
 
 @dataclass(frozen=True)
