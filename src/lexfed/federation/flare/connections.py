@@ -26,6 +26,7 @@ from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import notices
 from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.visible_text import visible
 
 FILE = "connections.json"
 
@@ -136,6 +137,6 @@ class Connections(logging.Handler):
         for name, each in new.items():
             moved = each.before and each.address != known.get(name, Seen()).address
             if moved and notices.terminal is not None:
-                words = f"`{name}` is at {each.address} now, before at {each.before}\n"
+                words = f"`{name}` is at {each.address} now, before at {each.before}"
                 with contextlib.suppress(OSError):
-                    os.write(notices.terminal, words.encode())
+                    os.write(notices.terminal, f"{visible(words)}\n".encode())
