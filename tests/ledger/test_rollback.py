@@ -266,6 +266,31 @@ def test_ceilings_that_the_file_lost_come_back(place: Place) -> None:
     assert found.meters["personal:rdp"] == full.meters["personal:rdp"]
 
 
+def test_a_period_that_the_file_lost_goes_on(place: Place) -> None:
+    monthly = Ceiling.of(2.0, 1e-6, days=30)
+    ledger = place.open()
+    set_ceiling(ledger, "record", monthly, "start")
+    ledger.close()
+    older = put_aside(place)
+    place.time += 300 * DAY
+    paid(place, 1, 2)
+    # The disk fails, and the clock is back at its beginning.
+    put_back(place, older)
+    place.time = START
+    mended(place)
+    ledger = place.open()
+    before = ledger.book().limits["record"]
+    set_ceiling(ledger, "record", monthly, "again")
+    assert verify(ledger.database).limits["record"] == before
+    assert before.at(START + 60 * DAY).counted == 2 * ROUND["record:gdp"]
+    # Another length, or a decision, counts in the period that the clock shows.
+    yearly = Ceiling.of(2.0, 1e-6, days=365)
+    set_ceiling(ledger, "record", yearly, "agreed", raising=True)
+    set_ceiling(ledger, "record", yearly, "again")
+    limit = verify(ledger.database).limits["record"]
+    assert (limit.period, limit.counted) == (yearly.period(START), before.counted)
+
+
 def test_a_file_that_is_gone(place: Place) -> None:
     ledger = place.open()
     set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "start")

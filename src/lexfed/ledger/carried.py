@@ -8,7 +8,8 @@ known as squares only, of mu or of noise in shares: at order a they are a/2 time
 the divergence of Gaussians.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lexfed.ledger.book import Book, Limit, numbers, texts
@@ -53,6 +54,8 @@ def carried(
                 "used_up": body["used_up"] and not raising,
             }
             book.apply(row.kind, when, lost)
+            if not raising:
+                _go_on(book, scope, body["limits"] or {})
     name, runs = meter(scope, ceiling.kind), {}
     if ceiling.kind == "rdp":
         runs = {
@@ -62,6 +65,15 @@ def carried(
         }
     now = book.limits[scope].at(time)
     return {"counted": str(now.counted), "period": now.period, "runs": runs}
+
+
+def _go_on(book: Book, scope: str, restored: Mapping[str, Any]) -> None:
+    """Go on with the period that a pin had seen: lost rows were charged to it."""
+    limit = book.limits[scope]
+    if scope in restored:
+        row, period, _ = restored[scope]
+        if row["days"] == limit.ceiling.days and period > limit.period:
+            book.limits[scope] = replace(limit, period=period)
 
 
 def releases_of(row: Row) -> list[tuple[Release, int]]:
