@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import loads
+from lexfed.models import captured
 from lexfed.run import load_population, price
 from support.adversarial_models import (
     PIECES,
@@ -45,6 +46,21 @@ def test_run_as_it_came_it_moves_more(own: Adversary, tmp_path: Path) -> None:
         found = realised(tmp_path, own)
     assert isinstance(found, float)
     assert found > 1.2
+
+
+@pytest.mark.slow
+def test_a_place_beyond_a_table_moves_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = composed([("place beyond a table", "hidden", False)], "record")
+    found = realised(tmp_path / "apart", own)
+    assert isinstance(found, float)
+    assert found <= 1.0
+    # Negative control: where the tables of all records are one.
+    monkeypatch.setattr(captured, "looks_up", lambda _: False)
+    mixed = realised(tmp_path / "mixed", own)
+    assert isinstance(mixed, float)
+    assert mixed > 1.05
 
 
 @pytest.mark.slow

@@ -70,6 +70,7 @@ PIECES: dict[str, str] = {
     "input in place": "h + x.mul_(0.5).sum(1, keepdim=True)",
     "unfilled memory": "h + torch.empty_like(h)",
     "own strides": "h + x.as_strided((1, 1), (1, 1), x.numel() - 1)",
+    "place beyond a table": "beyond(h, x)",
     "own operation": "torch.ops.lexfed_adversary.mix(h)",
     # Gradients of their own.
     "mixing gradient": "MixingGradient.apply(h)",
@@ -99,6 +100,7 @@ CAPTURED = {
     "mixing gradient",
     "loud gradient",
     "gradient of nothing",
+    "place beyond a table",
     "copy in place",
     "normalised row",
     "single precision",
@@ -140,6 +142,13 @@ def counted():
 def earlier(h):
     ROWS.append(h.detach())
     return ROWS[len(ROWS) // 2].mean(0)
+
+
+def beyond(h, x):
+    flag = (x == 1).any()
+    place = torch.where(flag, h.numel(), 0).reshape(1)
+    found = functional.embedding(place, h.reshape(-1, 1))
+    return h + torch.where(flag, 1e3, 0.0) * found
 
 
 def written(h):
