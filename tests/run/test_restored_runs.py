@@ -122,7 +122,7 @@ def test_of_two_copies_at_once_one_releases_a_round(
         if not other.exists():  # the other copy goes on while this one computes
             shutil.copytree(path.parent / "runs/small", other)
             (other / "lock").unlink()
-            priced = priced_file(path, load(path))
+            priced = accounts._priced
             opened = resume(priced, other, path.read_text(), path.parent)
             train_rounds(priced, opened)
         real(accounts, query)  # type: ignore[arg-type]
