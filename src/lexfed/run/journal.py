@@ -9,7 +9,7 @@ from typing import Any
 from lexfed.errors import RunFolderError
 from lexfed.privacy.events import Release
 
-_SILENT = ("start", "note", "refusal", "end")
+_SILENT = ("start", "note", "refusal", "excluded", "end")
 """Events that say nothing about the place of the run in its programme."""
 
 
