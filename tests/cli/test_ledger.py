@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed ledger`: what people see of a site's ledger, and what they may decide."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -94,6 +95,25 @@ def test_show_a_folder(lexfed: Lexfed, ledger: str) -> None:
     empty.close()
     said = lexfed("ledger", "show", "new.ledger")
     assert "nothing was spent, and there is no ceiling" in said.out
+
+
+def test_a_reason_adds_no_row_and_is_exported_as_it_is(
+    lexfed: Lexfed, ledger: str
+) -> None:
+    reason = "ok\n     9  2026-01-01 00:00:00  ceiling     record: none\U000e0061"
+    lexfed(
+        *("ledger", "set-ceiling", ledger, "record", "--epsilon", "2"),
+        *("--delta", "1e-6", "--reason", reason),
+    )
+    lines = lexfed("ledger", "history", ledger).out.splitlines()
+    assert len(lines) == 5
+    assert lines[-1].isprintable()
+    head = bytes(32)
+    for line in lexfed("ledger", "export", ledger).out.splitlines():
+        row = json.loads(line)
+        head = hashlib.sha256(head + row["row"].encode()).digest()
+        assert head.hex() == row["hash"]
+    assert json.loads(row["row"])["body"]["reason"] == reason
 
 
 def test_history(lexfed: Lexfed, ledger: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from lexfed import visible_text
 from lexfed.audit.verify import Check, Status, outcome
-from lexfed.cli import terminal
+from lexfed.cli import ledger_table, terminal
 from lexfed.config.load import examine
 from lexfed.data import files, partition
 from lexfed.data.files import check_header
@@ -19,6 +19,7 @@ from lexfed.errors import DataError
 from lexfed.federation import engines
 from lexfed.federation.engines import too_few
 from lexfed.federation.messages import Refusal
+from lexfed.ledger.rows import Head, make_row
 from lexfed.visible_text import hidden_in
 from support.hostile_names import HOSTILE
 from support.mutant import Mutant, Patch, both_tests
@@ -68,6 +69,12 @@ def verdicts_are_lines() -> None:
         assert str(Check("tags", Status.FAIL, name)).isprintable()
 
 
+def rows_are_lines() -> None:
+    for name in HOSTILE.values():
+        row = make_row(Head(4, bytes(32)), 0, "restore", {"reason": name})
+        assert ledger_table.history_line(row).isprintable()
+
+
 def towers_of_marks_are_found() -> None:
     for trick in ("tower of marks", "mark on what stands before"):
         assert hidden_in(HOSTILE[trick])
@@ -83,6 +90,11 @@ MUTANTS = (
         "verdicts as they come",
         lambda patch: patch.setattr(outcome, "visible", lambda text: text),
         verdicts_are_lines,
+    ),
+    Mutant(
+        "rows of a ledger as they are",
+        lambda patch: patch.setattr(ledger_table, "visible", lambda text: text),
+        rows_are_lines,
     ),
     Mutant(
         "any number of marks",

@@ -13,6 +13,7 @@ from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import RECORD, SCOPES, Counting, meter
 from lexfed.ledger.refusal import left
 from lexfed.ledger.rows import Row
+from lexfed.visible_text import visible
 
 
 def table(ledger: LastingLedger, delta: float, checked: bool) -> str:
@@ -133,9 +134,9 @@ def plain(ledger: LastingLedger, delta: float) -> dict[str, Any]:
 
 
 def history_line(row: Row) -> str:
-    """Return one row in one line."""
+    """Return one row in one line, whatever its reason says."""
     when = datetime.fromtimestamp(row.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{row.sequence:>6}  {when}  {row.kind:<12}{_words(row)}"
+    return f"{row.sequence:>6}  {when}  {row.kind:<12}{visible(_words(row))}"
 
 
 def _words(row: Row) -> str:
@@ -166,6 +167,8 @@ def _day(seconds: int) -> str:
 
 
 def exported(row: Row) -> str:
-    """Return one row as a line that anybody can check: see docs/ledger.md."""
-    line = {"row": row.text, "hash": row.hash.hex()}
-    return json.dumps(line, ensure_ascii=False) + "\n"
+    """Return one row as a line that anybody can check: see docs/ledger.md.
+
+    In ASCII: a terminal gets hidden characters spelled out, which is no JSON.
+    """
+    return json.dumps({"row": row.text, "hash": row.hash.hex()}) + "\n"
