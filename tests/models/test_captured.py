@@ -321,6 +321,15 @@ def test_records_that_cannot_be_computed_are_those_that_cannot_be_alone() -> Non
     assert torch.equal(model.logits(rows[:4]), logits[:4])
 
 
+def test_made_up_records_may_have_places_that_are_not_there() -> None:
+    own = module_of(lambda own, x: own.linear(x) + x[0, (3 * x[0, :1]).long()])
+    model = Captured(own.double(), SLOTS, OUTPUTS)
+    rows = torch.tensor([[1.0, 2, 3, 4, 5], [9.0, 2, 3, 4, 5]], dtype=torch.float64)
+    logits = model.logits(rows)
+    assert torch.allclose(logits[0], own(rows[:1])[0])
+    assert logits[1].isnan().all()
+
+
 def _pooled_elsewhere(own: Any, rows: Tensor) -> Any:
     image = rows[:, :4].reshape(-1, 1, 2, 2)
     places = torch.where(rows[:, :1] > 7, 5, 0).reshape(-1, 1, 1, 1)

@@ -219,7 +219,7 @@ class Captured(nn.Module):
             rows[places] = rows[places[0]].clone()
             try:
                 same = self._probe(rows, slots)[places]
-            except RuntimeError:  # an operation that vmap does not carry over
+            except (IndexError, RuntimeError):  # not carried over, or not computed
                 return False
             if not bool(((same == same[0]) | (same.isnan() & same[0].isnan())).all()):
                 return False
