@@ -163,6 +163,8 @@ CLAIMS = {
     "another version": BUDGETS.claim(version=3),
     "an older version": BUDGETS.claim(version=1),
     "sampler of the label": BUDGETS.claim(label__delta_sampler=0.0),
+    "a label with nothing left": BUDGETS.claim(label__delta_sampler=0.5),
+    "a tier with nothing left": BUDGETS.claim(tiers__special__delta_sampler=0.5),
     "sampler of a tier": BUDGETS.claim(tiers__special__delta_sampler=0.0),
 }
 

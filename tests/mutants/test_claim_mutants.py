@@ -61,6 +61,13 @@ def claims_that_pay_less_are_refused() -> None:
         load_claim(value)
 
 
+def lines_that_say_nothing_are_named() -> None:
+    value: Any = json.loads(json.dumps(dump_claim(build(0.28, 1000))))
+    value["not_covered"] = []
+    with pytest.raises(ClaimError, match="`not_covered` does not say so"):
+        load_claim(value)
+
+
 def searches_pay_line_by_line() -> None:
     cost = selection_cost(
         [[(release(0.7, 10**9), 1)]],
@@ -125,6 +132,11 @@ def _rounds_of_filters_forgotten(patch: Patch) -> None:
 
 
 MUTANTS = (
+    Mutant(
+        "an empty line that nobody names",
+        lambda patch: patch.setattr(claims, "check_named", lambda _: None),
+        lines_that_say_nothing_are_named,
+    ),
     Mutant(
         "the sampler paid at the record's epsilon by every line",
         _at_the_epsilon_of_the_record,

@@ -169,6 +169,11 @@ def test_a_label_that_the_sampler_leaves_nothing_is_not_covered() -> None:
     assert any(gap.startswith("the label: at its eps") for gap in claim.not_covered)
     assert any(gap.startswith("tier special: at") for gap in claim.not_covered)
     check_claim(claim)
+    for silent in ("the label", "tier special"):
+        gaps = [gap for gap in claim.not_covered if not gap.startswith(silent)]
+        value = json.loads(json.dumps(dump_claim(claim))) | {"not_covered": gaps}
+        with pytest.raises(ClaimError, match=f"{silent} is more than delta"):
+            load_claim(value)
     assert build().not_covered == ("the test rows",)
 
 

@@ -46,7 +46,7 @@ from lexfed.privacy.claim_record import (
     Unit,
     counted,
 )
-from lexfed.privacy.claim_sampler import SamplerError, check_sampler
+from lexfed.privacy.claim_sampler import SamplerError, check_named, check_sampler
 from lexfed.privacy.distributed import Cohort
 from lexfed.privacy.events import CLIP_BIT
 from lexfed.privacy.filters import filter_name
@@ -235,6 +235,7 @@ def check_claim(claim: Claim) -> None:
         same(f"tiers.{name}.reads", tier.reads, proven.reads)
     check_parts(claim, proof)
     check_sampler(claim, _samples(releases, guarantee))
+    check_named(claim)
 
 
 def _samples(releases: Sequence[Counted], guarantee: Guarantee) -> int:

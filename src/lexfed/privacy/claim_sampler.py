@@ -95,6 +95,23 @@ def check_sampler(claim: Claim, samples: int) -> None:
             )
 
 
+def check_named(claim: Claim) -> None:
+    """Require that lines which the sampler leaves without a guarantee are named.
+
+    Raises:
+        ClaimError: naming the first that is not among what is not covered.
+    """
+    lines = {f"tier {name}": row.delta_sampler for name, row in claim.tiers.items()}
+    lines["the label"] = claim.label.delta_sampler
+    for name, stated in lines.items():
+        named = any(gap.startswith(f"{name}: ") for gap in claim.not_covered)
+        if (stated or 0.0) > claim.delta and not named:
+            raise ClaimError(
+                f"claim: `delta_sampler` of {name} is more than delta, and "
+                "`not_covered` does not say so"
+            )
+
+
 def _lines(claim: Claim) -> Iterator[tuple[str, float, float | None]]:
     """Yield the name, the epsilon and the stated figure of every line."""
     yield "record", claim.epsilon, claim.delta_sampler

@@ -1762,6 +1762,11 @@ def check_claim(found: Mapping[str, Any], plan: Plan, index: int) -> None:
         require(row["delta"] == found["delta"], f"claim: delta of `{scope}`", index)
     samples = total.samples * (1 if plan.body["filter"] == "F0" else MOST_SAMPLES)
     check_sampler(found, samples, index)
+    lines = {f"tier {tier}": row for tier, row in found["tiers"].items()}
+    for name, row in {**lines, "the label": found["label"]}.items():
+        named = any(gap.startswith(f"{name}: ") for gap in found["not_covered"])
+        named = named or row.get("delta_sampler", 0.0) <= found["delta"]
+        require(named, f"claim: `not_covered` does not name {name}", index)
     rates = sorted({release.rate for release, _ in plan.releases})
     sampling = ("poisson" if total.sampled else "none", rates)
     follows = (found["sampling"]["scheme"], found["sampling"]["rates"]) == sampling
