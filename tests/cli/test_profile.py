@@ -130,7 +130,7 @@ def test_what_was_not_found_stays_open(lexfed: Lexfed, here: Path) -> None:
     [
         (("init",), "either a table or `--profile DIR`"),
         (("init", "patients.csv", "--profile", "p"), "either a table or"),
-        (("init", "--profile", "nowhere"), "there is no `profile.json`"),
+        (("init", "--profile", "nowhere"), "`nowhere` holds no log"),
         (("profile", "--epsilon", "much"), "--epsilon"),
     ],
 )

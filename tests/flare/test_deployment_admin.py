@@ -150,9 +150,10 @@ def test_a_job_is_not_forgotten_while_the_coordinator_is_away(
 
 
 def test_a_site_starts_a_worker_under_our_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("LEXFED_KIT", raising=False)
+    for name, value in kit.environment().items():
+        monkeypatch.setenv(name, value)
     for folder in ("startup", "local"):
         (tmp_path / folder).mkdir()
     context = FLContext()
@@ -168,7 +169,7 @@ def test_a_site_starts_a_worker_under_our_rules(
     context.set_prop(FLContextKey.JOB_PROCESS_ARGS, arguments, sticky=False)
     verdict = tmp_path / JOB / "_process_rc.txt"
     handle = TolerantLauncher().launch_job({"job_id": JOB}, context)
-    handle.wait()  # it has no kit, so it ends at once
+    handle.wait()  # it is not told what to do, so it ends at once
     assert handle.poll() == JobReturnCode.UNKNOWN
     assert not verdict.exists()
 

@@ -153,8 +153,9 @@ def test_everything_unreadable_is_named_at_once(base: Path) -> None:
         governance_entries(AUDIT, base, SITES)
     assert [str(problem) for problem in caught.value.problems] == [
         "`audit.governance.transforms.zip_table`: `docs/zip.csv` cannot be read: "
-        "no such file",
-        "`audit.documents.dpia.file`: `docs/dpia.pdf` cannot be read: no such file",
+        "is a directory",
+        "`audit.documents.dpia.file`: `docs/dpia.pdf` cannot be read: no such file or "
+        "directory",
     ]
     assert "relative to the folder" in caught.value.hint
     with pytest.raises(ConfigError, match=r"audit\.parties\.north\.contract"):
@@ -162,9 +163,8 @@ def test_everything_unreadable_is_named_at_once(base: Path) -> None:
 
 
 def test_files_of_odd_names_are_problems_too(base: Path) -> None:
-    text = demo_config() + (
-        '\n[audit.documents]\ndpia = { file = "a\\u0000b", issued = "2026-01-01" }\n'
-    )
+    odd = f'dpia = {{ file = "{"x" * 300}", issued = "2026-01-01" }}'
+    text = f"{demo_config()}\n[audit.documents]\n{odd}\n"
     with pytest.raises(ConfigError, match="cannot be read"):
         governance_entries(loads(text).audit, base, {})
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of paying for a joining; written like `test_paying_mutants`."""
 
+from lexfed.errors import Refused
 from lexfed.privacy.events import Release
 from lexfed.randomness import RandomSource
 from lexfed.run import joining
@@ -57,6 +58,7 @@ MUTANTS = (
         "a second sketch as the first again",
         _one_name_for_all,
         checks.every_sketch_is_paid,
+        (Refused,),
     ),
     Mutant("never paid", _never_paid, checks.every_sketch_is_paid, (Exception,)),
 )

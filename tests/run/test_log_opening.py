@@ -219,14 +219,14 @@ def test_a_run_without_its_log_is_not_continued(
     priced, path = priced_of(config_text), tmp_path / "run"
     interrupted(priced, path, config_text)
     shutil.move(path / "log", tmp_path / "log")
-    with pytest.raises(RunFolderError, match="lost the entries of this run"):
+    with pytest.raises(RunFolderError, match="holds no log that can be opened"):
         resume(priced, path, config_text)
     assert not (path / "log").exists()
     # Nor with an empty one.
     origin = read_origin(tmp_path / "log")
     signer = run_keys(tmp_path / "keys", origin, ()).log.log
     Store.create(path / "log", signer, origin).close()
-    with pytest.raises(RunFolderError, match="lost the entries of this run"):
+    with pytest.raises(AuditError, match="was damaged: log: entry 0"):
         resume(priced, path, config_text)
     shutil.rmtree(path / "log")
     shutil.move(tmp_path / "log", path / "log")
