@@ -6,10 +6,10 @@ python oversized.py site ADDRESS                        started by the server
 """
 
 import os
-import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from nvflare.fuel.f3.cellnet.cell import Cell
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
@@ -70,8 +70,12 @@ def _ask(cell: Cell, size: str, timeout: float) -> int:
 
 
 def _peak() -> int:
-    """Return the most memory that this process had, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    """Return the most memory that this process had, in MiB.
+
+    `getrusage` would count what the process had that started it.
+    """
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
 if __name__ == "__main__":
