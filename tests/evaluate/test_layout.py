@@ -44,6 +44,8 @@ def by_smoking(folder: Path, changed: int | None = None) -> Dataset:
         frame.loc[frame["person"] == changed, "smoker"] ^= 1
     frame["clinic"] = np.where(frame["smoker"] == 1, "smokers", "others")
     frame.to_csv(path, index=False)
+    clinics = {"column": "clinic", "names": ["others", "smokers"]}
+    dataset.tables["data"]["sites"] = clinics
     return replace(dataset, site_from="smoker")
 
 

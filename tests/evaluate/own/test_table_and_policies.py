@@ -28,6 +28,7 @@ from lexfed.evaluate.own.policies import (
 from lexfed.evaluate.own.questions import COST, TAILORING, questions
 from lexfed.evaluate.own.table import FILE, own_table
 from lexfed.run import load_population, price
+from lexfed.run.population import seeded_population
 
 MODEL = """
 from torch import nn
@@ -147,7 +148,7 @@ def test_other_rows_or_policies_have_another_digest(tmp_path: Path) -> None:
 
 def test_a_built_in_source_is_the_population_of_a_run(tmp_path: Path) -> None:
     config = hospital()
-    population = load_population(config, Path())
+    population = seeded_population(config, Path())
     found = prepared(config, tmp_path)
     rows = rows_of(found, replace(own_case(config), seed=config.run.seed))
     assert rows.population.units == population.units

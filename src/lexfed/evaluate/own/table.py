@@ -194,11 +194,11 @@ def _sites(
     sites = config.data.sites
     if sites is not None and sites.files is not None:
         return {"sites": {"column": added, "names": list(names)}}
+    if sites is not None and sites.count is not None:
+        return {"sites": sites.model_dump(mode="json", exclude_none=True)}
     if schema.site is not None:
         return {"sites": {"column": schema.site, "names": list(names)}}
-    if sites is None:
-        return {}
-    return {"sites": sites.model_dump(mode="json", exclude_none=True)}
+    return {}
 
 
 def _declared(column: Column) -> dict[str, Any]:
