@@ -77,7 +77,7 @@ def test_a_deployment_profiles_as_one_process_does(
 
 def test_rows_without_a_person_are_profiled_by_their_place(world: World) -> None:
     def text(**words: str) -> str:
-        said = open_text(trust="central", held="0.3", metrics="paid", **words)
+        said = open_text(trust="central", held="0", **words)
         said = said.replace('person = "patient"\n', "")
         lines = said.splitlines()
         return "\n".join(line for line in lines if not line.startswith("patient ="))
