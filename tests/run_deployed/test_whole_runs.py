@@ -83,11 +83,11 @@ def test_sites_elsewhere_count_persons_and_columns_alike(
     assert len(tables) >= 2
 
 
-def test_rows_without_a_person_are_persons_by_their_place(world: World) -> None:
-    words = {"trust": "central", "held": "0.3", "metrics": "paid"}
+def test_rows_without_a_person_train_the_same_model(world: World) -> None:
+    """Nobody is held back: every site would flip coins of its own for whom."""
 
     def text(engine: str) -> str:
-        said = config_text(**words, engine=engine).replace('person = "patient"\n', "")
+        said = config_text(trust="central", engine=engine).replace('person = "patient"\n', "")
         lines = said.splitlines()
         return "\n".join(line for line in lines if not line.startswith("patient ="))
 
