@@ -18,9 +18,11 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
-# Hypothesis fixes its examples by itself where it sees a machine of CI; these say not to.
+# Hypothesis fixes its examples by itself on a machine of CI; not here.
 settings.register_profile("fresh", deadline=None, print_blob=True, derandomize=False)
-settings.register_profile("deep", parent=settings.get_profile("fresh"), max_examples=2000)
+settings.register_profile(
+    "deep", parent=settings.get_profile("fresh"), max_examples=2000
+)
 settings.load_profile("steady")
 gc.disable()
 

@@ -8,7 +8,7 @@ from lexfed.ledger.decisions import set_ceiling
 from lexfed.ledger.lasting import LastingLedger
 from lexfed.ledger.prices import costs_of
 
-ROUND = costs_of([(release(), 1)], "record", {})
+ROUND = costs_of([(release(), 1)], "record", {}, neighbours="add-remove")
 
 
 def limit(ledger: LastingLedger, rounds: int, scope: str = "record") -> None:

@@ -23,8 +23,10 @@ def prepare(folder: Path, job: str) -> Callable[[], object]:
     opened = place.open(wait=0.0)
     mark_of(release(), "record")  # a module that is imported late is no part of this
     if job == "reserve":
-        return lambda: opened.reserve("b", [(release(), 2)], START + 1)
-    return lambda: opened.commit("a", 2, release(), again=True)
+        return lambda: opened.reserve(
+            "b", [(release(), 2)], START + 1, neighbours="add-remove"
+        )
+    return lambda: opened.commit("a", 2, release(), again=True, neighbours="add-remove")
 
 
 if __name__ == "__main__":

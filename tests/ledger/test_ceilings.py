@@ -40,7 +40,9 @@ def test_what_passes_costs_no_more(sigmas: list[float]) -> None:
         orders = {} if ceiling.order is None else {"record": ceiling.order}
         total, passed = 0, list[Step]()
         for sigma in sigmas:
-            more = costs_of([(release(sigma), 1)], "record", orders)[f"record:{kind}"]
+            more = costs_of(
+                [(release(sigma), 1)], "record", orders, neighbours="add-remove"
+            )[f"record:{kind}"]
             cost = _epsilon(ceiling, [*passed, Step(sigma)])
             if total + more <= ceiling.bound:
                 assert cost <= 3.0 * (1 + 1e-9)

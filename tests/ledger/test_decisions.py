@@ -17,12 +17,14 @@ LATER = START + 30 * DAY
 
 def test_each_scope_counts_what_concerns_it(ledger: LastingLedger) -> None:
     limit(ledger, 2, "special")
-    ledger.commit("a", 1, release())
-    ledger.commit("a", 2, release())
+    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 2, release(), neighbours="add-remove")
     for number in range(3, 9):
-        ledger.commit("a", number, release(reads=Tier.PERSONAL))
+        ledger.commit(
+            "a", number, release(reads=Tier.PERSONAL), neighbours="add-remove"
+        )
     with pytest.raises(Refused, match="`special` would reach"):
-        ledger.commit("a", 9, release())
+        ledger.commit("a", 9, release(), neighbours="add-remove")
     assert sums(ledger, "special") == rounds(2, 0, "special")
     assert sums(ledger, "personal") == rounds(8, 0, "personal")
 
@@ -31,52 +33,61 @@ def test_a_period_begins_at_zero(place: Place, ledger: LastingLedger) -> None:
     one = Ceiling.of(0.5, 1e-6, days=7)
     set_ceiling(ledger, "record", one, "weekly")
     paid = 0
-    while ledger.would_exceed("a", paid + 1, release()) is None:
+    while (
+        ledger.would_exceed("a", paid + 1, release(), neighbours="add-remove") is None
+    ):
         paid += 1
-        ledger.commit("a", paid, release())
+        ledger.commit("a", paid, release(), neighbours="add-remove")
     assert paid > 1
     with pytest.raises(Refused, match="in every 7 days"):
-        ledger.commit("a", paid + 1, release())
+        ledger.commit("a", paid + 1, release(), neighbours="add-remove")
     # Set again, it counts the same.
     set_ceiling(ledger, "record", one, "again")
-    assert ledger.would_exceed("a", paid + 1, release()) is not None
+    assert (
+        ledger.would_exceed("a", paid + 1, release(), neighbours="add-remove")
+        is not None
+    )
     place.time = (START // (7 * DAY) + 1) * 7 * DAY
     with pytest.raises(Refused) as caught:
-        ledger.reserve("b", [(release(), paid + 1)], place.time + 1)
+        ledger.reserve(
+            "b", [(release(), paid + 1)], place.time + 1, neighbours="add-remove"
+        )
     assert caught.value.hint.startswith("ε = 0 is spent")
-    ledger.reserve("b", [(release(), paid)], place.time + 1)
+    ledger.reserve("b", [(release(), paid)], place.time + 1, neighbours="add-remove")
     assert sums(ledger).committed == paid * ROUND["record:gdp"]
     verify(ledger.database)
 
 
 def test_a_ceiling_binds_what_was_before(ledger: LastingLedger) -> None:
     for number in range(1, 4):
-        ledger.commit("a", number, release())
-    ledger.reserve("b", [(release(), 2), (release(reads=None), 1)], LATER)
+        ledger.commit("a", number, release(), neighbours="add-remove")
+    ledger.reserve(
+        "b", [(release(), 2), (release(reads=None), 1)], LATER, neighbours="add-remove"
+    )
     limit(ledger, 6)
     with pytest.raises(Refused):
-        ledger.commit("a", 4, release())
-    ledger.commit("b", 1, release())
+        ledger.commit("a", 4, release(), neighbours="add-remove")
+    ledger.commit("b", 1, release(), neighbours="add-remove")
     verify(ledger.database)
 
 
 def test_a_ceiling_of_another_measure(ledger: LastingLedger) -> None:
     sampled = release(2.0, rate=0.05)
     set_ceiling(ledger, "record", Ceiling.of(6.0, 1e-6), "first")
-    ledger.commit("a", 1, sampled)
-    ledger.commit("a", 2, release(reads=None))
-    ledger.reserve("b", [(sampled, 2)], LATER)
-    ledger.reserve("c", [(sampled, 1)], LATER)
+    ledger.commit("a", 1, sampled, neighbours="add-remove")
+    ledger.commit("a", 2, release(reads=None), neighbours="add-remove")
+    ledger.reserve("b", [(sampled, 2)], LATER, neighbours="add-remove")
+    ledger.reserve("c", [(sampled, 1)], LATER, neighbours="add-remove")
     ledger.release("c")
     # Sampled releases cost far less by `rdp`.
     many = [(sampled, 40)]
     with pytest.raises(Refused):
-        ledger.reserve("d", many, LATER)
+        ledger.reserve("d", many, LATER, neighbours="add-remove")
     for scope in ("record", "special"):
         ceiling = Ceiling.of(2.0, 1e-6, "rdp")
         set_ceiling(ledger, scope, ceiling, "sampled", raising=True)
-    ledger.reserve("d", many, LATER)
-    ledger.commit("b", 1, sampled)
+    ledger.reserve("d", many, LATER, neighbours="add-remove")
+    ledger.commit("b", 1, sampled, neighbours="add-remove")
     book = verify(ledger.database)
     assert book.orders == {"record": 12, "special": 12}
     ten = Ceiling.of(1.9, 1e-6, "rdp", order=10)
@@ -101,14 +112,14 @@ def test_another_measure_is_a_decision(
 ) -> None:
     one, paid = release(10.0, rate=rate), 0
     set_ceiling(ledger, "record", old, "start")
-    while ledger.would_exceed("a", paid + 1, one) is None:
+    while ledger.would_exceed("a", paid + 1, one, neighbours="add-remove") is None:
         paid += 1
-        ledger.commit("a", paid, one)
+        ledger.commit("a", paid, one, neighbours="add-remove")
     # Under the same epsilon the other has room, and results may have chosen it.
     with pytest.raises(Refused, match="lets more pass"):
         set_ceiling(ledger, "record", new, "another measure")
     set_ceiling(ledger, "record", new, "agreed", raising=True)
-    ledger.commit("a", paid + 1, one)
+    ledger.commit("a", paid + 1, one, neighbours="add-remove")
     verify(ledger.database)
 
 
@@ -136,10 +147,12 @@ def test_ceilings_change_by_decision_only(ledger: LastingLedger) -> None:
 
 
 def test_a_lowered_ceiling_stops_what_was_reserved(ledger: LastingLedger) -> None:
-    ledger.reserve("a", [(release(), 8)], LATER)
-    ledger.commit("a", 1, release())
+    ledger.reserve("a", [(release(), 8)], LATER, neighbours="add-remove")
+    ledger.commit("a", 1, release(), neighbours="add-remove")
     set_ceiling(ledger, "special", Ceiling.of(0.01, 1e-6), "stop")
     with pytest.raises(Refused, match="`special`"):
-        ledger.commit("a", 2, release())
-    ledger.commit("a", 2, release(reads=Tier.PERSONAL))  # another tier goes on
+        ledger.commit("a", 2, release(), neighbours="add-remove")
+    ledger.commit(
+        "a", 2, release(reads=Tier.PERSONAL), neighbours="add-remove"
+    )  # another tier goes on
     verify(ledger.database)

@@ -51,21 +51,21 @@ def test_a_ceiling_of_the_record_has_no_price_for_replace_one(
     set_ceiling(ledger, "record", Ceiling.of(100.0, 1e-6, kind), "start")  # type: ignore[arg-type]
     before = ledger.head()
     with pytest.raises(Refused, match=TELLS) as caught:
-        ledger.reserve("a", [(release(), 2)], LATER, "record", "replace-one")
+        ledger.reserve("a", [(release(), 2)], LATER, "record", neighbours="replace-one")
     assert caught.value.exit_code == 3
     assert "ceiling of `label`" in caught.value.hint
     with pytest.raises(Refused, match=TELLS):
-        ledger.commit("a", 1, release(), "record", "replace-one")
+        ledger.commit("a", 1, release(), "record", neighbours="replace-one")
     with pytest.raises(Refused, match=TELLS):
-        ledger.would_exceed("a", 1, release(), "record", "replace-one")
+        ledger.would_exceed("a", 1, release(), "record", neighbours="replace-one")
     assert ledger.head() == before
-    ledger.commit("a", 1, release(), "client", "replace-one")
-    ledger.commit("b", 1, release(), "record", "add-remove")
+    ledger.commit("a", 1, release(), "client", neighbours="replace-one")
+    ledger.commit("b", 1, release(), "record", neighbours="add-remove")
     verify(ledger.database)
 
 
 def test_no_ceiling_of_the_record_after_replace_one(ledger: LastingLedger) -> None:
-    ledger.commit("a", 1, release(), "record", "replace-one")
+    ledger.commit("a", 1, release(), "record", neighbours="replace-one")
     assert sums(ledger) == rounds(0, 0)
     for raising in (False, True):
         with pytest.raises(Refused, match=TELLS):
@@ -77,11 +77,11 @@ def test_no_ceiling_of_the_record_after_replace_one(ledger: LastingLedger) -> No
 
 def test_the_label_bounds_records_of_both_relations(ledger: LastingLedger) -> None:
     limit(ledger, 2, "label")
-    ledger.commit("a", 1, release(), "record", "replace-one")
-    ledger.commit("b", 1, release(), "record", "add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="replace-one")
+    ledger.commit("b", 1, release(), "record", neighbours="add-remove")
     assert sums(ledger, "label") == rounds(2, 0, "label")
     with pytest.raises(Refused, match="`label` would reach"):
-        ledger.commit("a", 2, release(), "record", "replace-one")
+        ledger.commit("a", 2, release(), "record", neighbours="replace-one")
     verify(ledger.database)
 
 
@@ -90,7 +90,7 @@ def test_files_that_mix_them_are_damaged(
     ledger: LastingLedger, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def commit() -> None:
-        ledger.commit("a", 1, release(), "record", "replace-one")
+        ledger.commit("a", 1, release(), "record", neighbours="replace-one")
 
     with monkeypatch.context() as patch:
         patch.setattr(Book, "unpriced", lambda *_: None)
@@ -110,7 +110,7 @@ def test_a_pin_remembers_that_numbers_were_told(place: Place) -> None:
     ledger.close()
     copy = place.path.read_bytes()
     ledger = place.open()
-    ledger.commit("a", 1, release(), "record", "replace-one")
+    ledger.commit("a", 1, release(), "record", neighbours="replace-one")
     ledger.close()
     assert before
     for name in ("-wal", "-shm"):
@@ -130,8 +130,8 @@ def first_version(place: Place, keep_limit: bool) -> None:
     ledger = place.open()
     if keep_limit:
         limit(ledger, 10)
-    ledger.commit("a", 1, release())
-    ledger.reserve("a", [(release(), 2)], LATER)
+    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.reserve("a", [(release(), 2)], LATER, neighbours="add-remove")
     ledger.close()
     rewrite(place)
 
@@ -172,15 +172,15 @@ def test_rows_of_the_first_version_have_no_price_for_the_record(place: Place) ->
     assert ledger.book().meters["record:unsaid"].committed == 1
     assert sums(ledger).committed == ROUND["record:gdp"]
     with pytest.raises(Refused, match="`record` would reach"):
-        ledger.commit("b", 1, release())
+        ledger.commit("b", 1, release(), neighbours="add-remove")
     ceiling = ledger.book().limits["record"].ceiling
     with pytest.raises(Refused, match="rows of the first version") as caught:
         set_ceiling(ledger, "record", ceiling, "as before")
     assert "--raise" in caught.value.hint
     set_ceiling(ledger, "record", ceiling, "all were add-remove", raising=True)
-    ledger.commit("b", 1, release())
+    ledger.commit("b", 1, release(), neighbours="add-remove")
     with pytest.raises(Refused, match="may have been released"):
-        ledger.commit("a", 1, release())
+        ledger.commit("a", 1, release(), neighbours="add-remove")
     verify(ledger.database)
     ledger.close()
     assert len(place.open().rows()) == 7  # upgraded once
@@ -206,7 +206,7 @@ def test_an_empty_file_of_the_first_version_lacks_nothing(place: Place) -> None:
     rewrite(place)
     ledger = place.open()
     limit(ledger, 1)
-    ledger.commit("a", 1, release())
+    ledger.commit("a", 1, release(), neighbours="add-remove")
     verify(ledger.database)
 
 

@@ -35,8 +35,8 @@ SQUARES = Ceiling.of(1.0, 1e-6)
 
 def test_squares_are_counted_apart_and_divergences_as_a_gaussians() -> None:
     orders = {"record": 8, "label": 5, "identifier": 3}
-    shares = costs_of([(SHARES, 3)], "record", orders)
-    gaussian = costs_of([(release(), 3)], "record", orders)
+    shares = costs_of([(SHARES, 3)], "record", orders, neighbours="add-remove")
+    gaussian = costs_of([(release(), 3)], "record", orders, neighbours="add-remove")
     assert {
         name.replace(":shares", ":gdp"): n for name, n in shares.items()
     } == gaussian
@@ -44,16 +44,20 @@ def test_squares_are_counted_apart_and_divergences_as_a_gaussians() -> None:
     [divergence] = rdp.curve([Step(20.0, 1.0, 3)], "add-remove", (8,))
     assert shares["record:rdp"] / SCALE == pytest.approx(divergence)
     nobody = replace(SHARES, sampling_rate=0.0)
-    assert set(costs_of([(nobody, 3)], "record", orders).values()) == {0}
+    assert set(
+        costs_of([(nobody, 3)], "record", orders, neighbours="add-remove").values()
+    ) == {0}
 
 
 def test_a_ceiling_by_gdp_refuses_with_words(ledger: LastingLedger) -> None:
     set_ceiling(ledger, "special", SQUARES, "test")
     rows = len(ledger.rows())
     for ask in (
-        lambda: ledger.reserve("a", [(release(), 1), (SHARES, 2)], LATER),
-        lambda: ledger.commit("a", 1, SHARES),
-        lambda: ledger.would_exceed("a", 1, SHARES),
+        lambda: ledger.reserve(
+            "a", [(release(), 1), (SHARES, 2)], LATER, neighbours="add-remove"
+        ),
+        lambda: ledger.commit("a", 1, SHARES, neighbours="add-remove"),
+        lambda: ledger.would_exceed("a", 1, SHARES, neighbours="add-remove"),
     ):
         with pytest.raises(Refused, match="no price by `gdp`") as caught:
             ask()
@@ -62,8 +66,8 @@ def test_a_ceiling_by_gdp_refuses_with_words(ledger: LastingLedger) -> None:
         assert caught.value.scope == "site"
     assert len(ledger.rows()) == rows
     # Releases that this ceiling does not concern pass, and so do Gaussian ones.
-    ledger.commit("a", 1, replace(SHARES, reads=Tier.PERSONAL))
-    ledger.commit("a", 2, release())
+    ledger.commit("a", 1, replace(SHARES, reads=Tier.PERSONAL), neighbours="add-remove")
+    ledger.commit("a", 2, release(), neighbours="add-remove")
     verify(ledger.database)
 
 
@@ -76,13 +80,15 @@ def test_a_ceiling_by_rdp_takes_as_many_as_gaussians(place: Place) -> None:
         )
         set_ceiling(ledger, "record", RENYI, "test")
         one = replace(release(), noise=noise)
-        ledger.reserve("a", [(one, 5)], LATER)
+        ledger.reserve("a", [(one, 5)], LATER, neighbours="add-remove")
         rounds = 0
-        while ledger.would_exceed("a", rounds + 1, one) is None:
+        while (
+            ledger.would_exceed("a", rounds + 1, one, neighbours="add-remove") is None
+        ):
             rounds += 1
-            ledger.commit("a", rounds, one)
+            ledger.commit("a", rounds, one, neighbours="add-remove")
         with pytest.raises(Refused, match="`record` would reach"):
-            ledger.commit("a", rounds + 1, one)
+            ledger.commit("a", rounds + 1, one, neighbours="add-remove")
         verify(ledger.database)
         ledger.close()
         paid.append(rounds)
@@ -92,35 +98,39 @@ def test_a_ceiling_by_rdp_takes_as_many_as_gaussians(place: Place) -> None:
 
 
 def test_no_ceiling_by_gdp_after_shares(ledger: LastingLedger) -> None:
-    ledger.reserve("a", [(SHARES, 2)], LATER)
+    ledger.reserve("a", [(SHARES, 2)], LATER, neighbours="add-remove")
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(ledger, "record", SQUARES, "reserved")
     ledger.release("a")
     set_ceiling(ledger, "record", SQUARES, "free again")
     # The other kind of ceiling may have room where this one has none.
     set_ceiling(ledger, "record", RENYI, "shares are planned", raising=True)
-    ledger.commit("a", 1, SHARES)
+    ledger.commit("a", 1, SHARES, neighbours="add-remove")
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(ledger, "record", SQUARES, "back", raising=True)
     verify(ledger.database)
 
 
 def test_a_ceiling_by_rdp_counts_shares_of_before(ledger: LastingLedger) -> None:
-    ledger.commit("a", 1, SHARES)
-    ledger.commit("a", 2, release())
-    ledger.reserve("b", [(SHARES, 3)], LATER)
+    ledger.commit("a", 1, SHARES, neighbours="add-remove")
+    ledger.commit("a", 2, release(), neighbours="add-remove")
+    ledger.reserve("b", [(SHARES, 3)], LATER, neighbours="add-remove")
     set_ceiling(ledger, "record", RENYI, "test")
-    one = costs_of([(SHARES, 1)], "record", {"record": RENYI.order or 0})["record:rdp"]
+    one = costs_of(
+        [(SHARES, 1)], "record", {"record": RENYI.order or 0}, neighbours="add-remove"
+    )["record:rdp"]
     book = verify(ledger.database)
     assert book.meters["record:rdp"] == Amounts(2 * one, 3 * one)
     assert book.limits["record"].counted == 2 * one
 
 
 def test_everybody_sees_what_shares_came_to(ledger: LastingLedger) -> None:
-    ledger.commit("a", 1, release(2.0))
+    ledger.commit("a", 1, release(2.0), neighbours="add-remove")
     before = plain(ledger, 1e-6)["scopes"]["record"]
-    ledger.commit("a", 2, replace(release(2.0), noise="skellam"))
-    ledger.reserve("b", [(SHARES, 3)], LATER)
+    ledger.commit(
+        "a", 2, replace(release(2.0), noise="skellam"), neighbours="add-remove"
+    )
+    ledger.reserve("b", [(SHARES, 3)], LATER, neighbours="add-remove")
     found = plain(ledger, 1e-6)["scopes"]["record"]
     assert found["committed"] == before["committed"]
     assert found["shares"][0] == found["committed"]
@@ -146,7 +156,7 @@ def test_epsilons_of_squares() -> None:
 
 def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
     ledger = place.open()
-    ledger.commit("a", 1, SHARES)
+    ledger.commit("a", 1, SHARES, neighbours="add-remove")
     full = ledger.book()
     ledger.close()
     place.path.unlink()
@@ -156,7 +166,9 @@ def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
     assert again.book().meters == full.meters
     # Known as squares only: at an order they are what the release cost there.
     set_ceiling(again, "record", RENYI, "test")
-    one = costs_of([(SHARES, 1)], "record", {"record": RENYI.order or 0})["record:rdp"]
+    one = costs_of(
+        [(SHARES, 1)], "record", {"record": RENYI.order or 0}, neighbours="add-remove"
+    )["record:rdp"]
     assert abs(again.book().limits["record"].counted - one) <= (RENYI.order or 0)
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(again, "special", SQUARES, "test")
@@ -165,13 +177,13 @@ def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
 
 def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) -> None:
     ledger = place.open()
-    ledger.commit("a", 1, release())
+    ledger.commit("a", 1, release(), neighbours="add-remove")
     ledger.close()
     old = place.folder / "old"
     shutil.copy(place.path, old)
     ledger = place.open()
     set_ceiling(ledger, "record", SQUARES, "test")
-    ledger.commit("a", 2, release())
+    ledger.commit("a", 2, release(), neighbours="add-remove")
     pinned = next(place.state.glob("*.json"))
     kept = pinned.read_text()
     ledger.close()
@@ -180,7 +192,7 @@ def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) ->
     pinned.write_text(json.dumps({**json.loads(kept), **_head(place)}))
     other = place.open()
     for number in (2, 3):
-        other.commit("a", number, SHARES)
+        other.commit("a", number, SHARES, neighbours="add-remove")
     other.close()
     pinned.write_text(kept)
     restore(place.path, "two disks", place.state, place.time)
@@ -189,7 +201,7 @@ def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) ->
     assert limit.ceiling == SQUARES
     assert limit.counted >= SQUARES.bound
     with pytest.raises(Refused):
-        found.commit("b", 1, release())
+        found.commit("b", 1, release(), neighbours="add-remove")
     verify(found.database)
 
 
@@ -212,9 +224,9 @@ def test_files_that_mix_them_are_damaged(
         patch.setattr(Book, "unpriced_before", lambda *_: None)
         if first == "ceiling":
             set_ceiling(ledger, "record", SQUARES, "test")
-            ledger.commit("a", 1, SHARES)
+            ledger.commit("a", 1, SHARES, neighbours="add-remove")
         else:
-            ledger.commit("a", 1, SHARES)
+            ledger.commit("a", 1, SHARES, neighbours="add-remove")
             set_ceiling(ledger, "record", SQUARES, "test")
     with pytest.raises(LedgerError, match="has no price"):
         verify(ledger.database)

@@ -28,14 +28,14 @@ def _looks_first_and_locks_later(patch: Patch) -> None:
     real = LastingLedger.commit
 
     def broken(
-        self: LastingLedger, run: str, number: int, release: Release, *more: Any
+        self: LastingLedger, run: str, number: int, release: Release, **more: Any
     ) -> int:
-        excess = self.would_exceed(run, number, release, *more)
+        excess = self.would_exceed(run, number, release, **more)
         if excess is not None:
             raise Refused(str(excess))
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(Book, "exceeded", lambda *_: None)
-            return real(self, run, number, release, *more)
+            return real(self, run, number, release, **more)
 
     patch.setattr(LastingLedger, "commit", broken)
 

@@ -87,7 +87,9 @@ def test_rows_without_a_person_train_the_same_model(world: World) -> None:
     """Nobody is held back: every site would flip coins of its own for whom."""
 
     def text(engine: str) -> str:
-        said = config_text(trust="central", engine=engine).replace('person = "patient"\n', "")
+        said = config_text(trust="central", engine=engine).replace(
+            'person = "patient"\n', ""
+        )
         lines = said.splitlines()
         return "\n".join(line for line in lines if not line.startswith("patient ="))
 

@@ -23,8 +23,8 @@ SERVER = Path(__file__).parent.parent / "audit" / "fault_server.py"
 ACKNOWLEDGED, REFUSED, KILLED = 0, 3 << 8, 9
 """How the process ended, as wait(2) has it."""
 
-MARGIN = 8
-"""More calls than a job makes after a fault, when it cleans up."""
+MARGIN = 24
+"""More calls than a job makes after a fault, when it cleans up or tries otherwise."""
 
 _MARK = "getppid"
 _NO_FAULT = {_MARK, "mmap"}

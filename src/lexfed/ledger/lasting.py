@@ -2,10 +2,11 @@
 """The lasting ledger of a site: reserve, commit, publish, release, expire.
 
     ledger = LastingLedger.open(path, "north", "patients")
-    ledger.reserve(run, plan, until)            room for the whole run, or Refused
-    ledger.commit(run, 1, release, again=True)  on disk before anybody computes
-    ledger.publish(run, 1)                      ... before anything of it can leave
-    ledger.release(run)                         what was not committed is free again
+    relation = "add-remove"
+    ledger.reserve(run, plan, until, neighbours=relation)   room for all, or Refused
+    ledger.commit(run, 1, release, neighbours=relation)     on disk before any answer
+    ledger.publish(run, 1)                                  before anything can leave
+    ledger.release(run)                                     the rest is free again
 
 Every operation is one transaction that holds the write lock from its first read on.
 
@@ -123,7 +124,8 @@ class LastingLedger:
         releases: Sequence[Counted],
         until: int,
         unit: Unit = "record",
-        neighbours: Neighbours = "add-remove",
+        *,
+        neighbours: Neighbours,
     ) -> None:
         """Set room aside for a run: for all its releases, those committed included.
 
@@ -182,7 +184,8 @@ class LastingLedger:
         number: int,
         release: Release,
         unit: Unit = "record",
-        neighbours: Neighbours = "add-remove",
+        *,
+        neighbours: Neighbours,
         again: bool = False,
     ) -> int:
         """Pay for a round before it happens; on return it is on disk.
@@ -273,7 +276,8 @@ class LastingLedger:
         number: int,
         release: Release,
         unit: Unit = "record",
-        neighbours: Neighbours = "add-remove",
+        *,
+        neighbours: Neighbours,
     ) -> Excess | None:
         """Say which ceiling a commit would break, without changing anything."""
         with self._database.reading():

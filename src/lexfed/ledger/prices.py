@@ -76,7 +76,7 @@ def tells_records(unit: Unit, neighbours: Neighbours) -> bool:
 
 
 def concerned(
-    release: Release, unit: Unit, neighbours: Neighbours = "add-remove"
+    release: Release, unit: Unit, neighbours: Neighbours
 ) -> dict[str, Neighbours]:
     """Return the scopes that have a price for a release, each with its relation."""
     scopes: dict[str, Neighbours] = {LABEL: "replace-one"}
@@ -92,7 +92,7 @@ def costs_of(
     releases: Iterable[Counted],
     unit: Unit,
     orders: Mapping[str, int],
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours,
 ) -> dict[str, int]:
     """Return what releases cost, by meter.
 

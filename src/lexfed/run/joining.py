@@ -87,7 +87,7 @@ def pay(purse: Purse | None, event: Release) -> None:
         return
     with purse.opened() as ledger:
         name = f"joining {secrets.token_hex(8)}"
-        ledger.commit(name, 1, event, "record", "add-remove")
+        ledger.commit(name, 1, event, neighbours="add-remove")
 
 
 def make_offer(

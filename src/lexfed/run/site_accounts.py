@@ -135,7 +135,11 @@ class SiteAccounts:
                 if self._priced.private:
                     planned = self._planned(account.places)
                     account.ledger.reserve(
-                        self._run, planned, until, self._unit, self._neighbours
+                        self._run,
+                        planned,
+                        until,
+                        self._unit,
+                        neighbours=self._neighbours,
                     )
                 else:
                     account.ledger.unprotected(self._run)
@@ -250,7 +254,7 @@ class SiteAccounts:
         """Say which ceiling of a site a round would break."""
         paid = self._paid(release)
         return ledger.would_exceed(
-            self._run, number, paid, self._unit, self._neighbours
+            self._run, number, paid, self._unit, neighbours=self._neighbours
         )
 
     def charge(
@@ -276,7 +280,14 @@ class SiteAccounts:
             again = self._priced.programme.trust == "central"
         paid = self._paid(release)
         try:
-            ledger.commit(self._run, number, paid, self._unit, self._neighbours, again)
+            ledger.commit(
+                self._run,
+                number,
+                paid,
+                self._unit,
+                neighbours=self._neighbours,
+                again=again,
+            )
         except Refused as refusal:
             raise _of_site(refusal) from refusal
 

@@ -52,13 +52,17 @@ def pay(search: Search, name: str, base: Path) -> int:
         try:
             for ledger in ledgers:
                 until = int(time.time()) + KEPT
-                ledger.reserve(name, planned, until, budget.unit, budget.neighbours)
+                ledger.reserve(
+                    name, planned, until, budget.unit, neighbours=budget.neighbours
+                )
         except Refused:
             for ledger in ledgers:
                 ledger.release(name)
             raise
         for ledger in ledgers:
             for number, release in enumerate(releases, start=1):
-                ledger.commit(name, number, release, budget.unit, budget.neighbours)
+                ledger.commit(
+                    name, number, release, budget.unit, neighbours=budget.neighbours
+                )
             ledger.release(name)
     return len(ledgers)

@@ -78,11 +78,13 @@ class Purse:
                 self._commit(self._lasting, number, release)
         planned = [(self._paid(release), count) for release, count in charges]
         until = int(time.time()) + KEPT
-        self._lasting.reserve(self._run, planned, until, self._unit, self._neighbours)
+        self._lasting.reserve(
+            self._run, planned, until, self._unit, neighbours=self._neighbours
+        )
 
     def _commit(self, lasting: LastingLedger, number: int, release: Release) -> None:
         paid = self._paid(release)
-        lasting.commit(self._run, number, paid, self._unit, self._neighbours)
+        lasting.commit(self._run, number, paid, self._unit, neighbours=self._neighbours)
 
     def would_exceed(self, release: Release) -> Excess | None:
         """Say which budget of the run a release would break."""
