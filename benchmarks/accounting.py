@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import norm
 
-from lexfed.privacy.accountant import epsilon
-from lexfed.privacy.noise import rounded_gaussian
-from lexfed.privacy.steps import Step
+from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.randomness import SecureSource
 
 ROUNDS = 2000

@@ -26,22 +26,22 @@ import numpy as np
 from lexfed.config import Config, from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.attacks import (
+    LabelledRows,
     ProductTrainer,
-    Rows,
-    Sensitive,
+    TargetValue,
     attack_attribute,
     attack_membership,
-    judged,
-    play,
-    sensitive,
+    find_target_value,
+    observer_result,
+    play_games,
 )
 from lexfed.evaluate.attacks.bounds import of_tier
-from lexfed.evaluate.attacks.shadows import FittedLogistic, People
-from lexfed.evaluate.attacks.watched import Observer
+from lexfed.evaluate.attacks.observed_run import Observer
+from lexfed.evaluate.attacks.shadow_models import FittedLogistic, ShadowPopulation
 from lexfed.evaluate.datasets import Dataset, prepare
 from lexfed.models.losses import Loss
-from lexfed.run.planning import price
-from lexfed.run.population import Population, seeded_population
+from lexfed.run.intake.population import Population, seeded_population
+from lexfed.run.pricing.priced_run import price
 
 SMALL = ("heart_uci4", "german_credit", "synthea", "eicu_demo")
 LARGE = (
@@ -60,7 +60,9 @@ def lira_seconds(records: int = 10_000, slots: int = 60) -> float:
     generator = np.random.default_rng(0)
     inputs = generator.normal(size=(records, slots))
     chance = 1 / (1 + np.exp(-inputs[:, 0]))
-    people = People(inputs, (generator.random(records) < chance).astype(np.float64))
+    people = ShadowPopulation(
+        inputs, (generator.random(records) < chance).astype(np.float64)
+    )
     begun = time.process_time()
     attack_membership(FittedLogistic(people), None)
     return time.process_time() - begun
@@ -97,7 +99,9 @@ def on_table(dataset: Dataset, mechanism: str) -> Iterator[dict[str, Any]]:
     for about in _columns(population)[:1]:
         sights: tuple[tuple[Observer, int], ...] = (("round", 40), ("central", 4))
         for observer, runs in sights:
-            attack = judged([play(priced, about, observer, runs=runs)], observer)
+            attack = observer_result(
+                [play_games(priced, about, observer, runs=runs)], observer
+            )
             yield {**asdict(attack), "column": about.column}
 
 
@@ -109,7 +113,7 @@ def _inferred(
     sites = population.sites
     inputs = np.concatenate([site.train.inputs[:, 0] for site in sites])
     labels = np.concatenate([site.train.targets[:, 0] for site in sites])
-    everybody = Rows(inputs, labels)
+    everybody = LabelledRows(inputs, labels)
     model, shadow = trainer.trained(group < 2), trainer.trained(group == 2)
     programme = trainer.priced.programme
     for about in _columns(population):
@@ -137,7 +141,7 @@ def _inferred(
             yield {**asdict(attack), **more}
 
 
-def _columns(population: Population) -> list[Sensitive]:
+def _columns(population: Population) -> list[TargetValue]:
     """Return the columns of the most sensitive tier in which people differ."""
     sites = population.sites
     test = np.concatenate([site.test.inputs[:, 0] for site in sites])
@@ -145,7 +149,7 @@ def _columns(population: Population) -> list[Sensitive]:
     found = []
     for column in population.encoding.columns_of(tier)[:4]:
         try:
-            found.append(sensitive(population.encoding, column, test))
+            found.append(find_target_value(population.encoding, column, test))
         except DataError as error:
             print(f"  {error.message}", file=sys.stderr)
     return found

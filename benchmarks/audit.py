@@ -28,12 +28,12 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.keys import Signer
-from lexfed.audit.merkle import Tree, verify_consistency, verify_inclusion
-from lexfed.audit.reader import read_log
-from lexfed.audit.statement import Statement
-from lexfed.audit.store import Store
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.tree.merkle import Tree, verify_consistency, verify_inclusion
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.in_toto import InTotoStatement
+from lexfed.signing.keys import Signer
 
 ORIGIN = "benchmark.example/log"
 ENTRIES = 70_000
@@ -60,8 +60,8 @@ def envelopes(signer: Signer) -> list[bytes]:
             "log": ORIGIN,
         }
         subject = (("model", f"{number:064x}"),)
-        statement = Statement(subject, "https://benchmark.example/v1", predicate)
-        found.append(Envelope.sign(statement.to_bytes(), signer).to_bytes())
+        statement = InTotoStatement(subject, "https://benchmark.example/v1", predicate)
+        found.append(SignedEnvelope.sign(statement.to_bytes(), signer).to_bytes())
     return found
 
 
@@ -69,7 +69,7 @@ def check_signatures(entries: list[bytes], signer: Signer) -> None:
     """Check the signature of every entry."""
     keys = {signer.fingerprint: signer.public}
     for entry in entries:
-        Envelope.parse(entry).verify(keys, keys)
+        SignedEnvelope.parse(entry).verify(keys, keys)
 
 
 class Proofs:

@@ -17,26 +17,26 @@ import tracemalloc
 import numpy as np
 import torch
 
-from lexfed.data.letters import LEVELS, PAIRS, pairs_of
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.sketch_vectors import table_sums
-from lexfed.federation.stage import Block, Stage
-from lexfed.privacy.grid import Grid
-from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.cells import BINS, DOUBLES, MOST_PREFIXES
+from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.federation.programme.stage import Block, Stage
+from lexfed.federation.site.table_counts import table_sums
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.privacy.noise.grids import Grid
+from lexfed.sketch.queries.requested_tables import RequestedTable
+from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES
 
 TOWNS = ("Ulm", "Aarau", "Aalen", "Zürich", "Bern", "Genf", "Basel", "Chur")
 TABLES = {
-    "keys": AskedTable("", "keys", (), 4096, 5),
-    "doubles": AskedTable("age", "doubles", (0,), DOUBLES + 1),
-    "bins": AskedTable("age", "bins", (0,), BINS + 3, ends=(0.0, 128.0)),
-    "codes": AskedTable("ward", "codes", (1,), 22),
-    "letters": AskedTable("town", "letters", (2,), PAIRS + 2),
-    "letters_2": AskedTable("town", "letters", (2, 3), MOST_PREFIXES * PAIRS + 2),
+    "keys": RequestedTable("", "keys", (), 4096, 5),
+    "doubles": RequestedTable("age", "doubles", (0,), DOUBLES + 1),
+    "bins": RequestedTable("age", "bins", (0,), BINS + 3, ends=(0.0, 128.0)),
+    "codes": RequestedTable("ward", "codes", (1,), 22),
+    "letters": RequestedTable("town", "letters", (2,), PAIRS + 2),
+    "letters_2": RequestedTable("town", "letters", (2, 3), MOST_PREFIXES * PAIRS + 2),
 }
 
 
-def persons(count: int) -> Cohort:
+def persons(count: int) -> UnitBatch:
     """Return persons with an age, a ward and a town."""
     generator = np.random.default_rng(1)
     inputs = np.empty((count, 1, 2 + LEVELS))
@@ -44,7 +44,7 @@ def persons(count: int) -> Cohort:
     inputs[:, 0, 1] = generator.integers(-1, 20, count)
     codes = np.array([pairs_of(town) for town in TOWNS], dtype=np.float64)
     inputs[:, 0, 2:] = codes[generator.integers(0, len(TOWNS), count)]
-    return Cohort(
+    return UnitBatch(
         torch.from_numpy(inputs),
         torch.zeros(count, 1, dtype=torch.float64),
         torch.ones(count, 1, dtype=torch.float64),
@@ -53,7 +53,7 @@ def persons(count: int) -> Cohort:
     )
 
 
-def stage_of(*tables: AskedTable) -> Stage:
+def stage_of(*tables: RequestedTable) -> Stage:
     """Return a stage of these tables, without noise."""
     blocks, start = [], 0
     for table in tables:

@@ -21,16 +21,16 @@ import time
 from typing import Any
 
 from lexfed.errors import ConfigError
-from lexfed.privacy import accountant
-from lexfed.privacy.distributed import (
-    Cohort,
+from lexfed.privacy.accountants import composition
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.noise.shares import (
+    NoiseCohort,
     draw_share,
     half_variance,
     ring_bits,
     sum_bound,
 )
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.steps import Step
 from lexfed.randomness import SecureSource
 
 DELTA = 1e-5
@@ -47,7 +47,7 @@ COHORTS = (
 
 def compare(dimension: int, sigma: float, rounds: int, fineness: float) -> Any:
     """Return one row: shares of ten sites against the same noise added centrally."""
-    cohort = Cohort(10)
+    cohort = NoiseCohort(10)
     grid = Grid(1.0, sigma, dimension, UNITS, fineness=fineness)
     half = half_variance(sigma, grid.step, cohort)
     drawn = math.sqrt(2 * half * cohort.sites) * grid.step
@@ -56,7 +56,7 @@ def compare(dimension: int, sigma: float, rounds: int, fineness: float) -> Any:
 
     def epsilon(deviation: float, clip: float = 1.0) -> float:
         steps = [Step(deviation / clip, 1.0, rounds)]
-        return accountant.epsilon(steps, DELTA, "add-remove", "rdp")
+        return composition.epsilon(steps, DELTA, "add-remove", "rdp")
 
     central, shared = epsilon(drawn, clip), epsilon(sigma)
     return {
@@ -75,7 +75,7 @@ def compare(dimension: int, sigma: float, rounds: int, fineness: float) -> Any:
 def tolerance(sites: int, colluders: int, dropouts: int) -> str:
     """Return what a cohort costs in noise, or why there is none."""
     try:
-        return str(Cohort(sites, colluders, dropouts))
+        return str(NoiseCohort(sites, colluders, dropouts))
     except ConfigError as error:
         return f"refused: {error.message}"
 

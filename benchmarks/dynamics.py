@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from benchmarks.tables import TABLES, Table, write_table
 from lexfed.config import Config, from_mapping
-from lexfed.privacy.calibrate import epsilon_from, mu_from
+from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
 from lexfed.run import Population, price, seeded_population
-from lexfed.run.evaluation import evaluate
-from lexfed.run.rehearsal import train_in_memory
+from lexfed.run.driver.rehearsal import train_in_memory
+from lexfed.run.results.metrics import evaluate
 
 EPSILON, DELTA, ROUNDS = 1.0, 1e-5, 40
 MARGIN = 0.005

@@ -33,8 +33,8 @@ import pytest
 import torch
 
 from lexfed.config import Config, from_mapping
-from lexfed.evaluate.empirical import Found, audit
-from lexfed.run import Priced, price, seeded_population
+from lexfed.evaluate.empirical import ClaimAudit, audit
+from lexfed.run import PricedRun, price, seeded_population
 from lexfed.tiers import Tier
 from support import broken_mechanisms
 
@@ -77,7 +77,7 @@ def configuration() -> Config:
     )
 
 
-def priced_register() -> Priced:
+def priced_register() -> PricedRun:
     """Write the register's table, and price its run."""
     generator = np.random.default_rng(0)
     header = [f"{tier}{k}" for tier in "ps" for k in range(WIDTH)]
@@ -108,7 +108,7 @@ class Variant:
     apply: Callable[[pytest.MonkeyPatch], None]
 
 
-def variants(priced: Priced) -> Mapping[str, Variant]:
+def variants(priced: PricedRun) -> Mapping[str, Variant]:
     """Return what is audited, by name."""
     special = priced.population.encoding.slots_of(Tier.SPECIAL).tolist()
     leak = broken_mechanisms.leaking_tower(special)
@@ -150,7 +150,7 @@ def main() -> None:
     print(json.dumps({"canaries": asked.canaries, "runs": asked.runs, **found}))
 
 
-def summary(runs: list[tuple[Found, ...]], seconds: float) -> dict[str, object]:
+def summary(runs: list[tuple[ClaimAudit, ...]], seconds: float) -> dict[str, object]:
     """Return in how many runs a claim was refuted, and the median lower bounds."""
     return {
         "refuted": sum(any(one.refuted for one in run) for run in runs),

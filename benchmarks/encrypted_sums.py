@@ -3,13 +3,13 @@
 
     python -m benchmarks.encrypted_sums [--sites 20] [--length 100000] [--rounds 5]
 
-`encrypted` is BFV with a key holder, once with a bound that needs 32 bits and once
-with one that 16 bits hold. `masked` is the protocol of `lexfed.secagg.site` with a
-32-bit ring. All run in turn in every round, without a site lost, and every sum is
-compared with the true one. Figures are CPU milliseconds on one core, medians over
-rounds: of the median site, of the server for all sites, of the key holder. Bytes are
-those of a round: what a site sends, for masks with a round's part of the set-up, and
-what the server sends to the key holder.
+`encrypted` is BFV with a key holder, once with a bound that needs 32 bits and once with
+one that 16 bits hold. `masked` is the protocol of
+`lexfed.secagg.mask_sessions.site_rounds` with a 32-bit ring. All run in turn in every
+round, without a site lost, and every sum is compared with the true one. Figures are CPU
+milliseconds on one core, medians over rounds: of the median site, of the server for all
+sites, of the key holder. Bytes are those of a round: what a site sends, for masks with
+a round's part of the set-up, and what the server sends to the key holder.
 """
 
 import argparse
@@ -22,15 +22,15 @@ from hashlib import sha256
 import numpy as np
 
 from benchmarks.secure_rounds import Watch, set_up
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_opened import read_opened
-from lexfed.secagg.he_server import CiphertextSum
-from lexfed.secagg.he_site import SiteEncryptor
-from lexfed.secagg.he_terms import HeSetting, HeTerms
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.ring import Integers, Ring
-from lexfed.secagg.setting import Setting, Terms
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.opened_sum import read_opened
+from lexfed.secagg.encrypted.server import CiphertextSum
+from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.terms import EncryptionSetting, EncryptionTerms
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
+from lexfed.secagg.primitives.ring import Integers, Ring
 
 BOUNDS = {"encrypted_32_bits": 2**31 - 1, "encrypted_16_bits": 2**15 - 1}
 SIZE = 1000
@@ -48,14 +48,14 @@ def roster(*members: Identity) -> Roster:
 def encrypted(people: list[Identity], length: int, bound: int) -> Round:
     """Set up sums under encryption and return how a round is run."""
     server, holder = Identity.generate("server"), Identity.generate("regulator")
-    setting = HeSetting(
+    setting = EncryptionSetting(
         os.urandom(32),
         1,
         POLICY,
         roster(*people),
         roster(server),
         roster(holder),
-        HeTerms(2, bound, length),
+        EncryptionTerms(2, bound, length),
     )
     sites = {each.name: SiteEncryptor(each, setting) for each in people}
     key, adder = KeyHolder(holder, setting), CiphertextSum(server, setting)
@@ -88,8 +88,8 @@ def encrypted(people: list[Identity], length: int, bound: int) -> Round:
 def masked(people: list[Identity], length: int, rounds: int) -> Round:
     """Set up masks and return how a round is run."""
     identity = Identity.generate("server")
-    terms = Terms(rounds, 0, 2, Ring(32), length)
-    setting = Setting(
+    terms = MaskTerms(rounds, 0, 2, Ring(32), length)
+    setting = MaskSetting(
         os.urandom(32), 1, POLICY, roster(*people), roster(identity), terms
     )
     sites = {each.name: SiteSession(each, setting) for each in people}

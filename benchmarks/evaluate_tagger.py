@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lexfed.errors import LexfedError
-from lexfed.law.tagger.measure import (
-    Judged,
-    Measures,
-    foreign,
+from lexfed.law.tagger.accuracy import (
+    JudgedColumn,
+    TaggerAccuracy,
     judge_file,
     judge_packs,
-    measure,
+    measure_accuracy,
+    non_english_columns,
 )
-from lexfed.law.tagger.packs import all_packs
-from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.metadata.schema_packs import all_packs
+from lexfed.law.tagger.settings import TaggerSettings
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument(
         "--without", default="", help="packs to leave out, part of name"
     )
-    parser.add_argument("--alpha", type=float, default=Settings().alpha)
+    parser.add_argument("--alpha", type=float, default=TaggerSettings().alpha)
     parser.add_argument("--by-source", action="store_true", help="one line a source")
     parser.add_argument("--errors", action="store_true", help="list wrong answers")
     given = parser.parse_args()
@@ -38,7 +38,7 @@ def main() -> int:
     without = frozenset(
         pack.name for pack in all_packs() if any(part in pack.name for part in parts)
     )
-    settings = Settings(alpha=given.alpha, without=without)
+    settings = TaggerSettings(alpha=given.alpha, without=without)
     try:
         if given.packs:
             judged = list(judge_packs(settings, given.folds))
@@ -53,12 +53,15 @@ def main() -> int:
     return 0
 
 
-def _print(judged: Sequence[Judged], by_source: bool) -> None:
-    _line("all", measure(judged))
-    if others := foreign(judged):
-        _line("not English", measure(others))
-    _line("described", measure([j for j in judged if j.suggestion.column.description]))
-    total = measure(judged)
+def _print(judged: Sequence[JudgedColumn], by_source: bool) -> None:
+    _line("all", measure_accuracy(judged))
+    if others := non_english_columns(judged):
+        _line("not English", measure_accuracy(others))
+    _line(
+        "described",
+        measure_accuracy([j for j in judged if j.suggestion.column.description]),
+    )
+    total = measure_accuracy(judged)
     for tier, (precision, recall, f1) in total.by_tier.items():
         print(
             f"  {tier:13} precision {precision:.2f}  recall {recall:.2f}  F1 {f1:.2f}"
@@ -68,10 +71,13 @@ def _print(judged: Sequence[Judged], by_source: bool) -> None:
     if by_source:
         # Few sources have all tiers: the share of right ones tells more than macro-F1.
         for source in dict.fromkeys(one.source for one in judged):
-            _line(source, measure([one for one in judged if one.source == source]))
+            _line(
+                source,
+                measure_accuracy([one for one in judged if one.source == source]),
+            )
 
 
-def _line(title: str, found: Measures) -> None:
+def _line(title: str, found: TaggerAccuracy) -> None:
     print(
         f"{title[:30]:30} {found.columns:6} columns  right tier {found.right:.3f}  "
         f"macro-F1 {found.macro_f1:.3f}  "
@@ -80,7 +86,7 @@ def _line(title: str, found: Measures) -> None:
     )
 
 
-def _print_errors(judged: Sequence[Judged]) -> None:
+def _print_errors(judged: Sequence[JudgedColumn]) -> None:
     for one in judged:
         if not one.right:
             column, answer = one.suggestion.column, one.suggestion

@@ -19,14 +19,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.verify import verify
-from lexfed.privacy.events import Group, Release
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.verification import verify_ledger
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 
-ROUND = Release("tower", (Group("all", 1.0, 2000.0),), 1.0, Tier.SPECIAL, 10)
+ROUND = Release("tower", (ReleaseGroup("all", 1.0, 2000.0),), 1.0, Tier.SPECIAL, 10)
 PROCESSES = 8
 YEARS = 4_000_000_000
 
@@ -98,7 +98,7 @@ def contended(place: Path, seconds: float) -> float:
 def checked(folder: Path) -> None:
     """Compute everything again from the rows."""
     ledger = opened(folder, durable=True)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     ledger.close()
 
 

@@ -30,11 +30,11 @@ from functools import cache, partial
 from typing import Any
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.dealing import part_bytes
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.messages import Kind
-from lexfed.secagg.payloads import Deal
-from lexfed.secagg.unmasking import Opening
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.envelopes.payloads import Deal
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
+from lexfed.secagg.mask_sessions.unmasking import RoundOpening
+from lexfed.secagg.masks.epoch_secrets import part_bytes
 from support.disputes import payload_of
 from support.liars import LIES, OPENING, SETTING_UP, Outcome, Sites, case, lied_to
 
@@ -68,7 +68,7 @@ def rehearsed(sites: Sites) -> Sites:
     sites.rehearse()
     for (name, message), said in sites.recorded.items():
         session = sites.sites[name]._session
-        if message[5:6] != bytes((Kind.KEYS,)) or session is None:
+        if message[5:6] != bytes((EnvelopeKind.KEYS,)) or session is None:
             continue
         listed, rounds = session._listed, session._setting.terms.rounds
         near = listed.circles[session._seat]
@@ -100,9 +100,9 @@ def forked(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def blame_dealers() -> None:
     """Plant a wrong rule: a wrong share is blamed on one of its dealers."""
-    add = Opening.add
+    add = RoundOpening.add
 
-    def wrong(self: Opening, seat: int, payload: memoryview) -> None:
+    def wrong(self: RoundOpening, seat: int, payload: memoryview) -> None:
         try:
             add(self, seat, payload)
         except SecAggError as error:
@@ -110,7 +110,7 @@ def blame_dealers() -> None:
             dealers = [names[at] for at in self._cohort.circle(seat) if at != seat]
             raise SecAggError(error.message, blamed=dealers[:1]) from error
 
-    vars_of: Any = Opening
+    vars_of: Any = RoundOpening
     vars_of.add = wrong
 
 

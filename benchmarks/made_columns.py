@@ -8,7 +8,7 @@ bodies publish them; nothing of it belongs to anyone.
 from collections.abc import Callable
 from random import Random
 
-from lexfed.law.tagger.column import Column
+from lexfed.law.tagger.suggestions import DescribedColumn
 
 FIRST = ["James", "Mary", "Ahmed", "Sofia", "Lukas", "Chloé", "Mateus", "Yuki", "Olga"]
 LAST = ["Smith", "García", "Müller", "Rossi", "Silva", "Dubois", "Kowalski", "Chen"]
@@ -103,7 +103,7 @@ OTHER: dict[str, Maker] = {
 """What is about no one, or tells nothing by itself."""
 
 
-def made_columns(number: int, rows: int) -> list[tuple[Column, str]]:
+def made_columns(number: int, rows: int) -> list[tuple[DescribedColumn, str]]:
     """Return columns with values, and whether each is `identifier`, `special` or not.
 
     Every column is alone in its table: none explains another.
@@ -115,5 +115,5 @@ def made_columns(number: int, rows: int) -> list[tuple[Column, str]]:
         random = Random(f"column {at}")  # noqa: S311 - made-up values, no secret
         make, label = kinds[at % len(kinds)]
         values = tuple(make(random) for _ in range(rows))
-        found.append((Column(f"t{at}", f"c{at}", values=values), label))
+        found.append((DescribedColumn(f"t{at}", f"c{at}", values=values), label))
     return found

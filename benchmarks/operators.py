@@ -23,11 +23,15 @@ from typing import TypeVar
 import numpy as np
 
 from lexfed.randomness import SecureSource
-from lexfed.secagg.aggregator import AggregatorSession, open_sum, propose
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.operators import OperatorSetting, OperatorTerms, SharingSite
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.sharing import Additive, Polynomial, Scheme
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.primitives.ring import Ring
+from lexfed.secagg.shares.aggregator import AggregatorSession, open_sum, propose_list
+from lexfed.secagg.shares.schemes import (
+    AdditiveSharing,
+    PolynomialSharing,
+    SharingScheme,
+)
+from lexfed.secagg.shares.site import OperatorSetting, OperatorTerms, SharingSite
 
 TARGET_SITE_MS = 2.0
 MODEL = sha256(b"model").digest()
@@ -59,7 +63,7 @@ class Watch:
         }
 
 
-def measure(scheme: Scheme, sites: int, repeats: int) -> dict[str, object]:
+def measure(scheme: SharingScheme, sites: int, repeats: int) -> dict[str, object]:
     """Run one round of all sites, and further deals and openings."""
     watch = Watch()
     people = [Identity.generate(f"site{at}") for at in range(sites)]
@@ -88,7 +92,7 @@ def measure(scheme: Scheme, sites: int, repeats: int) -> dict[str, object]:
         for operator, session in zip(operators, sessions, strict=True):
             message = sent[operator.name]
             watch.run(f"take_{operator.name}", partial(session.take, message))
-    listed = propose(setting, 1, MODEL, [session.held() for session in sessions])
+    listed = propose_list(setting, 1, MODEL, [session.held() for session in sessions])
     signed = [session.sign(listed) for session in sessions]
     sums = [
         watch.run(f"add_{operator.name}", partial(session.add, signed))
@@ -108,9 +112,9 @@ def main() -> None:
     parser.add_argument("--sites", type=int, default=120)
     parser.add_argument("--length", type=int, default=100_000)
     asked = parser.parse_args()
-    schemes: dict[str, Scheme] = {
-        "additive": Additive(3, Ring(32), asked.length),
-        "polynomial": Polynomial(5, 3, asked.length),
+    schemes: dict[str, SharingScheme] = {
+        "additive": AdditiveSharing(3, Ring(32), asked.length),
+        "polynomial": PolynomialSharing(5, 3, asked.length),
     }
     result = {
         name: measure(scheme, asked.sites, asked.repeats)

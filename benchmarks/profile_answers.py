@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.sketch.asked import Floats
-from lexfed.sketch.profile.answers import Answer
-from lexfed.sketch.profile.columns import ProfiledColumn
-from lexfed.sketch.profile.numbers import SHARES
-from lexfed.sketch.profile.profile import build_profile
+from lexfed.sketch.profile.answers import ProfiledNumber
+from lexfed.sketch.profile.federation_profile import build_profile
+from lexfed.sketch.profile.number_summaries import SHARES
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.queries.requested_tables import Floats
 from lexfed.tiers import Tier
 from support.profile_tables import Federation
 
@@ -51,7 +51,7 @@ def columns() -> dict[str, Floats]:
     return every
 
 
-def holds(answer: Answer, truth: float) -> bool:
+def holds(answer: ProfiledNumber, truth: float) -> bool:
     """Say whether an interval holds the truth; an unknown end always does."""
     low = answer.low is None or answer.low <= truth
     return low and (answer.high is None or truth <= answer.high)

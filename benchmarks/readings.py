@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 
 from lexfed.config import from_mapping
 from lexfed.evaluate.datasets import prepare
-from lexfed.evaluate.peak import peak, require_linux
+from lexfed.evaluate.measurement.peak_memory import peak, require_linux
 from lexfed.run import price, seeded_population
-from lexfed.run.evaluation import evaluate
-from lexfed.run.rehearsal import rehearse
+from lexfed.run.driver.rehearsal import rehearse
+from lexfed.run.results.metrics import evaluate
 
 
 def main() -> None:

@@ -3,19 +3,19 @@
 
     python -m benchmarks.secagg [--repeats 30] [--rounds 3] [--no-flower]
 
-`prg` is mask bytes added to a sum, in GB/s, by vector length and by the way they are
-computed, a new key each time; `limit` is the faster way on the longest vector, which
-no protocol with such masks can exceed on this core. `shamir` is milliseconds for
-32-byte secrets at n = 100, t = 67: to share one and to share a hundred at once, to
-open a hundred from a set of sites that was not met before, and to open them from one
-that was; the table of powers is there before. Every figure is the median of the
-repeats, with the best beside it. Ways are interleaved, so a busy moment meets both.
-`rounds` are whole rounds of the protocol, see `benchmarks/secure_rounds.py`; `--rounds`
-says how many of each size, 0 leaves them out. After each of them one of Flower is
-measured, in an environment that is installed for it and thrown away; where it cannot be
-installed, `flower` says why. `shown` has every target, what was found, the limit that
-masks alone set, and how many times longer Flower takes; also if our set-up, which is
-for twenty rounds, were counted in each, since Flower sets up in every round.
+`keystreams` is mask bytes added to a sum, in GB/s, by vector length and by the way they
+are computed, a new key each time; `limit` is the faster way on the longest vector,
+which no protocol with such masks can exceed on this core. `shamir` is milliseconds for
+32-byte secrets at n = 100, t = 67: to share one and to share a hundred at once, to open
+a hundred from a set of sites that was not met before, and to open them from one that
+was; the table of powers is there before. Every figure is the median of the repeats,
+with the best beside it. Ways are interleaved, so a busy moment meets both. `rounds` are
+whole rounds of the protocol, see `benchmarks/secure_rounds.py`; `--rounds` says how
+many of each size, 0 leaves them out. After each of them one of Flower is measured, in
+an environment that is installed for it and thrown away; where it cannot be installed,
+`flower` says why. `shown` has every target, what was found, the limit that masks alone
+set, and how many times longer Flower takes; also if our set-up, which is for twenty
+rounds, were counted in each, since Flower sets up in every round.
 """
 
 import argparse
@@ -35,11 +35,11 @@ import numpy as np
 from benchmarks.flower_masks import VERSION, FlowerMasks, flower
 from benchmarks.secure_rounds import TARGETS, rounds
 from lexfed.randomness import SecureSource
-from lexfed.secagg import prg, shamir
+from lexfed.secagg.primitives import keystreams, shamir
 
 SITES, SHARES, SECRETS = 100, 67, 100
 LENGTHS = (16_384, 100_000, 1_000_000)
-WAYS = {"gcm": lambda: prg.by_gcm, "ctr": lambda: prg.by_ctr}
+WAYS = {"gcm": lambda: keystreams.by_gcm, "ctr": lambda: keystreams.by_ctr}
 TARGET_MS = 0.15
 
 
@@ -56,9 +56,9 @@ def masks(length: int, repeats: int) -> dict[str, dict[str, float]]:
     taken: dict[str, list[float]] = {name: [] for name in WAYS}
     for _ in range(repeats):
         for name, way in WAYS.items():
-            key = os.urandom(prg.KEY_BYTES)
-            with patch.object(prg, "fastest", way):
-                taken[name].append(seconds(partial(prg.add_mask, total, key, 1)))
+            key = os.urandom(keystreams.KEY_BYTES)
+            with patch.object(keystreams, "fastest", way):
+                taken[name].append(seconds(partial(keystreams.add_mask, total, key, 1)))
     speed = {
         name: [total.nbytes / 1e9 / each for each in t] for name, t in taken.items()
     }
@@ -207,7 +207,7 @@ def main() -> None:
         "flower": words,
         "prg": {
             "unit": "GB/s",
-            "chosen": prg.fastest().__name__.removeprefix("by_"),
+            "chosen": keystreams.fastest().__name__.removeprefix("by_"),
             "limit": max(way["median"] for way in longest.values()),
             "by_words": speeds,
         },

@@ -21,15 +21,16 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.flower_masks import FlowerMasks
-from lexfed.secagg import cohort, prg
-from lexfed.secagg.graph import Density, density
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.setting import Setting, Terms
-from lexfed.secagg.site import SiteSession
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks import cohort
+from lexfed.secagg.masks.neighbour_graph import Density, density
+from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
+from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives import keystreams
+from lexfed.secagg.primitives.ring import Ring
 
 SITES, COLLUDERS, DROPPED, ROUNDS = 100, 33, 10, 20
 SHARES = Threshold.malicious(SITES, COLLUDERS).shares
@@ -66,24 +67,24 @@ class Watch:
         return found
 
 
-def made(length: int) -> tuple[dict[str, SiteSession], Setting, Identity]:
+def made(length: int) -> tuple[dict[str, SiteSession], MaskSetting, Identity]:
     """Return sites that agree with a server."""
     keys = {f"site{at:03d}": Identity.generate(f"site{at:03d}") for at in range(SITES)}
     server = Identity.generate("server")
-    setting = Setting(
+    setting = MaskSetting(
         os.urandom(32),
         1,
         sha256(b"policy").digest(),
         Roster({name: key.public for name, key in keys.items()}),
         Roster({"server": server.public}),
-        Terms(ROUNDS, COLLUDERS, SITES - DROPPED, Ring(32), length),
+        MaskTerms(ROUNDS, COLLUDERS, SITES - DROPPED, Ring(32), length),
     )
     sites = {name: SiteSession(key, setting) for name, key in keys.items()}
     return sites, setting, server
 
 
 def set_up(
-    sites: dict[str, SiteSession], setting: Setting, identity: Identity
+    sites: dict[str, SiteSession], setting: MaskSetting, identity: Identity
 ) -> tuple[ServerSession, Watch]:
     """Set an epoch up."""
     watch, server = Watch(), ServerSetup(identity, setting)
@@ -137,7 +138,7 @@ def speed(length: int) -> float:
     start = time.process_time()
     repeats = max(10, 40_000_000 // length)
     for _ in range(repeats):
-        prg.add_mask(total, os.urandom(prg.KEY_BYTES), 1)
+        keystreams.add_mask(total, os.urandom(keystreams.KEY_BYTES), 1)
     return repeats * total.nbytes / (time.process_time() - start)
 
 

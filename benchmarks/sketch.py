@@ -35,21 +35,25 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasketches_peer import VERSION, made_items, peer, speed
-from lexfed.sketch.estimates.products import best_cells, inner_product, product_variance
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.items import Bins, Texts
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.tables import CountMin, CountSketch
+from lexfed.sketch.estimates.inner_products import (
+    best_cells,
+    inner_product,
+    product_variance,
+)
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.tables.counts import CountMin, CountSketch
+from lexfed.sketch.tables.domains import BinDomain, TextDomain
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 
 DEPTH, WIDTH = 5, 2048
 READINGS, PART = 10_000_000, 1_000_000
 SITES = 120
 SET, SHARED, RHO, TRIALS = 20_000, 8_000, 0.05, 100
-TEXTS = Texts(40)
+TEXTS = TextDomain(40)
 
 
 def shape(
-    kind: Kind, width: int = WIDTH, depth: int = DEPTH, seed: int = 1
+    kind: SketchKind, width: int = WIDTH, depth: int = DEPTH, seed: int = 1
 ) -> SketchShape:
     """Return a shape over texts."""
     return SketchShape(kind, depth, width, seed, TEXTS.digest)
@@ -59,7 +63,7 @@ def build(repeats: int) -> dict[str, dict[str, float]]:
     """Return the speeds of building."""
     made = made_items()
     keys, words, different = made["integers"], made["strings"], made["distinct"]
-    smallest, signed = shape(Kind.COUNT_MIN), shape(Kind.COUNT_SKETCH)
+    smallest, signed = shape(SketchKind.COUNT_MIN), shape(SketchKind.COUNT_SKETCH)
     ways: dict[str, tuple[Callable[[], object], int]] = {
         "integers_count_min": (lambda: CountMin.build(smallest, keys), len(keys)),
         "integers_count_sketch": (lambda: CountSketch.build(signed, keys), len(keys)),
@@ -93,8 +97,8 @@ def peak_mb() -> float:
 def read(part: int) -> dict[str, float]:
     """Sketch all readings, so many at a time, and return the peak of memory."""
     before = peak_mb()
-    bins = Bins(tuple(np.linspace(0, 1, 1001).tolist()))
-    told = SketchShape(Kind.COUNT_SKETCH, DEPTH, WIDTH, 1, bins.digest)
+    bins = BinDomain(tuple(np.linspace(0, 1, 1001).tolist()))
+    told = SketchShape(SketchKind.COUNT_SKETCH, DEPTH, WIDTH, 1, bins.digest)
     generator = np.random.default_rng(1)
     total = CountSketch.build(told, np.empty(0, dtype=np.uint64))
     for _ in range(READINGS // part):
@@ -117,7 +121,7 @@ def memory() -> dict[str, Any]:
 def overlaps() -> float:
     """Return seconds for the overlaps of all pairs of sites."""
     generator = np.random.default_rng(1)
-    told = shape(Kind.COUNT_SKETCH, 1024)
+    told = shape(SketchKind.COUNT_SKETCH, 1024)
     sets = generator.integers(0, 50_000, (SITES, 2000)).astype(np.uint64)
     tables = [
         NoisedCells(
@@ -141,7 +145,7 @@ def sizes() -> dict[str, Any]:
     for width in (64, 128, 256, 512, 1024, 2048, 4096):
         found = []
         for seed in range(TRIALS):
-            told = shape(Kind.COUNT_SKETCH, width, depth, seed)
+            told = shape(SketchKind.COUNT_SKETCH, width, depth, seed)
             left, right = (
                 NoisedCells(
                     CountSketch.build(told, keys).cells

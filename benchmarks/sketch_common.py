@@ -16,37 +16,37 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.budget.overlap_weights import overlap_factors, site_weights
+from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
 from lexfed.config import Config
-from lexfed.federation.planning import plan
-from lexfed.privacy.accountant import epsilon
-from lexfed.privacy.distributed import draw_share
-from lexfed.privacy.steps import Step
+from lexfed.federation.planning.training_programme import plan_training
+from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.noise.shares import draw_share
 from lexfed.randomness import SecureSource
 from lexfed.run import Population, price
-from lexfed.run.choices import choices_of
-from lexfed.run.facts import public_facts
-from lexfed.run.planning import Priced
-from lexfed.run.policy import policy_of, terms_of
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.duplicates import reach
-from lexfed.sketch.items import Integers
-from lexfed.sketch.shape import Kind, SketchShape
+from lexfed.run.intake.public_facts import public_facts
+from lexfed.run.pricing.policy_terms import policy_of, terms_of
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.run.pricing.training_choices import choices_of
+from lexfed.sketch.queries.duplicates import reach
+from lexfed.sketch.sharing.common_bits import CommonBits
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
-from lexfed.sketch.sharing.overlaps import CommonBits
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.domains import IntegerDomain
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 
 EPSILON = 0.1
 DELTA = 5e-6
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int64]
 
-KEYS = Integers(0, 2**62)
+KEYS = IntegerDomain(0, 2**62)
 
 
 def plan_for(keys: Sequence[Keys], places: int, seed: int) -> OverlapPlan:
     """Return the plan whose price is EPSILON at DELTA."""
     width = width_for(max(map(len, keys)))
-    shape = SketchShape(Kind.BLOOM, 1, width, seed, KEYS.digest)
+    shape = SketchShape(SketchKind.BLOOM, 1, width, seed, KEYS.digest)
     unit = OverlapPlan("overlaps", len(keys), shape, sigma=100.0, places=places)
     least = unit.event().noise_multiplier / 100.0
     low, high = 1.0, 1e6
@@ -84,7 +84,9 @@ def duplicated(found: CommonBits) -> Floats:
     return np.asarray((common - far * spread) / (sizes + far * np.sqrt(loud)))
 
 
-def weighed(config: Config, population: Population, seed: int) -> tuple[Priced, Floats]:
+def weighed(
+    config: Config, population: Population, seed: int
+) -> tuple[PricedRun, Floats]:
     """Price a run whose sites are weighed by their overlaps, both within its budget."""
     keys = [np.unique(_keys(site.train.keys)) for site in population.sites]
     places = config.data.sites_per_person
@@ -106,7 +108,7 @@ def weighed(config: Config, population: Population, seed: int) -> tuple[Priced, 
     told = tuple(float(weight) for weight in weights)
     divisor = facts.units * float(weights @ sizes / sizes.sum())
     facts = replace(facts, site_weights=told, divisor=divisor)
-    programme = plan(facts, priced.budget, choices)
+    programme = plan_training(facts, priced.budget, choices)
     return replace(priced, programme=programme), weights
 
 

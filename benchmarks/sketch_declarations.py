@@ -24,15 +24,15 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tables import Table, write_table
-from lexfed.cli.init_profile import learned_of
+from lexfed.cli.commands.setup.init_profile import learned_columns
 from lexfed.config import from_mapping
-from lexfed.config.fill import filled
 from lexfed.config.open_columns import examine_open
+from lexfed.config.writing.learned_domains import with_learned_domains
 from lexfed.errors import ConfigError
 from lexfed.run import price, seeded_population
-from lexfed.run.evaluation import evaluate
-from lexfed.run.profile_run import buy_profile
-from lexfed.run.rehearsal import rehearse
+from lexfed.run.driver.rehearsal import rehearse
+from lexfed.run.purchases.profile_purchase import buy_profile
+from lexfed.run.results.metrics import evaluate
 
 EPSILON = 2.0
 DELTA = 1e-5
@@ -129,8 +129,8 @@ def profiled(
     path.write_text(text)
     found = buy_profile(path, part * EPSILON, bought).profile
     columns = examine_open(text, str(path)).require().columns
-    learned = learned_of(found, columns)
-    known = tomllib.loads(filled(text, learned, bought.name, str(path)))
+    learned = learned_columns(found, columns)
+    known = tomllib.loads(with_learned_domains(text, learned, bought.name, str(path)))
     missed = [name for name in columns if name not in learned]
     for name in missed:
         del known["data"]["columns"][name]

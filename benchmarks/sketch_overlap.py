@@ -25,19 +25,23 @@ from numpy.typing import NDArray
 from benchmarks import sketch_common
 from benchmarks.sketch_common import counted
 from benchmarks.tables import data_folder
-from lexfed.privacy import gdp
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SecureSource
-from lexfed.sketch.estimates.estimate import Estimate
-from lexfed.sketch.estimates.products import best_cells, inner_product
-from lexfed.sketch.estimates.ratios import distance
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.hashing import string_keys
-from lexfed.sketch.items import Bins, Texts
-from lexfed.sketch.noised import Column, NoisePlan, release
-from lexfed.sketch.sensitivity import Contribution
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.tables import CountSketch
+from lexfed.sketch.estimates.inner_products import best_cells, inner_product
+from lexfed.sketch.estimates.intervals import Estimate
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.similarities import distance
+from lexfed.sketch.releases.noised_sketch import (
+    GaussianColumn,
+    NoisePlan,
+    release_sketch,
+)
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.tables.counts import CountSketch
+from lexfed.sketch.tables.domains import BinDomain, TextDomain
+from lexfed.sketch.tables.hashing import string_keys
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 
 Keys = NDArray[np.uint64]
@@ -106,11 +110,11 @@ def noised(shape: SketchShape, keys: Keys, epsilon: float, people: int) -> Noise
     """Return a site's table with noise, charged to a ledger of its own."""
     person = Contribution(shape.depth, signed=True)
     sigma = math.sqrt(shape.depth) / gdp.mu_from(epsilon, DELTA)
-    column = Column("keys", Tier.PERSONAL, person, shape.width, sigma)
+    column = GaussianColumn("keys", Tier.PERSONAL, person, shape.width, sigma)
     plan = NoisePlan("keys", (column,), people)
     ledger = Ledger.planned(Limits(epsilon * (1 + 1e-9), DELTA), [(plan.event(), 1)])
     exact = CountSketch.build(shape, keys).cells
-    (table,) = release(plan, [exact], ledger, SecureSource()).tables
+    (table,) = release_sketch(plan, [exact], ledger, SecureSource()).tables
     return NoisedCells(table.cells, table.variance, signed=True)
 
 
@@ -129,7 +133,11 @@ def overlaps(sites: dict[str, Keys], epsilon: float, turns: int) -> list[Compari
     found = []
     for turn in range(turns):
         shape = SketchShape(
-            Kind.COUNT_SKETCH, DEPTH, width, seed=turn, bins=Texts(100).digest
+            SketchKind.COUNT_SKETCH,
+            DEPTH,
+            width,
+            seed=turn,
+            bins=TextDomain(100).digest,
         )
         tables = {n: noised(shape, keys, epsilon, people) for n, keys in sites.items()}
         for one, other in itertools.combinations(sites, 2):
@@ -155,7 +163,7 @@ def counted_overlaps(
 
 
 def distances(
-    sites: dict[str, NDArray[np.float64]], bins: Bins, epsilon: float, turns: int
+    sites: dict[str, NDArray[np.float64]], bins: BinDomain, epsilon: float, turns: int
 ) -> list[Comparison]:
     """Compare the distributions of a column at all pairs of sites."""
     keys = {name: bins.keys(values) for name, values in sites.items()}
@@ -168,7 +176,7 @@ def distances(
     found = []
     for turn in range(turns):
         shape = SketchShape(
-            Kind.COUNT_SKETCH, DEPTH, LEAST_WIDTH, seed=turn, bins=bins.digest
+            SketchKind.COUNT_SKETCH, DEPTH, LEAST_WIDTH, seed=turn, bins=bins.digest
         )
         tables = {n: noised(shape, each, epsilon, people) for n, each in keys.items()}
         for one, other in itertools.combinations(sites, 2):
@@ -210,7 +218,7 @@ def measure(epsilon: float, turns: int) -> dict[str, Any]:
         name: frame["age"].dropna().to_numpy(np.float64)
         for name, frame in heart.items()
     }
-    five = Bins(tuple(np.arange(20.0, 91.0, 5.0)))
+    five = BinDomain(tuple(np.arange(20.0, 91.0, 5.0)))
     doubled = persons(planted(banks(), PLANTED), "ID")
     return {
         "epsilon": epsilon,

@@ -30,21 +30,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sketch_sums import DEPTH, KEYS, POLICY, WIDTH, Watch, roster, sums
-from lexfed.federation.overlap_aggregator import OverlapAggregator
-from lexfed.federation.shared_overlaps import (
+from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
+from lexfed.federation.sharing.overlap_protocol import (
     OverlapSetting,
     deal_triple,
     open_overlaps,
     overlap_terms,
 )
-from lexfed.secagg.aggregator import propose
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.operators import OperatorSetting, SharingSite
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.shape import Kind, SketchShape
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.shares.aggregator import propose_list
+from lexfed.secagg.shares.site import OperatorSetting, SharingSite
+from lexfed.sketch.sharing.common_bits import CommonBits
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
-from lexfed.sketch.sharing.overlaps import CommonBits
-from lexfed.sketch.sharing.packing import packed
+from lexfed.sketch.sharing.packed_tables import pack_integers
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 
 RHO = 0.05
 
@@ -63,7 +63,7 @@ def made_sets(sites: int, people: int) -> list[Any]:
 
 def overlaps(sites: int, people: int, repeats: int) -> dict[str, Any]:
     """Return times, bytes and errors of all overlaps."""
-    shape = SketchShape(Kind.BLOOM, 1, width_for(people), 7, KEYS.digest)
+    shape = SketchShape(SketchKind.BLOOM, 1, width_for(people), 7, KEYS.digest)
     # rho = R^2 / 2 with R^2 = (sites - 1 + 1) / sigma^2.
     sigma = math.sqrt(sites / (2 * RHO))
     plan = OverlapPlan("overlaps", sites, shape, sigma)
@@ -124,7 +124,7 @@ def _computed(
     for identity, party in zip(parties, (one, two), strict=True):
         watch.run("receive", partial(party.receive, triples[identity.name]))
     held = [one.held(), two.held()]
-    listed = propose(overlap.operators, 1, overlap.model, held)
+    listed = propose_list(overlap.operators, 1, overlap.model, held)
     signed = [one.sign(listed), two.sign(listed)]
     hidden = watch.run("hide", lambda: (one.hide(signed), two.hide(signed)))
     tested = watch.run("test", lambda: (one.test(hidden[1]), two.test(hidden[0])))
@@ -162,7 +162,7 @@ def packing() -> dict[str, Any]:
     found = {}
     for deviation in (3, 10, 100, 1000):
         noise = np.rint(rng.normal(0, deviation, cells)).astype(np.int64)
-        bits = 8 * len(packed(noise)) / cells
+        bits = 8 * len(pack_integers(noise)) / cells
         entropy = math.log2(deviation * math.sqrt(2 * math.pi * math.e))
         found[str(deviation)] = {
             "bits": round(bits, 2),

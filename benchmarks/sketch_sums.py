@@ -15,27 +15,27 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lexfed.federation.shared_sketches import (
+from lexfed.federation.sharing.sketch_terms import (
     encryption_terms,
     masking_terms,
     sharing_terms,
 )
-from lexfed.privacy.distributed import Cohort
-from lexfed.secagg.aggregator import AggregatorSession
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_site import SiteEncryptor
-from lexfed.secagg.he_terms import HeSetting
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.operators import OperatorSetting, SharingSite
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.setting import Setting
-from lexfed.secagg.site import SiteSession
-from lexfed.sketch.items import Integers as Wholes
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.noised import Column, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.sharing.shared_plan import SharedPlan
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.terms import MaskSetting
+from lexfed.secagg.shares.aggregator import AggregatorSession
+from lexfed.secagg.shares.site import OperatorSetting, SharingSite
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.tables.domains import IntegerDomain as Wholes
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 
 KEYS = Wholes(0, 2**40)
@@ -67,11 +67,11 @@ def roster(members: list[Identity]) -> Roster:
 
 def sums(sites: int, repeats: int) -> dict[str, Any]:
     """Return what one of many sites does and sends for its tables."""
-    column = Column(
+    column = GaussianColumn(
         "keys", Tier.PERSONAL, Contribution(depth=DEPTH, signed=True), WIDTH, 10.0
     )
-    masked = MaskedPlan(NoisePlan("keys", (column,), 10_000), Cohort(sites))
-    shape = SketchShape(Kind.COUNT_SKETCH, DEPTH, WIDTH, 7, KEYS.digest)
+    masked = MaskedPlan(NoisePlan("keys", (column,), 10_000), NoiseCohort(sites))
+    shape = SketchShape(SketchKind.COUNT_SKETCH, DEPTH, WIDTH, 7, KEYS.digest)
     plan = SharedPlan(masked, (shape,))
     people = [Identity.generate(f"site{at}") for at in range(sites)]
     ways = {"masks": _by_masks, "shares": _by_shares}
@@ -94,7 +94,7 @@ def _by_masks(
 ) -> Callable[[int, Any], int]:
     server = Identity.generate("server")
     terms = masking_terms(plan, repeats)
-    setting = Setting(
+    setting = MaskSetting(
         os.urandom(32), 1, POLICY, roster(people), roster([server]), terms
     )
     setup = ServerSetup(server, setting)
@@ -132,7 +132,7 @@ def _by_encryption(
 ) -> Callable[[int, Any], int]:
     del repeats
     server, holder = Identity.generate("server"), Identity.generate("regulator")
-    setting = HeSetting(
+    setting = EncryptionSetting(
         os.urandom(32), 1, POLICY, roster(people), roster([server]),
         roster([holder]), encryption_terms(plan),
     )  # fmt: skip

@@ -40,9 +40,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.made_columns import made_columns
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.packs import load_packs
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.metadata.schema_packs import load_packs
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.suggestions import DescribedColumn
 
 NUMBER = 1000
 PEER_VALUES = 20
@@ -51,15 +51,15 @@ LABELS = {
     "gdpr_art9_special_category": "special",
     "gdpr_art10_criminal": "special",
 }
-Labelled = tuple[Column, str]
+Labelled = tuple[DescribedColumn, str]
 
 
-def named_columns() -> list[Column]:
+def named_columns() -> list[DescribedColumn]:
     """Return 1,000 columns of known standards, a few of each table."""
     packs = load_packs(frozenset()).packs
     rows = chain.from_iterable(pack.rows[:12] for _, pack in sorted(packs.items()))
     return [
-        Column(f"{row.pack}.{row.table}", row.column, row.description)
+        DescribedColumn(f"{row.pack}.{row.table}", row.column, row.description)
         for row in islice(rows, NUMBER)
     ]
 
@@ -81,7 +81,9 @@ def data_columns(folder: Path) -> list[Labelled]:
         targets = schema["columns"]["target"]
         found += [
             (
-                Column(schema["name"], n, values=tuple(row[at] for row in taken)),
+                DescribedColumn(
+                    schema["name"], n, values=tuple(row[at] for row in taken)
+                ),
                 labels.get(n, ""),
             )
             for at, n in enumerate(header)
@@ -108,12 +110,12 @@ def accuracy(flags: Sequence[bool], truth: Sequence[str]) -> dict[str, float]:
     }
 
 
-def own_flags(columns: Sequence[Column]) -> list[bool]:
+def own_flags(columns: Sequence[DescribedColumn]) -> list[bool]:
     """Return which columns the tagger calls special or identifying."""
     return [s.tier in ("special", "identifier") for s in tag_columns(columns)]
 
 
-def peer_flags(columns: Sequence[Column]) -> dict[str, Any]:
+def peer_flags(columns: Sequence[DescribedColumn]) -> dict[str, Any]:
     """Return what each peer flags and the CPU seconds it takes, or nothing."""
     script = Path(__file__).with_name("tagging_peers.py")
     values = [list((column.values or ())[:PEER_VALUES]) for column in columns]
@@ -159,7 +161,7 @@ def resident_mb() -> float:
 
 def measure(kind: str) -> None:
     """Print what a fresh process takes: to its first answer, and for 1,000 more."""
-    tag_columns([Column("patients", "birth_date", values=("1999-01-02",))])
+    tag_columns([DescribedColumn("patients", "birth_date", values=("1999-01-02",))])
     start = time.process_time()
     if kind == "names":
         columns = named_columns()
@@ -189,7 +191,7 @@ def fresh(kind: str, turns: int = 3) -> dict[str, float]:
 
 def data_bytes() -> int:
     """Return the size of the tagger's files that are no code."""
-    folder = Path(sys.modules[Column.__module__].__file__ or "").parent
+    folder = Path(sys.modules[DescribedColumn.__module__].__file__ or "").parent
     files = (path for path in folder.rglob("*") if path.is_file())
     return sum(p.stat().st_size for p in files if p.suffix not in (".py", ".pyc"))
 

@@ -44,19 +44,19 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from lexfed.data.encode import Encoding, build_encoding
+from lexfed.data.encoding.slots import Encoding, build_encoding
+from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.schema import Column, Schema
-from lexfed.data.units import UnitBlock
-from lexfed.federation.cohort import SiteData
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import Simulation
-from lexfed.federation.learner import Learner
-from lexfed.federation.programme import Block, Programme, Stage
-from lexfed.federation.shapes import tower_shapes
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.clear_sums import Simulation
+from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.programme.sequence import Block, Programme, Stage
+from lexfed.federation.site.unit_batch import SiteData
 from lexfed.models import build, summation_error
-from lexfed.models.parameters import count, group_index
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.grid import Grid
+from lexfed.models.networks.flat_parameters import count, group_index
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.randomness import RandomSource, SecureSource
 from lexfed.tiers import Tier
 
@@ -97,7 +97,7 @@ def programme(sites: int, model: str, mechanism: str) -> Programme:
         grid = Grid(clip, sigma, size, ROWS, error * clip)
         blocks.append(Block(start, start + size, grid))
         start += size
-    names = tuple(Group(str(place), clip, sigma) for place in range(len(sizes)))
+    names = tuple(ReleaseGroup(str(place), clip, sigma) for place in range(len(sizes)))
     release = Release("tower", names, rate, Tier.SPECIAL, start) if private else None
     stage = Stage(
         name="tower",

@@ -17,13 +17,13 @@ from statistics import fmean
 from typing import Any
 
 from lexfed.config import Config, from_mapping
-from lexfed.config.settings import configured, parse_grid, put
+from lexfed.config.search_grid import parse_grid, searched_configs, set_key
 from lexfed.privacy.selection import Repetitions
 from lexfed.randomness import SecureSource
 from lexfed.run import Population, price, seeded_population
-from lexfed.run.evaluation import evaluate
-from lexfed.run.rehearsal import rehearse
-from lexfed.run.tune_charged import plan_search, search
+from lexfed.run.driver.rehearsal import rehearse
+from lexfed.run.results.metrics import evaluate
+from lexfed.run.tuning.charged_search import plan_search, run_search
 
 CONFIG = """\
 version = 1
@@ -58,18 +58,18 @@ def main() -> None:
     asked = parser.parse_args()
     tables: dict[str, Any] = tomllib.loads(CONFIG.format(patients=asked.patients))
     settings = GRID.settings()
-    plain = configured(tables, settings)
+    plain = searched_configs(tables, settings)
     population = seeded_population(plain[0], Path())
     for setting, config in zip(settings, plain, strict=True):
         print(f"{auc(config, population):.4f}  {setting}", flush=True)
     ruled = copy.deepcopy(tables)
     del ruled["federation"]
     print(f"{auc(from_mapping(ruled), population):.4f}  built-in rule, no search")
-    put(tables, ("evaluation", "metrics"), "paid")
+    set_key(tables, ("evaluation", "metrics"), "paid")
     planned = plan_search(
-        settings, configured(tables, settings), population, LAW, Path()
+        settings, searched_configs(tables, settings), population, LAW, Path()
     )
-    chosen = [search(planned, SecureSource()) for _ in range(asked.searches)]
+    chosen = [run_search(planned, SecureSource()) for _ in range(asked.searches)]
     names = Counter("nothing" if one is None else str(one.setting) for one in chosen)
     print(f"one run has {planned.part:.0%} of epsilon {2.0:g}; searches chose:")
     for name, count in names.most_common():

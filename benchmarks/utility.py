@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from benchmarks import starting_rule
 from benchmarks.tables import TABLES, Table, write_table
 from lexfed.config import Config, from_mapping
-from lexfed.privacy.calibrate import mu_from
+from lexfed.privacy.accountants.calibration import mu_from
 from lexfed.run import Population, price, seeded_population
-from lexfed.run.evaluation import evaluate
-from lexfed.run.rehearsal import rehearse
+from lexfed.run.driver.rehearsal import rehearse
+from lexfed.run.results.metrics import evaluate
 
 DELTA = 1e-5
 BUDGETS = ((0.1, 1.0), (0.3, 2.0))

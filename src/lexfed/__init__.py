@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Federated training under privacy budgets that the law sets.
+"""Federated training under privacy budgets tied to legal categories.
 
-`lexfed.plan`, `lexfed.train`, `lexfed.predict` and `lexfed.tag` are the commands as
-functions (`lexfed.run.api`, `lexfed.tagging`). They are imported when first used, so
-that `import lexfed` and `lexfed --help` stay quick.
+`lexfed.plan`, `lexfed.train`, `lexfed.predict` and `lexfed.tag` are the
+commands as functions (`lexfed.run.api`, `lexfed.tagging`). They are imported
+when first used, so that `import lexfed` and `lexfed --help` stay quick.
+
+The modules beside this file are the kernel, which every package may import:
+errors, tiers, canonical JSON, random sources, durable and plain files, argument
+checks. They import each other and other libraries, never a package of lexfed.
+`tagging` is the one exception: it is public interface and stands above
+`config`.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -34,16 +34,16 @@ def write_atomically(path: Path, content: bytes) -> None:
         in the part file, as evidence that something left the process.
     """
     _write_part(path, content)
-    publish(path)
+    publish_file(path)
 
 
 def write_privately(path: Path, content: bytes) -> None:
     """Write a file as `write_atomically` does, for its owner alone to read."""
     _write_part(path, content, 0o600)
-    publish(path)
+    publish_file(path)
 
 
-def stage(path: Path, content: bytes) -> None:
+def stage_file(path: Path, content: bytes) -> None:
     """Put the next content of a file on disk beside it, not yet under its name."""
     _write_part(path, content)
     try:
@@ -54,7 +54,7 @@ def stage(path: Path, content: bytes) -> None:
 
 def _write_part(path: Path, content: bytes, mode: int | None = None) -> None:
     try:
-        with open(part_of(path), "wb", opener=plain) as file:
+        with open(part_path(path), "wb", opener=plain) as file:
             if mode is not None:  # before the first byte, and also where it was there
                 os.fchmod(file.fileno(), mode)
             file.write(content)
@@ -64,16 +64,16 @@ def _write_part(path: Path, content: bytes, mode: int | None = None) -> None:
         raise _unwritable(path, error) from error
 
 
-def publish(path: Path) -> None:
+def publish_file(path: Path) -> None:
     """Give a file the content that was staged; on return the change is on disk."""
     try:
-        os.replace(part_of(path), path)
+        os.replace(part_path(path), path)
         _sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def part_of(path: Path) -> Path:
+def part_path(path: Path) -> Path:
     """Return where a file is written before it takes its name."""
     return path.with_name(path.name + ".part")
 

@@ -10,7 +10,7 @@
 
 Samples of values are read on this machine and stay in its memory. Where a
 configuration names one file per site, each is tagged on its own and the strictest tag
-of a column counts (`lexfed.law.merge`).
+of a column counts (`lexfed.law.site_tags`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
-from lexfed.law.catalogue import BUILT_IN, Catalogue
-from lexfed.law.merge import MergedTag, SiteTag, merge
-from lexfed.law.tagger.column import Column, Suggestion
-from lexfed.law.tagger.reading import read_columns, read_schema, table_name
-from lexfed.law.tagger.settings import Settings
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.catalogue import BUILT_IN, LawCatalogue
+from lexfed.law.site_tags import MergedTag, SiteTag, merge_site_tags
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.sources.column_files import read_columns, read_schema, table_name
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
 
 if TYPE_CHECKING:
     from lexfed.config.tag_source import TagSource
@@ -35,7 +35,7 @@ CONFIGURATION = ".toml"
 
 
 @dataclass(frozen=True)
-class Tagging:
+class TaggedColumns:
     """Tagged columns, and what they were tagged with.
 
     Attributes:
@@ -45,17 +45,17 @@ class Tagging:
     """
 
     columns: tuple[TaggedColumn, ...]
-    catalogues: tuple[Catalogue, ...]
+    catalogues: tuple[LawCatalogue, ...]
     disagreements: tuple[MergedTag, ...] = ()
 
 
 def tag(
-    source: str | Path | Sequence[Column] | None = None,
+    source: str | Path | Sequence[DescribedColumn] | None = None,
     *,
     schema: str | Path | None = None,
     jurisdictions: Iterable[str] | None = None,
     catalogues: Iterable[str | Path] = (),
-    settings: Settings | None = None,
+    settings: TaggerSettings | None = None,
 ) -> tuple[TaggedColumn, ...]:
     """Return the tag of every column, in the order of the input.
 
@@ -71,7 +71,7 @@ def tag(
         ConfigError: if a law, a catalogue, a configuration or a setting is wrong.
         DataError: if there are no columns that could be tagged.
     """
-    found = tagging(
+    found = tagged_columns(
         source,
         schema=schema,
         jurisdictions=jurisdictions,
@@ -81,14 +81,14 @@ def tag(
     return found.columns
 
 
-def tagging(
-    source: str | Path | Sequence[Column] | None = None,
+def tagged_columns(
+    source: str | Path | Sequence[DescribedColumn] | None = None,
     *,
     schema: str | Path | None = None,
     jurisdictions: Iterable[str] | None = None,
     catalogues: Iterable[str | Path] = (),
-    settings: Settings | None = None,
-) -> Tagging:
+    settings: TaggerSettings | None = None,
+) -> TaggedColumns:
     """Return the tag of every column and the laws that were asked; see `tag`."""
     if (source is None) == (schema is None):
         hint = "`source` for a data file, `schema` for a list of columns"
@@ -97,26 +97,26 @@ def tagging(
     if isinstance(source, str | Path) and Path(source).suffix == CONFIGURATION:
         from lexfed.config.tag_source import tag_source
 
-        return of_configuration(
+        return configuration_tags(
             tag_source(Path(source)), jurisdictions, added, settings
         )
     if schema is not None:
-        columns: Sequence[Column] = read_schema(Path(schema))
+        columns: Sequence[DescribedColumn] = read_schema(Path(schema))
     elif isinstance(source, str | Path):
         columns = read_columns(Path(source))
     else:
         columns = source or ()
     laws = load_catalogues(BUILT_IN if jurisdictions is None else jurisdictions, added)
-    found = tag_columns(columns, settings or Settings())
-    return Tagging(with_articles(found, laws), laws)
+    found = tag_columns(columns, settings or TaggerSettings())
+    return TaggedColumns(with_articles(found, laws), laws)
 
 
-def of_configuration(
+def configuration_tags(
     source: "TagSource",
     jurisdictions: Iterable[str] | None = None,
     added: Sequence[Path] = (),
-    settings: Settings | None = None,
-) -> Tagging:
+    settings: TaggerSettings | None = None,
+) -> TaggedColumns:
     """Return the tags of the columns of a configuration's data.
 
     Columns that the configuration names and no file has are tagged by their names.
@@ -131,8 +131,8 @@ def of_configuration(
     }
     if len(sites) == 1:
         (found,) = sites.values()
-        return Tagging(with_articles(found, laws), laws)
-    merged = merge(
+        return TaggedColumns(with_articles(found, laws), laws)
+    merged = merge_site_tags(
         {
             site: [replace(SiteTag.of(one), table="") for one in found]
             for site, found in sites.items()
@@ -140,19 +140,21 @@ def of_configuration(
     )
     chosen = [_strictest(column, sites) for column in merged]
     apart = tuple(column for column in merged if column.disagree)
-    return Tagging(with_articles(chosen, laws), laws, apart)
+    return TaggedColumns(with_articles(chosen, laws), laws, apart)
 
 
 def _of_file(
-    file: Path, source: "TagSource", settings: Settings
+    file: Path, source: "TagSource", settings: TaggerSettings
 ) -> tuple[Suggestion, ...]:
     # Imported here, with what reads a configuration: tagging a schema needs neither.
-    from lexfed.law.tagging import PERSON_KEY
+    from lexfed.law.decisions import PERSON_KEY
 
     columns = list(read_columns(file))
     there = {column.name for column in columns}
     table = table_name(file)
-    columns += [Column(table, name) for name in source.needed if name not in there]
+    columns += [
+        DescribedColumn(table, name) for name in source.needed if name not in there
+    ]
     described = [
         replace(column, description=column.description or PERSON_KEY)
         if column.name == source.person

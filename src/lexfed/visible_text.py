@@ -41,7 +41,7 @@ _NON_JOINER, _JOINER = "\u200c", "\u200d"
 _VIRAMA = 9
 """Canonical combining class of the sign that lets consonants join."""
 
-Place = tuple[str | int, ...]
+TablePath = tuple[str | int, ...]
 """Keys and positions that lead to a text in tables."""
 
 
@@ -77,7 +77,7 @@ def hidden_in(text: str) -> str:
     return ""
 
 
-def hidden_texts(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+def hidden_texts(value: Any, place: TablePath = ()) -> Iterator[tuple[TablePath, str]]:
     """Find hidden characters in all keys and texts of plain tables.
 
     Yields:

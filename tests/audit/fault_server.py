@@ -22,11 +22,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from lexfed.audit.blobs import Blobs
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.note import parse_note
-from lexfed.audit.store import Store
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.tree.cosignature import cosign
 from lexfed.errors import LexfedError
+from lexfed.signing.notes import parse_note
 from support.log_folders import ORIGIN, OTHER, SIGNER, grow
 
 ACKNOWLEDGED, REFUSED, BROKEN = 0, 3, 4

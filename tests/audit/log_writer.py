@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from lexfed.audit.store import Store
+from lexfed.audit.storage.durable_store import Store
 from lexfed.errors import RunFolderError
 from support.log_folders import SIGNER
 

@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import access
-from lexfed.audit.access import Role, key_files, keys_folder, rotate
-from lexfed.audit.checkpoint import open_checkpoint
 from lexfed.audit.entries import Deletion, KeyRotation
-from lexfed.audit.keys import (
+from lexfed.audit.log import access
+from lexfed.audit.log.access import KeyRole, key_files, keys_folder, rotate_key
+from lexfed.audit.log.audit_log import AuditLog, LogKeys
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.tree.checkpoint import open_checkpoint
+from lexfed.audit.tree.merkle import leaf_hash
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.keys import (
     Signer,
     create_key,
     fingerprint,
@@ -23,11 +27,7 @@ from lexfed.audit.keys import (
     load_public,
     public_path,
 )
-from lexfed.audit.log import AuditLog, LogKeys
-from lexfed.audit.merkle import leaf_hash
-from lexfed.audit.note import VerifierKey, parse_note
-from lexfed.audit.stage import Stage
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.notes import VerifierKey, parse_note
 from support.audit_worlds import ORIGIN, fake_run
 from support.open_logs import Logged, logged
 from support.two_verifiers import compared, failed
@@ -90,7 +90,7 @@ def test_a_folder_without_a_journal_names_no_keys(run: Logged, line: bytes) -> N
     assert "--keys DIR" in refused.value.hint
     (run.run / "events.jsonl").unlink()
     with pytest.raises(RunFolderError, match="does not say where its keys"):
-        rotate(run.run, "log")
+        rotate_key(run.run, "log")
     # Whoever names them needs no journal.
     access.open_for_appending(run.run, run.keys).close()
 
@@ -116,7 +116,7 @@ def test_other_names_are_no_keys(run: Logged) -> None:
 
 
 @pytest.mark.parametrize("role", ["coordinator", "log"])
-def test_a_missing_key_is_named(run: Logged, role: Role) -> None:
+def test_a_missing_key_is_named(run: Logged, role: KeyRole) -> None:
     path = run.keys / f"{role}.pem"
     key = load_public(public_path(path))
     path.unlink()
@@ -150,7 +150,7 @@ def test_a_log_older_than_its_pin_is_not_opened(run: Logged, tmp_path: Path) -> 
 
 
 def test_a_new_coordinator_signs_from_then_on(run: Logged) -> None:
-    record, path, _ = rotate(run.run, "coordinator")
+    record, path, _ = rotate_key(run.run, "coordinator")
     assert path.name == "coordinator-2.pem"
     new = Signer("coordinator", load_key(path)).fingerprint
     old = Signer("coordinator", load_key(run.keys / "coordinator.pem")).fingerprint
@@ -173,7 +173,7 @@ def test_the_first_checkpoint_of_a_new_log_key_carries_both_signatures(
 ) -> None:
     before = (run.log / "checkpoint").read_bytes()
     old = log_key(run.keys / "log.pem")
-    record, path, _ = rotate(run.run, "log")
+    record, path, _ = rotate_key(run.run, "log")
     new = log_key(path)
     assert isinstance(record.entry, KeyRotation)
     assert record.entry.vkey == new.vkey
@@ -199,7 +199,7 @@ def test_three_rotations_before_two_verifiers(tmp_path: Path) -> None:
     keys = [log_key(run.keys / "log.pem")]
     rest = iter([(draft.entry, draft.key) for draft in whole.drafts[5:-1]])
     for role in ("log", "coordinator", "log"):
-        path = rotate(run.run, role)[1]
+        path = rotate_key(run.run, role)[1]
         if role == "log":
             keys.append(log_key(path))
         log = run.open()
@@ -235,11 +235,11 @@ def test_a_new_key_without_a_rotation_fails(run: Logged) -> None:
 
 def test_a_number_is_never_used_twice(run: Logged) -> None:
     for expected in ("log-2.pem", "log-3.pem"):
-        assert rotate(run.run, "log")[1].name == expected
+        assert rotate_key(run.run, "log")[1].name == expected
     # Whoever removes a stolen key does not get its number again.
     (run.keys / "log.pem").unlink()
     (run.keys / "log-2.pem").unlink()
-    assert rotate(run.run, "log")[1].name == "log-4.pem"
+    assert rotate_key(run.run, "log")[1].name == "log-4.pem"
     assert run.failures() == []
 
 
@@ -247,7 +247,7 @@ def test_a_backup_from_before_a_rotation_is_refused(
     run: Logged, tmp_path: Path
 ) -> None:
     shutil.copytree(run.log, tmp_path / "backup")
-    rotate(run.run, "log")
+    rotate_key(run.run, "log")
     appended(run)
     shutil.rmtree(run.log)
     shutil.copytree(tmp_path / "backup", run.log)
@@ -264,7 +264,7 @@ def staged(run: Logged, *entries: Any) -> None:
     signer = run_log_signer(run)
     evidence = run.evidence()
     checkpoint = evidence.view.signed.checkpoint
-    stage = Stage(ORIGIN, checkpoint.size, checkpoint.root, entries)
+    stage = StagedAppend(ORIGIN, checkpoint.size, checkpoint.root, entries)
     (run.log / "stage").write_bytes(stage.to_bytes(signer))
 
 
@@ -279,7 +279,7 @@ def test_what_was_interrupted_is_finished_under_the_old_key(
     shutil.copytree(tmp_path / "before", run.log)
     run.pin.unlink()
     staged(run, data)
-    record, *_ = rotate(run.run, "log")
+    record, *_ = rotate_key(run.run, "log")
     assert record.index == index + 1
     assert leaf_hash(data).hex() == record.previous
     # The checkpoint of what was interrupted is the old key's.
@@ -318,7 +318,7 @@ def killed_at(number: int, job: Callable[[], object]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["coordinator", "log"])
-def test_a_rotation_killed_at_every_moment(tmp_path: Path, role: Role) -> None:
+def test_a_rotation_killed_at_every_moment(tmp_path: Path, role: KeyRole) -> None:
     fresh = logged(tmp_path / "fresh")
     before = (fresh.log / "checkpoint").read_bytes()
     old = log_key(fresh.keys / "log.pem")
@@ -327,12 +327,12 @@ def test_a_rotation_killed_at_every_moment(tmp_path: Path, role: Role) -> None:
         base = tmp_path / str(number)
         shutil.copytree(tmp_path / "fresh", base)
         run = Logged(base / "run", base / "keys")
-        killed = killed_at(number, partial(rotate, run.run, role))
+        killed = killed_at(number, partial(rotate_key, run.run, role))
         assert run.failures(policy_of(old), before) == []
         # Whoever comes next finishes what was begun, and can go on.
         run.open().close()
         rotated.append(len(run.evidence().custody.extra))
-        rotate(run.run, role)
+        rotate_key(run.run, role)
         assert len(run.evidence().custody.extra) == rotated[-1] + 1
         assert run.failures(policy_of(old), before) == []
         if not killed:

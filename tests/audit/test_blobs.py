@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit import blobs as module
-from lexfed.audit.blobs import Blobs
+from lexfed.audit.storage import blobs as module
+from lexfed.audit.storage.blobs import Blobs
 from lexfed.errors import AuditError, RunFolderError
 
 CONTENT = b"some content"

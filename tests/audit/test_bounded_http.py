@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.bounded_http import NoReply, Reply, exchange, is_loopback
+from lexfed.audit.witness.bounded_http import (
+    HttpReply,
+    MissingHttpReply,
+    exchange,
+    is_loopback,
+)
 from support.loopback import (
     Respond,
     answering,
@@ -26,18 +31,18 @@ Patch = pytest.MonkeyPatch
 
 def ask(
     url: str, body: bytes | None = b"ask", *, timeout_s: float = 5, most: int = 100
-) -> Reply | NoReply:
+) -> HttpReply | MissingHttpReply:
     return exchange(url, body, "text/plain", timeout_s=timeout_s, most=most)
 
 
-def reason(got: Reply | NoReply) -> str:
-    assert isinstance(got, NoReply)
+def reason(got: HttpReply | MissingHttpReply) -> str:
+    assert isinstance(got, MissingHttpReply)
     return got.reason
 
 
 def test_an_answer_comes_back_whole() -> None:
     with answering(http(200, b"yes", "text/x.tlog.size; charset=utf-8")) as url:
-        assert ask(url) == Reply(200, "text/x.tlog.size", b"yes")
+        assert ask(url) == HttpReply(200, "text/x.tlog.size", b"yes")
 
 
 def test_post_with_a_body_and_get_without() -> None:
@@ -48,8 +53,8 @@ def test_post_with_a_body_and_get_without() -> None:
         connection.sendall(b"HTTP/1.1 204 None\r\n\r\n")
 
     with answering(keep) as url:
-        assert ask(url + "/a", b"x") == Reply(204, "text/plain", b"")
-        assert ask(url + "/b", None) == Reply(204, "text/plain", b"")
+        assert ask(url + "/a", b"x") == HttpReply(204, "text/plain", b"")
+        assert ask(url + "/b", None) == HttpReply(204, "text/plain", b"")
     post, get = seen
     assert post.startswith(b"POST /a ")
     assert post.endswith(b"\r\n\r\nx")
@@ -61,7 +66,7 @@ def test_post_with_a_body_and_get_without() -> None:
 @pytest.mark.parametrize("status", [201, 302, 400, 404, 409, 500, 599])
 def test_every_status_is_an_answer(status: int) -> None:
     with answering(http(status, b"body")) as url:
-        assert ask(url) == Reply(status, "text/plain", b"body")
+        assert ask(url) == HttpReply(status, "text/plain", b"body")
 
 
 def test_a_redirect_is_not_followed() -> None:
@@ -74,7 +79,7 @@ def test_a_redirect_is_not_followed() -> None:
     with answering(elsewhere) as other:
         away = f"HTTP/1.1 307 Go\r\nLocation: {other}/\r\nContent-Length: 0\r\n\r\n"
         with answering(raw(away.encode())) as url:
-            assert ask(url) == Reply(307, "text/plain", b"")
+            assert ask(url) == HttpReply(307, "text/plain", b"")
     assert not asked.is_set()
 
 
@@ -162,7 +167,7 @@ def test_a_broken_answer_is_a_reason(content: bytes, said: str) -> None:
 
 def test_the_largest_allowed_answer_is_taken() -> None:
     with answering(http(200, b"x" * 100)) as url:
-        assert ask(url) == Reply(200, "text/plain", b"x" * 100)
+        assert ask(url) == HttpReply(200, "text/plain", b"x" * 100)
 
 
 def test_a_closed_port_is_a_reason() -> None:
@@ -197,7 +202,7 @@ def test_an_encrypted_answer_comes_back(tmp_path: Path, monkeypatch: Patch) -> N
     monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))
     with answering(http(200, b"secret"), certificate=pair) as url:
         assert url.startswith("https:")
-        assert ask(url) == Reply(200, "text/plain", b"secret")
+        assert ask(url) == HttpReply(200, "text/plain", b"secret")
 
 
 def test_an_unknown_certificate_is_a_reason(tmp_path: Path) -> None:
@@ -228,7 +233,7 @@ def test_this_machine_is_known_by_name_and_address() -> None:
 def test_this_machine_is_reached_without_a_proxy(monkeypatch: Patch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9/")
     with answering(http(200, b"direct")) as url:
-        assert ask(url) == Reply(200, "text/plain", b"direct")
+        assert ask(url) == HttpReply(200, "text/plain", b"direct")
 
 
 def test_other_machines_are_reached_through_the_proxy(monkeypatch: Patch) -> None:
@@ -237,4 +242,4 @@ def test_other_machines_are_reached_through_the_proxy(monkeypatch: Patch) -> Non
         got = exchange(
             "http://witness.invalid/", b"", "x/y", timeout_s=5, most=9, allow_plain=True
         )
-    assert got == Reply(200, "text/plain", b"by proxy")
+    assert got == HttpReply(200, "text/plain", b"by proxy")

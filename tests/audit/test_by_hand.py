@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.by_hand import KINDS, append_by_hand
 from lexfed.audit.entries import KINDS as ALL
 from lexfed.audit.entries import Correction, Document, Incident
+from lexfed.audit.log.manual_entries import KINDS, append_by_hand
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.errors import AuditError, RunFolderError
 from support.audit_worlds import SITES

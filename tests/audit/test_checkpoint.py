@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, open_checkpoint, sign
-from lexfed.audit.keys import Signer, create_key, public_path
-from lexfed.audit.merkle import EMPTY_ROOT
-from lexfed.audit.note import Note, Signature, parse_note
+from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint, sign
+from lexfed.audit.tree.merkle import EMPTY_ROOT
 from lexfed.errors import AuditError
+from lexfed.signing.keys import Signer, create_key, public_path
+from lexfed.signing.notes import NoteSignature, SignedNote, parse_note
 from support.judge import Judge
 from support.plain_log import ORIGIN, signer
 
@@ -86,8 +86,8 @@ def test_another_program_refuses_the_same_bodies(judge: Judge) -> None:
 
 
 def signed(body: bytes) -> bytes:
-    line = Signature(ORIGIN, LOG.verifier.key_id, LOG.sign(body))
-    return Note(body, (line,)).to_bytes()
+    line = NoteSignature(ORIGIN, LOG.verifier.key_id, LOG.sign(body))
+    return SignedNote(body, (line,)).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_old_and_new_key_may_both_sign() -> None:
     for keys in ([LOG.verifier], [new.verifier], [LOG.verifier, new.verifier]):
         assert open_checkpoint(data, *keys).checkpoint == HEAD
     forged = parse_note(data).with_signatures(
-        [Signature(ORIGIN, new.verifier.key_id, bytes(64))]
+        [NoteSignature(ORIGIN, new.verifier.key_id, bytes(64))]
     )
     assert open_checkpoint(forged.to_bytes(), LOG.verifier).checkpoint == HEAD
     with pytest.raises(AuditError, match="is wrong"):
@@ -136,10 +136,10 @@ def test_the_key_of_another_log_does_not_count() -> None:
     stranger = signer("other.example", 2)
     with pytest.raises(AuditError, match=r"signed by the key of `other\.example`"):
         sign(HEAD, stranger)
-    line = Signature(
+    line = NoteSignature(
         stranger.name, stranger.verifier.key_id, stranger.sign(HEAD.body())
     )
-    data = Note(HEAD.body(), (line,)).to_bytes()
+    data = SignedNote(HEAD.body(), (line,)).to_bytes()
     with pytest.raises(AuditError, match=r"signed by the key of `other\.example`"):
         open_checkpoint(data, stranger.verifier)
 

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import mldsa
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.cosignature import (
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.cosignature import (
     MAX_TIME,
     cosign,
     ed25519_message,
     mldsa44_message,
     verify_cosignature,
 )
-from lexfed.audit.note import (
+from lexfed.errors import AuditError
+from lexfed.signing.notes import (
     MLDSA44_COSIGNER,
-    Signature,
+    NoteSignature,
     VerifierKey,
     parse_note,
 )
-from lexfed.errors import AuditError
 from support.judge import Judge
 from support.plain_log import ORIGIN, signer
 
@@ -48,7 +48,9 @@ def test_another_program_accepts_the_cosignature(judge: Judge, tmp_path: Path) -
     keys = [LOG.verifier.vkey, WITNESS.cosigner.vkey]
     assert judge.run("note", path, *keys).stdout == "OK 2 signatures\n"
     late = cosign(BODY, WITNESS, TIME + 1)
-    moved = Signature(late.name, late.key_id, late.value[:7] + b"\0" + late.value[8:])
+    moved = NoteSignature(
+        late.name, late.key_id, late.value[:7] + b"\0" + late.value[8:]
+    )
     path.write_bytes(note.with_signatures([moved]).to_bytes())
     assert not judge.accepts("note", path, *keys)
 
@@ -60,7 +62,7 @@ def test_every_changed_bit_of_a_cosignature_is_refused(bit: int) -> None:
     value[bit // 8] ^= 1 << bit % 8
     with pytest.raises(AuditError):
         verify_cosignature(
-            BODY, Signature(line.name, line.key_id, bytes(value)), WITNESS.cosigner
+            BODY, NoteSignature(line.name, line.key_id, bytes(value)), WITNESS.cosigner
         )
 
 
@@ -83,7 +85,7 @@ def test_a_cosignature_names_its_key() -> None:
 
 @pytest.mark.parametrize("size", [1, 8, 71, 73, 2428])
 def test_a_cosignature_has_72_bytes(size: int) -> None:
-    line = Signature(WITNESS.name, WITNESS.cosigner.key_id, bytes(size))
+    line = NoteSignature(WITNESS.name, WITNESS.cosigner.key_id, bytes(size))
     with pytest.raises(AuditError, match=f"expected 72 bytes, got: {size}"):
         verify_cosignature(BODY, line, WITNESS.cosigner)
 
@@ -98,7 +100,7 @@ def test_times_that_no_clock_shows_are_refused_though_signed() -> None:
     assert verify_cosignature(BODY, cosign(BODY, WITNESS, MAX_TIME), WITNESS.cosigner)
     for time in (0, MAX_TIME + 1):
         value = time.to_bytes(8, "big") + WITNESS.sign(ed25519_message(BODY, time))
-        line = Signature(WITNESS.name, WITNESS.cosigner.key_id, value)
+        line = NoteSignature(WITNESS.name, WITNESS.cosigner.key_id, value)
         with pytest.raises(AuditError, match="has no time"):
             verify_cosignature(BODY, line, WITNESS.cosigner)
 
@@ -116,10 +118,10 @@ class Quantum:
         public = self.private.public_key().public_bytes_raw()
         self.key = VerifierKey(name, MLDSA44_COSIGNER, public)
 
-    def cosign(self, head: Checkpoint, time: int) -> Signature:
+    def cosign(self, head: Checkpoint, time: int) -> NoteSignature:
         message = mldsa44_message(head, self.key.name, time)
         value = time.to_bytes(8, "big") + self.private.sign(message)
-        return Signature(self.key.name, self.key.key_id, value)
+        return NoteSignature(self.key.name, self.key.key_id, value)
 
 
 def test_ml_dsa_cosignatures_verify() -> None:
@@ -149,7 +151,7 @@ def test_the_ml_dsa_message_is_that_of_the_specification() -> None:
 
 def test_long_names_do_not_fit_an_ml_dsa_message() -> None:
     witness = Quantum("w" * 256)
-    line = Signature(witness.key.name, witness.key.key_id, b"\1" * 2428)
+    line = NoteSignature(witness.key.name, witness.key.key_id, b"\1" * 2428)
     with pytest.raises(AuditError, match="longer than 255 bytes"):
         verify_cosignature(BODY, line, witness.key)
 

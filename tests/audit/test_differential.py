@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, open_checkpoint
-from lexfed.audit.cosignature import cosign, verify_cosignature
-from lexfed.audit.note import Note, Signature, parse_note, verify
-from lexfed.audit.proof import ConsistencyProof, InclusionProof
-from lexfed.audit.trust import parse_policy
+from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
+from lexfed.audit.tree.cosignature import cosign, verify_cosignature
+from lexfed.audit.tree.proof_files import ConsistencyProof, InclusionProof
+from lexfed.audit.tree.trust_file import parse_policy
 from lexfed.errors import AuditError
+from lexfed.signing.notes import NoteSignature, SignedNote, parse_note, verify
 from support import lies
 from support.judge import Judge
 from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of
@@ -92,13 +92,13 @@ def compare(ours: list[bool], theirs: list[str], cases: list[bytes]) -> Counter[
     return Counter(theirs)
 
 
-def lines_of(body: bytes, *values: bytes) -> list[Signature]:
+def lines_of(body: bytes, *values: bytes) -> list[NoteSignature]:
     """Signatures of a text by known and unknown keys, right and wrong."""
     return [
-        Signature(LOG.name, LOG.verifier.key_id, LOG.sign(body)),
-        Signature(NEXT.name, NEXT.verifier.key_id, NEXT.sign(body)),
-        Signature(STRANGER.name, STRANGER.verifier.key_id, STRANGER.sign(body)),
-        *(Signature("carol.example", b"1234", value) for value in values),
+        NoteSignature(LOG.name, LOG.verifier.key_id, LOG.sign(body)),
+        NoteSignature(NEXT.name, NEXT.verifier.key_id, NEXT.sign(body)),
+        NoteSignature(STRANGER.name, STRANGER.verifier.key_id, STRANGER.sign(body)),
+        *(NoteSignature("carol.example", b"1234", value) for value in values),
     ]
 
 
@@ -109,7 +109,7 @@ def test_changed_notes(judge: Judge) -> None:
     for _ in range(4000):
         pool = lines_of(body, bytes(63), bytes(62), draw.randbytes(5))
         picked = draw.sample(pool, draw.randint(1, len(pool)))
-        cases.append(changed(Note(body, tuple(picked)).to_bytes(), draw))
+        cases.append(changed(SignedNote(body, tuple(picked)).to_bytes(), draw))
     known = [LOG.verifier, NEXT.verifier]
 
     def check(data: bytes) -> None:
@@ -130,8 +130,8 @@ def test_changed_bodies_with_right_signatures(judge: Judge) -> None:
     for _ in range(1500):
         body = changed(TREE_HEAD.body(), draw)
         body = body if body.endswith(b"\n") else body + b"\n"
-        line = Signature(LOG.name, LOG.verifier.key_id, LOG.sign(body))
-        cases.append(Note(body, (line,)).to_bytes())
+        line = NoteSignature(LOG.name, LOG.verifier.key_id, LOG.sign(body))
+        cases.append(SignedNote(body, (line,)).to_bytes())
     key = LOG.verifier
     ours = [accepted(open_checkpoint, data, key) for data in cases]
     theirs = judge.batch(
@@ -145,7 +145,7 @@ def test_changed_bodies_with_right_signatures(judge: Judge) -> None:
 def test_changed_cosignatures(judge: Judge) -> None:
     draw = random.Random(3)
     key, body = WITNESS.cosigner, TREE_HEAD.body()
-    note = Note(body, (cosign(body, WITNESS, 1_790_000_000), *lines_of(body)[2:]))
+    note = SignedNote(body, (cosign(body, WITNESS, 1_790_000_000), *lines_of(body)[2:]))
     cases = [changed(note.to_bytes(), draw) for _ in range(1500)]
 
     def check(data: bytes) -> None:

@@ -13,9 +13,9 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.dsse import PAYLOAD_TYPE, Envelope, pae
-from lexfed.audit.keys import Signer, create_key, public_path
 from lexfed.errors import AuditError
+from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope, pae
+from lexfed.signing.keys import Signer, create_key, public_path
 from support.plain_log import signer
 
 ALICE = signer("alice.example", 1)
@@ -42,9 +42,9 @@ def test_no_two_pairs_share_an_encoding(a: str, b: bytes, c: str, d: bytes) -> N
 
 
 def test_an_envelope_comes_back_and_verifies() -> None:
-    envelope = Envelope.sign(PAYLOAD, ALICE, BOB)
+    envelope = SignedEnvelope.sign(PAYLOAD, ALICE, BOB)
     data = envelope.to_bytes()
-    assert Envelope.parse(data) == envelope
+    assert SignedEnvelope.parse(data) == envelope
     assert envelope.payload_type == PAYLOAD_TYPE
     envelope.verify(KEYS, set(KEYS))
     envelope.verify(KEYS, [ALICE.fingerprint])
@@ -55,13 +55,13 @@ def test_an_envelope_comes_back_and_verifies() -> None:
 def test_the_bytes_are_those_of_rfc_8785(
     payload: bytes, signers: tuple[Signer, ...]
 ) -> None:
-    data = Envelope.sign(payload, *signers).to_bytes()
+    data = SignedEnvelope.sign(payload, *signers).to_bytes()
     assert rfc8785.dumps(json.loads(data)) == data
-    assert Envelope.parse(data).to_bytes() == data
+    assert SignedEnvelope.parse(data).to_bytes() == data
 
 
 def test_who_must_sign_must_have_signed() -> None:
-    envelope = Envelope.sign(PAYLOAD, ALICE)
+    envelope = SignedEnvelope.sign(PAYLOAD, ALICE)
     with pytest.raises(AuditError, match=f"not signed by key {BOB.fingerprint[:16]}"):
         envelope.verify(KEYS, KEYS)
     with pytest.raises(AuditError, match="not signed by key"):
@@ -71,8 +71,8 @@ def test_who_must_sign_must_have_signed() -> None:
 
 
 def test_a_wrong_signature_of_a_known_key_refuses_the_envelope() -> None:
-    right = Envelope.sign(PAYLOAD, ALICE)
-    forged = Envelope(
+    right = SignedEnvelope.sign(PAYLOAD, ALICE)
+    forged = SignedEnvelope(
         PAYLOAD, PAYLOAD_TYPE, (*right.signatures, (BOB.fingerprint, bytes(64)))
     )
     forged.verify({ALICE.fingerprint: ALICE.public}, {ALICE.fingerprint})
@@ -81,18 +81,18 @@ def test_a_wrong_signature_of_a_known_key_refuses_the_envelope() -> None:
 
 
 def test_signatures_bind_payload_and_type() -> None:
-    right = Envelope.sign(PAYLOAD, ALICE)
+    right = SignedEnvelope.sign(PAYLOAD, ALICE)
     for other in (
-        Envelope(PAYLOAD + b" ", PAYLOAD_TYPE, right.signatures),
-        Envelope(PAYLOAD, "application/json", right.signatures),
+        SignedEnvelope(PAYLOAD + b" ", PAYLOAD_TYPE, right.signatures),
+        SignedEnvelope(PAYLOAD, "application/json", right.signatures),
     ):
         with pytest.raises(AuditError, match="is wrong"):
             other.verify(KEYS, {ALICE.fingerprint})
 
 
 def test_a_signature_counts_for_its_own_key_only() -> None:
-    (_, value), *_ = Envelope.sign(PAYLOAD, ALICE).signatures
-    moved = Envelope(PAYLOAD, PAYLOAD_TYPE, ((BOB.fingerprint, value),))
+    (_, value), *_ = SignedEnvelope.sign(PAYLOAD, ALICE).signatures
+    moved = SignedEnvelope(PAYLOAD, PAYLOAD_TYPE, ((BOB.fingerprint, value),))
     with pytest.raises(AuditError, match="is wrong"):
         moved.verify(KEYS, {BOB.fingerprint})
 
@@ -101,14 +101,14 @@ def test_a_signature_counts_for_its_own_key_only() -> None:
 def test_every_changed_bit_of_the_payload_is_refused(bit: int) -> None:
     changed = bytearray(PAYLOAD)
     changed[bit // 8] ^= 1 << bit % 8
-    right = Envelope.sign(PAYLOAD, ALICE)
-    other = Envelope(bytes(changed), PAYLOAD_TYPE, right.signatures)
+    right = SignedEnvelope.sign(PAYLOAD, ALICE)
+    other = SignedEnvelope(bytes(changed), PAYLOAD_TYPE, right.signatures)
     with pytest.raises(AuditError, match="is wrong"):
         other.verify(KEYS, {ALICE.fingerprint})
 
 
 def files() -> dict[str, bytes]:
-    right = Envelope.sign(PAYLOAD, ALICE).to_bytes()
+    right = SignedEnvelope.sign(PAYLOAD, ALICE).to_bytes()
     value: dict[str, Any] = json.loads(right)
     one: dict[str, Any] = value["signatures"][0]
 
@@ -166,12 +166,12 @@ def files() -> dict[str, bytes]:
 @pytest.mark.parametrize("name", files())
 def test_any_other_bytes_are_refused(name: str) -> None:
     with pytest.raises(AuditError):
-        Envelope.parse(files()[name])
+        SignedEnvelope.parse(files()[name])
 
 
 def test_an_envelope_needs_a_signer() -> None:
     with pytest.raises(AuditError, match="expected 1 to 16 signatures"):
-        Envelope.sign(PAYLOAD)
+        SignedEnvelope.sign(PAYLOAD)
 
 
 def test_openssl_accepts_the_signature(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_openssl_accepts_the_signature(tmp_path: Path) -> None:
         pytest.skip("openssl is not installed")
     key = tmp_path / "keys" / "coordinator.pem"
     one = Signer("coordinator.example", create_key(key))
-    envelope = Envelope.parse(Envelope.sign(PAYLOAD, one).to_bytes())
+    envelope = SignedEnvelope.parse(SignedEnvelope.sign(PAYLOAD, one).to_bytes())
     message, value = tmp_path / "message", tmp_path / "value"
     value.write_bytes(envelope.signatures[0][1])
     command = [openssl, "pkeyutl", "-verify", "-pubin", "-rawin"]

@@ -10,23 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from lexfed.audit.dsse import Envelope
 from lexfed.audit.entries import (
     KINDS,
-    Completed,
+    ChargedEvent,
+    CompletionEntry,
     Entry,
-    Event,
     Incident,
-    Refusal,
-    Resumed,
-    Round,
+    RefusalEntry,
+    ResumptionEntry,
+    RoundEntry,
     decimal,
 )
-from lexfed.audit.entries.recorded import body_of, predicate_type, seal, unseal
-from lexfed.audit.merkle import leaf_hash
-from lexfed.audit.statement import Statement
+from lexfed.audit.entries.envelopes import body_of, predicate_type, seal, unseal
+from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.errors import AuditError
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.in_toto import InTotoStatement
 from lexfed.tiers import Tier
 from support.audit_worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
 from support.schemas import Where, every_spoilt, example, instances
@@ -92,7 +92,7 @@ def written(kind: str, body: Any, **predicate: Any) -> bytes:
     }
     form = {"sort_keys": True, "separators": (",", ":"), "ensure_ascii": False}
     payload = json.dumps(statement, **form)  # type: ignore[arg-type] # options
-    return Envelope.sign(payload.encode(), COORDINATOR).to_bytes()
+    return SignedEnvelope.sign(payload.encode(), COORDINATOR).to_bytes()
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -177,9 +177,9 @@ def test_no_sentence_is_a_code(text: str) -> None:
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e400", "-1"])
 def test_numbers_that_json_does_not_have_are_refused(word: str) -> None:
     data = written("resumed", {"rounds": 123456})
-    payload = Envelope.parse(data).payload.replace(b"123456", word.encode())
+    payload = SignedEnvelope.parse(data).payload.replace(b"123456", word.encode())
     with pytest.raises(AuditError, match="entry 7: "):
-        unseal(Envelope.sign(payload, COORDINATOR).to_bytes(), 7)
+        unseal(SignedEnvelope.sign(payload, COORDINATOR).to_bytes(), 7)
 
 
 # Where an entry belongs
@@ -198,7 +198,7 @@ UNBOUND: dict[str, list[Any]] = {
 def test_an_entry_without_its_place_is_not_sealed(name: str) -> None:
     for value in UNBOUND[name]:
         with pytest.raises(AuditError, match=r"^entry "):
-            pytest.fail(str(sealed(Resumed(rounds=1), **{name: value})))
+            pytest.fail(str(sealed(ResumptionEntry(rounds=1), **{name: value})))
 
 
 @pytest.mark.parametrize("name", UNBOUND)
@@ -219,13 +219,13 @@ def test_the_first_entry_follows_nothing() -> None:
     assert unseal(sealed(entry, index=0, previous=""), 0).previous == ""
     # Only what names something of its own can be first.
     with pytest.raises(AuditError, match="subject 0"):
-        sealed(Resumed(rounds=1), index=0, previous="")
+        sealed(ResumptionEntry(rounds=1), index=0, previous="")
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_subjects_are_those_of_the_entry(kind: str) -> None:
     entry = example(KINDS[kind])
-    statement = Statement.parse(Envelope.parse(sealed(entry)).payload)
+    statement = InTotoStatement.parse(SignedEnvelope.parse(sealed(entry)).payload)
     own = entry.subjects()
     assert statement.subject == (own or (("previous entry", PREVIOUS),))
     others = [
@@ -234,17 +234,17 @@ def test_the_subjects_are_those_of_the_entry(kind: str) -> None:
         tuple((name, "f" * 64) for name, _ in statement.subject),
     ]
     for subject in others:
-        lie = Statement(subject, statement.predicate_type, statement.predicate)
-        data = Envelope.sign(lie.to_bytes(), COORDINATOR).to_bytes()
+        lie = InTotoStatement(subject, statement.predicate_type, statement.predicate)
+        data = SignedEnvelope.sign(lie.to_bytes(), COORDINATOR).to_bytes()
         with pytest.raises(AuditError, match="entry 7: its subjects do not follow"):
             unseal(data, 7)
 
 
 def test_where_nothing_was_released_nothing_is_named() -> None:
-    entry = example(Round).model_copy(update={"update": None, "state": None})
+    entry = example(RoundEntry).model_copy(update={"update": None, "state": None})
     assert entry.subjects() == ()
     assert unseal(sealed(entry), 7).entry == entry
-    done = example(Completed).model_copy(update={"model": None})
+    done = example(CompletionEntry).model_copy(update={"model": None})
     assert [name for name, _ in done.subjects()] == ["claim.json"]
 
 
@@ -257,28 +257,32 @@ def test_where_nothing_was_released_nothing_is_named() -> None:
     ],
 )
 def test_another_kind_or_version_is_refused(name: str) -> None:
-    statement = Statement.parse(Envelope.parse(sealed(Resumed(rounds=1))).payload)
-    other = Statement(statement.subject, name, statement.predicate)
-    data = Envelope.sign(other.to_bytes(), COORDINATOR).to_bytes()
+    statement = InTotoStatement.parse(
+        SignedEnvelope.parse(sealed(ResumptionEntry(rounds=1))).payload
+    )
+    other = InTotoStatement(statement.subject, name, statement.predicate)
+    data = SignedEnvelope.sign(other.to_bytes(), COORDINATOR).to_bytes()
     with pytest.raises(AuditError, match="entry 7: unknown kind") as refused:
         unseal(data, 7)
     assert "another version" in refused.value.hint
 
 
 def test_another_payload_type_is_refused() -> None:
-    payload = Envelope.parse(sealed(Resumed(rounds=1))).payload
-    data = Envelope.sign(payload, COORDINATOR, payload_type="text/plain").to_bytes()
+    payload = SignedEnvelope.parse(sealed(ResumptionEntry(rounds=1))).payload
+    data = SignedEnvelope.sign(
+        payload, COORDINATOR, payload_type="text/plain"
+    ).to_bytes()
     with pytest.raises(AuditError, match="entry 7: payload type is `text/plain`"):
         unseal(data, 7)
 
 
 def test_every_signer_signs() -> None:
     signers = [COORDINATOR, LOG, signer("x")]
-    data = seal(Resumed(rounds=1), **PLACE, signers=signers)
+    data = seal(ResumptionEntry(rounds=1), **PLACE, signers=signers)
     keys = {each.fingerprint: each.public for each in signers}
     unseal(data, 7).envelope.verify(keys, keys.keys())
     with pytest.raises(AuditError, match="expected 1 to 16 signatures"):
-        seal(Resumed(rounds=1), **PLACE, signers=[])
+        seal(ResumptionEntry(rounds=1), **PLACE, signers=[])
 
 
 @settings(deadline=None, max_examples=400)
@@ -291,7 +295,7 @@ def test_bytes_of_any_kind_never_raise_anything_else(data: bytes) -> None:
 @settings(deadline=None, max_examples=400)
 @given(st.integers(0, 10_000), st.integers(0, 255))
 def test_a_changed_byte_never_raises_anything_else(at: int, to: int) -> None:
-    data = bytearray(sealed(example(Round)))
+    data = bytearray(sealed(example(RoundEntry)))
     data[at % len(data)] = to
     try:
         record = unseal(bytes(data), 7)
@@ -309,14 +313,14 @@ def test_every_double_is_written_exactly(value: float) -> None:
     value = abs(value)  # -0.0
     text = decimal(value)
     assert float(text) == value
-    entry = Refusal(round=1, by="site", scope="site", would_reach=text, limit=None)
+    entry = RefusalEntry(round=1, by="site", scope="site", would_reach=text, limit=None)
     assert body_of(entry)["would_reach"] == text
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
 def test_no_other_number_gets_into_an_entry(value: float) -> None:
     with pytest.raises(ValidationError):
-        Refusal(
+        RefusalEntry(
             round=1, by="site", scope="site", would_reach=decimal(value), limit=None
         )
 
@@ -326,7 +330,7 @@ RELEASES = st.builds(
     Release,
     name=st.text(max_size=128),
     groups=st.lists(
-        st.builds(Group, st.text(max_size=128), POSITIVE, POSITIVE),
+        st.builds(ReleaseGroup, st.text(max_size=128), POSITIVE, POSITIVE),
         min_size=1,
         max_size=4,
     ).map(tuple),
@@ -339,16 +343,16 @@ RELEASES = st.builds(
 @MORE
 @given(RELEASES)
 def test_events_and_releases_are_the_same_to_the_last_bit(release: Release) -> None:
-    event = Event.of(release)
+    event = ChargedEvent.of(release)
     assert event.release() == release
-    again = Event.model_validate_json(event.model_dump_json())
+    again = ChargedEvent.model_validate_json(event.model_dump_json())
     assert again == event
     assert again.release() == release
 
 
 def test_whole_numbers_are_written_as_doubles() -> None:
-    release = Release("r", (Group("g", 1, 2),), 1, None, 3)
-    event = Event.of(release)
+    release = Release("r", (ReleaseGroup("g", 1, 2),), 1, None, 3)
+    event = ChargedEvent.of(release)
     assert (event.groups[0].clip, event.groups[0].sigma) == ("1.0", "2.0")
     assert event.sampling_rate == "1.0"
     assert event.release() == release
@@ -358,13 +362,13 @@ def test_whole_numbers_are_written_as_doubles() -> None:
     ("field", "text"), [("clip", "0"), ("sigma", "0.0"), ("clip", "1e+999")]
 )
 def test_an_event_no_accountant_takes(field: str, text: str) -> None:
-    body = body_of(example(Round))["event"]
+    body = body_of(example(RoundEntry))["event"]
     body["groups"][0][field] = text
     with pytest.raises(ValueError, match=field):
-        Event.model_validate_json(json.dumps(body)).release()
+        ChargedEvent.model_validate_json(json.dumps(body)).release()
 
 
 def test_entries_do_not_change() -> None:
-    entry = Resumed(rounds=1)
+    entry = ResumptionEntry(rounds=1)
     with pytest.raises(ValidationError, match="frozen"):
         entry.rounds = 2  # type: ignore[misc] # that is the point

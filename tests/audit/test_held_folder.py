@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.folder import Folder, make_folder
+from lexfed.audit.storage.held_folder import Folder, make_folder
 from lexfed.errors import AuditError, LexfedError, RunFolderError
 
 

@@ -13,7 +13,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from lexfed.audit.keys import (
+from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.signing.keys import (
     Signer,
     create_key,
     fingerprint,
@@ -21,7 +22,6 @@ from lexfed.audit.keys import (
     load_public,
     public_path,
 )
-from lexfed.errors import AuditError, LexfedError, RunFolderError
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_modes_do_not_depend_on_the_umask(tmp_path: Path, umask: str) -> None:
     folder = tmp_path / "keys"
     program = (
         "import os, sys; from pathlib import Path; "
-        "from lexfed.audit.keys import create_key; "
+        "from lexfed.signing.keys import create_key; "
         "os.umask(int(sys.argv[2], 8)); create_key(Path(sys.argv[1]) / 'log.pem')"
     )
     subprocess.run([sys.executable, "-c", program, str(folder), umask], check=True)

@@ -9,29 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import open_checkpoint, sign
 from lexfed.audit.entries import (
     Certificate,
-    Change,
+    ChangeEntry,
     Deletion,
     Document,
     Genesis,
     Incident,
-    Resumed,
+    ResumptionEntry,
     RuleResult,
 )
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.log import AuditLog, LogKeys, utc_now
-from lexfed.audit.merkle import leaf_hash
-from lexfed.audit.note import parse_note
-from lexfed.audit.pins import pin_path, read_pin
-from lexfed.audit.reader import read_log
+from lexfed.audit.log.audit_log import AuditLog, LogKeys, utc_now
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.storage.pins import pin_path, read_pin
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.tree.checkpoint import open_checkpoint, sign
+from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.notes import parse_note
 from support.audit_worlds import COORDINATOR, LOG, ORIGIN, RUN, fake_run, signer
 
 KEYS = LogKeys(COORDINATOR, LOG)
 OPENING = [(draft.entry, draft.key) for draft in fake_run().drafts[:4]]
-RESUMED = Resumed(rounds=0)
+RESUMED = ResumptionEntry(rounds=0)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_the_same_event_is_appended_once(log: AuditLog) -> None:
 
 
 def test_the_same_event_twice_in_one_batch(log: AuditLog) -> None:
-    change = Change(what="purpose", before=None, after=None)
+    change = ChangeEntry(what="purpose", before=None, after=None)
     found = log.append_all(
         [(RESUMED, "resumed/4"), (change, "change/1"), (RESUMED, "resumed/4")]
     )
@@ -120,14 +120,14 @@ def test_the_same_event_twice_in_one_batch(log: AuditLog) -> None:
 
 
 OTHER = [
-    pytest.param(Resumed(rounds=1), id="other content"),
+    pytest.param(ResumptionEntry(rounds=1), id="other content"),
     pytest.param(Deletion(artefact="blob", digest=None), id="other kind"),
 ]
 
 
 @pytest.mark.parametrize("other", OTHER)
 def test_the_same_key_with_other_content_is_refused_and_nothing_written(
-    log: AuditLog, folder: Path, other: Resumed | Deletion
+    log: AuditLog, folder: Path, other: ResumptionEntry | Deletion
 ) -> None:
     log.append(RESUMED, "resumed/4")
     before = contents(folder)
@@ -166,7 +166,7 @@ def test_a_key_in_no_form_is_refused(log: AuditLog, key: str) -> None:
 
 
 def test_entries_are_bound_to_their_place(log: AuditLog, folder: Path) -> None:
-    log.append_all([(Resumed(rounds=n), f"resumed/{n}") for n in range(3)])
+    log.append_all([(ResumptionEntry(rounds=n), f"resumed/{n}") for n in range(3)])
     before = ""
     for index, record in enumerate(read_evidence(folder.parent).records):
         assert (record.origin, record.run) == (ORIGIN, RUN)
@@ -175,7 +175,7 @@ def test_entries_are_bound_to_their_place(log: AuditLog, folder: Path) -> None:
             {COORDINATOR.fingerprint: COORDINATOR.public}, {COORDINATOR.fingerprint}
         )
         before = record.leaf.hex()
-    assert [entry.rounds for entry in log.entries(Resumed)] == [0, 1, 2]
+    assert [entry.rounds for entry in log.entries(ResumptionEntry)] == [0, 1, 2]
 
 
 def test_nothing_to_append_changes_nothing(log: AuditLog, folder: Path) -> None:
@@ -313,7 +313,7 @@ def test_another_history_is_refused_before_anything_is_signed(
     log.close()
     fork = AuditLog.open(tmp_path / "fork", KEYS)
     for number in (1, 2):
-        fork.append(Resumed(rounds=number), f"resumed/{number}")
+        fork.append(ResumptionEntry(rounds=number), f"resumed/{number}")
     fork.close()
     before = contents(tmp_path / "fork")
     with pytest.raises(AuditError, match="is not the pinned one"):

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.blobs import Blobs
-from lexfed.audit.merkle import verify_consistency
-from lexfed.audit.reader import read_log
-from lexfed.audit.store import Store
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.tree.merkle import verify_consistency
 from lexfed.errors import AuditError
 from support.faults import (
     ACKNOWLEDGED,

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.layout import partial_tiles
-from lexfed.audit.reader import read_log
-from lexfed.audit.stage import Stage
-from lexfed.audit.tiles import bundle_files, tile_files
+from lexfed.audit.storage.layout import partial_tiles
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.tree.tiles import bundle_files, tile_files
 from lexfed.errors import AuditError, RunFolderError
 from support.log_folders import (
     KEYS,
@@ -245,7 +245,9 @@ def test_an_unfinished_append_is_no_way_in(place: Path, name: str) -> None:
     # With a stage more files are allowed, but only those it announces.
     files = log_files(place, name)
     size = LOGS[name][-1]
-    stage = Stage(ORIGIN, size, tree_of(size).root(), tuple(entries(size, size + 2)))
+    stage = StagedAppend(
+        ORIGIN, size, tree_of(size).root(), tuple(entries(size, size + 2))
+    )
     files["stage"] = stage.to_bytes(SIGNER)
     tree = tree_of(size + 2)
     files |= dict(bundle_files(entries(0, size + 2), size, size + 2))

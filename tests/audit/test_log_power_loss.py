@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.blobs import Blobs
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.note import parse_note
-from lexfed.audit.reader import read_log
-from lexfed.audit.store import Store
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.tree.cosignature import cosign
 from lexfed.errors import AuditError, LexfedError
+from lexfed.signing.notes import parse_note
 from support.judge import Judge
 from support.log_folders import (
     KEYS,

@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries import KINDS, Round
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.entries import KINDS, RoundEntry
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.cli import app
+from lexfed.signing.dsse import SignedEnvelope
 
 SEED = 918273645
 VALUE = 31.41592653
@@ -161,7 +161,7 @@ def log_files(run: Made) -> Iterator[tuple[Path, bytes]]:
 def test_entries_hold_no_canary(run: Made) -> None:
     evidence = read_evidence(run.folder)
     for data in evidence.view.entries:
-        envelope = Envelope.parse(data)
+        envelope = SignedEnvelope.parse(data)
         for content in (data, envelope.payload):
             assert found(content, *PEOPLE, *SITES, *ROWS, *WORDS, SEED) == []
 
@@ -217,8 +217,8 @@ def test_keys_stay_out_of_the_run_folder(run: Made) -> None:
             assert b"PRIVATE KEY" not in path.read_bytes(), path
 
 
-def rounds_of(run: Made) -> list[Round]:
-    return [found.entry for found in read_evidence(run.folder).of(Round)]
+def rounds_of(run: Made) -> list[RoundEntry]:
+    return [found.entry for found in read_evidence(run.folder).of(RoundEntry)]
 
 
 def test_only_noised_values_are_hashed(run: Made) -> None:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit import reader
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.folder import Folder
-from lexfed.audit.layout import outgrown, partial_tiles
-from lexfed.audit.note import VerifierKey
-from lexfed.audit.reader import LogView, read_log
-from lexfed.audit.stage import Stage
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.store import Store
-from lexfed.audit.tiles import encode_bundle
+from lexfed.audit.storage import reader
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.held_folder import Folder
+from lexfed.audit.storage.layout import outgrown, partial_tiles
+from lexfed.audit.storage.reader import LogView, read_log
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.tiles import encode_bundle
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.notes import VerifierKey
 from support.log_folders import (
     KEYS,
     ORIGIN,
@@ -211,7 +211,7 @@ def test_tiles_that_differ_are_named_with_the_hash(log: Path) -> None:
 
 
 def test_an_unfinished_append_is_read_as_not_there(log: Path) -> None:
-    stage = Stage(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
+    stage = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
     (log / "stage").write_bytes(stage.to_bytes(SIGNER))
     view = read_log(log, KEYS)
     assert view.size == 3
@@ -220,14 +220,14 @@ def test_an_unfinished_append_is_read_as_not_there(log: Path) -> None:
 
 def test_a_stage_of_another_log(log: Path) -> None:
     other = type(SIGNER)("other.example/log", SIGNER.private)
-    stage = Stage(other.name, 3, tree_of(3).root(), ())
+    stage = StagedAppend(other.name, 3, tree_of(3).root(), ())
     (log / "stage").write_bytes(stage.to_bytes(other))
     with pytest.raises(AuditError, match=r"`stage` is of another log, `other"):
         read_log(log, [*KEYS, other.verifier])
 
 
 def test_a_signed_stage_of_another_history(log: Path) -> None:
-    stage = Stage(ORIGIN, 4, tree_of(4).root(), (b"x",))
+    stage = StagedAppend(ORIGIN, 4, tree_of(4).root(), (b"x",))
     (log / "stage").write_bytes(stage.to_bytes(SIGNER))
     with pytest.raises(AuditError, match="only 3 are here"):
         read_log(log, KEYS)
@@ -318,7 +318,7 @@ AUDITOR = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from lexfed.audit.reader import read_log
+from lexfed.audit.storage.reader import read_log
 from lexfed.errors import LexfedError
 from support.log_folders import KEYS
 if os.getuid() == 0:

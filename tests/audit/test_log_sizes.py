@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.reader import read_log
-from lexfed.audit.store import Store
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.reader import read_log
 from support.judge import Judge
 from support.log_folders import KEYS, ORIGIN, SIGNER, memory_folder
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit import lock
-from lexfed.audit.folder import Folder
-from lexfed.audit.lock import WriterLock, mount_type, network_type
-from lexfed.audit.reader import read_log
-from lexfed.audit.store import Store
+from lexfed.audit.storage import writer_lock
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.held_folder import Folder
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.storage.writer_lock import WriterLock, mount_type, network_type
 from lexfed.errors import RunFolderError
 from support.judge import Judge
 from support.log_folders import KEYS, SIGNER, entries, grow, make_log, memory_folder
@@ -72,7 +72,7 @@ CHILD = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from lexfed.audit.store import Store
+from lexfed.audit.storage.durable_store import Store
 from lexfed.errors import RunFolderError
 from support.log_folders import SIGNER, grow
 store = Store.open(Path(sys.argv[2]), SIGNER)
@@ -206,7 +206,7 @@ def test_network_file_system_is_refused(
     log = make_log(place / "log", 1)
     table = place / "mounts"
     table.write_text(f"30 22 0:25 / {os.path.realpath(place)} rw - nfs4 server:/x rw\n")
-    monkeypatch.setattr(lock, "_MOUNTS", table)
+    monkeypatch.setattr(writer_lock, "_MOUNTS", table)
     with pytest.raises(
         RunFolderError, match=r"network file system \(nfs4\)"
     ) as refused:
@@ -218,5 +218,5 @@ def test_network_file_system_is_refused(
 def test_a_machine_without_a_table_of_mounts(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "_MOUNTS", place / "nothing")
+    monkeypatch.setattr(writer_lock, "_MOUNTS", place / "nothing")
     assert network_type(place) is None

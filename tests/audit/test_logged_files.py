@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.entries import Completed, Export
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.logged_files import digest_of, read_logged
-from lexfed.audit.merkle import Tree
+from lexfed.audit.entries import CompletionEntry, Export
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.log.logged_files import digest_of, read_logged
 from lexfed.audit.standalone import verify as standalone
+from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.verify import Status, verify_run
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.plain_files import MOST_OF_A_MODEL
@@ -116,7 +116,7 @@ def test_a_file_is_read_if_it_is_the_logged_one(tmp_path: Path) -> None:
 
 def test_a_file_counts_only_by_a_signed_entry(tmp_path: Path) -> None:
     run = fake_run()
-    run.of(Completed)[0].signers = (signer("somebody"),)
+    run.of(CompletionEntry)[0].signers = (signer("somebody"),)
     evidence = read_evidence(run.write(tmp_path / "run"))
     with pytest.raises(AuditError, match="which nothing names"):
         read_logged(evidence, "model.safetensors")
@@ -170,6 +170,6 @@ def test_a_file_that_may_not_be_read(
 
     (tmp_path / "file").write_bytes(b"")
     assert digest_of(tmp_path / "none") is None
-    monkeypatch.setattr("lexfed.audit.logged_files.plain", closed)
+    monkeypatch.setattr("lexfed.audit.log.logged_files.plain", closed)
     with pytest.raises(RunFolderError, match=r"cannot read .*permission denied"):
         digest_of(tmp_path / "file")

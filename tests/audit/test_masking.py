@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.masking import (
+from lexfed.audit.entries.masking_record import (
     MaskingRecord,
-    Terms,
+    MaskingTerms,
     aggregation_of,
     masking_name,
     roster_of,
@@ -18,7 +18,7 @@ from lexfed.audit.masking import (
 )
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.secagg.record import RoundRecord
+from lexfed.secagg.mask_sessions.round_record import RoundRecord
 from support.secure_sums import Epoch, identity, names, setting
 
 SITES = names(5)
@@ -92,7 +92,7 @@ def test_every_field_is_under_every_signature(field: str, value: Any) -> None:
     assert not any(record.signed_by(n, identity(n).public) for n in record.consents)
 
 
-@pytest.mark.parametrize("field", sorted(Terms.model_fields))
+@pytest.mark.parametrize("field", sorted(MaskingTerms.model_fields))
 def test_terms_are_under_every_signature(field: str) -> None:
     value = 16 if field == "bits" else plain()["terms"][field] + 1
     record = MaskingRecord.parse(changed(lambda r: r["terms"].update({field: value})))

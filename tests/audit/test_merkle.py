@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.merkle import (
+from lexfed.audit.tree.merkle import (
     EMPTY_ROOT,
     Tree,
     leaf_hash,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.merkle import (
+from lexfed.audit.tree.merkle import (
     Tree,
     leaf_hash,
     node_hash,

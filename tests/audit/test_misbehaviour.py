@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.misbehaviour import (
+from lexfed.audit.witness.conflict_proof import (
     Conflict,
-    Side,
+    ConflictSide,
     conflict_of_logs,
     conflict_of_notes,
 )
-from lexfed.audit.note import parse_note, verify
 from lexfed.errors import AuditError
+from lexfed.signing.notes import parse_note, verify
 from support.witnessed import ORIGIN, Book, numbered, signer
 
 KEY = signer().verifier
@@ -73,7 +73,7 @@ def test_two_logs_are_no_conflict() -> None:
     assert conflict_of_notes(LOG.note(), book.note(), *keys) is None
     found = conflict_of_logs(LOG.note(), LOG.tree, book.note(), book.tree, *keys)
     assert found is None
-    forged = Conflict(keys, None, Side(LOG.note()), Side(book.note()))
+    forged = Conflict(keys, None, ConflictSide(LOG.note()), ConflictSide(book.note()))
     with pytest.raises(AuditError, match="two logs, not one"):
         forged.verify(*keys)
 
@@ -106,20 +106,20 @@ def test_only_the_reader_says_whose_key_it_is() -> None:
 
 
 ATTEMPTS: dict[str, Conflict] = {
-    "same note twice": replace(by_roots(), second=Side(LOG.note(9))),
-    "two sizes": replace(by_roots(), second=Side(LOG.note(8))),
-    "two sizes of two histories": replace(by_roots(), second=Side(FORK.note())),
+    "same note twice": replace(by_roots(), second=ConflictSide(LOG.note(9))),
+    "two sizes": replace(by_roots(), second=ConflictSide(LOG.note(8))),
+    "two sizes of two histories": replace(by_roots(), second=ConflictSide(FORK.note())),
     "same leaf": replace(
         by_entries(), second=replace(by_entries().second, leaf=by_entries().first.leaf)
     ),
     "no leaves": replace(
-        by_entries(), first=Side(LOG.note()), second=Side(FORK.note())
+        by_entries(), first=ConflictSide(LOG.note()), second=ConflictSide(FORK.note())
     ),
-    "one leaf": replace(by_entries(), first=Side(LOG.note())),
+    "one leaf": replace(by_entries(), first=ConflictSide(LOG.note())),
     "another index": replace(by_entries(), index=3),
     "index beyond the log": replace(by_entries(), index=2**50),
     "index beyond JSON": replace(by_entries(), index=2**60),
-    "a note that is no text": replace(by_roots(), first=Side(b"\xff")),
+    "a note that is no text": replace(by_roots(), first=ConflictSide(b"\xff")),
     "negative index": replace(by_entries(), index=-1),
     "shorter proof": replace(
         by_entries(),
@@ -129,7 +129,7 @@ ATTEMPTS: dict[str, Conflict] = {
         by_entries(), first=replace(by_entries().first, leaf=bytes(32))
     ),
     "a changed note": replace(
-        by_roots(), first=Side(LOG.note().replace(b"\n9\n", b"\n7\n"))
+        by_roots(), first=ConflictSide(LOG.note().replace(b"\n9\n", b"\n7\n"))
     ),
 }
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.keys import Signer
-from lexfed.audit.note import (
-    Note,
-    Signature,
+from lexfed.errors import AuditError
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import (
+    NoteSignature,
+    SignedNote,
     VerifierKey,
     parse_note,
     verify,
 )
-from lexfed.errors import AuditError
 from support.judge import Judge
 from support.plain_log import signer
 
@@ -126,7 +126,7 @@ REFUSED = {
     "other-text": "Another text\n\n" + RIGHT,
 }
 
-# golang.org/x/mod takes this one; see the docstring of `lexfed.audit.note`.
+# golang.org/x/mod takes this one; see the docstring of `lexfed.signing.notes`.
 SPELLINGS = {
     "base64-with-free-bits": TEXT + "\n" + spelled_differently(PADDED) + RIGHT,
 }
@@ -230,7 +230,7 @@ def test_the_number_of_signatures_is_counted_before_they_are_read() -> None:
 
 def test_more_signatures_replace_those_of_the_same_key() -> None:
     note = parse_note((TEXT + "\n" + WRONG + STRANGER).encode())
-    right, again = Signature.parse(RIGHT), Signature.parse(OTHER_ID)
+    right, again = NoteSignature.parse(RIGHT), NoteSignature.parse(OTHER_ID)
     grown = note.with_signatures([right, again, right])
     assert grown.to_bytes().decode() == TEXT + "\n" + STRANGER + RIGHT + OTHER_ID
     assert grown.signed_by(ALICE.verifier) == (right,)
@@ -239,7 +239,7 @@ def test_more_signatures_replace_those_of_the_same_key() -> None:
 
 def test_no_more_signatures_are_added_than_can_be_read() -> None:
     note = parse_note((TEXT + "\n" + RIGHT).encode())
-    many = [Signature(f"w{number}", b"1234", b"5") for number in range(100)]
+    many = [NoteSignature(f"w{number}", b"1234", b"5") for number in range(100)]
     full = note.with_signatures(many[:99])
     assert parse_note(full.to_bytes()) == full
     with pytest.raises(AuditError, match="101 signatures, more than 100"):
@@ -266,7 +266,7 @@ def test_names_follow_the_rule_of_the_other_program(judge: Judge) -> None:
 
 def test_a_note_without_signatures_cannot_be_read_back() -> None:
     with pytest.raises(AuditError, match="does not end with a signature"):
-        parse_note(Note(TEXT.encode(), ()).to_bytes())
+        parse_note(SignedNote(TEXT.encode(), ()).to_bytes())
 
 
 def test_the_published_note_verifies() -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.entries.recorded import body_of, unseal
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.entries.envelopes import body_of, unseal
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.statement import Statement
 from lexfed.audit.verify import verify_run
+from lexfed.signing.in_toto import InTotoStatement
 
 LOGS = Path(__file__).parent / "expected" / "logs-before-masking.zip"
 RUNS = ["cascade", "none", "sampled"]
@@ -51,5 +51,5 @@ def _without_label(text: str) -> str:
 def test_old_entries_keep_their_bytes(name: str, old: Path) -> None:
     for index, data in enumerate(read_evidence(old / name / "run").view.entries):
         found = unseal(data, index)
-        said = Statement.parse(found.envelope.payload).predicate["entry"]
+        said = InTotoStatement.parse(found.envelope.payload).predicate["entry"]
         assert body_of(found.entry) == said

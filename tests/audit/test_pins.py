@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, open_checkpoint
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.note import parse_note
-from lexfed.audit.pins import check_pin, pin_path, read_pin, write_pin
+from lexfed.audit.storage.pins import check_pin, pin_path, read_pin, write_pin
+from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
+from lexfed.audit.tree.cosignature import cosign
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.notes import parse_note
 from support.witnessed import ORIGIN, WITNESS, Book, numbered, signer
 
 KEY = signer().verifier

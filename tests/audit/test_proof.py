@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.merkle import leaf_hash
-from lexfed.audit.note import parse_note
-from lexfed.audit.proof import MAX_EXTRA, ConsistencyProof, InclusionProof
-from lexfed.audit.trust import parse_policy
+from lexfed.audit.tree.checkpoint import Checkpoint
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.merkle import leaf_hash
+from lexfed.audit.tree.proof_files import MAX_EXTRA, ConsistencyProof, InclusionProof
+from lexfed.audit.tree.trust_file import parse_policy
 from lexfed.errors import AuditError
+from lexfed.signing.notes import parse_note
 from support.judge import Judge
 from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of
 

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit import receipts
-from lexfed.audit.base64_text import encode_base64
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries import Event
-from lexfed.audit.keys import Signer
-from lexfed.audit.receipts import PAYLOAD_TYPE, Receipt
+from lexfed.audit.entries import ChargedEvent, receipts
+from lexfed.audit.entries.receipts import PAYLOAD_TYPE, Receipt
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.signing.base64_text import encode_base64
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer
 from lexfed.tiers import Tier
 
 LOG, RUN, PROGRAMME = "audit.example/run", "0123456789abcdef", "a" * 64
@@ -27,9 +26,13 @@ def signer(number: int) -> Signer:
 
 
 SITES = [signer(1), signer(2), signer(3)]
-EVENT = Event.of(
+EVENT = ChargedEvent.of(
     Release(
-        "tower", (Group("a", 1.0, 4.0), Group("b", 0.5, 8.0)), 1.0, Tier.SPECIAL, 100
+        "tower",
+        (ReleaseGroup("a", 1.0, 4.0), ReleaseGroup("b", 0.5, 8.0)),
+        1.0,
+        Tier.SPECIAL,
+        100,
     )
 )
 KEYS = {site.fingerprint: site.public for site in SITES}
@@ -44,7 +47,7 @@ def receipt(**changes: Any) -> Receipt:
 
 
 def enveloped(payload: bytes, *signers: Signer, kind: str = PAYLOAD_TYPE) -> bytes:
-    return Envelope.sign(payload, *signers, payload_type=kind).to_bytes()
+    return SignedEnvelope.sign(payload, *signers, payload_type=kind).to_bytes()
 
 
 def test_a_receipt_says_who_signed_and_what() -> None:
@@ -71,8 +74,8 @@ def test_only_one_given_key_has_signed() -> None:
 
 
 def test_a_changed_payload_is_refused() -> None:
-    made = Envelope.parse(receipts.sign(receipt(), SITES[0]))
-    other = Envelope(receipt(round=4).to_bytes(), PAYLOAD_TYPE, made.signatures)
+    made = SignedEnvelope.parse(receipts.sign(receipt(), SITES[0]))
+    other = SignedEnvelope(receipt(round=4).to_bytes(), PAYLOAD_TYPE, made.signatures)
     with pytest.raises(AuditError, match="signature of key"):
         receipts.check(other.to_bytes(), KEYS)
 
@@ -142,7 +145,7 @@ def test_the_event_is_compared_wherever_it_is_signed() -> None:
     louder = {**EVENT.model_dump(), "groups": [
         {**group.model_dump(), "sigma": "4000.0"} for group in EVENT.groups
     ]}  # fmt: skip
-    other = Event.model_validate_json(canonical_bytes(louder))
+    other = ChargedEvent.model_validate_json(canonical_bytes(louder))
     assert other != EVENT
     for needed in (True, False):
         with pytest.raises(AuditError, match="receipt: `event` is not that"):

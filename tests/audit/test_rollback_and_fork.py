@@ -13,24 +13,28 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, SignedCheckpoint
-from lexfed.audit.keys import Signer
-from lexfed.audit.misbehaviour import Conflict, conflict_of_logs, conflict_of_notes
-from lexfed.audit.pins import check_pin, read_pin, write_pin
-from lexfed.audit.reader import LogView, read_log
-from lexfed.audit.store import Store
-from lexfed.audit.succession import check_succession
-from lexfed.audit.times import times_in_order
-from lexfed.audit.trust import Policy
-from lexfed.audit.witness_client import (
-    Cosigned,
-    Target,
-    Unwitnessed,
-    gather,
-    last_seen,
-    submit,
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.pins import check_pin, read_pin, write_pin
+from lexfed.audit.storage.reader import LogView, read_log
+from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint
+from lexfed.audit.tree.trust_file import TrustPolicy
+from lexfed.audit.witness.client import (
+    CheckedCosignature,
+    MissingCosignature,
+    WitnessTarget,
+    gather_cosignatures,
+    last_seen_checkpoint,
+    submit_checkpoint,
 )
+from lexfed.audit.witness.conflict_proof import (
+    Conflict,
+    conflict_of_logs,
+    conflict_of_notes,
+)
+from lexfed.audit.witness.signed_times import times_in_order
+from lexfed.audit.witness.succession import check_succession
 from lexfed.errors import AuditError
+from lexfed.signing.keys import Signer
 from support.loopback import Respond, answering, http, raw, silent
 from support.witnessed import ORIGIN, policy_of, served, signer
 
@@ -39,14 +43,14 @@ NAMES = ("witness.example.net/a", "witness.example.net/b", "witness.example.net/
 
 
 @pytest.fixture
-def targets(tmp_path: Path) -> Iterator[tuple[Target, ...]]:
+def targets(tmp_path: Path) -> Iterator[tuple[WitnessTarget, ...]]:
     with ExitStack() as stack:
         yield tuple(
             stack.enter_context(served(tmp_path / name[-1], name)) for name in NAMES
         )
 
 
-def trusting(targets: Sequence[Target], quorum: str = "2") -> Policy:
+def trusting(targets: Sequence[WitnessTarget], quorum: str = "2") -> TrustPolicy:
     return policy_of(*(target.key for target in targets), quorum=quorum)
 
 
@@ -54,10 +58,12 @@ def grow(store: Store, *entries: str) -> None:
     store.append([entry.encode() for entry in entries])
 
 
-def witness(store: Store, targets: Sequence[Target]) -> None:
+def witness(store: Store, targets: Sequence[WitnessTarget]) -> None:
     """Ask the witnesses and add what they give, as a run does after each round."""
-    got = gather(targets, store.checkpoint, store.tree, timeout_s=5)
-    good = [each.signature for each in got.values() if isinstance(each, Cosigned)]
+    got = gather_cosignatures(targets, store.checkpoint, store.tree, timeout_s=5)
+    good = [
+        each.signature for each in got.values() if isinstance(each, CheckedCosignature)
+    ]
     store.add_signatures(good)
 
 
@@ -69,7 +75,7 @@ def view(folder: Path) -> LogView:
 
 
 @pytest.fixture
-def rolled_back(tmp_path: Path, targets: tuple[Target, ...]) -> Path:
+def rolled_back(tmp_path: Path, targets: tuple[WitnessTarget, ...]) -> Path:
     folder, backup = tmp_path / "log", tmp_path / "backup"
     keys = tmp_path / "keys"
     keys.mkdir(mode=0o700)
@@ -99,25 +105,25 @@ def test_the_writer_refuses_below_its_pin(rolled_back: Path, tmp_path: Path) -> 
 
 
 def test_the_writer_refuses_below_what_a_witness_proves(
-    rolled_back: Path, targets: tuple[Target, ...]
+    rolled_back: Path, targets: tuple[WitnessTarget, ...]
 ) -> None:
-    seen = last_seen(targets[0], ORIGIN, KEY)
+    seen = last_seen_checkpoint(targets[0], ORIGIN, KEY)
     assert isinstance(seen, SignedCheckpoint)
     with pytest.raises(AuditError, match="3 entries, but 6 were published"):
         Store.open(rolled_back, signer(), floor=seen.checkpoint.size)
 
 
 def test_no_witness_cosigns_the_restored_log(
-    rolled_back: Path, targets: tuple[Target, ...]
+    rolled_back: Path, targets: tuple[WitnessTarget, ...]
 ) -> None:
     with Store.open(rolled_back, signer()) as store:
-        got = submit(targets[0], store.checkpoint, store.tree)
-        assert isinstance(got, Unwitnessed)
+        got = submit_checkpoint(targets[0], store.checkpoint, store.tree)
+        assert isinstance(got, MissingCosignature)
         assert got.claims == 6
         # Growing past it does not help: the history is another one.
         grow(store, *"abcdef")
-        got = submit(targets[0], store.checkpoint, store.tree)
-        assert isinstance(got, Unwitnessed)
+        got = submit_checkpoint(targets[0], store.checkpoint, store.tree)
+        assert isinstance(got, MissingCosignature)
         assert "status 422" in got.reason
 
 
@@ -136,7 +142,7 @@ def test_an_auditor_with_a_pin_notices(rolled_back: Path, tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def forked(tmp_path: Path, targets: tuple[Target, ...]) -> tuple[Path, Path]:
+def forked(tmp_path: Path, targets: tuple[WitnessTarget, ...]) -> tuple[Path, Path]:
     shown, hidden = tmp_path / "shown", tmp_path / "hidden"
     with Store.create(shown, signer(), ORIGIN) as store:
         grow(store, "0", "1", "2")
@@ -162,7 +168,7 @@ def test_both_sides_of_a_fork_verify_without_witnesses(
 
 
 def test_only_one_side_of_a_fork_has_a_quorum(
-    forked: tuple[Path, Path], targets: tuple[Target, ...]
+    forked: tuple[Path, Path], targets: tuple[WitnessTarget, ...]
 ) -> None:
     policy = trusting(targets)
     shown, hidden = (policy.check((f / "checkpoint").read_bytes()) for f in forked)
@@ -218,7 +224,7 @@ def test_a_witness_keeps_the_proof(forked: tuple[Path, Path], tmp_path: Path) ->
 
 
 def test_after_a_theft_only_witnessed_entries_count(
-    tmp_path: Path, targets: tuple[Target, ...]
+    tmp_path: Path, targets: tuple[WitnessTarget, ...]
 ) -> None:
     folder, stolen = tmp_path / "log", tmp_path / "stolen"
     with Store.create(folder, signer(), ORIGIN) as store:
@@ -232,12 +238,12 @@ def test_after_a_theft_only_witnessed_entries_count(
     # The thief has the key and an older copy, and writes another history.
     with Store.open(stolen, signer()) as store:
         grow(store, *"forged")
-        got = gather(targets, store.checkpoint, store.tree, timeout_s=5)
-        assert all(isinstance(each, Unwitnessed) for each in got.values())
+        got = gather_cosignatures(targets, store.checkpoint, store.tree, timeout_s=5)
+        assert all(isinstance(each, MissingCosignature) for each in got.values())
         forged = store.checkpoint
     notes = [(folder / "checkpoint").read_bytes(), forged]
     for target in targets:
-        seen = last_seen(target, ORIGIN, KEY)
+        seen = last_seen_checkpoint(target, ORIGIN, KEY)
         assert isinstance(seen, SignedCheckpoint)
         notes.append(seen.note.to_bytes())
     old = view(folder)
@@ -268,7 +274,7 @@ def test_after_a_theft_only_witnessed_entries_count(
     ("shift", "found"), [(0, []), (365 * 86_400, [0, 1]), (-365 * 86_400, [1])]
 )
 def test_entries_dated_by_a_wrong_clock_are_flagged(
-    tmp_path: Path, targets: tuple[Target, ...], shift: int, found: list[int]
+    tmp_path: Path, targets: tuple[WitnessTarget, ...], shift: int, found: list[int]
 ) -> None:
     claimed, signed = [], []
     with Store.create(tmp_path / "log", signer(), ORIGIN) as store:
@@ -309,9 +315,9 @@ def test_a_round_is_durable_whatever_the_witness_does(
     folder = tmp_path / "log"
     with Store.create(folder, signer(), ORIGIN) as store, answering(BAD[name]) as url:
         grow(store, "0", "1")
-        target = Target("bad", liar.cosigner, url)
-        got = gather([target], store.checkpoint, store.tree, timeout_s=1)
-        assert isinstance(got["bad"], Unwitnessed)
+        target = WitnessTarget("bad", liar.cosigner, url)
+        got = gather_cosignatures([target], store.checkpoint, store.tree, timeout_s=1)
+        assert isinstance(got["bad"], MissingCosignature)
         assert got["bad"].reason
         grow(store, "2")
     assert [bytes(entry) for entry in view(folder).entries] == [b"0", b"1", b"2"]
@@ -323,14 +329,18 @@ def test_a_round_is_durable_whatever_the_witness_does(
 
 
 def test_a_quorum_survives_one_bad_witness(
-    tmp_path: Path, targets: tuple[Target, ...]
+    tmp_path: Path, targets: tuple[WitnessTarget, ...]
 ) -> None:
     with answering(silent) as url:
-        bad = Target(targets[2].name, targets[2].key, url)
+        bad = WitnessTarget(targets[2].name, targets[2].key, url)
         with Store.create(tmp_path / "log", signer(), ORIGIN) as store:
             grow(store, "0")
-            got = gather([*targets[:2], bad], store.checkpoint, store.tree, timeout_s=3)
-            good = [e.signature for e in got.values() if isinstance(e, Cosigned)]
+            got = gather_cosignatures(
+                [*targets[:2], bad], store.checkpoint, store.tree, timeout_s=3
+            )
+            good = [
+                e.signature for e in got.values() if isinstance(e, CheckedCosignature)
+            ]
             store.add_signatures(good)
             trusted = trusting(targets).check(store.checkpoint)
     assert trusted.witnessed

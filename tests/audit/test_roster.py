@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import roster, strict_json
-from lexfed.audit.entries import Genesis, Party
-from lexfed.audit.roster import parties_of, roster_bytes
+from lexfed.audit.entries import Genesis, Party, roster
+from lexfed.audit.entries.roster import parties_of, roster_bytes
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
+from lexfed.signing import strict_json
 from support.audit_worlds import COORDINATOR, SITES, FakeRun, fake_run, public_key
 from support.two_verifiers import compared, failed
 

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from lexfed.audit.entries import KINDS
-from lexfed.audit.entries.later import Outcome
+from lexfed.audit.entries.lifecycle import RuleOutcome
 from lexfed.audit.rules import (
     AT_CEILING,
     CANNOT,
@@ -23,8 +23,8 @@ from lexfed.audit.rules import (
 from lexfed.audit.rules.checks import CHECKS
 from lexfed.audit.rules.conditions import CONDITIONS
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
-from lexfed.config.model import Config
-from lexfed.config.wording import follow
+from lexfed.config.tables.root import Config
+from lexfed.config.text.wording import schema_node
 from lexfed.errors import AuditError
 
 RULES = catalogue().rules
@@ -88,7 +88,7 @@ def test_hints_name_keys_that_exist(rule: Rule) -> None:
         if above == ["audit", "documents"]:
             assert last in DOCUMENTS
             continue
-        node = follow(SCHEMA, tuple(above))
+        node = schema_node(SCHEMA, tuple(above))
         known = {*node.get("properties", {})}
         if isinstance(node.get("additionalProperties"), dict):
             known.add("NAME")
@@ -163,5 +163,5 @@ def test_the_page_about_compliance_says_the_same() -> None:
     )
     assert table
     assert table.items() <= AT_CEILING.items()
-    for outcome in get_args(Outcome):
+    for outcome in get_args(RuleOutcome):
         assert outcome in page

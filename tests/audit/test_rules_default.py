@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from lexfed.audit.entries import Party
-from lexfed.audit.rules import Checks, Judgement, evaluate, score
+from lexfed.audit.rules import Judgement, VerifierFindings, evaluate, score
 from support.rule_cases.words import BARE, NO_RECEIPTS
 from support.rules_statements import key
 from support.rules_world import World, let, put
@@ -27,7 +27,7 @@ def bare() -> tuple[Judgement, ...]:
     for spoil in (
         let(governance={}, record={}, processor={}, documents={}, incidents=[]),
         let(withdrawals=[], changes=[], exports=[], attacks=[], early_attack=False),
-        let(checks=Checks(log=True, budget=True, quorum=None)),
+        let(checks=VerifierFindings(log=True, budget=True, quorum=None)),
         put("genesis", parties=sites, witnesses=None),
         put("policy", trust="central", sampling="none", aggregation="none"),
         put("policy", transport="in-process"),

@@ -12,26 +12,26 @@ from lexfed.audit.entries import (
     Correction,
     Document,
     Governance,
-    Policy,
+    PolicyEntry,
     Withdrawal,
 )
-from lexfed.audit.entries.later import Outcome
-from lexfed.audit.entries.recorded import seal
-from lexfed.audit.keys import Signer
+from lexfed.audit.entries.envelopes import seal
+from lexfed.audit.entries.lifecycle import RuleOutcome
 from lexfed.audit.rules import (
     AT_CEILING,
-    Catalogue,
-    Checks,
+    RuleCatalogue,
     Score,
+    VerifierFindings,
     catalogue,
     certify,
     evaluate,
     facts_of,
     score,
 )
-from lexfed.audit.rules.catalogue import Ceiling
-from lexfed.audit.rules.evaluate import capped
+from lexfed.audit.rules.catalogue import RuleCeiling
+from lexfed.audit.rules.evaluation import capped
 from lexfed.errors import AuditError
+from lexfed.signing.keys import Signer
 from support.rules_statements import ONE, ZERO, policy
 from support.rules_world import Content, Paper, World, let, put, then
 
@@ -39,9 +39,11 @@ ORDER = ["NOT_EVIDENCED", "DOCUMENT_PRESENT", "PARTIAL", "EVIDENCED"]
 RULES = catalogue().rules
 
 
-@pytest.mark.parametrize("ceiling", get_args(Ceiling))
-@pytest.mark.parametrize("outcome", get_args(Outcome))
-def test_nothing_is_claimed_above_a_ceiling(outcome: Outcome, ceiling: Ceiling) -> None:
+@pytest.mark.parametrize("ceiling", get_args(RuleCeiling))
+@pytest.mark.parametrize("outcome", get_args(RuleOutcome))
+def test_nothing_is_claimed_above_a_ceiling(
+    outcome: RuleOutcome, ceiling: RuleCeiling
+) -> None:
     found, most = capped(outcome, ceiling), AT_CEILING[ceiling]
     if outcome == "NOT_APPLICABLE":
         assert found == "NOT_APPLICABLE"
@@ -53,12 +55,12 @@ def test_nothing_is_claimed_above_a_ceiling(outcome: Outcome, ceiling: Ceiling) 
         assert ORDER.index(found) == min(ORDER.index(outcome), ORDER.index(most))
 
 
-@pytest.mark.parametrize("ceiling", get_args(Ceiling))
-def test_no_rule_outgrows_another_ceiling(ceiling: Ceiling) -> None:
+@pytest.mark.parametrize("ceiling", get_args(RuleCeiling))
+def test_no_rule_outgrows_another_ceiling(ceiling: RuleCeiling) -> None:
     """Every rule, given any ceiling, keeps to it in a world that shows everything."""
     rules = tuple(rule.model_copy(update={"ceiling": ceiling}) for rule in RULES)
     most = AT_CEILING[ceiling]
-    for judgement in evaluate(World().facts(), Catalogue(rules, ZERO)):
+    for judgement in evaluate(World().facts(), RuleCatalogue(rules, ZERO)):
         if judgement.outcome not in ("NOT_APPLICABLE", most):
             assert judgement.outcome in ORDER[: ORDER.index("PARTIAL") + 1]
             if most in ORDER:
@@ -66,7 +68,7 @@ def test_no_rule_outgrows_another_ceiling(ceiling: Ceiling) -> None:
 
 
 def test_a_log_that_does_not_verify_proves_nothing() -> None:
-    world = World(checks=Checks(log=False, budget=True, quorum=True))
+    world = World(checks=VerifierFindings(log=False, budget=True, quorum=True))
     outcomes = {judgement.outcome for judgement in evaluate(world.facts())}
     assert outcomes == {"NOT_EVIDENCED", "NOT_MACHINE_CHECKABLE"}
     for judgement in evaluate(world.facts()):
@@ -74,7 +76,9 @@ def test_a_log_that_does_not_verify_proves_nothing() -> None:
 
 
 def test_an_empty_log_proves_nothing() -> None:
-    facts = facts_of([], Content({}), Checks(log=True, budget=True, quorum=True))
+    facts = facts_of(
+        [], Content({}), VerifierFindings(log=True, budget=True, quorum=True)
+    )
     claimed = [
         judgement.rule.id
         for judgement in evaluate(facts)
@@ -142,7 +146,7 @@ def test_catalogues_that_this_version_cannot_evaluate_are_refused() -> None:
         {"parameters": {"hours": "many"}},
     )
     for update in updates:
-        other = Catalogue((rule.model_copy(update=update),), ZERO)
+        other = RuleCatalogue((rule.model_copy(update=update),), ZERO)
         with pytest.raises(AuditError, match=r"rule `gdpr\.33` cannot be evaluated"):
             evaluate(World().facts(), other)
 
@@ -166,7 +170,7 @@ def test_certificate_is_what_was_evaluated() -> None:
     papers = world.build()
     content = Content(world.blobs)
     found = certify(papers, content)
-    assert found == certify(papers, content, Checks(True, True, quorum=True))
+    assert found == certify(papers, content, VerifierFindings(True, True, quorum=True))
     assert (found.first, found.last) == (0, len(papers) - 1)
     assert found.catalogue == catalogue().digest
     by_rule = {result.rule: result for result in found.results}
@@ -187,9 +191,9 @@ def test_certificates_do_not_look_at_witnesses() -> None:
 
 def test_certificate_on_a_log_that_fails_claims_nothing() -> None:
     papers = World().build()
-    found = certify(papers, Content({}), Checks(log=False, budget=None))
+    found = certify(papers, Content({}), VerifierFindings(log=False, budget=None))
     assert found.at_ceiling == 0
-    wrong = certify(papers, Content({}), Checks(log=True, budget=False))
+    wrong = certify(papers, Content({}), VerifierFindings(log=True, budget=False))
     outcomes = {result.rule: result.outcome for result in wrong.results}
     assert outcomes["gdpr.25.1.enforce"] == "NOT_EVIDENCED"
 
@@ -224,7 +228,7 @@ def test_certificates_fit_into_an_entry() -> None:
 
 def test_facts_are_found_by_place_not_by_claim() -> None:
     papers = [Paper(paper.entry, paper.time) for paper in World().build()]
-    facts = facts_of(papers, Content({}), Checks(True, True))
+    facts = facts_of(papers, Content({}), VerifierFindings(True, True))
     assert [at.index for at in facts.entries] == list(range(len(papers)))
     assert facts.of(Certificate) == ()
 
@@ -232,7 +236,7 @@ def test_facts_are_found_by_place_not_by_claim() -> None:
 def test_policy_after_the_first_round_is_not_the_policy() -> None:
     world = World()
     let(policy={})(world)
-    then(Policy(**policy()))(world)
+    then(PolicyEntry(**policy()))(world)
     assert world.facts().policy is None
     assert world.judged("gdpr.25.1.config").outcome == "NOT_EVIDENCED"
 

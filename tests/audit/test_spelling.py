@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from lexfed.audit.base64_text import decode_base64, encode_base64, parse_decimal
-from lexfed.audit.note import (
+from lexfed.errors import AuditError
+from lexfed.signing.base64_text import decode_base64, encode_base64, parse_decimal
+from lexfed.signing.notes import (
     ED25519,
     ED25519_COSIGNER,
     VerifierKey,
     check_name,
     verify_ed25519,
 )
-from lexfed.errors import AuditError
 from support.plain_log import signer
 
 ALICE = signer("alice.example", 1)

@@ -6,23 +6,23 @@ from hashlib import sha256
 
 import pytest
 
-from lexfed.audit import stage as stages
-from lexfed.audit.base64_text import encode_base64
-from lexfed.audit.checkpoint import open_checkpoint
-from lexfed.audit.keys import Signer
-from lexfed.audit.note import Note, Signature
-from lexfed.audit.stage import Stage, open_stage
+from lexfed.audit.storage import staged_append as stages
+from lexfed.audit.storage.staged_append import StagedAppend, open_stage
+from lexfed.audit.tree.checkpoint import open_checkpoint
 from lexfed.errors import AuditError
+from lexfed.signing.base64_text import encode_base64
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import NoteSignature, SignedNote
 from support.log_folders import KEYS, ORIGIN, OTHER, SIGNER, entries, tree_of
 
-STAGE = Stage(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 6)))
+STAGE = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 6)))
 DATA = STAGE.to_bytes(SIGNER)
 
 
 def signed(body: str, tail: bytes = b"", signer: Signer = SIGNER) -> bytes:
     value = signer.sign(body.encode())
-    signature = Signature(signer.name, signer.verifier.key_id, value)
-    return Note(body.encode(), (signature,)).to_bytes() + tail
+    signature = NoteSignature(signer.name, signer.verifier.key_id, value)
+    return SignedNote(body.encode(), (signature,)).to_bytes() + tail
 
 
 def test_what_is_written_is_read() -> None:

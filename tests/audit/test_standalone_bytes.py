@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.entries import Document, Genesis, Round
+from lexfed.audit.entries import Document, Genesis, RoundEntry
 from lexfed.audit.standalone import verify as standalone
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
 from support.audit_worlds import LOG, ORIGIN, FakeRun, fake_run, place, write_log
 from support.two_verifiers import compared, failed, tables
 
@@ -225,7 +225,7 @@ def test_a_signature_under_a_checkpoint_that_is_wrong(name: str, folder: Path) -
 def test_a_signature_under_an_entry_that_is_wrong(tmp_path: Path) -> None:
     run = fake_run()
     before = run.sealed()[5]
-    run.edit(Round, 1, epsilon="9.0")
+    run.edit(RoundEntry, 1, epsilon="9.0")
     after = run.sealed()[5]
     mark = b'"sig"'
     run.drafts[5].raw = after[: after.index(mark)] + before[before.index(mark) :]

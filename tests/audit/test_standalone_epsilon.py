@@ -21,11 +21,11 @@ from lexfed.audit.standalone.verify import (
     side_by_side,
     within,
 )
-from lexfed.privacy import events
-from lexfed.privacy.attributes import label_epsilon, record_epsilon, tier_epsilon
-from lexfed.privacy.gdp import epsilon_from
-from lexfed.privacy.rdp import curve
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy import releases as events
+from lexfed.privacy.accountants.gdp import epsilon_from
+from lexfed.privacy.accountants.rdp import curve
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.scopes import label_epsilon, record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 
 GOLDEN = [
@@ -95,7 +95,7 @@ def releases(draw: st.DrawFn) -> events.Release:
     groups = draw(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=3))
     return events.Release(
         "sum",
-        tuple(events.Group("g", clip, 3.0 * sigma) for clip, sigma in groups),
+        tuple(events.ReleaseGroup("g", clip, 3.0 * sigma) for clip, sigma in groups),
         1.0,
         draw(RANKS),
         draw(st.integers(0, 100)),
@@ -210,9 +210,19 @@ def test_sampled_sums_by_renyi_cost_what_the_package_says(
     neighbours: Neighbours,
 ) -> None:
     plan = [
-        (events.Release("a", (events.Group("a", 1.0, 2.0),), 0.2, Tier.PERSONAL, 1), 9),
-        (events.Release("b", (events.Group("b", 2.0, 9.0),), 1.0, Tier.SPECIAL, 1), 3),
-        (events.Release("c", (events.Group("c", 2.0, 9.0),), 0.0, None, 1), 0),
+        (
+            events.Release(
+                "a", (events.ReleaseGroup("a", 1.0, 2.0),), 0.2, Tier.PERSONAL, 1
+            ),
+            9,
+        ),
+        (
+            events.Release(
+                "b", (events.ReleaseGroup("b", 2.0, 9.0),), 1.0, Tier.SPECIAL, 1
+            ),
+            3,
+        ),
+        (events.Release("c", (events.ReleaseGroup("c", 2.0, 9.0),), 0.0, None, 1), 0),
     ]
     total = Sum(1e-6, neighbours, 1, "rdp")
     for release, count in plan:
@@ -234,7 +244,7 @@ def test_sampled_sums_by_renyi_cost_what_the_package_says(
 
 def test_what_this_file_cannot_price_is_said() -> None:
     def step(sigma: float) -> Release:
-        group = events.Group("a", 1.0, sigma)
+        group = events.ReleaseGroup("a", 1.0, sigma)
         made = events.Release("a", (group,), 0.5, Tier.SPECIAL, 1)
         return Release.parse(made.to_json())
 

@@ -14,21 +14,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lexfed.audit import strict_json
-from lexfed.audit.base64_text import decode_base64, encode_base64
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.dsse import Envelope
 from lexfed.audit.entries import KINDS
-from lexfed.audit.entries.base import Part
-from lexfed.audit.merkle import Tree
-from lexfed.audit.note import VerifierKey, parse_note
-from lexfed.audit.receipts import PAYLOAD_TYPE, Receipt
+from lexfed.audit.entries.fields import ClosedModel
+from lexfed.audit.entries.receipts import PAYLOAD_TYPE, Receipt
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.tiles import TileName, bundle_path, tile_path
-from lexfed.audit.trust import parse_policy
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.merkle import Tree
+from lexfed.audit.tree.tiles import TileName, bundle_path, tile_path
+from lexfed.audit.tree.trust_file import parse_policy
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
-from lexfed.privacy.claim_record import Claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.signing import strict_json
+from lexfed.signing.base64_text import decode_base64, encode_base64
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.notes import VerifierKey, parse_note
 from support.audit_worlds import LOG, ORIGIN, SITES, receipt_of, signer
 
 
@@ -288,7 +288,7 @@ def test_tiles_lie_where_the_package_puts_them(index: int, width: int) -> None:
 # What entries may hold
 
 
-def fields_of(model: type[Part]) -> dict[str, bool]:
+def fields_of(model: type[ClosedModel]) -> dict[str, bool]:
     """Return the fields of a model, and whether each must be there."""
     return {name: f.is_required() for name, f in model.model_fields.items()}
 
@@ -303,9 +303,9 @@ def test_entries_have_the_fields_of_the_package(kind: str) -> None:
     assert shape_of(standalone.KINDS[kind]) == fields_of(KINDS[kind])
 
 
-def parts_of(annotation: Any) -> list[type[Part]]:
+def parts_of(annotation: Any) -> list[type[ClosedModel]]:
     """Return the models inside an annotation, such as `tuple[Party, ...] | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, Part):
+    if isinstance(annotation, type) and issubclass(annotation, ClosedModel):
         return [annotation]
     return [part for inner in get_args(annotation) for part in parts_of(inner)]
 
@@ -319,7 +319,7 @@ SHAPED = {
 
 
 def test_parts_of_entries_have_the_fields_of_the_package() -> None:
-    waiting: list[type[Part]] = [Receipt, *KINDS.values()]
+    waiting: list[type[ClosedModel]] = [Receipt, *KINDS.values()]
     seen = set()
     while waiting:
         for field in waiting.pop().model_fields.values():
@@ -378,12 +378,14 @@ def test_receipts_are_of_one_site_each_and_sorted() -> None:
     payload = receipt_of(1, None).to_bytes()
     keys = {site.fingerprint: site.public for site in sites}
     one, two = (
-        Envelope.sign(payload, site, payload_type=PAYLOAD_TYPE).to_bytes()
+        SignedEnvelope.sign(payload, site, payload_type=PAYLOAD_TYPE).to_bytes()
         for site in sites
     )
-    both = Envelope.sign(payload, *sites, payload_type=PAYLOAD_TYPE).to_bytes()
-    odd = Envelope.sign(b'{"a":1}', sites[0], payload_type=PAYLOAD_TYPE).to_bytes()
-    spaced = Envelope.sign(payload + b" ", sites[0], payload_type=PAYLOAD_TYPE)
+    both = SignedEnvelope.sign(payload, *sites, payload_type=PAYLOAD_TYPE).to_bytes()
+    odd = SignedEnvelope.sign(
+        b'{"a":1}', sites[0], payload_type=PAYLOAD_TYPE
+    ).to_bytes()
+    spaced = SignedEnvelope.sign(payload + b" ", sites[0], payload_type=PAYLOAD_TYPE)
 
     def read(blob: bytes) -> object:
         return standalone.parse_receipts(blob, keys, 0)

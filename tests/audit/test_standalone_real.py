@@ -10,9 +10,9 @@ import pytest
 
 import lexfed
 from lexfed.audit import standalone
-from lexfed.audit.entries import Round
-from lexfed.audit.evidence import read_evidence
-from lexfed.report.make import Source, make_report
+from lexfed.audit.entries import RoundEntry
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.report.documents.run_documents import ReportSource, make_report
 from lexfed.run import RoundReport
 from support.two_verifiers import compared, failed, tables
 
@@ -24,7 +24,7 @@ RUNS = tables(Path(__file__).parents[1] / "report/test_real_run.py")
 def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
     folder = lexfed.train(RUNS._config(tmp_path, *RUNS.CASES[case])).folder
     assert failed(compared(folder)) == []
-    make_report(Source(folder))
+    make_report(ReportSource(folder))
     rows = compared(folder)
     assert failed(rows) == []
     assert rows["report"]["status"] == "OK"
@@ -48,7 +48,7 @@ def test_a_real_run_and_its_bundle(case: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_changed_record_of_a_real_masked_sum_shows(tmp_path: Path) -> None:
     folder = lexfed.train(RUNS._config(tmp_path, *RUNS.CASES["distributed"])).folder
-    [first, *_] = read_evidence(folder).of(Round)
+    [first, *_] = read_evidence(folder).of(RoundEntry)
     path = folder / f"log/blobs/sha256/{first.entry.aggregation.evidence}"
     path.chmod(0o600)
     path.write_bytes(path.read_bytes().replace(b'"epoch":1', b'"epoch":2'))

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import receipts
 from lexfed.audit.entries import (
     Aggregation,
     BudgetPlan,
     Certificate,
-    Completed,
+    CompletionEntry,
     Correction,
     Deletion,
     Document,
@@ -22,23 +21,24 @@ from lexfed.audit.entries import (
     Genesis,
     Governance,
     Participation,
-    Policy,
-    Previous,
+    PolicyEntry,
+    PredecessorLog,
     RecordOfProcessing,
-    Resumed,
-    Round,
+    ResumptionEntry,
+    RoundEntry,
     SpecialBasis,
+    receipts,
 )
-from lexfed.audit.merkle import Tree
 from lexfed.audit.standalone import verify as standalone
+from lexfed.audit.tree.merkle import Tree
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim import build_claim, dump_claim
-from lexfed.privacy.claim_parts import Profile, scaled
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.claim_sampler import check_sampler
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.claim.proof import build_claim, dump_claim
+from lexfed.privacy.claim.sampler_error import check_sampler
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 from support.audit_worlds import (
     SITES,
@@ -63,7 +63,9 @@ def sound(run: FakeRun, folder: Path) -> Rows:
 
 def test_a_log_may_continue_another(tmp_path: Path) -> None:
     run = fake_run()
-    run.edit(Genesis, previous=Previous(origin="old.example", size=7, root="0" * 64))
+    run.edit(
+        Genesis, previous=PredecessorLog(origin="old.example", size=7, root="0" * 64)
+    )
     detail = sound(run, tmp_path)["genesis"]["detail"]
     assert "continues `old.example` after its first 7 entries" in detail
 
@@ -71,7 +73,7 @@ def test_a_log_may_continue_another(tmp_path: Path) -> None:
 def test_a_lost_round_is_charged_and_said_to_be_lost(tmp_path: Path) -> None:
     run = fake_run()
     run.drafts[5] = Draft(RUNS.aborted(2, RUNS.event_of(run, 2)), "round/2")
-    run.edit(Completed, released=3)
+    run.edit(CompletionEntry, released=3)
     rows = sound(run, tmp_path)
     assert rows["rounds"]["detail"] == "rounds 1 to 4, no gap, 1 of them lost"
     assert rows["budgets spent"]["detail"].startswith("4 rounds")
@@ -80,9 +82,9 @@ def test_a_lost_round_is_charged_and_said_to_be_lost(tmp_path: Path) -> None:
 def test_a_round_may_be_lost_after_it_was_logged(tmp_path: Path) -> None:
     run = fake_run()
     run.drafts.insert(8, Draft(RUNS.aborted(4, RUNS.event_of(run, 4)), "lost/4"))
-    run.drafts.insert(9, Draft(Resumed(rounds=4), "resumed/1"))
+    run.drafts.insert(9, Draft(ResumptionEntry(rounds=4), "resumed/1"))
     run.drafts.insert(10, Draft(RUNS.refusal(5), "refusal/5"))
-    run.edit(Completed, released=3)
+    run.edit(CompletionEntry, released=3)
     run.files["state.safetensors"] = b"state after round 3"
     sound(run, tmp_path)
 
@@ -91,10 +93,10 @@ def test_leaving_a_lost_round_out_of_the_sum_is_noticed(tmp_path: Path) -> None:
     run, cheaper = fake_run(), fake_run(rounds=(1, 2))
     run.drafts[5] = Draft(RUNS.aborted(2, RUNS.event_of(run, 2)), "round/2")
     for number in (1, 2):
-        other = cheaper.of(Round)[number].entry
-        assert isinstance(other, Round)
-        run.edit(Round, number, epsilon_so_far=other.epsilon_so_far)
-    run.edit(Completed, released=3)
+        other = cheaper.of(RoundEntry)[number].entry
+        assert isinstance(other, RoundEntry)
+        run.edit(RoundEntry, number, epsilon_so_far=other.epsilon_so_far)
+    run.edit(CompletionEntry, released=3)
     row = compared(run.write(tmp_path / "run"))["budgets spent"]
     assert (row["status"], row["index"]) == ("FAIL", 6)
 
@@ -115,14 +117,14 @@ def test_a_run_that_was_refused_at_once(tmp_path: Path) -> None:
 
 def test_rounds_beyond_the_plan_are_noticed(tmp_path: Path) -> None:
     run = fake_run()
-    again = run.of(Round)[3].entry.model_copy(update={"round": 5})
+    again = run.of(RoundEntry)[3].entry.model_copy(update={"round": 5})
     run.drafts.insert(8, Draft(again, "round/5"))
     assert "round events" in failed(compared(run.write(tmp_path / "run")))
 
 
 def test_stating_more_than_was_spent_is_allowed(tmp_path: Path) -> None:
     run = fake_run()
-    run.edit(Round, 3, epsilon="2.0", epsilon_so_far="2.9")
+    run.edit(RoundEntry, 3, epsilon="2.0", epsilon_so_far="2.9")
     sound(run, tmp_path)
 
 
@@ -183,7 +185,7 @@ def first_version(run: FakeRun) -> None:
     for row in (value["label"], *value["tiers"].values()):
         del row["delta_sampler"]
     run.files["claim.json"] = pretty(value)
-    run.edit(Completed, claim=run.put(run.files["claim.json"]))
+    run.edit(CompletionEntry, claim=run.put(run.files["claim.json"]))
 
 
 def test_claims_of_the_first_version(tmp_path: Path) -> None:
@@ -201,13 +203,14 @@ def test_both_verifiers_let_every_line_pay_for_the_sampler(
     samples: int, sigma: float, version: int
 ) -> None:
     """At the edge, where a line's epsilon is large, they agree line by line."""
-    group = (Group("special", 1.0, sigma),)
+    group = (ReleaseGroup("special", 1.0, sigma),)
     release = Release("special", group, 1.0, Tier.SPECIAL, 0)
     found = build_claim(
         [(release, 1)], delta=1e-6, neighbours="add-remove", accountant="gdp",
         mechanism="cascade", unit="record", trust="central", rounds=1,
         columns={Tier.SPECIAL: ["a"]}, grids={}, private=True,
-        profiles={"p": Profile(1, scaled([(release, 1)], 0.5))}, classes={"c": 0.5},
+        profiles={"p": ClaimProfile(1, scaled_releases([(release, 1)], 0.5))},
+        classes={"c": 0.5},
     )  # fmt: skip
     value = json.loads(json.dumps(dump_claim(found)))
     value["version"] = version
@@ -260,8 +263,8 @@ def grouped(run: FakeRun, mechanism: str, **changes: Any) -> None:
     rows = [{**row, "release": changed(row["release"])} for row in value["releases"]]
     value["releases"], value["mechanism"]["name"] = rows, mechanism
     run.files["claim.json"] = pretty(value)
-    run.edit(Completed, claim=run.put(run.files["claim.json"]))
-    run.edit(Policy, mechanism=mechanism)
+    run.edit(CompletionEntry, claim=run.put(run.files["claim.json"]))
+    run.edit(PolicyEntry, mechanism=mechanism)
     run.edit(BudgetPlan, releases=run.put(canonical_bytes(rows)))
 
 
@@ -369,7 +372,9 @@ def test_the_sites_of_a_round_may_be_fewer_than_all(tmp_path: Path) -> None:
     made = [receipts.sign(receipt_of(2, event), site) for site in SITES[:2]]
     blob = run.put(receipts.encode(made))
     run.edit(
-        Round, 1, participation=Participation(sites=2, receipts="open", digest=blob)
+        RoundEntry,
+        1,
+        participation=Participation(sites=2, receipts="open", digest=blob),
     )
     detail = sound(run, tmp_path)["participants"]["detail"]
     assert detail == "11 receipts of 3 sites"
@@ -377,20 +382,22 @@ def test_the_sites_of_a_round_may_be_fewer_than_all(tmp_path: Path) -> None:
 
 def test_secure_aggregation_with_enough_survivors(tmp_path: Path) -> None:
     run = fake_run()
-    run.edit(Policy, aggregation="secagg-v1")
+    run.edit(PolicyEntry, aggregation="secagg-v1")
     for number in range(4):
         used = Aggregation(protocol="secagg-v1", threshold=2, survivors=2 + number)
-        run.edit(Round, number, aggregation=used)
+        run.edit(RoundEntry, number, aggregation=used)
     detail = sound(run, tmp_path / "1")["secure aggregation"]["detail"]
     assert detail == "`secagg-v1`, threshold met in every round"
     for number, (threshold, survivors) in enumerate(((3, 2), (None, 2), (2, None))):
         wrong = Aggregation(
             protocol="secagg-v1", threshold=threshold, survivors=survivors
         )
-        run.edit(Round, 1, aggregation=wrong)
+        run.edit(RoundEntry, 1, aggregation=wrong)
         rows = compared(run.write(tmp_path / f"wrong-{number}"))
         assert failed(rows) == ["secure aggregation"]
-    run.edit(Round, 1, aggregation=Aggregation(protocol="x", threshold=1, survivors=1))
+    run.edit(
+        RoundEntry, 1, aggregation=Aggregation(protocol="x", threshold=1, survivors=1)
+    )
     assert failed(compared(run.write(tmp_path / "x"))) == ["secure aggregation"]
 
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import mldsa
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.cosignature import cosign, mldsa44_message
 from lexfed.audit.entries import Genesis
-from lexfed.audit.keys import Signer
-from lexfed.audit.merkle import Tree
-from lexfed.audit.note import (
+from lexfed.audit.standalone import verify as standalone
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.cosignature import cosign, mldsa44_message
+from lexfed.audit.tree.merkle import Tree
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import (
     MLDSA44_COSIGNER,
-    Note,
-    Signature,
+    NoteSignature,
+    SignedNote,
     VerifierKey,
     parse_note,
 )
-from lexfed.audit.stage import Stage
-from lexfed.audit.standalone import verify as standalone
 from support.audit_worlds import (
     COORDINATOR,
     LOG,
@@ -147,7 +147,7 @@ def test_what_a_writer_has_not_finished_is_no_part_of_the_log(tmp_path: Path) ->
     write_log(tmp_path / "run/log", [*entries, last])
     folder = run.write(tmp_path / "run")
     before = checkpoint_of(entries)
-    stage = Stage(ORIGIN, before.size, before.root, (last,))
+    stage = StagedAppend(ORIGIN, before.size, before.root, (last,))
     place(folder / "log/stage", stage.to_bytes(LOG))
     rows = compared(folder)
     assert failed(rows) == []
@@ -220,7 +220,7 @@ def cosigned_by_mldsa(folder: Path, seconds: int) -> bytes:
     note = parse_note(path.read_bytes())
     message = mldsa44_message(Checkpoint.parse(note.body), name, seconds)
     value = seconds.to_bytes(8, "big") + private.sign(message)
-    mark = Signature(name, key.key_id, value)
+    mark = NoteSignature(name, key.key_id, value)
     path.write_bytes(note.with_signatures([mark]).to_bytes())
     return f"witness q {key.vkey}\nquorum q\n".encode()
 
@@ -271,8 +271,8 @@ def test_a_pin_shows_what_was_cut_off_or_replaced(tmp_path: Path) -> None:
 def signed_for_another() -> bytes:
     """Return a checkpoint of another log under the key and name of this one."""
     other = checkpoint_of([b"x"], "x.example")
-    mark = Signature(LOG.name, LOG.verifier.key_id, LOG.sign(other.body()))
-    return Note(other.body(), (mark,)).to_bytes()
+    mark = NoteSignature(LOG.name, LOG.verifier.key_id, LOG.sign(other.body()))
+    return SignedNote(other.body(), (mark,)).to_bytes()
 
 
 PINS = {

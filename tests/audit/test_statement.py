@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import rfc8785
 
-from lexfed.audit.statement import STATEMENT_TYPE, Statement
 from lexfed.errors import AuditError
+from lexfed.signing.in_toto import STATEMENT_TYPE, InTotoStatement
 
 DIGEST = "ab" * 32
 KIND = "https://lexfed.example/round/v1"
 PREDICATE = {"round": 3, "epsilon": "0.125", "tags": ["a", None, True]}
-PLAIN = Statement((("model", DIGEST), ("update", "00" * 32)), KIND, PREDICATE)
+PLAIN = InTotoStatement((("model", DIGEST), ("update", "00" * 32)), KIND, PREDICATE)
 
 
 def test_the_form_is_that_of_in_toto() -> None:
@@ -29,10 +29,12 @@ def test_the_form_is_that_of_in_toto() -> None:
 
 
 def test_a_statement_comes_back() -> None:
-    assert Statement.parse(PLAIN.to_bytes()) == PLAIN
-    assert Statement.parse(PLAIN.to_bytes()).to_bytes() == PLAIN.to_bytes()
-    floats = Statement((("m", DIGEST),), KIND, {"\u00e9": 1.5, "\U0001f512": 1e-7})
-    assert Statement.parse(floats.to_bytes()) == floats
+    assert InTotoStatement.parse(PLAIN.to_bytes()) == PLAIN
+    assert InTotoStatement.parse(PLAIN.to_bytes()).to_bytes() == PLAIN.to_bytes()
+    floats = InTotoStatement(
+        (("m", DIGEST),), KIND, {"\u00e9": 1.5, "\U0001f512": 1e-7}
+    )
+    assert InTotoStatement.parse(floats.to_bytes()) == floats
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_a_statement_comes_back() -> None:
 )
 def test_what_is_not_json_is_not_signed(predicate: dict[str, Any]) -> None:
     with pytest.raises(AuditError, match="JSON"):
-        Statement((("m", DIGEST),), KIND, predicate).to_bytes()
+        InTotoStatement((("m", DIGEST),), KIND, predicate).to_bytes()
 
 
 @pytest.mark.parametrize("depth", [31, 5000])
@@ -61,7 +63,7 @@ def test_what_cannot_be_read_back_is_not_signed(depth: int) -> None:
     for _ in range(depth):
         value = [value]
     with pytest.raises(AuditError, match="JSON"):
-        Statement((("m", DIGEST),), KIND, {"deep": value}).to_bytes()
+        InTotoStatement((("m", DIGEST),), KIND, {"deep": value}).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_a_statement_cannot_be_made_of_nonsense(
     subject: tuple[tuple[str, str], ...], kind: str
 ) -> None:
     with pytest.raises(AuditError):
-        Statement(subject, kind, {})
+        InTotoStatement(subject, kind, {})
 
 
 def files() -> dict[str, bytes]:
@@ -130,7 +132,7 @@ def files() -> dict[str, bytes]:
 @pytest.mark.parametrize("name", files())
 def test_any_other_bytes_are_refused(name: str) -> None:
     with pytest.raises(AuditError):
-        Statement.parse(files()[name])
+        InTotoStatement.parse(files()[name])
 
 
 def test_the_type_is_the_one_of_version_1() -> None:

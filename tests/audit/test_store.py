@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit import write_protocol
-from lexfed.audit.checkpoint import Checkpoint, open_checkpoint, sign
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.folder import Folder
-from lexfed.audit.note import Signature, parse_note
-from lexfed.audit.reader import read_log
-from lexfed.audit.stage import Stage
-from lexfed.audit.store import Store
-from lexfed.audit.tiles import encode_bundle
+from lexfed.audit.storage import write_protocol
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.held_folder import Folder
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint, sign
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.tiles import encode_bundle
 from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.signing.notes import NoteSignature, parse_note
 from support.judge import Judge
 from support.log_folders import (
     KEYS,
@@ -171,7 +171,7 @@ def read_bytes(place: Path, name: str) -> bytes:
 
 
 def test_a_stage_does_not_lift_a_log_over_the_floor(log: Path) -> None:
-    stage = Stage(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
+    stage = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
     (log / "stage").write_bytes(stage.to_bytes(SIGNER))
     with pytest.raises(AuditError, match="has 3 entries, but 5 were published"):
         Store.open(log, SIGNER, floor=5)
@@ -336,10 +336,10 @@ def test_signatures_that_would_spoil_the_checkpoint(log: Path) -> None:
     with Store.open(log, SIGNER) as store:
         before = store.checkpoint
         with pytest.raises(AuditError, match="is wrong"):
-            store.add_signatures([Signature(ORIGIN, key_id, bytes(64))])
+            store.add_signatures([NoteSignature(ORIGIN, key_id, bytes(64))])
         with pytest.raises(AuditError, match="more than 100"):
             store.add_signatures(
-                [Signature(f"w{n}", bytes(4), bytes(72)) for n in range(100)]
+                [NoteSignature(f"w{n}", bytes(4), bytes(72)) for n in range(100)]
             )
         assert store.checkpoint == before
         grow(store, 4)  # nothing was written, so the store is well
@@ -351,7 +351,7 @@ def test_a_finished_stage_that_came_back_is_done_again(log: Path) -> None:
         mark = cosign(parse_note(store.checkpoint).body, OTHER, 17)
         store.add_signatures([mark])
         cosigned = store.checkpoint
-    stage = Stage(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
+    stage = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
     (log / "stage").write_bytes(stage.to_bytes(SIGNER))
     with Store.open(log, SIGNER) as store:
         assert store.checkpoint == cosigned
@@ -363,7 +363,7 @@ def test_an_old_stage_that_came_back_is_dropped(log: Path) -> None:
     with Store.open(log, SIGNER) as store:
         grow(store, 5, 6)
         before = store.checkpoint
-    stage = Stage(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
+    stage = StagedAppend(ORIGIN, 3, tree_of(3).root(), tuple(entries(3, 5)))
     (log / "stage").write_bytes(stage.to_bytes(SIGNER))
     with Store.open(log, SIGNER) as store:
         assert store.checkpoint == before
@@ -372,7 +372,7 @@ def test_an_old_stage_that_came_back_is_dropped(log: Path) -> None:
 
 def test_a_stage_that_nobody_signed_gets_nothing_signed(log: Path) -> None:
     # Whoever may write into the folder may not choose what is appended.
-    stage = Stage(ORIGIN, 3, tree_of(3).root(), (b"forged",))
+    stage = StagedAppend(ORIGIN, 3, tree_of(3).root(), (b"forged",))
     (log / "stage").write_bytes(stage.to_bytes(OTHER))
     with pytest.raises(AuditError, match="`stage`: note is not signed by"):
         Store.open(log, SIGNER)
@@ -385,7 +385,7 @@ def test_a_new_key_goes_on_where_the_old_one_ended(log: Path, judge: Judge) -> N
     with Store.open(log, OTHER, former=KEYS) as store:
         body = parse_note(store.checkpoint).body
         store.add_signatures(
-            [Signature(ORIGIN, OTHER.verifier.key_id, OTHER.sign(body))]
+            [NoteSignature(ORIGIN, OTHER.verifier.key_id, OTHER.sign(body))]
         )
         both = store.checkpoint
         grow(store, 5)

@@ -8,8 +8,8 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.strict_json import MAX_BYTES, is_canonical, loads
 from lexfed.errors import AuditError
+from lexfed.signing.strict_json import MAX_BYTES, is_canonical, loads
 
 MANY = settings(deadline=None, max_examples=200)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -3,12 +3,12 @@
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.keys import Signer
-from lexfed.audit.note import Signature, parse_note
-from lexfed.audit.succession import check_succession, last_witnessed
+from lexfed.audit.tree.checkpoint import Checkpoint
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.witness.succession import check_succession, last_witnessed
 from lexfed.errors import AuditError
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import NoteSignature, parse_note
 from support.witnessed import ORIGIN, WITNESS, Book, numbered, policy_of, signer
 
 ONE, TWO = signer(WITNESS, 11), signer("witness.example.net/w2", 12)
@@ -55,7 +55,7 @@ def test_a_spoiled_note_does_not_hide_a_sound_one() -> None:
     other = parse_note(cosigned(LOG.note(4), ONE)).signatures
     spoiled = parse_note(LOG.note(5)).with_signatures(other).to_bytes()
     crowd = parse_note(LOG.note(5)).with_signatures(
-        [Signature(f"s{number}", b"abcd", b"x") for number in range(99)]
+        [NoteSignature(f"s{number}", b"abcd", b"x") for number in range(99)]
     )
     for notes in ([spoiled, good], [good, spoiled], [crowd.to_bytes(), good]):
         last = last_witnessed(notes, POLICY)

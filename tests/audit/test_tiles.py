@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.merkle import MAX_SIZE, Tree, leaf_hash, node_hash
-from lexfed.audit.tiles import (
+from lexfed.audit.tree.merkle import MAX_SIZE, Tree, leaf_hash, node_hash
+from lexfed.audit.tree.tiles import (
     MAX_ENTRY,
     TileName,
     bundle_files,

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.reader import read_log
-from lexfed.audit.store import Store
-from lexfed.audit.timestamp import (
-    Roots,
-    Stamped,
-    Unstamped,
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.reader import read_log
+from lexfed.audit.witness.time_stamps import (
+    MissingTimeStamp,
+    TimeStamp,
+    TrustedRoots,
     check_stamps,
     load_roots,
     stamp,
@@ -40,7 +40,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture(scope="module")
-def roots(authority: Authority) -> Roots:
+def roots(authority: Authority) -> TrustedRoots:
     return load_roots(authority.roots)
 
 
@@ -53,10 +53,12 @@ def log(tmp_path: Path) -> Path:
     return folder
 
 
-def stamped(log: Path, authority: Authority, roots: Roots, size: int = 3) -> Path:
+def stamped(
+    log: Path, authority: Authority, roots: TrustedRoots, size: int = 3
+) -> Path:
     with answering(authority.over_http()) as url:
         got = stamp(log, size, url, roots)
-    assert isinstance(got, Stamped), got
+    assert isinstance(got, TimeStamp), got
     return log / "timestamps" / f"{size}.tsr"
 
 
@@ -67,12 +69,12 @@ def openssl_accepts(data: Path, token: Path, roots: Path) -> bool:
 
 
 def test_a_checkpoint_is_stamped_and_openssl_agrees(
-    log: Path, authority: Authority, roots: Roots
+    log: Path, authority: Authority, roots: TrustedRoots
 ) -> None:
     before = int(time.time())
     with answering(authority.over_http()) as url:
         got = stamp(log, 3, url, roots)
-    assert isinstance(got, Stamped)
+    assert isinstance(got, TimeStamp)
     assert before <= got.time <= time.time()
     token = log / "timestamps" / "3.tsr"
     assert openssl_accepts(log / "signed" / "3", token, authority.roots)
@@ -81,7 +83,7 @@ def test_a_checkpoint_is_stamped_and_openssl_agrees(
 
 
 def test_a_log_with_time_stamps_still_verifies(
-    log: Path, authority: Authority, roots: Roots
+    log: Path, authority: Authority, roots: TrustedRoots
 ) -> None:
     stamped(log, authority, roots)
     assert read_log(log, [signer().verifier]).size == 3
@@ -90,16 +92,18 @@ def test_a_log_with_time_stamps_still_verifies(
     assert list(check_stamps(log, roots)) == [3]
 
 
-def test_the_first_token_stays(log: Path, authority: Authority, roots: Roots) -> None:
+def test_the_first_token_stays(
+    log: Path, authority: Authority, roots: TrustedRoots
+) -> None:
     token = stamped(log, authority, roots)
     first = token.read_bytes()
     with answering(silent) as url:
         got = stamp(log, 3, url, roots, timeout_s=1)
-    assert isinstance(got, Stamped)
+    assert isinstance(got, TimeStamp)
     assert token.read_bytes() == first
 
 
-def test_a_size_that_was_never_signed_is_named(log: Path, roots: Roots) -> None:
+def test_a_size_that_was_never_signed_is_named(log: Path, roots: TrustedRoots) -> None:
     with pytest.raises(AuditError, match="no checkpoint of size 2 was signed"):
         stamp(log, 2, "http://127.0.0.1:9/", roots)
 
@@ -117,29 +121,29 @@ def test_a_size_that_was_never_signed_is_named(log: Path, roots: Roots) -> None:
     ids=["silent", "failing", "page", "empty", "garbage", "oversized"],
 )
 def test_a_bad_authority_is_a_reason(
-    log: Path, roots: Roots, respond: Respond, reason: str
+    log: Path, roots: TrustedRoots, respond: Respond, reason: str
 ) -> None:
     with answering(respond) as url:
         got = stamp(log, 3, url, roots, timeout_s=1)
-    assert isinstance(got, Unstamped)
+    assert isinstance(got, MissingTimeStamp)
     assert reason in got.reason
     assert not (log / "timestamps").exists()
 
 
 def test_a_token_of_an_earlier_request_is_refused(
-    log: Path, authority: Authority, roots: Roots
+    log: Path, authority: Authority, roots: TrustedRoots
 ) -> None:
     token = stamped(log, authority, roots)
     old = token.read_bytes()
     token.unlink()
     with answering(http(200, old, REPLY)) as url:
         got = stamp(log, 3, url, roots)
-    assert isinstance(got, Unstamped)
+    assert isinstance(got, MissingTimeStamp)
     assert "nonce mismatch" in got.reason.lower()
 
 
 def test_a_token_for_another_checkpoint_is_refused(
-    log: Path, authority: Authority, roots: Roots
+    log: Path, authority: Authority, roots: TrustedRoots
 ) -> None:
     token = stamped(log, authority, roots, size=1)
     token.rename(token.with_name("3.tsr"))
@@ -150,12 +154,12 @@ def test_a_token_for_another_checkpoint_is_refused(
 
 
 def test_an_authority_nobody_trusts_is_refused(
-    log: Path, authority: Authority, roots: Roots, tmp_path: Path
+    log: Path, authority: Authority, roots: TrustedRoots, tmp_path: Path
 ) -> None:
     other = make_authority(tmp_path / "other")
     with answering(other.over_http()) as url:
         got = stamp(log, 3, url, roots)
-    assert isinstance(got, Unstamped)
+    assert isinstance(got, MissingTimeStamp)
     token = stamped(log, authority, roots)
     assert not openssl_accepts(log / "signed" / "3", token, other.roots)
     with pytest.raises(AuditError, match="does not verify"):
@@ -165,7 +169,7 @@ def test_an_authority_nobody_trusts_is_refused(
 
 
 def test_a_refusal_of_the_authority_is_said(
-    log: Path, authority: Authority, roots: Roots, tmp_path: Path
+    log: Path, authority: Authority, roots: TrustedRoots, tmp_path: Path
 ) -> None:
     # An authority that takes SHA-512 only.
     strict = Authority(Path(shutil.copytree(authority.folder, tmp_path / "strict")))
@@ -174,13 +178,13 @@ def test_a_refusal_of_the_authority_is_said(
     config.write_text(text.replace("digests = sha256", "digests = sha512"))
     with answering(strict.over_http()) as url:
         got = stamp(log, 3, url, roots)
-    assert isinstance(got, Unstamped)
+    assert isinstance(got, MissingTimeStamp)
     assert "not granted" in got.reason
     assert "digest algorithm is not supported" in got.reason
 
 
 def test_no_changed_bit_moves_the_time(
-    log: Path, authority: Authority, roots: Roots
+    log: Path, authority: Authority, roots: TrustedRoots
 ) -> None:
     """One random bit of every byte is flipped; the seed is fixed.
 
@@ -202,7 +206,9 @@ def test_no_changed_bit_moves_the_time(
     assert refused > 0.95 * len(token)
 
 
-def test_strange_files_are_named(log: Path, authority: Authority, roots: Roots) -> None:
+def test_strange_files_are_named(
+    log: Path, authority: Authority, roots: TrustedRoots
+) -> None:
     folder = stamped(log, authority, roots).parent
     (folder / "1.tsr.part").write_bytes(b"half")
     assert list(check_stamps(log, roots)) == [3]
@@ -217,7 +223,7 @@ def test_strange_files_are_named(log: Path, authority: Authority, roots: Roots) 
 
 
 def test_a_link_in_place_of_the_folder_is_refused(
-    log: Path, authority: Authority, roots: Roots, tmp_path: Path
+    log: Path, authority: Authority, roots: TrustedRoots, tmp_path: Path
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     (log / "timestamps").symlink_to(tmp_path / "elsewhere")
@@ -236,7 +242,7 @@ def test_roots_that_are_not_certificates_are_named(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_the_command_to_install_it_is_said(
-    log: Path, roots: Roots, monkeypatch: Patch
+    log: Path, roots: TrustedRoots, monkeypatch: Patch
 ) -> None:
     monkeypatch.setitem(sys.modules, "rfc3161_client", None)
     with pytest.raises(RunFolderError, match="rfc3161-client") as caught:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.note import Signature, parse_note
-from lexfed.audit.trust import Group, Policy, parse_policy
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.trust_file import TrustPolicy, WitnessGroup, parse_policy
 from lexfed.errors import AuditError
+from lexfed.signing.notes import NoteSignature, parse_note
 from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of
 
 LOG = signer()
@@ -29,7 +29,7 @@ TWO_LEVELS = (
 )
 
 
-def policy(text: str) -> Policy:
+def policy(text: str) -> TrustPolicy:
     return parse_policy(text.encode())
 
 
@@ -44,9 +44,9 @@ def test_a_policy_is_read_as_written() -> None:
     assert read.logs == (LOG.verifier,)
     assert read.witnesses == {n: one.cosigner for n, one in WITNESSES.items()}
     assert read.groups == {
-        "x": Group(2, ("a", "b", "c")),
-        "y": Group(1, ("d", "e", "f")),
-        "both": Group(2, ("x", "y")),
+        "x": WitnessGroup(2, ("a", "b", "c")),
+        "y": WitnessGroup(1, ("d", "e", "f")),
+        "both": WitnessGroup(2, ("x", "y")),
     }
     assert read.quorum == "both"
     assert read.urls == {}
@@ -222,7 +222,7 @@ def test_cosignatures_of_others_are_ignored() -> None:
 def test_a_wrong_cosignature_of_a_listed_witness_refuses_the_checkpoint() -> None:
     note = parse_note(checkpoint("a"))
     key = WITNESSES["b"].cosigner
-    forged = Signature(key.name, key.key_id, TIME.to_bytes(8, "big") + bytes(64))
+    forged = NoteSignature(key.name, key.key_id, TIME.to_bytes(8, "big") + bytes(64))
     data = note.with_signatures([forged]).to_bytes()
     assert policy(LOG_LINE + LINES["a"] + "quorum a\n").check(data).witnessed
     with pytest.raises(AuditError, match=r"cosignature of `b\.example`"):

@@ -16,29 +16,30 @@ from typing import Any
 import pytest
 
 from lexfed.audit.entries import (
+    AbortedRoundEntry,
     BudgetPlan,
     Certificate,
-    Completed,
+    ChargedEvent,
+    CompletionEntry,
     Correction,
     Deletion,
     Document,
-    Event,
     Export,
     FeatureTags,
     Genesis,
-    Policy,
-    Previous,
-    Refusal,
-    Resumed,
-    Round,
-    RoundAborted,
+    PolicyEntry,
+    PredecessorLog,
+    RefusalEntry,
+    ResumptionEntry,
+    RoundEntry,
     RuleResult,
 )
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.merkle import Tree
-from lexfed.audit.verify import Check, Status, files, verify_run
-from lexfed.audit.verify.outcome import decide
-from lexfed.audit.verify.participation import participants
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.tree.merkle import Tree
+from lexfed.audit.verify import Check, Status, verify_run
+from lexfed.audit.verify.integrity import files
+from lexfed.audit.verify.sites.participation import participants
+from lexfed.audit.verify.verdict import decide
 from lexfed.errors import RunFolderError
 from support.audit_worlds import (
     COORDINATOR,
@@ -311,7 +312,7 @@ def test_an_entry_that_does_not_belong_here(name: str, tmp_path: Path) -> None:
 def test_a_changed_payload_under_the_old_signature(tmp_path: Path) -> None:
     run = fake_run()
     before = run.sealed()[5]
-    run.edit(Round, 1, epsilon="9.0")
+    run.edit(RoundEntry, 1, epsilon="9.0")
     after = run.sealed()[5]
     # The envelope ends with key id and signature: put the old ones under the new.
     run.drafts[5].raw = (
@@ -340,7 +341,9 @@ def test_earlier_entries_may_be_cited(tmp_path: Path) -> None:
 
 def test_a_log_may_continue_another(tmp_path: Path) -> None:
     run = fake_run()
-    run.edit(Genesis, previous=Previous(origin="old.example", size=7, root="0" * 64))
+    run.edit(
+        Genesis, previous=PredecessorLog(origin="old.example", size=7, root="0" * 64)
+    )
     assert "continues `old.example`" in checked(run, tmp_path)["genesis"].detail
 
 
@@ -378,14 +381,14 @@ def edited(kind: Any, number: int = 0, **changes: Any) -> Change:
     return change
 
 
-def aborted(number: int, event: Event | None = None) -> RoundAborted:
-    return RoundAborted(
+def aborted(number: int, event: ChargedEvent | None = None) -> AbortedRoundEntry:
+    return AbortedRoundEntry(
         round=number, cause="interrupted", released="unknown", event=event
     )
 
 
-def refusal(number: int) -> Refusal:
-    return Refusal(
+def refusal(number: int) -> RefusalEntry:
+    return RefusalEntry(
         round=number, by="coordinator", scope="record", would_reach=None, limit=None
     )
 
@@ -408,10 +411,11 @@ ROUNDS: dict[str, tuple[Change, str, int | None, str]] = {
         inserted(8, aborted(4)), "rounds", 9, "the log shows (4, 3, False)",
     ),
     "stated as ended early": (
-        edited(Completed, early=True), "rounds", 8, "(4, 4, True)",
+        edited(CompletionEntry, early=True), "rounds", 8, "(4, 4, True)",
     ),
     "resumed elsewhere": (
-        inserted(6, Resumed(rounds=5)), "rounds", 6, "after 5 rounds, the log lists 2",
+        inserted(6, ResumptionEntry(rounds=5)), "rounds", 6,
+        "after 5 rounds, the log lists 2",
     ),
     "a refusal of a later round": (
         inserted(6, refusal(4)), "rounds", 6, "refuses round 4 after 2",
@@ -435,16 +439,16 @@ def test_rounds_that_do_not_add_up(name: str, tmp_path: Path) -> None:
     assert_fails(spoiled(change), tmp_path, claim, index, message)
 
 
-def event_of(run: FakeRun, number: int) -> Event | None:
-    entry = run.of(Round)[number - 1].entry
-    assert isinstance(entry, Round)
+def event_of(run: FakeRun, number: int) -> ChargedEvent | None:
+    entry = run.of(RoundEntry)[number - 1].entry
+    assert isinstance(entry, RoundEntry)
     return entry.event
 
 
 def test_a_lost_round_is_charged_and_said_to_be_lost(tmp_path: Path) -> None:
     run = fake_run()
     run.drafts[5] = Draft(aborted(2, event_of(run, 2)), "round/2")
-    run.edit(Completed, released=3)
+    run.edit(CompletionEntry, released=3)
     checks = checked(run, tmp_path)
     assert failures(checks) == []
     assert "1 of them lost" in checks["rounds"].detail
@@ -453,9 +457,9 @@ def test_a_lost_round_is_charged_and_said_to_be_lost(tmp_path: Path) -> None:
 def test_a_round_may_be_lost_after_it_was_logged(tmp_path: Path) -> None:
     run = fake_run()
     run.drafts.insert(8, Draft(aborted(4, event_of(run, 4)), "lost/4"))
-    run.drafts.insert(9, Draft(Resumed(rounds=4), "resumed/1"))
+    run.drafts.insert(9, Draft(ResumptionEntry(rounds=4), "resumed/1"))
     run.drafts.insert(10, Draft(refusal(5), "refusal/5"))
-    run.edit(Completed, released=3)
+    run.edit(CompletionEntry, released=3)
     run.files["state.safetensors"] = b"state after round 3"
     assert failures(checked(run, tmp_path)) == []
 
@@ -466,10 +470,10 @@ def test_leaving_a_lost_round_out_of_the_sum_is_noticed(tmp_path: Path) -> None:
     cheaper = fake_run(rounds=(1, 2))
     run.drafts[5] = Draft(aborted(2, event_of(run, 2)), "round/2")
     for number in (1, 2):
-        other = cheaper.of(Round)[number].entry
-        assert isinstance(other, Round)
-        run.edit(Round, number, epsilon_so_far=other.epsilon_so_far)
-    run.edit(Completed, released=3)
+        other = cheaper.of(RoundEntry)[number].entry
+        assert isinstance(other, RoundEntry)
+        run.edit(RoundEntry, number, epsilon_so_far=other.epsilon_so_far)
+    run.edit(CompletionEntry, released=3)
     found = checked(run, tmp_path)["budgets spent"]
     assert (found.status, found.index) == (Status.FAIL, 6)
 
@@ -478,12 +482,12 @@ def test_a_run_that_ended_early(tmp_path: Path) -> None:
     run = fake_run()
     del run.drafts[7]
     run.drafts.insert(7, Draft(refusal(4), "refusal/4"))
-    run.edit(Completed, rounds=3, released=3, early=True)
+    run.edit(CompletionEntry, rounds=3, released=3, early=True)
     run.files["state.safetensors"] = b"state after round 3"
     run.files["claim.json"] = run.files["claim.json"].replace(
         b'"rounds": 4', b'"rounds": 3'
     )
-    run.edit(Completed, claim=run.put(run.files["claim.json"]))
+    run.edit(CompletionEntry, claim=run.put(run.files["claim.json"]))
     assert failures(checked(run, tmp_path)) == []
 
 
@@ -552,7 +556,7 @@ FILES: dict[str, tuple[Change, str, int | None, str]] = {
         "`state.safetensors`",
     ),
     "another configuration": (
-        edited(Policy, config="0" * 64), "files", 1, "not that of entry 0",
+        edited(PolicyEntry, config="0" * 64), "files", 1, "not that of entry 0",
     ),
     "blob missing": (blob(plan_file, None), "blobs", 3, "`plan`: blob"),
     "blob changed": (blob(plan_file, b"other"), "blobs", 3, "it was changed"),

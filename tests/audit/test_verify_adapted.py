@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import BudgetPlan, Completed, Policy, Round
+from lexfed.audit.entries import BudgetPlan, CompletionEntry, PolicyEntry, RoundEntry
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import Check, Status
 from lexfed.canonical import canonical_bytes
-from lexfed.privacy.claim_parts import scaled
+from lexfed.privacy.claim.subgroups import scaled_releases
 from support.audit_worlds import (
     Change,
     FakeRun,
@@ -159,7 +159,7 @@ def claim(path: str, new: object) -> Change:
             place = place[parent]
         place[last] = new
         run.files["claim.json"] = pretty(value)
-        run.edit(Completed, claim=run.put(run.files["claim.json"]))
+        run.edit(CompletionEntry, claim=run.put(run.files["claim.json"]))
 
     return change
 
@@ -175,7 +175,7 @@ def rates(rate: float) -> Change:
 
 
 def profile_of(weight: float, sites: int = 2) -> dict[str, Any]:
-    rows = plan_rows(scaled(planned((2, 2), 1.0), weight))
+    rows = plan_rows(scaled_releases(planned((2, 2), 1.0), weight))
     return {"eu": {"sites": sites, "releases": rows}}
 
 
@@ -250,16 +250,17 @@ LIES: dict[str, tuple[dict[str, Any], Change, str, str]] = {
         PARTS, edited(BudgetPlan, classes={}), "claim", "`classes` is not what",
     ),
     "a policy that is not there": (
-        {}, edited(Policy, policy="0" * 64), "blobs", "`policy`",
+        {}, edited(PolicyEntry, policy="0" * 64), "blobs", "`policy`",
     ),
     "an early end that is none": (
-        {**F2, "adapted": LONGER}, edited(Completed, early=True), "rounds", "early",
+        {**F2, "adapted": LONGER}, edited(CompletionEntry, early=True), "rounds",
+        "early",
     ),
     "an early end that is not said": (
-        {"adapted": QUIET}, edited(Completed, early=False), "rounds", "early",
+        {"adapted": QUIET}, edited(CompletionEntry, early=False), "rounds", "early",
     ),
     "a total below what adapted rounds cost": (
-        {**F2, "adapted": LONGER}, edited(Round, 4, epsilon_so_far="0.1"),
+        {**F2, "adapted": LONGER}, edited(RoundEntry, 4, epsilon_so_far="0.1"),
         "budgets spent", "stated as 0.1",
     ),
 }  # fmt: skip
@@ -281,7 +282,12 @@ def test_a_profile_that_costs_more_in_sum_is_found(tmp_path: Path) -> None:
     # All of the clip in the first tower, half of it in the second: a run that spends
     # what the second was to cost on the first is within the plan and not within this.
     first, second = planned((2, 2), 1.0)
-    own = {"eu": {"sites": 1, "releases": plan_rows([first, *scaled([second], 0.5)])}}
+    own = {
+        "eu": {
+            "sites": 1,
+            "releases": plan_rows([first, *scaled_releases([second], 0.5)]),
+        }
+    }
     run = fake_run(**F2, adapted=[(0, 0.92), (0, 0.92)])
     assert checked(run, tmp_path / "1")["round events"].status is Status.OK
     run.edit(BudgetPlan, profiles=run.put(canonical_bytes(own)))
@@ -291,7 +297,7 @@ def test_a_profile_that_costs_more_in_sum_is_found(tmp_path: Path) -> None:
 
 def test_one_shape_with_two_charges_is_refused(tmp_path: Path) -> None:
     first, second = planned((2, 2), 1.0)
-    own = ((first[0], 1), *scaled([(first[0], 1)], 0.5), second)
+    own = ((first[0], 1), *scaled_releases([(first[0], 1)], 0.5), second)
     run = fake_run(**F2)
     run.edit(BudgetPlan, profiles=run.put(canonical_bytes(
         {"eu": {"sites": 1, "releases": plan_rows(own)}})))  # fmt: skip
@@ -302,11 +308,11 @@ def test_one_shape_with_two_charges_is_refused(tmp_path: Path) -> None:
 
 def test_a_shape_that_was_not_planned_is_found(tmp_path: Path) -> None:
     run = fake_run(**F2)
-    entry = run.of(Round)[1].entry
-    assert isinstance(entry, Round)
+    entry = run.of(RoundEntry)[1].entry
+    assert isinstance(entry, RoundEntry)
     assert entry.event is not None
     groups = (entry.event.groups[0].model_copy(update={"clip": "0.5"}),)
-    run.edit(Round, 1, event=entry.event.model_copy(update={"groups": groups}))
+    run.edit(RoundEntry, 1, event=entry.event.model_copy(update={"groups": groups}))
     found = checked(run, tmp_path)["round events"]
     assert (found.status, found.index) == (Status.FAIL, 5)
 

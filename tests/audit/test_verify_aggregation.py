@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import BudgetPlan, Policy, Round, RoundAborted
+from lexfed.audit.entries import AbortedRoundEntry, BudgetPlan, PolicyEntry, RoundEntry
 from lexfed.canonical import canonical_bytes
-from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.noise.shares import NoiseCohort
 from support.audit_worlds import fake_run, sha256
 from support.masked_runs import CLAIM, how, masked_run, refused, round_of
 from support.two_verifiers import Rows, compared, failed
@@ -53,13 +53,13 @@ def test_no_field_of_a_round_can_be_changed(
 ) -> None:
     run = masked_run()
     changed = how(run, 0).model_copy(update={field: value})
-    run.edit(Round, 0, aggregation=changed)
+    run.edit(RoundEntry, 0, aggregation=changed)
     refused(run, tmp_path, words)
 
 
 def test_a_record_of_another_round_is_refused(tmp_path: Path) -> None:
     run = masked_run()
-    run.edit(Round, 0, aggregation=how(run, 2))
+    run.edit(RoundEntry, 0, aggregation=how(run, 2))
     refused(run, tmp_path, "sites were asked something else")
 
 
@@ -100,17 +100,17 @@ def test_distributed_trust_is_decided_whole_or_not_at_all(
     changes: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     run = masked_run()
-    policy = run.of(Policy)[0].entry.model_dump()
-    run.of(Policy)[0].entry = Policy.model_validate({**policy, **changes})
+    policy = run.of(PolicyEntry)[0].entry.model_dump()
+    run.of(PolicyEntry)[0].entry = PolicyEntry.model_validate({**policy, **changes})
     refused(run, tmp_path, words)
 
 
 @pytest.mark.parametrize("field", ["sites", "colluders", "dropouts"])
 def test_the_claim_assumes_what_was_decided(field: str, tmp_path: Path) -> None:
     run = masked_run()
-    policy = run.of(Policy)[0].entry.model_dump()
+    policy = run.of(PolicyEntry)[0].entry.model_dump()
     policy["cohort"][field] += 1
-    run.of(Policy)[0].entry = Policy.model_validate(policy)
+    run.of(PolicyEntry)[0].entry = PolicyEntry.model_validate(policy)
     refused(run, tmp_path, "`cohort` is not what the log says", "claim")
 
 
@@ -119,22 +119,24 @@ def test_rounds_of_distributed_trust_are_charged_for_shares(tmp_path: Path) -> N
     entry = round_of(run, 1)
     assert entry.event is not None
     gaussian = entry.event.model_copy(update={"noise": None})
-    run.edit(Round, 1, event=gaussian)
+    run.edit(RoundEntry, 1, event=gaussian)
     refused(run, tmp_path, "is charged for `gaussian` noise")
 
 
 def test_a_lost_round_is_charged_for_shares_too(tmp_path: Path) -> None:
     run = fake_run(
-        cohort=Cohort(5, 1, 1), sites=5, accountant="rdp", finished=False,
+        cohort=NoiseCohort(5, 1, 1), sites=5, accountant="rdp", finished=False,
         adapted=[(0, 1.0)],
     )  # fmt: skip
     entry = round_of(run, 0)
-    lost = RoundAborted(round=2, cause="site-lost", released="no", event=entry.event)
+    lost = AbortedRoundEntry(
+        round=2, cause="site-lost", released="no", event=entry.event
+    )
     run.add(lost, "aborted/2")
     assert failed(compared(run.write(tmp_path / "sound"))) == []
     assert entry.event is not None
     gaussian = entry.event.model_copy(update={"noise": None})
-    run.edit(RoundAborted, 0, event=gaussian)
+    run.edit(AbortedRoundEntry, 0, event=gaussian)
     refused(run, tmp_path / "wrong", "round 2 is charged for `gaussian` noise")
 
 
@@ -171,13 +173,13 @@ def test_nothing_of_it_is_said_under_other_trust(
     changes: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     run = fake_run(sites=5, accountant="rdp")
-    run.edit(Policy, 0, **changes)
+    run.edit(PolicyEntry, 0, **changes)
     refused(run, tmp_path, words)
 
 
 def test_masks_alone_are_not_distributed_trust(tmp_path: Path) -> None:
     run = fake_run(sites=5, accountant="rdp", finished=False, adapted=[])
-    run.edit(Policy, 0, aggregation="masking")
+    run.edit(PolicyEntry, 0, aggregation="masking")
     refused(run, tmp_path, "`aggregation` does not fit trust `central`")
 
 
@@ -185,7 +187,7 @@ def test_shares_are_not_charged_under_other_trust(tmp_path: Path) -> None:
     run = fake_run(sites=5, accountant="rdp")
     event = round_of(run, 2).event
     assert event is not None
-    run.edit(Round, 2, event=event.model_copy(update={"noise": "skellam"}))
+    run.edit(RoundEntry, 2, event=event.model_copy(update={"noise": "skellam"}))
     refused(run, tmp_path, "round 3 is charged for `skellam` noise")
 
 
@@ -193,5 +195,5 @@ def test_a_policy_alone_is_checked_before_there_is_a_plan(tmp_path: Path) -> Non
     run = masked_run()
     run.drafts = run.drafts[:2]
     assert failed(compared(run.write(tmp_path / "sound"))) == []
-    run.edit(Policy, 0, accountant="pld")
+    run.edit(PolicyEntry, 0, accountant="pld")
     refused(run, tmp_path / "wrong", "needs `rdp`")

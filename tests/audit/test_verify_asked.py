@@ -12,11 +12,16 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import receipts
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries import BudgetPlan, Policy, Round, RoundAborted
+from lexfed.audit.entries import (
+    AbortedRoundEntry,
+    BudgetPlan,
+    PolicyEntry,
+    RoundEntry,
+    receipts,
+)
 from lexfed.canonical import canonical_bytes
-from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.signing.dsse import SignedEnvelope
 from support.audit_worlds import ORIGIN, SITES, FakeRun, fake_run, receipt_of
 from support.masked_runs import masked_run, refused, round_of
 from support.two_verifiers import compared, failed
@@ -28,19 +33,19 @@ LOUDER = 1024.0
 
 def sign_again(run: FakeRun, /, **says: Any) -> None:
     """Let the sites of every round sign receipts with other content."""
-    for number in range(len(run.of(Round))):
+    for number in range(len(run.of(RoundEntry))):
         entry = round_of(run, number)
         sites = SITES[: entry.participation.sites]
         receipt = receipt_of(number + 1, entry.event, **says)
         blob = receipts.encode([receipts.sign(receipt, site) for site in sites])
         stated = entry.participation.model_copy(update={"digest": run.put(blob)})
-        run.edit(Round, number, participation=stated)
+        run.edit(RoundEntry, number, participation=stated)
 
 
 def old(run: FakeRun, /, **says: Any) -> FakeRun:
     """Return a run of the version whose receipts did not name the event."""
     sign_again(run, **{"event": None, **says})
-    run.edit(Policy, receipts=None)
+    run.edit(PolicyEntry, receipts=None)
     return run
 
 
@@ -71,10 +76,10 @@ def test_receipts_that_name_the_event_are_compared_whatever_the_policy_says(
     tmp_path: Path,
 ) -> None:
     lie = fake_run(louder=LOUDER)
-    lie.edit(Policy, receipts=None)
+    lie.edit(PolicyEntry, receipts=None)
     refused(lie, tmp_path / "lie", "`event` is not that of the round", PRESENT)
     honest = fake_run()
-    honest.edit(Policy, receipts=None)
+    honest.edit(PolicyEntry, receipts=None)
     assert failed(compared(honest.write(tmp_path / "sound"))) == []
 
 
@@ -99,7 +104,7 @@ def test_no_field_of_a_logged_event_can_be_changed(name: str, tmp_path: Path) ->
     changed = json.loads(canonical_bytes(event.model_dump(mode="json")))
     EDITS[name](changed)
     new = type(event).model_validate_json(canonical_bytes(changed))
-    run.edit(Round, 0, event=new)
+    run.edit(RoundEntry, 0, event=new)
     refused(run, tmp_path, "`event` is not that of the round", PRESENT)
 
 
@@ -120,7 +125,7 @@ def test_the_sum_cannot_be_left_out_where_receipts_commit_to_it(
     mechanism: Any, tmp_path: Path
 ) -> None:
     run = fake_run(mechanism=mechanism)
-    run.edit(Policy, receipts="event-answer")
+    run.edit(PolicyEntry, receipts="event-answer")
     refused(run, tmp_path / "without", "the site signed no sum", PRESENT)
     sign_again(run, answer="5" * 64)
     assert failed(compared(run.write(tmp_path / "with"))) == []
@@ -138,7 +143,7 @@ def test_receipts_that_commit_to_sums_verify_in_logs_of_before(tmp_path: Path) -
 
 def test_where_only_sites_are_trusted_receipts_must_name_it(tmp_path: Path) -> None:
     run = masked_run()
-    run.edit(Policy, receipts=None)
+    run.edit(PolicyEntry, receipts=None)
     refused(run, tmp_path, "`receipts`: noise in shares needs `event-digest`")
 
 
@@ -171,24 +176,26 @@ def test_a_receipt_that_says_no_event_in_so_many_words_is_malformed(
     payload = json.loads(receipt_of(1, entry.event, event=None).to_bytes())
     content = canonical_bytes({**payload, "event": None})
     made = [
-        Envelope.sign(content, site, payload_type=receipts.PAYLOAD_TYPE).to_bytes()
+        SignedEnvelope.sign(
+            content, site, payload_type=receipts.PAYLOAD_TYPE
+        ).to_bytes()
         for site in SITES[:3]
     ]
     stated = entry.participation.model_copy(
         update={"digest": run.put(receipts.encode(made))}
     )
-    run.edit(Round, 0, participation=stated)
+    run.edit(RoundEntry, 0, participation=stated)
     refused(run, tmp_path, "not canonical", PRESENT)
 
 
 def test_an_event_has_one_hash_however_a_log_spells_it(tmp_path: Path) -> None:
     """`"noise": null` says what leaving it out says."""
     run = fake_run(rounds=(1, 0), finished=False)
-    draft = run.of(Round)[0]
+    draft = run.of(RoundEntry)[0]
     body = draft.entry.model_dump(mode="json")
     body["event"]["noise"] = None
 
-    class Spelled(Round):
+    class Spelled(RoundEntry):
         def model_dump(self, **_: Any) -> dict[str, Any]:
             return body
 
@@ -236,27 +243,27 @@ def test_a_round_that_nobody_is_in_is_refused(rate: str, tmp_path: Path) -> None
     run = masked_run()
     event = round_of(run, 1).event
     assert event is not None
-    run.edit(Round, 1, event=event.model_copy(update={"sampling_rate": rate}))
+    run.edit(RoundEntry, 1, event=event.model_copy(update={"sampling_rate": rate}))
     refused(run, tmp_path, "round 2 has a sampling rate of")
 
 
 def test_nor_is_one_lost_that_nobody_was_in(tmp_path: Path) -> None:
     run = fake_run(
-        cohort=Cohort(5, 1, 1), sites=5, accountant="rdp", finished=False,
+        cohort=NoiseCohort(5, 1, 1), sites=5, accountant="rdp", finished=False,
         adapted=[(0, 1.0)],
     )  # fmt: skip
     event = round_of(run, 0).event
     assert event is not None
-    lost = RoundAborted(round=2, cause="site-lost", released="no", event=event)
+    lost = AbortedRoundEntry(round=2, cause="site-lost", released="no", event=event)
     run.add(lost, "aborted/2")
     assert failed(compared(run.write(tmp_path / "sound"))) == []
     free = event.model_copy(update={"sampling_rate": "0.0"})
-    run.edit(RoundAborted, 0, event=free)
+    run.edit(AbortedRoundEntry, 0, event=free)
     refused(run, tmp_path / "wrong", "round 2 has a sampling rate of 0, not 1")
 
 
 def test_nor_does_a_masked_round_go_without_an_event(tmp_path: Path) -> None:
     run = masked_run()
-    run.edit(Round, 1, event=None)
+    run.edit(RoundEntry, 1, event=None)
     wrong = failed(compared(run.write(tmp_path)))
     assert {PRESENT, "budgets spent"} <= set(wrong)

@@ -12,16 +12,16 @@ import pytest
 
 from lexfed.audit.entries import (
     BudgetPlan,
-    Completed,
-    Event,
+    ChargedEvent,
+    CompletionEntry,
     FeatureTags,
-    Policy,
-    Round,
+    PolicyEntry,
+    RoundEntry,
 )
 from lexfed.audit.verify import Check, Status, verify_run
 from lexfed.canonical import canonical_bytes, digest
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.audit_worlds import (
     DELTA,
@@ -57,14 +57,16 @@ def event(number: int, **changes: Any) -> Change:
     """Change the event of a round; `clip`, `sigma` and `name` are of its group."""
 
     def change(run: FakeRun) -> None:
-        entry = run.of(Round)[number - 1].entry
-        assert isinstance(entry, Round)
+        entry = run.of(RoundEntry)[number - 1].entry
+        assert isinstance(entry, RoundEntry)
         assert entry.event is not None
         group = {k: v for k, v in changes.items() if k in ("clip", "sigma", "name")}
         rest = {k: v for k, v in changes.items() if k not in group}
         groups = (entry.event.groups[0].model_copy(update=group),)
-        new = Event.model_validate({**dict(entry.event), "groups": groups, **rest})
-        run.edit(Round, number - 1, event=new)
+        new = ChargedEvent.model_validate(
+            {**dict(entry.event), "groups": groups, **rest}
+        )
+        run.edit(RoundEntry, number - 1, event=new)
 
     return change
 
@@ -98,14 +100,14 @@ def claim(**changes: Any) -> Change:
                 place = place[parent]
             place[last] = new
         run.files["claim.json"] = pretty(value)
-        run.edit(Completed, claim=run.put(run.files["claim.json"]))
+        run.edit(CompletionEntry, claim=run.put(run.files["claim.json"]))
 
     return change
 
 
 def claim_file(content: bytes) -> Change:
     def change(run: FakeRun) -> None:
-        run.edit(Completed, claim=run.put(content))
+        run.edit(CompletionEntry, claim=run.put(content))
 
     return change
 
@@ -115,53 +117,57 @@ SMALL = {**TIERS, "special": "0.1"}
 
 SPENT: dict[str, tuple[Change, str, int | None, str]] = {
     "a smaller total": (
-        edited(Round, 2, epsilon_so_far="0.5"), "budgets spent", 6,
+        edited(RoundEntry, 2, epsilon_so_far="0.5"), "budgets spent", 6,
         "`epsilon_so_far` is stated as 0.5",
     ),
     "a smaller first round": (
-        edited(Round, 0, epsilon_so_far="0.0"), "budgets spent", 4, "`epsilon_so_far`",
+        edited(RoundEntry, 0, epsilon_so_far="0.0"), "budgets spent",
+        4, "`epsilon_so_far`",
     ),
     "a smaller price of one": (
-        edited(Round, 0, epsilon="0.0"), "budgets spent", 4, "`epsilon` is stated",
+        edited(RoundEntry, 0, epsilon="0.0"), "budgets spent", 4, "`epsilon` is stated",
     ),
     "a total that falls": (
-        edited(Round, 0, epsilon_so_far="2.9"), "budgets spent", 5,
+        edited(RoundEntry, 0, epsilon_so_far="2.9"), "budgets spent", 5,
         "`epsilon_so_far` fell from 2.9 to",
     ),
     "a total above the budget": (
-        edited(Round, 3, epsilon_so_far="3.1"), "budgets spent", 7, "above the budget",
+        edited(RoundEntry, 3, epsilon_so_far="3.1"), "budgets spent",
+        7, "above the budget",
     ),
     "a tier above its cap": (
-        edited(Round, 3, tiers_so_far={**TIERS, "special": "2.6"}), "budgets spent", 7,
+        edited(RoundEntry, 3, tiers_so_far={**TIERS, "special": "2.6"}),
+        "budgets spent", 7,
         "tier `special` is 2.6, above the budget 2.5",
     ),
     "a smaller tier": (
-        edited(Round, 3, tiers_so_far=SMALL), "budgets spent", 7,
+        edited(RoundEntry, 3, tiers_so_far=SMALL), "budgets spent", 7,
         "tier `special` is stated as 0.1",
     ),
     "a tier left out": (
-        edited(Round, 3, tiers_so_far={"special": "2.0"}), "budgets spent", 7,
+        edited(RoundEntry, 3, tiers_so_far={"special": "2.0"}), "budgets spent", 7,
         "states no epsilon of tier `non_personal`",
     ),
     "a tier that vanishes": (
         edited(
-            Round, 0, tiers_so_far={
+            RoundEntry, 0, tiers_so_far={
                 "non_personal": "2.5", "personal": "2.5", "identifier": "0.0",
             },
         ), "budgets spent", 5, "tier `identifier` was stated before",
     ),
     "another delta": (
-        edited(Round, 1, delta="1e-05"), "budgets spent", 5, "`delta` is not that",
+        edited(RoundEntry, 1, delta="1e-05"), "budgets spent", 5, "`delta` is not that",
     ),
     "another accountant": (
-        edited(Round, 1, accountant="rdp"), "budgets spent", 5, "`accountant` is rdp",
+        edited(RoundEntry, 1, accountant="rdp"), "budgets spent",
+        5, "`accountant` is rdp",
     ),
     "other budgets": (
-        edited(Round, 1, budgets={"record": "9.0"}), "budgets spent", 5,
+        edited(RoundEntry, 1, budgets={"record": "9.0"}), "budgets spent", 5,
         "`budgets` are not those",
     ),
     "no epsilon": (
-        edited(Round, 1, epsilon=None), "budgets spent", 5, "states no epsilon",
+        edited(RoundEntry, 1, epsilon=None), "budgets spent", 5, "states no epsilon",
     ),
     "less noise than planned": (event(2, sigma="3.0"), "round events", 5, "plan"),
     "less noise, priced as planned": (
@@ -175,11 +181,11 @@ SPENT: dict[str, tuple[Change, str, int | None, str]] = {
     "no noise at all": (event(2, sigma="0.0"), "round events", 5, "`sigma`"),
     "a rate of two": (event(2, sampling_rate="2.0"), "round events", 5, "sampling"),
     "an infinite clip": (event(2, clip="1.0e+999"), "round events", 5, "`clip`"),
-    "no event": (edited(Round, 1, event=None), "round events", 5, "has no event"),
+    "no event": (edited(RoundEntry, 1, event=None), "round events", 5, "has no event"),
     "no event, no price": (
-        edited(Round, 1, event=None), "budgets spent", 5, "has no event",
+        edited(RoundEntry, 1, event=None), "budgets spent", 5, "has no event",
     ),
-    "other tags": (edited(Round, 1, tags="0" * 64), "round events", 5, "`tags`"),
+    "other tags": (edited(RoundEntry, 1, tags="0" * 64), "round events", 5, "`tags`"),
     "tiny noise": (event(2, sigma="1e-300"), "budgets spent", None, ""),
 }  # fmt: skip
 
@@ -202,7 +208,7 @@ def test_rounds_beyond_the_plan_are_noticed(tmp_path: Path) -> None:
 
 def test_stating_more_than_was_spent_is_allowed(tmp_path: Path) -> None:
     run = fake_run()
-    run.edit(Round, 3, epsilon="2.0", epsilon_so_far="2.9")
+    run.edit(RoundEntry, 3, epsilon="2.0", epsilon_so_far="2.9")
     assert checked(run, tmp_path)["budgets spent"].status is Status.OK
 
 
@@ -214,15 +220,15 @@ PLAN: dict[str, tuple[Change, str, int, str]] = {
         edited(BudgetPlan, tiers=SMALL), "budget plan", 3, "`tiers.special` is stated",
     ),
     "above the budget": (
-        edited(Policy, epsilon="1.5"), "budget plan", 3, "above the budget 1.5",
+        edited(PolicyEntry, epsilon="1.5"), "budget plan", 3, "above the budget 1.5",
     ),
     "a tier above its cap": (
-        edited(Policy, caps={"special": "1.0"}), "budget plan", 3,
+        edited(PolicyEntry, caps={"special": "1.0"}), "budget plan", 3,
         "`tiers.special` is 1.5436",
     ),
     "a cap on a tier without a price": (
         both(
-            edited(Policy, caps={"special": "1.0"}),
+            edited(PolicyEntry, caps={"special": "1.0"}),
             edited(BudgetPlan, tiers={"personal": "3.75", "non_personal": "3.75"}),
         ), "budget plan", 3, "tier `special` is 1.5436",
     ),
@@ -239,10 +245,10 @@ PLAN: dict[str, tuple[Change, str, int, str]] = {
         edited(BudgetPlan, releases=None), "budget plan", 3, "mechanism `cascade`",
     ),
     "releases without noise": (
-        edited(Policy, mechanism="none"), "budget plan", 3, "mechanism `none`",
+        edited(PolicyEntry, mechanism="none"), "budget plan", 3, "mechanism `none`",
     ),
     "seeded noise that is not said": (
-        edited(Policy, randomness="seeded"), "budget plan", 3, "seeded noise",
+        edited(PolicyEntry, randomness="seeded"), "budget plan", 3, "seeded noise",
     ),
     "no list": (releases({}), "budget plan", 3, "expected a JSON array"),
     "no rows": (releases([1]), "budget plan", 3, "not a list of releases"),
@@ -285,12 +291,12 @@ CLAIMS: dict[str, tuple[Change, str]] = {
     "another unit": (claim(unit="client"), "`unit` is not what the log says"),
     "another trust model": (claim(trust="local"), "`trust` is not what the log says"),
     "a stamp": (claim(stamp="NOT PRIVATE"), "`stamp` is not what the log says"),
-    "a removed stamp": (edited(Policy, trust="local"), "`trust`"),
+    "a removed stamp": (edited(PolicyEntry, trust="local"), "`trust`"),
     "fewer releases": (claim(releases=[]), "claim: `"),
     "an unknown field": (claim(more=1), "`more`"),
     "not JSON": (claim_file(b"{"), "not JSON"),
     "a list": (claim_file(b"[]"), "claim"),
-    "left out": (edited(Completed, claim=None), "need each other"),
+    "left out": (edited(CompletionEntry, claim=None), "need each other"),
 }  # fmt: skip
 
 
@@ -304,16 +310,16 @@ def test_claims_that_do_not_follow(name: str, tmp_path: Path) -> None:
 
 def test_a_claim_of_a_run_without_noise(tmp_path: Path) -> None:
     run = fake_run(mechanism="none")
-    run.edit(Completed, claim=run.put(b"{}"))
+    run.edit(CompletionEntry, claim=run.put(b"{}"))
     found = checked(run, tmp_path)["claim"]
     assert (found.status, found.index) == (Status.FAIL, 8)
 
 
 UNNOISED: dict[str, tuple[Change, str]] = {
-    "a hash of the sum": (edited(Round, 1, update="0" * 64), "without noise"),
-    "a hash of the state": (edited(Round, 1, state="0" * 64), "without noise"),
-    "an epsilon": (edited(Round, 1, epsilon="1.0"), "states an epsilon"),
-    "a total": (edited(Round, 1, epsilon_so_far="1.0"), "states an epsilon"),
+    "a hash of the sum": (edited(RoundEntry, 1, update="0" * 64), "without noise"),
+    "a hash of the state": (edited(RoundEntry, 1, state="0" * 64), "without noise"),
+    "an epsilon": (edited(RoundEntry, 1, epsilon="1.0"), "states an epsilon"),
+    "a total": (edited(RoundEntry, 1, epsilon_so_far="1.0"), "states an epsilon"),
 }
 
 
@@ -327,9 +333,9 @@ def test_without_noise_nothing_is_hashed_or_claimed(name: str, tmp_path: Path) -
 
 def test_an_event_without_a_mechanism(tmp_path: Path) -> None:
     run = fake_run(mechanism="none")
-    entry = fake_run().of(Round)[1].entry
-    assert isinstance(entry, Round)
-    run.edit(Round, 1, event=entry.event)
+    entry = fake_run().of(RoundEntry)[1].entry
+    assert isinstance(entry, RoundEntry)
+    run.edit(RoundEntry, 1, event=entry.event)
     found = checked(run, tmp_path)["round events"]
     assert (found.status, found.index) == (Status.FAIL, 5)
 

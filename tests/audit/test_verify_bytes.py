@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.base64_text import encode_base64
-from lexfed.audit.dsse import PAYLOAD_TYPE, Envelope
-from lexfed.audit.entries import Document, Round
-from lexfed.audit.tiles import MAX_ENTRY
+from lexfed.audit.entries import Document, RoundEntry
+from lexfed.audit.tree.tiles import MAX_ENTRY
 from lexfed.audit.verify import Check, Status, verify_run
+from lexfed.signing.base64_text import encode_base64
+from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope
 from support.audit_worlds import COORDINATOR, FakeRun, fake_run, sha256, write_log
 
 
@@ -180,11 +180,11 @@ def test_entries_cut_off_below_the_checkpoint(
 
 
 def enveloped(payload: bytes) -> bytes:
-    return Envelope.sign(payload, COORDINATOR).to_bytes()
+    return SignedEnvelope.sign(payload, COORDINATOR).to_bytes()
 
 
 def payloads() -> Iterator[tuple[str, bytes]]:
-    good = Envelope.parse(fake_run().sealed()[5]).payload
+    good = SignedEnvelope.parse(fake_run().sealed()[5]).payload
     deep = b'{"a":' * 8_000 + b"1" + b"}" * 8_000
     yield "deep", deep
     yield "deep list", b"[" * 40_000
@@ -215,7 +215,7 @@ PAYLOADS = dict(payloads())
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_a_payload_that_means_two_things(name: str, tmp_path: Path) -> None:
     run = fake_run()
-    run.of(Round)[1].raw = enveloped(PAYLOADS[name])
+    run.of(RoundEntry)[1].raw = enveloped(PAYLOADS[name])
     [found] = failures(run.write(tmp_path / "run"))
     assert found.claim == "log"
     assert found.detail.startswith("entry 5: ")
@@ -225,7 +225,7 @@ ENVELOPES = {
     "nothing": b"x",
     "longest": b"[" * MAX_ENTRY,
     "no signatures": b'{"payload":"","payloadType":"a/b","signatures":[]}',
-    "other type": Envelope.sign(
+    "other type": SignedEnvelope.sign(
         b"{}", COORDINATOR, payload_type="text/plain"
     ).to_bytes(),
     "spaced": enveloped(b"{}").replace(b",", b", "),
@@ -240,7 +240,7 @@ ENVELOPES = {
 @pytest.mark.parametrize("name", ENVELOPES)
 def test_an_envelope_that_is_none(name: str, tmp_path: Path) -> None:
     run = fake_run()
-    run.of(Round)[1].raw = ENVELOPES[name]
+    run.of(RoundEntry)[1].raw = ENVELOPES[name]
     [found] = failures(run.write(tmp_path / "run"))
     assert found.claim == "log"
     assert found.detail.startswith("entry 5: ")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import BudgetPlan, Certificate, Genesis, Round
+from lexfed.audit.entries import BudgetPlan, Certificate, Genesis, RoundEntry
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.audit.verify import Check, Status, verify_run
 from support.audit_worlds import Change, FakeRun, fake_run, sha256
@@ -91,7 +91,7 @@ def test_what_verification_finds_out_decides_over_the_writers_word(
     tmp_path: Path,
 ) -> None:
     run = fake_run()
-    run.edit(Round, 1, epsilon_so_far="0.5")
+    run.edit(RoundEntry, 1, epsilon_so_far="0.5")
     run.certify()
     found = checked(run, tmp_path / "budget")["certificates"]
     assert found.status is Status.FAIL

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import Participation, Round
-from lexfed.audit.masking import Terms
+from lexfed.audit.entries import Participation, RoundEntry
+from lexfed.audit.entries.masking_record import MaskingTerms
 from lexfed.canonical import canonical_bytes
 from support.audit_worlds import sha256, signer
 from support.masked_rounds import name_of, signed_again
@@ -75,7 +75,7 @@ def test_signatures_are_for_one_record_only(
     refused(run, tmp_path, "did not sign this list")
 
 
-@pytest.mark.parametrize("field", sorted(set(Terms.model_fields) - {"bits"}))
+@pytest.mark.parametrize("field", sorted(set(MaskingTerms.model_fields) - {"bits"}))
 def test_signatures_are_for_their_terms_only(field: str, tmp_path: Path) -> None:
     run = masked_run()
     content = changed(
@@ -196,7 +196,7 @@ def test_every_site_in_a_sum_signed_a_receipt(tmp_path: Path) -> None:
 )
 def test_masked_sums_need_open_receipts(stated: Participation, tmp_path: Path) -> None:
     run = masked_run()
-    run.edit(Round, 0, participation=stated)
+    run.edit(RoundEntry, 0, participation=stated)
     refused(run, tmp_path, "has no open receipts")
 
 
@@ -223,7 +223,7 @@ def test_records_of_another_form_are_refused(
     run = masked_run()
     digest = run.put(changed(record(run), change))
     stated = how(run, 0).model_copy(update={"evidence": digest})
-    run.edit(Round, 0, aggregation=stated)
+    run.edit(RoundEntry, 0, aggregation=stated)
     refused(run, tmp_path, words)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import BudgetPlan, Completed, FeatureTags
+from lexfed.audit.entries import BudgetPlan, CompletionEntry, FeatureTags
 from lexfed.audit.verify import Status, verify_run
 from support.audit_worlds import FakeRun, fake_run
 
@@ -64,7 +64,7 @@ def logged(run: FakeRun, name: str, content: bytes) -> None:
     elif name == "releases":
         run.edit(BudgetPlan, releases=digest)
     else:
-        run.edit(Completed, claim=digest)
+        run.edit(CompletionEntry, claim=digest)
 
 
 def document(run: FakeRun, name: str) -> Any:

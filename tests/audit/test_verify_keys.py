@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.cosignature import cosign
 from lexfed.audit.entries import Genesis, KeyRotation
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.keys import Signer
-from lexfed.audit.merkle import Tree
-from lexfed.audit.note import parse_note
-from lexfed.audit.stage import Stage
-from lexfed.audit.timestamp import Stamped, load_roots, stamp
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.verify import Check, Status, verify_run
+from lexfed.audit.witness.time_stamps import TimeStamp, load_roots, stamp
 from lexfed.errors import AuditError
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import parse_note
 from support.audit_worlds import (
     COORDINATOR,
     LOG,
@@ -135,7 +135,7 @@ def test_a_rotation_that_is_still_in_the_stage(tmp_path: Path) -> None:
     run.log_signers = (LOG,)
     folder = run.write(tmp_path / "run")
     checkpoint = checkpoint_of(entries)
-    stage = Stage(ORIGIN, checkpoint.size, checkpoint.root, (last,))
+    stage = StagedAppend(ORIGIN, checkpoint.size, checkpoint.root, (last,))
     place(folder / "log/stage", stage.to_bytes(NEW_LOG))
     found = checked(folder)["log"]
     assert found.status is Status.OK
@@ -389,14 +389,14 @@ def test_time_stamps_date_the_entries_before_them(tmp_path: Path) -> None:
     folder = run.write(tmp_path / "run")
     roots = load_roots(authority.roots)
     with answering(authority.over_http()) as url:
-        assert isinstance(stamp(folder / "log", 9, url, roots), Stamped)
+        assert isinstance(stamp(folder / "log", 9, url, roots), TimeStamp)
     found = checked(folder, authorities=authority.roots)["times"]
     assert (found.status, "1 times that others" in found.detail) == (Status.OK, True)
     token = (folder / "log/timestamps/9.tsr").read_bytes()
     run.drafts[6].place["time"] = "2999-01-01T00:00:00Z"
     later = run.write(tmp_path / "later")
     with answering(authority.over_http()) as url:
-        assert isinstance(stamp(later / "log", 9, url, roots), Stamped)
+        assert isinstance(stamp(later / "log", 9, url, roots), TimeStamp)
     found = checked(later, authorities=authority.roots)["times"]
     assert (found.status, found.index) == (Status.FAIL, 6)
     place(later / "log/timestamps/9.tsr", token)

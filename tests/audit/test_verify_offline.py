@@ -13,14 +13,15 @@ from support.audit_worlds import fake_run
 
 HEAVY = (
     "torch", "pandas", "matplotlib", "ssl", "http.client", "urllib.request",
-    "lexfed.models", "lexfed.federation", "lexfed.run", "lexfed.audit.bounded_http",
-    "lexfed.audit.witness_client",
+    "lexfed.models", "lexfed.federation", "lexfed.run",
+    "lexfed.audit.witness.bounded_http",
+    "lexfed.audit.witness.client",
 )  # fmt: skip
 
 IMPORTS = f"""
 import sys
 import lexfed.audit.verify
-import lexfed.cli.verify
+import lexfed.cli.commands.evidence.verify
 print([name for name in {HEAVY!r} if name in sys.modules])
 """
 

@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import receipts
-from lexfed.audit.entries import Aggregation, Event, Participation, Policy, Round
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.keys import Signer
+from lexfed.audit.entries import (
+    Aggregation,
+    ChargedEvent,
+    Participation,
+    PolicyEntry,
+    RoundEntry,
+    receipts,
+)
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import Check, Status, verify_run
-from lexfed.audit.verify.participation import charges_signed_for
+from lexfed.audit.verify.sites.participation import charges_signed_for
+from lexfed.signing.keys import Signer
 from support.audit_worlds import (
     ORIGIN,
     SALT,
@@ -33,9 +39,9 @@ def checked(run: FakeRun, folder: Path) -> dict[str, Check]:
     return {c.claim: c for c in verify_run(run.write(folder / "run")).checks}
 
 
-def event_of(run: FakeRun, number: int) -> Event | None:
-    entry = run.of(Round)[number - 1].entry
-    assert isinstance(entry, Round)
+def event_of(run: FakeRun, number: int) -> ChargedEvent | None:
+    entry = run.of(RoundEntry)[number - 1].entry
+    assert isinstance(entry, RoundEntry)
     return entry.event
 
 
@@ -50,7 +56,7 @@ def signed(
         listed = Participation(
             sites=stated, receipts="open", digest=run.put(receipts.encode(made))
         )
-        run.edit(Round, 1, participation=listed)
+        run.edit(RoundEntry, 1, participation=listed)
 
     return change
 
@@ -63,17 +69,17 @@ def one_differs(**says: Any) -> Change:
         listed = Participation(
             sites=3, receipts="open", digest=run.put(receipts.encode(made))
         )
-        run.edit(Round, 1, participation=listed)
+        run.edit(RoundEntry, 1, participation=listed)
 
     return change
 
 
 def participation(**fields: Any) -> Change:
     def change(run: FakeRun) -> None:
-        entry = run.of(Round)[1].entry
-        assert isinstance(entry, Round)
+        entry = run.of(RoundEntry)[1].entry
+        assert isinstance(entry, RoundEntry)
         new = Participation.model_validate({**dict(entry.participation), **fields})
-        run.edit(Round, 1, participation=new)
+        run.edit(RoundEntry, 1, participation=new)
 
     return change
 
@@ -187,12 +193,12 @@ def test_secret_participants_stay_secret_and_honest(name: str, tmp_path: Path) -
 
 def aggregated(protocol: str, threshold: int | None, survivors: int | None) -> Change:
     def change(run: FakeRun) -> None:
-        run.edit(Policy, aggregation="secagg-v1")
+        run.edit(PolicyEntry, aggregation="secagg-v1")
         used = Aggregation(protocol="secagg-v1", threshold=2, survivors=3)
         for number in range(4):
-            run.edit(Round, number, aggregation=used)
+            run.edit(RoundEntry, number, aggregation=used)
         wrong = Aggregation(protocol=protocol, threshold=threshold, survivors=survivors)
-        run.edit(Round, 1, aggregation=wrong)
+        run.edit(RoundEntry, 1, aggregation=wrong)
 
     return change
 

@@ -10,8 +10,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from lexfed.audit.entries import Round
-from lexfed.audit.masking import aggregation_of
+from lexfed.audit.entries import RoundEntry
+from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from support.audit_worlds import FakeRun, sha256
@@ -64,7 +64,7 @@ def cites(run: FakeRun, content: bytes) -> None:
         stated = aggregation_of(content)
     except AuditError:
         stated = how(run, 0).model_copy(update={"evidence": digest})
-    run.edit(Round, 0, aggregation=stated)
+    run.edit(RoundEntry, 0, aggregation=stated)
 
 
 def test_old_signatures_cover_whatever_is_changed(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.cosignature import verify_cosignature
-from lexfed.audit.misbehaviour import Conflict
-from lexfed.audit.note import Note, Signature, parse_note
-from lexfed.audit.proof import ConsistencyProof
-from lexfed.audit.witness import MAX_REQUEST, Answer, Witness
-from lexfed.audit.witness_state import digest_of
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.tree.proof_files import ConsistencyProof
+from lexfed.audit.witness.conflict_proof import Conflict
+from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply
+from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
+from lexfed.signing.notes import NoteSignature, SignedNote, parse_note
 from support.witnessed import (
     ORIGIN,
     WITNESS,
@@ -59,16 +59,16 @@ def witness(folder: Path, clock: Clock) -> Iterator[Witness]:
     opened.close()
 
 
-def cosigned_at(answer: Answer, note: bytes, by: Witness) -> int:
+def cosigned_at(answer: WitnessReply, note: bytes, by: Witness) -> int:
     assert answer.status == 200, answer
     line = answer.body.decode()
     assert line.startswith("\u2014 ")
     assert line.endswith("\n")
-    return verify_cosignature(parse_note(note).body, Signature.parse(line), by.key)
+    return verify_cosignature(parse_note(note).body, NoteSignature.parse(line), by.key)
 
 
-def conflict(size: int) -> Answer:
-    return Answer(409, f"{size}\n".encode(), "text/x.tlog.size")
+def conflict(size: int) -> WitnessReply:
+    return WitnessReply(409, f"{size}\n".encode(), "text/x.tlog.size")
 
 
 # The rules, in the order of the specification
@@ -151,7 +151,7 @@ def test_a_wrong_signature_of_a_known_key_is_403(witness: Witness) -> None:
     log = numbered(3)
     note = parse_note(log.note())
     other = parse_note(log.note(2))
-    body = Note(note.body, other.signatures).to_bytes()
+    body = SignedNote(note.body, other.signatures).to_bytes()
     asked = ConsistencyProof(0, (), body).to_bytes()
     assert witness.add_checkpoint(asked).status == 403
 
@@ -159,9 +159,9 @@ def test_a_wrong_signature_of_a_known_key_is_403(witness: Witness) -> None:
 def test_signatures_of_unknown_keys_are_ignored_and_not_kept(witness: Witness) -> None:
     log = numbered(3)
     note = parse_note(log.note())
-    stranger = Signature("stranger.example", b"\x01\x02\x03\x04", b"x" * 64)
-    twin = Signature(ORIGIN, b"\x01\x02\x03\x04", b"x" * 64)
-    crowd = Note(note.body, (stranger, *note.signatures, twin)).to_bytes()
+    stranger = NoteSignature("stranger.example", b"\x01\x02\x03\x04", b"x" * 64)
+    twin = NoteSignature(ORIGIN, b"\x01\x02\x03\x04", b"x" * 64)
+    crowd = SignedNote(note.body, (stranger, *note.signatures, twin)).to_bytes()
     answer = witness.add_checkpoint(ConsistencyProof(0, (), crowd).to_bytes())
     cosigned_at(answer, log.note(), witness)
     kept = parse_note(witness.latest(digest_of(ORIGIN)).body)
@@ -376,7 +376,7 @@ def test_the_race_of_the_specification_cannot_happen(folder: Path) -> None:
     """
     log = numbered(9)
     finished = threading.Event()
-    answers: dict[str, Answer] = {}
+    answers: dict[str, WitnessReply] = {}
     asked: list[threading.Thread] = []
 
     def second() -> None:
@@ -408,7 +408,7 @@ def test_requests_at_once_are_cosigned_one_after_the_other(
     log = numbered(9)
     witness = Witness(folder, clock)
     gate = threading.Barrier(8)
-    answers: dict[int, Answer] = {}
+    answers: dict[int, WitnessReply] = {}
 
     def submit(new: int) -> None:
         body = log.ask(0, new)

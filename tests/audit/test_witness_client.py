@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.cosignature import cosign
-from lexfed.audit.note import Signature, parse_note
-from lexfed.audit.trust import parse_policy
-from lexfed.audit.witness_client import (
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.witness.client import (
     ATTEMPTS,
-    Cosigned,
-    Target,
-    Unwitnessed,
-    gather,
-    last_seen,
-    submit,
+    CheckedCosignature,
+    MissingCosignature,
+    WitnessTarget,
+    gather_cosignatures,
+    last_seen_checkpoint,
+    submit_checkpoint,
     targets_of,
 )
-from lexfed.audit.witness_state import digest_of
+from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
+from lexfed.signing.notes import NoteSignature, parse_note
 from support.loopback import Respond, answering, http, raw, read_request, silent
 from support.witnessed import (
     ORIGIN,
@@ -40,7 +40,7 @@ BODY = parse_note(LOG.note()).body
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Iterator[Target]:
+def target(tmp_path: Path) -> Iterator[WitnessTarget]:
     with served(tmp_path / "w") as target:
         yield target
 
@@ -50,11 +50,13 @@ def patience(*responses: Respond) -> float:
     return 0.5 if silent in responses else 10
 
 
-def asked(*responses: Respond, known_size: int = 0) -> Cosigned | Unwitnessed:
+def asked(
+    *responses: Respond, known_size: int = 0
+) -> CheckedCosignature | MissingCosignature:
     """Ask a made-up witness that has the key `KEY`."""
     with answering(*responses) as url:
-        target = Target("w", KEY.cosigner, url)
-        return submit(
+        target = WitnessTarget("w", KEY.cosigner, url)
+        return submit_checkpoint(
             target,
             LOG.note(),
             LOG.tree,
@@ -74,55 +76,67 @@ def good_line(time: int = 1_000) -> bytes:
 # An honest witness
 
 
-def test_an_honest_witness_cosigns(target: Target) -> None:
-    got = submit(target, LOG.note(), LOG.tree)
-    assert isinstance(got, Cosigned)
+def test_an_honest_witness_cosigns(target: WitnessTarget) -> None:
+    got = submit_checkpoint(target, LOG.note(), LOG.tree)
+    assert isinstance(got, CheckedCosignature)
     assert got.signature.is_by(target.key)
 
 
-def test_a_wrong_guess_costs_one_more_request(target: Target) -> None:
+def test_a_wrong_guess_costs_one_more_request(target: WitnessTarget) -> None:
     log = numbered(3)
-    submit(target, log.note(), log.tree)
+    submit_checkpoint(target, log.note(), log.tree)
     log.add("a", "b")
-    assert isinstance(submit(target, log.note(), log.tree), Cosigned)
+    assert isinstance(
+        submit_checkpoint(target, log.note(), log.tree), CheckedCosignature
+    )
     log.add("c")
-    assert isinstance(submit(target, log.note(), log.tree, known_size=5), Cosigned)
+    assert isinstance(
+        submit_checkpoint(target, log.note(), log.tree, known_size=5),
+        CheckedCosignature,
+    )
     # The same checkpoint again: a fresh cosignature of the same size.
-    assert isinstance(submit(target, log.note(), log.tree, known_size=6), Cosigned)
+    assert isinstance(
+        submit_checkpoint(target, log.note(), log.tree, known_size=6),
+        CheckedCosignature,
+    )
 
 
-def test_an_older_checkpoint_of_a_larger_tree_is_proven(target: Target) -> None:
+def test_an_older_checkpoint_of_a_larger_tree_is_proven(target: WitnessTarget) -> None:
     log = numbered(9)
-    assert isinstance(submit(target, log.note(4), log.tree), Cosigned)
-    assert isinstance(submit(target, log.note(7), log.tree), Cosigned)
+    assert isinstance(
+        submit_checkpoint(target, log.note(4), log.tree), CheckedCosignature
+    )
+    assert isinstance(
+        submit_checkpoint(target, log.note(7), log.tree), CheckedCosignature
+    )
 
 
-def test_a_fork_is_refused_with_the_reason(target: Target) -> None:
-    submit(target, LOG.note(), LOG.tree)
+def test_a_fork_is_refused_with_the_reason(target: WitnessTarget) -> None:
+    submit_checkpoint(target, LOG.note(), LOG.tree)
     same_size = Book("a", "b", "c", "d", "e")
-    got = submit(target, same_size.note(), same_size.tree)
-    assert isinstance(got, Unwitnessed)
+    got = submit_checkpoint(target, same_size.note(), same_size.tree)
+    assert isinstance(got, MissingCosignature)
     assert "status 409: 'another root" in got.reason
     longer = same_size.add("f")
-    got = submit(target, longer.note(), longer.tree)
-    assert isinstance(got, Unwitnessed)
+    got = submit_checkpoint(target, longer.note(), longer.tree)
+    assert isinstance(got, MissingCosignature)
     assert "status 422" in got.reason
 
 
-def test_a_log_the_witness_does_not_know_is_unwitnessed(target: Target) -> None:
+def test_a_log_the_witness_does_not_know_is_unwitnessed(target: WitnessTarget) -> None:
     other = numbered(2, by=signer("audit.example.org/run-9", seed=9))
-    got = submit(target, other.note(), other.tree)
-    assert isinstance(got, Unwitnessed)
+    got = submit_checkpoint(target, other.note(), other.tree)
+    assert isinstance(got, MissingCosignature)
     assert "status 404" in got.reason
 
 
-def test_a_checkpoint_of_another_tree_is_our_own_mistake(target: Target) -> None:
+def test_a_checkpoint_of_another_tree_is_our_own_mistake(target: WitnessTarget) -> None:
     with pytest.raises(AuditError, match="of another tree"):
-        submit(target, LOG.note(), Book("a", "b", "c", "d", "e").tree)
+        submit_checkpoint(target, LOG.note(), Book("a", "b", "c", "d", "e").tree)
     with pytest.raises(AuditError, match="5"):
-        submit(target, LOG.note(), numbered(4).tree)
+        submit_checkpoint(target, LOG.note(), numbered(4).tree)
     with pytest.raises(AuditError, match="blank line"):
-        submit(target, b"nonsense", LOG.tree)
+        submit_checkpoint(target, b"nonsense", LOG.tree)
 
 
 # Witnesses that are not
@@ -130,7 +144,7 @@ def test_a_checkpoint_of_another_tree_is_our_own_mistake(target: Target) -> None
 
 def answers(reason: str) -> Callable[[object], None]:
     def check(got: object) -> None:
-        assert isinstance(got, Unwitnessed)
+        assert isinstance(got, MissingCosignature)
         assert re.search(reason, got.reason), got.reason
         assert got.reason.isprintable()
 
@@ -139,7 +153,7 @@ def answers(reason: str) -> Callable[[object], None]:
 
 WRONG_KEY = signer(WITNESS, seed=78)
 OTHER_BODY = parse_note(LOG.note(4)).body
-NAMED_ALIKE = Signature(WITNESS, KEY.cosigner.key_id, b"\0" * 72)
+NAMED_ALIKE = NoteSignature(WITNESS, KEY.cosigner.key_id, b"\0" * 72)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +190,9 @@ NAMED_ALIKE = Signature(WITNESS, KEY.cosigner.key_id, b"\0" * 72)
         pytest.param(
             http(
                 200,
-                Signature(WITNESS, KEY.cosigner.key_id, KEY.sign(BODY)).line.encode(),
+                NoteSignature(
+                    WITNESS, KEY.cosigner.key_id, KEY.sign(BODY)
+                ).line.encode(),
             ),
             "expected 72 bytes",
             id="not a cosignature",
@@ -204,14 +220,14 @@ def test_a_bad_witness_is_a_reason(respond: Respond, reason: str) -> None:
     else:
         # Whatever surrounds it: the signature counts, and it is for this checkpoint.
         got = asked(respond)
-        assert got == Cosigned(cosign(BODY, KEY, 1_000), 1_000)
+        assert got == CheckedCosignature(cosign(BODY, KEY, 1_000), 1_000)
 
 
 def test_signatures_of_others_are_dropped() -> None:
-    stranger = Signature("stranger.example", b"abcd", b"x" * 72).line.encode()
+    stranger = NoteSignature("stranger.example", b"abcd", b"x" * 72).line.encode()
     wrong = cosign(BODY, WRONG_KEY, 1).line.encode()
     got = asked(http(200, stranger + wrong + good_line() + stranger))
-    assert got == Cosigned(cosign(BODY, KEY, 1_000), 1_000)
+    assert got == CheckedCosignature(cosign(BODY, KEY, 1_000), 1_000)
 
 
 def test_a_loop_of_conflicts_ends() -> None:
@@ -233,13 +249,13 @@ def test_the_same_conflict_again_and_again_ends() -> None:
 def test_a_witness_that_claims_more_is_named() -> None:
     got = asked(size_answer(6))
     answers("it has seen 6 entries, the log here has 5: was the log restored")(got)
-    assert isinstance(got, Unwitnessed)
+    assert isinstance(got, MissingCosignature)
     assert got.claims == 6
 
 
 def test_a_log_below_what_the_witness_cosigned_is_not_even_sent() -> None:
     got = asked(silent, known_size=9)
-    assert isinstance(got, Unwitnessed)
+    assert isinstance(got, MissingCosignature)
     assert got.claims == 9
 
 
@@ -253,15 +269,18 @@ def test_a_restored_witness_is_noticed(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     log = numbered(3)
     with served(folder) as target:
-        submit(target, log.note(), log.tree)
+        submit_checkpoint(target, log.note(), log.tree)
         state = folder / "state" / digest_of(ORIGIN)
         backup = state.read_bytes()
         log.add("a", "b")
-        assert isinstance(submit(target, log.note(), log.tree, known_size=3), Cosigned)
+        assert isinstance(
+            submit_checkpoint(target, log.note(), log.tree, known_size=3),
+            CheckedCosignature,
+        )
     state.write_bytes(backup)
     log.add("c")
     with served(folder) as target:
-        got = submit(target, log.note(), log.tree, known_size=5)
+        got = submit_checkpoint(target, log.note(), log.tree, known_size=5)
     answers("cosigned 5 entries before and now knows only 3")(got)
 
 
@@ -272,20 +291,22 @@ def test_all_witnesses_are_asked_and_none_holds_up_the_others(tmp_path: Path) ->
     with ExitStack() as stack:
         names = ["witness.example.net/a", "witness.example.net/b"]
         good = [stack.enter_context(served(tmp_path / n[-1], n)) for n in names]
-        slow = Target("slow", KEY.cosigner, stack.enter_context(answering(silent)))
-        got = gather(
+        slow = WitnessTarget(
+            "slow", KEY.cosigner, stack.enter_context(answering(silent))
+        )
+        got = gather_cosignatures(
             [*good, slow],
             LOG.note(),
             LOG.tree,
             known_sizes={names[0]: 0},
             timeout_s=3,
         )
-    assert [isinstance(got[name], Cosigned) for name in (*names, "slow")] == [
+    assert [isinstance(got[name], CheckedCosignature) for name in (*names, "slow")] == [
         True,
         True,
         False,
     ]
-    assert gather([], LOG.note(), LOG.tree) == {}
+    assert gather_cosignatures([], LOG.note(), LOG.tree) == {}
 
 
 def test_a_policy_says_whom_to_ask() -> None:
@@ -296,16 +317,18 @@ def test_a_policy_says_whom_to_ask() -> None:
     ]
     policy = parse_policy(("\n".join(lines) + "\n").encode())
     assert targets_of(policy) == (
-        Target("near", KEY.cosigner, "https://near.example/"),
+        WitnessTarget("near", KEY.cosigner, "https://near.example/"),
     )
 
 
 def test_plain_http_to_another_machine_needs_leave() -> None:
-    got = submit(Target("w", KEY.cosigner, "http://w.invalid"), LOG.note(), LOG.tree)
+    got = submit_checkpoint(
+        WitnessTarget("w", KEY.cosigner, "http://w.invalid"), LOG.note(), LOG.tree
+    )
     answers("plain http")(got)
-    allowed = Target("w", KEY.cosigner, "http://w.invalid", allow_plain=True)
-    got = submit(allowed, LOG.note(), LOG.tree, timeout_s=2)
-    assert isinstance(got, Unwitnessed)
+    allowed = WitnessTarget("w", KEY.cosigner, "http://w.invalid", allow_plain=True)
+    got = submit_checkpoint(allowed, LOG.note(), LOG.tree, timeout_s=2)
+    assert isinstance(got, MissingCosignature)
     assert "plain http" not in got.reason
 
 
@@ -318,16 +341,18 @@ def test_a_submission_prefix_may_have_a_path() -> None:
 
     with answering(keep) as url:
         for prefix in ("/some/where", "/some/where/"):
-            submit(Target("w", KEY.cosigner, url + prefix), LOG.note(), LOG.tree)
+            submit_checkpoint(
+                WitnessTarget("w", KEY.cosigner, url + prefix), LOG.note(), LOG.tree
+            )
     assert seen == [b"/some/where/add-checkpoint"] * 2
 
 
-def test_the_last_checkpoint_a_witness_saw_is_proof(target: Target) -> None:
+def test_the_last_checkpoint_a_witness_saw_is_proof(target: WitnessTarget) -> None:
     log_key = signer().verifier
-    answers("status 404")(last_seen(target, ORIGIN, log_key))
-    submit(target, LOG.note(), LOG.tree)
-    seen = last_seen(target, ORIGIN, log_key)
-    assert not isinstance(seen, Unwitnessed)
+    answers("status 404")(last_seen_checkpoint(target, ORIGIN, log_key))
+    submit_checkpoint(target, LOG.note(), LOG.tree)
+    seen = last_seen_checkpoint(target, ORIGIN, log_key)
+    assert not isinstance(seen, MissingCosignature)
     assert (seen.checkpoint.size, seen.checkpoint.root) == (5, LOG.tree.root())
 
 
@@ -350,6 +375,6 @@ def test_the_last_checkpoint_a_witness_saw_is_proof(target: Target) -> None:
 def test_no_proof_without_both_signatures(respond: Respond, reason: str) -> None:
     known = (signer().verifier, signer("audit.example.org/run-2", 4).verifier)
     with answering(respond) as url:
-        target = Target("w", KEY.cosigner, url)
-        got = last_seen(target, ORIGIN, *known, timeout_s=patience(respond))
+        target = WitnessTarget("w", KEY.cosigner, url)
+        got = last_seen_checkpoint(target, ORIGIN, *known, timeout_s=patience(respond))
     answers(reason)(got)

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.checkpoint import Checkpoint
-from lexfed.audit.note import Signature, parse_note
-from lexfed.audit.proof import ConsistencyProof
-from lexfed.audit.witness import Witness
-from lexfed.audit.witness_state import digest_of
+from lexfed.audit.tree.checkpoint import Checkpoint
+from lexfed.audit.tree.proof_files import ConsistencyProof
+from lexfed.audit.witness.cosigner import Witness
+from lexfed.audit.witness.memory import digest_of
 from lexfed.errors import AuditError
+from lexfed.signing.notes import NoteSignature, parse_note
 from support.witnessed import ORIGIN, make_witness, numbered
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from lexfed.audit.witness import Witness
+from lexfed.audit.witness.cosigner import Witness
 witness = Witness(Path(sys.argv[1]), lambda: 1_000)
 for request in sys.argv[2:]:
     answer = witness.add_checkpoint(Path(request).read_bytes())
@@ -118,7 +118,7 @@ def test_spoiled_requests_are_refused_and_never_raise(tmp_path: Path) -> None:
         if answer.status == 200:
             # Then nothing that counts was changed: the log signed this very text.
             assert parse_note(ConsistencyProof.parse(spoiled).checkpoint).body == body
-            Signature.parse(answer.body.decode())
+            NoteSignature.parse(answer.body.decode())
             witness.close()
             shutil.rmtree(folder)
             witness = Witness(make_witness(folder), lambda: 1_000)
@@ -135,7 +135,7 @@ def test_openssl_accepts_the_cosignature(tmp_path: Path) -> None:
     witness = Witness(folder, lambda: 1_679_315_147)
     line = witness.add_checkpoint(log.ask(0)).body.decode()
     witness.close()
-    value = Signature.parse(line).value
+    value = NoteSignature.parse(line).value
     assert int.from_bytes(value[:8], "big") == 1_679_315_147
     message = b"cosignature/v1\ntime 1679315147\n" + parse_note(log.note()).body
     (tmp_path / "message").write_bytes(message)

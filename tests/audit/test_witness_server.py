@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import witness_server
-from lexfed.audit.bounded_http import Reply, exchange
-from lexfed.audit.cosignature import verify_cosignature
-from lexfed.audit.note import Signature, VerifierKey, parse_note
-from lexfed.audit.witness import MAX_REQUEST, Witness
-from lexfed.audit.witness_server import Certificate, WitnessServer, serve
-from lexfed.audit.witness_state import digest_of
+from lexfed.audit.tree.cosignature import verify_cosignature
+from lexfed.audit.witness import server as witness_server
+from lexfed.audit.witness.bounded_http import HttpReply, exchange
+from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness
+from lexfed.audit.witness.memory import digest_of
+from lexfed.audit.witness.server import TlsCertificate, WitnessServer, serve
 from lexfed.errors import RunFolderError
+from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
 from support.loopback import certificate
 from support.witnessed import ORIGIN, Book, know, make_witness, numbered, signer
 
@@ -57,17 +57,17 @@ def server(folder: Path) -> Iterator[WitnessServer]:
         yield server
 
 
-def post(url: str, body: bytes) -> Reply:
+def post(url: str, body: bytes) -> HttpReply:
     got = exchange(
         f"{url}/add-checkpoint", body, "text/plain", timeout_s=10, most=MAX_REQUEST
     )
-    assert isinstance(got, Reply), got
+    assert isinstance(got, HttpReply), got
     return got
 
 
-def check_cosigned(got: Reply, note: bytes, key: VerifierKey) -> None:
+def check_cosigned(got: HttpReply, note: bytes, key: VerifierKey) -> None:
     assert got.status == 200, got
-    signature = Signature.parse(got.body.decode())
+    signature = NoteSignature.parse(got.body.decode())
     verify_cosignature(parse_note(note).body, signature, key)
 
 
@@ -88,7 +88,7 @@ def test_a_cosignature_over_http(server: WitnessServer) -> None:
     got = post(server.url, log.ask(0))
     check_cosigned(got, log.note(), server.witness.key)
     log.add("more")
-    assert post(server.url, log.ask(2)) == Reply(409, "text/x.tlog.size", b"3\n")
+    assert post(server.url, log.ask(2)) == HttpReply(409, "text/x.tlog.size", b"3\n")
     check_cosigned(post(server.url, log.ask(3)), log.note(), server.witness.key)
 
 
@@ -111,7 +111,7 @@ def test_the_latest_checkpoint_over_http(server: WitnessServer) -> None:
     for path, status in ((digest_of(ORIGIN), 200), (digest_of("other"), 404)):
         url = f"{server.url}/{path}/checkpoint"
         got = exchange(url, None, "", timeout_s=10, most=9_999)
-        assert isinstance(got, Reply)
+        assert isinstance(got, HttpReply)
         assert got.status == status
         assert got.body == log.note() + line or status == 404
 
@@ -223,7 +223,7 @@ def test_stopping_answers_what_was_read_and_ends_the_rest(
 
     monkeypatch.setattr(Witness, "add_checkpoint", slow)
     log = numbered(3)
-    answers: list[Reply] = []
+    answers: list[HttpReply] = []
     with running(folder) as server:
         idle = socket.create_connection(("127.0.0.1", server.server_port))
         asking = threading.Thread(
@@ -243,7 +243,7 @@ def test_encrypted_when_given_a_certificate(
 ) -> None:
     pair = certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))
-    files = Certificate(pair.certificate, pair.key)
+    files = TlsCertificate(pair.certificate, pair.key)
     with running(folder, certificate=files) as server:
         assert server.url.startswith("https://")
         # One that never shakes hands, and one that does not speak TLS at all.
@@ -255,7 +255,7 @@ def test_encrypted_when_given_a_certificate(
 
 
 def test_a_wrong_certificate_is_named(folder: Path, tmp_path: Path) -> None:
-    missing = Certificate(tmp_path / "no.crt", tmp_path / "no.key")
+    missing = TlsCertificate(tmp_path / "no.crt", tmp_path / "no.key")
     with pytest.raises(RunFolderError, match=r"no\.crt"):
         serve(folder, "127.0.0.1", 0, certificate=missing)
     (tmp_path / "no.crt").write_text("nonsense")
@@ -336,7 +336,7 @@ def test_serve_until_told_to_stop(
 PROGRAM = """
 import sys
 from pathlib import Path
-from lexfed.audit.witness_server import serve
+from lexfed.audit.witness.server import serve
 def started(server):
     print(server.server_port, flush=True)
 serve(Path(sys.argv[1]), "127.0.0.1", 0, started=started)
@@ -370,7 +370,7 @@ def test_a_killed_witness_remembers_what_it_answered(folder: Path) -> None:
         fork = Book(*(f"forged {n}" for n in range(known + 1)))
         log.add("more")
         with process(folder) as (_, url):
-            assert post(url, log.ask(0)) == Reply(
+            assert post(url, log.ask(0)) == HttpReply(
                 409, "text/x.tlog.size", b"%d\n" % known
             )
             assert post(url, fork.ask(known)).status == 422
@@ -392,7 +392,7 @@ def test_killed_at_a_random_moment_it_never_forgets(folder: Path) -> None:
             for new in range(old + 1, 3_001):
                 address, body = f"{url}/add-checkpoint", log.ask(old, new)
                 answer = exchange(address, body, "", timeout_s=9, most=999)
-                if not isinstance(answer, Reply):
+                if not isinstance(answer, HttpReply):
                     break
                 assert answer.status == 200
                 if timer.ident is None:

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.keys import Signer, load_key
-from lexfed.audit.note import ED25519, VerifierKey, parse_note
-from lexfed.audit.witness import Witness
-from lexfed.audit.witness_state import (
+from lexfed.audit.witness.cosigner import Witness
+from lexfed.audit.witness.memory import (
     WitnessFolder,
     create_folder,
     digest_of,
@@ -18,6 +16,8 @@ from lexfed.audit.witness_state import (
     parse_logs,
 )
 from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.signing.keys import Signer, load_key
+from lexfed.signing.notes import ED25519, VerifierKey, parse_note
 from support.witnessed import (
     ORIGIN,
     WITNESS,

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget import adaptive_clip
-from lexfed.budget.adapting import (
+from lexfed.budget.adaptation import clip_quantile
+from lexfed.budget.adaptation.release_signals import Signal
+from lexfed.budget.adaptation.tower_steering import (
     LEVELS,
-    Adapting,
+    Adaptation,
     ClipRule,
     NoiseRule,
-    Seen,
+    ObservedRelease,
     Steering,
 )
-from lexfed.budget.signals import Signal
-from lexfed.privacy.guarantee import Guarantee
+from lexfed.privacy.filters.names import Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 
 RULES = tuple(
@@ -54,7 +54,7 @@ def test_steering_stays_in_its_bounds(
     tier: Tier,
     beta: float,
 ) -> None:
-    adapting = Adapting(
+    adapting = Adaptation(
         noise, guarantee, beta, clip=clip, learning_rate="feedback", patience=4
     )
     low, high = adapting.noise_range(tier)
@@ -64,10 +64,10 @@ def test_steering_stays_in_its_bounds(
     assert state.noise == high
     for vector, bit in zip(released, bits, strict=False):
         frozen = state.frozen
-        seen = Seen(Signal(vector, 0.5), state.radius, 8.0, bit)
+        seen = ObservedRelease(Signal(vector, 0.5), state.radius, 8.0, bit)
         after = adapting.after(state, seen, tier)
         assert low <= after.noise <= high
-        assert adaptive_clip.SMALLEST / 2 <= after.radius <= adaptive_clip.LARGEST * 2
+        assert clip_quantile.SMALLEST / 2 <= after.radius <= clip_quantile.LARGEST * 2
         assert 0.1 < after.rate < 10.0
         assert 0.0 <= after.score <= 1.0
         honest = math.hypot(*vector) <= 8.0
@@ -79,17 +79,17 @@ def test_steering_stays_in_its_bounds(
         state = after
 
 
-def steered(adapting: Adapting, sizes: list[float], tier: Tier) -> Steering:
+def steered(adapting: Adaptation, sizes: list[float], tier: Tier) -> Steering:
     state = adapting.start(tier)
     for size in sizes:
         signal = Signal(np.array([size, 0.0]), 0.0)
-        state = adapting.after(state, Seen(signal, 1.0, 100.0), tier)
+        state = adapting.after(state, ObservedRelease(signal, 1.0, 100.0), tier)
     return state
 
 
 def test_an_envelope_plans_the_floor() -> None:
     """The plan is (1 - beta) sigma; actual noise is floor / (1 - beta) (1 - beta s)."""
-    adapting = Adapting("convergence", beta=0.3)
+    adapting = Adaptation("convergence", beta=0.3)
     assert adapting.noise_range(Tier.SPECIAL) == pytest.approx((1.0, 1 / 0.7))
     converged = steered(adapting, [1.0] * 4, Tier.SPECIAL)
     assert converged.score == 1.0
@@ -100,17 +100,17 @@ def test_an_envelope_plans_the_floor() -> None:
 
 
 def test_a_filter_plans_the_middle() -> None:
-    adapting = Adapting("convergence", "filter", beta=0.3)
+    adapting = Adaptation("convergence", "filter", beta=0.3)
     low, high = adapting.noise_range(Tier.PERSONAL)
     assert (low, high) == pytest.approx((0.7 / 0.85, 1 / 0.85))
     assert adapting.most_rounds(7) == 14
     assert replace(adapting, rounds_at_most=9).most_rounds(7) == 9
     assert replace(adapting, rounds_at_most=10**9).most_rounds(7) == 7000
-    assert Adapting("convergence").most_rounds(7) == 7
+    assert Adaptation("convergence").most_rounds(7) == 7
 
 
 def test_the_linear_form_depends_on_the_tier() -> None:
-    adapting = Adapting("linear")
+    adapting = Adaptation("linear")
     ranges = [adapting.noise_range(tier)[1] for tier in MODEL_TIERS]
     assert ranges == pytest.approx([1.0 / 0.6, 1.5 / 1.1, 2.5 / 2.1])
     for tier, least in zip(MODEL_TIERS, (1.0, 1.0, 1.0), strict=True):
@@ -118,7 +118,7 @@ def test_the_linear_form_depends_on_the_tier() -> None:
 
 
 def test_what_no_honest_site_could_have_sent_freezes_at_the_most_noise() -> None:
-    adapting = Adapting("convergence", beta=0.3)
+    adapting = Adaptation("convergence", beta=0.3)
     high = adapting.noise_range(Tier.SPECIAL)[1]
     before = steered(adapting, [1.0] * 4, Tier.SPECIAL)
     assert not before.frozen
@@ -126,17 +126,17 @@ def test_what_no_honest_site_could_have_sent_freezes_at_the_most_noise() -> None
         frozen = steered(adapting, [*[1.0] * 4, size], Tier.SPECIAL)
         assert (frozen.frozen, frozen.noise) == (True, high)
         after = adapting.after(
-            frozen, Seen(Signal(np.ones(2), 0.0), 1.0, 9.0), Tier.SPECIAL
+            frozen, ObservedRelease(Signal(np.ones(2), 0.0), 1.0, 9.0), Tier.SPECIAL
         )
         assert after is frozen
 
 
 def test_a_quantile_clip_follows_the_bits_it_hears() -> None:
-    adapting = Adapting(clip="quantile")
+    adapting = Adaptation(clip="quantile")
     state = adapting.start(Tier.SPECIAL)
     signal = Signal(np.array([1.0, 0.0]), 0.0)
     for bits, grows in ((-0.5, True), (0.5, False)):
-        seen = Seen(signal, 1.0, 100.0, bits)
+        seen = ObservedRelease(signal, 1.0, 100.0, bits)
         wanted = adapting.after(state, seen, Tier.SPECIAL).wanted_radius
         assert (wanted > state.wanted_radius, wanted < state.wanted_radius) == (
             grows,
@@ -145,16 +145,16 @@ def test_a_quantile_clip_follows_the_bits_it_hears() -> None:
 
 
 def test_nothing_adapts_unless_it_is_asked_for() -> None:
-    assert not Adapting().active
-    assert Adapting(patience=3).active
-    assert Adapting(learning_rate="feedback").active
-    state = steered(Adapting(patience=3), [1.0, 2.0, 3.0], Tier.SPECIAL)
+    assert not Adaptation().active
+    assert Adaptation(patience=3).active
+    assert Adaptation(learning_rate="feedback").active
+    state = steered(Adaptation(patience=3), [1.0, 2.0, 3.0], Tier.SPECIAL)
     assert (state.noise, state.radius, state.rate) == (1.0, 1.0, 1.0)
-    assert not Adapting().is_over(steered(Adapting(), [1.0] * 9, Tier.SPECIAL))
+    assert not Adaptation().is_over(steered(Adaptation(), [1.0] * 9, Tier.SPECIAL))
 
 
 def test_levels_round_to_more_noise() -> None:
-    adapting = Adapting("convergence", beta=0.3)
+    adapting = Adaptation("convergence", beta=0.3)
     low, high = adapting.noise_range(Tier.SPECIAL)
     levels = [low + (high - low) * k / LEVELS for k in range(LEVELS + 1)]
     for size in np.linspace(0.0, 2.0, 50):
@@ -165,7 +165,7 @@ def test_levels_round_to_more_noise() -> None:
 
 @pytest.mark.parametrize("sizes", [[], [1.0], [1.0, 0.5, math.nan]])
 def test_the_state_survives_its_memory(sizes: list[float]) -> None:
-    adapting = Adapting("feedback", clip="feedback", learning_rate="feedback")
+    adapting = Adaptation("feedback", clip="feedback", learning_rate="feedback")
     state = steered(adapting, sizes, Tier.SPECIAL)
     memory = state.to_memory(1)
     back = Steering.from_memory(1, memory)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget import adaptive_clip
-from lexfed.budget.adaptive_clip import (
+from lexfed.budget.adaptation import clip_quantile
+from lexfed.budget.adaptation.clip_quantile import (
     BIT_SHARE,
     bit_weight,
     has_clip_bits,
     next_radius,
 )
-from lexfed.privacy.events import CLIP_BIT, Group, Release
+from lexfed.privacy.releases import CLIP_BIT, Release, ReleaseGroup
 from lexfed.tiers import Tier
 
 
@@ -46,7 +46,7 @@ def test_the_radius_stays_in_its_bounds(
     radius = 1.0
     for bit in bits:
         after = next_radius(radius, bit, quantile, rate)
-        assert adaptive_clip.SMALLEST <= after <= adaptive_clip.LARGEST
+        assert clip_quantile.SMALLEST <= after <= clip_quantile.LARGEST
         assert abs(math.log(after / radius)) <= rate * (1 + 1e-9)
         if math.isnan(bit):
             assert after == radius
@@ -63,9 +63,11 @@ def test_bits_take_their_share_of_the_joint_square() -> None:
 
 
 def test_bits_are_known_by_their_name() -> None:
-    tower = Group("tower", 1.0, 2.0)
+    tower = ReleaseGroup("tower", 1.0, 2.0)
     alone = Release("tower", (tower,), 1.0, Tier.SPECIAL, 3)
-    both = Release("tower", (tower, Group(CLIP_BIT, 0.5, 4.0)), 1.0, Tier.SPECIAL, 4)
+    both = Release(
+        "tower", (tower, ReleaseGroup(CLIP_BIT, 0.5, 4.0)), 1.0, Tier.SPECIAL, 4
+    )
     assert has_clip_bits(both)
     assert not has_clip_bits(alone)
     assert not has_clip_bits(None)

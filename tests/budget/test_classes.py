@@ -5,21 +5,21 @@ import math
 
 import pytest
 
-from lexfed.budget.classes import (
+from lexfed.budget.record_classes import (
     RecordClass,
     class_scale,
     class_tiers,
-    raised,
+    raised_reads,
     record_class,
 )
-from lexfed.data.conditions import parse
-from lexfed.data.encode import build_encoding
+from lexfed.data.conditions import parse_condition
+from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.claim_parts import scaled
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.claim.subgroups import scaled_releases
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.tiers import Tier
 
 SCHEMA = Schema(
@@ -45,14 +45,14 @@ ENCODING = build_encoding(
     },
 )
 PLAN = (
-    (Release("label", (Group("l", 1.0, 9.0),), 1.0, None, 1), 1),
-    (Release("tower", (Group("a", 2.0, 30.0), Group("b", 1.0, 20.0)), 1.0,
+    (Release("label", (ReleaseGroup("l", 1.0, 9.0),), 1.0, None, 1), 1),
+    (Release("tower", (ReleaseGroup("a", 2.0, 30.0), ReleaseGroup("b", 1.0, 20.0)), 1.0,
              Tier.SPECIAL, 3), 4),
 )  # fmt: skip
 
 
 def of(where: str) -> RecordClass:
-    return record_class("c", parse(where), 0.5, ENCODING)
+    return record_class("c", parse_condition(where), 0.5, ENCODING)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_rule_may_not_read_an_identifier_or_misfit_the_columns() -> None:
 def test_every_release_reads_what_a_rule_reads() -> None:
     classes = (of("age < 18"), of("y = true"))
     assert class_tiers(classes) == (Tier.PERSONAL,)
-    assert raised(None, classes) == Tier.PERSONAL
-    assert raised(Tier.NON_PERSONAL, classes) == Tier.PERSONAL
-    assert raised(Tier.SPECIAL, classes) == Tier.SPECIAL
+    assert raised_reads(None, classes) == Tier.PERSONAL
+    assert raised_reads(Tier.NON_PERSONAL, classes) == Tier.PERSONAL
+    assert raised_reads(Tier.SPECIAL, classes) == Tier.SPECIAL
     # The label is in every release as it is.
-    assert raised(None, (of("y = true"),)) is None
-    assert raised(None, ()) is None
+    assert raised_reads(None, (of("y = true"),)) is None
+    assert raised_reads(None, ()) is None
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
@@ -98,7 +98,7 @@ def test_the_scale_is_a_ratio_of_roots_without_sampling(
 ) -> None:
     """mu is homogeneous in the clips, so the scale is mu_class / mu_plan."""
     for part in (0.9, 0.5, 0.01):
-        budget = record_epsilon(scaled(PLAN, part), 1e-6, neighbours, "gdp")
+        budget = record_epsilon(scaled_releases(PLAN, part), 1e-6, neighbours, "gdp")
         scale = class_scale(PLAN, budget, 1e-6, neighbours, "gdp")
         assert part - 2e-6 <= scale <= part
 
@@ -111,6 +111,6 @@ def test_the_scale_of_a_class_is_never_above_one() -> None:
 def test_a_person_at_several_sites_pays_for_all_of_them() -> None:
     cost = record_epsilon(PLAN, 1e-6, "add-remove", "gdp", 3)
     scale = class_scale(PLAN, cost / 2, 1e-6, "add-remove", "gdp", 3)
-    paid = record_epsilon(scaled(PLAN, scale), 1e-6, "add-remove", "gdp", 3)
+    paid = record_epsilon(scaled_releases(PLAN, scale), 1e-6, "add-remove", "gdp", 3)
     assert paid <= cost / 2
     assert math.isclose(paid, cost / 2, rel_tol=1e-4)

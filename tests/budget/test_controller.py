@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.controller import (
+from lexfed.budget.adaptation.feedback import (
     CLIP,
     LEARNING_RATE,
     SLOWEST,
     Feedback,
     Knob,
-    Limits,
+    KnobLimits,
     noise_limits,
-    turned,
+    turned_knob,
 )
-from lexfed.budget.signals import Signal
+from lexfed.budget.adaptation.release_signals import Signal
 
-LIMITS = Limits(0.5, 2.0, change=0.1, band=0.2)
+LIMITS = KnobLimits(0.5, 2.0, change=0.1, band=0.2)
 NOISE = noise_limits(0.7, 1.0)
 ERRORS = st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=60)
 
@@ -29,7 +29,7 @@ ERRORS = st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=60)
 def test_a_knob_keeps_its_bounds_and_its_pace(errors: list[float]) -> None:
     knob = Knob(1.0)
     for error in errors:
-        after = turned(knob, error, LIMITS)
+        after = turned_knob(knob, error, LIMITS)
         assert LIMITS.low <= after.value <= LIMITS.high
         assert abs(after.value / knob.value - 1.0) <= LIMITS.change * (1 + 1e-12)
         assert SLOWEST <= after.pace <= 1.0
@@ -38,14 +38,14 @@ def test_a_knob_keeps_its_bounds_and_its_pace(errors: list[float]) -> None:
 
 @pytest.mark.parametrize("error", [0.0, 0.2, -0.2, math.nan, math.inf])
 def test_a_small_or_senseless_error_moves_nothing(error: float) -> None:
-    assert turned(Knob(1.3, 1.0, 0.5), error, LIMITS) == Knob(1.3, 1.0, 0.5)
+    assert turned_knob(Knob(1.3, 1.0, 0.5), error, LIMITS) == Knob(1.3, 1.0, 0.5)
 
 
 def test_contradictions_damp_the_knob() -> None:
     """Errors of alternating sign: moves shrink by half each, down to the slowest."""
     knob, moves = Knob(1.0), []
     for place in range(12):
-        after = turned(knob, 5.0 * (-1) ** place, LIMITS)
+        after = turned_knob(knob, 5.0 * (-1) ** place, LIMITS)
         moves.append(abs(math.log(after.value / knob.value)))
         knob = after
     assert moves[1] == pytest.approx(moves[0] / 2)
@@ -53,7 +53,7 @@ def test_contradictions_damp_the_knob() -> None:
     assert moves[-1] == pytest.approx(moves[0] * SLOWEST)
     # Going on in one direction gets it back to its pace.
     for _ in range(40):
-        knob = turned(knob, -5.0, LIMITS)
+        knob = turned_knob(knob, -5.0, LIMITS)
     assert knob.pace == 1.0
     assert knob.value == LIMITS.low
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget import convergence
-from lexfed.budget.signals import Signal, cosine, distance
+from lexfed.budget.adaptation import convergence
+from lexfed.budget.adaptation.release_signals import Signal, cosine, distance
 from lexfed.tiers import Tier
 
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)

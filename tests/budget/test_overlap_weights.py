@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.overlap_weights import (
+from lexfed.budget.sites.overlap_weights import (
     LEAST,
     MEMORY,
     overlap_factors,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lexfed.budget.allocation import caps
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.plan import (
+from lexfed.budget.noise_plan import (
     Budget,
     effective_delta,
     full_batch_releases,
@@ -19,13 +19,13 @@ from lexfed.budget.plan import (
     tower_bounds,
 )
 from lexfed.errors import ConfigError
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
-from lexfed.privacy.events import Release
-from lexfed.privacy.gdp import epsilon_from, mu_from
-from lexfed.privacy.guarantee import MOST_SAMPLES, Guarantee
-from lexfed.privacy.noise import delta_sampler
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.releases import Release
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
 from lexfed.tiers import MODEL_TIERS, Tier
 
 DELTA = 1e-6
@@ -54,13 +54,13 @@ def drafts_of(rounds: Sequence[int], rate: float = 1.0) -> list[Draft]:
     return [label, *towers]
 
 
-def counted(releases: Sequence[Sequence[Release]]) -> list[Counted]:
+def counted(releases: Sequence[Sequence[Release]]) -> list[CountedRelease]:
     return [(release, 1) for stage in releases for release in stage]
 
 
 def priced(
     budget: Budget, drafts: Sequence[Draft], accountant: Accountant = "pld"
-) -> list[Counted]:
+) -> list[CountedRelease]:
     """Price drafts as `federation.planning` does."""
     reads = READS[: max(one.tower for one in drafts) + 1]
     delta = effective_delta(budget, drafts, "envelope")
@@ -199,7 +199,7 @@ def test_renyi_plans_without_sampling_are_priced_by_renyi(sites: int) -> None:
 
 
 def assert_fits(
-    plan: Sequence[Counted], budget: Budget, accountant: Accountant, least: float
+    plan: Sequence[CountedRelease], budget: Budget, accountant: Accountant, least: float
 ) -> None:
     """Raise unless the plan keeps every budget and uses one of them up."""
     used = [

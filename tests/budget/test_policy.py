@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.policy import BudgetPolicy, Level, Terms, terms
+from lexfed.budget.policy import BudgetPolicy, Level, PolicyTerms, policy_terms
 from lexfed.errors import ConfigError
 from lexfed.tiers import Tier
 
@@ -40,7 +40,7 @@ COLUMNS = {
 }
 
 
-def under(policy: BudgetPolicy = STRICT, **changed: Any) -> Terms:
+def under(policy: BudgetPolicy = STRICT, **changed: Any) -> PolicyTerms:
     given: dict[str, Any] = {
         "caps": {},
         "delta": 1e-8,
@@ -49,7 +49,7 @@ def under(policy: BudgetPolicy = STRICT, **changed: Any) -> Terms:
         "assigned": {},
         **changed,
     }
-    return terms(policy, **given)
+    return policy_terms(policy, **given)
 
 
 def refusals(policy: BudgetPolicy = STRICT, **changed: Any) -> list[str]:
@@ -92,7 +92,7 @@ def test_a_tier_follows_the_strictest_level_in_it(
 def test_weights_without_caps_leave_the_caps_to_the_run() -> None:
     own = {Tier.SPECIAL: 123.0}
     found = under(LOOSE, caps=own, assigned={"ward": "public", "bed": "public"})
-    assert found == Terms(
+    assert found == PolicyTerms(
         own, {Tier.NON_PERSONAL: 0.5, Tier.PERSONAL: 2.0, Tier.SPECIAL: 4.0}
     )
     assert under(LOOSE, assigned={"ward": "public"}).weights[Tier.NON_PERSONAL] == 1.0

@@ -10,18 +10,18 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.plan import Budget
-from lexfed.budget.profiles import (
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.sites.profiles import (
     LEAST,
-    Part,
-    Profile,
+    BudgetProfile,
+    ParticipationFactors,
     Realisation,
-    loosest,
-    part_of,
-    weakened,
+    loosest_budget,
+    participation_of,
+    weakened_step,
 )
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours, Step
 from lexfed.tiers import MODEL_TIERS, Tier
 
 DELTA = 1e-6
@@ -45,7 +45,7 @@ def independent(steps: Sequence[Step], neighbours: Neighbours) -> float:
     return float(accountant.get_epsilon(DELTA))
 
 
-def charged(towers: Towers, part: Part) -> list[list[Step]]:
+def charged(towers: Towers, part: ParticipationFactors) -> list[list[Step]]:
     """Return the steps as a site of the profile is charged for them."""
     return [
         [
@@ -57,7 +57,9 @@ def charged(towers: Towers, part: Part) -> list[list[Step]]:
     ]
 
 
-def used(towers: Towers, part: Part, budget: Budget) -> dict[str, float]:
+def used(
+    towers: Towers, part: ParticipationFactors, budget: Budget
+) -> dict[str, float]:
     """Return which part of each budget the profile's sites use up."""
     own = charged(towers, part)
     flat = [step for steps in own for step in steps]
@@ -90,13 +92,17 @@ def part(
     budget: Budget,
     accountant: Accountant = "pld",
     realise: Realisation = "clip",
-) -> Part:
+) -> ParticipationFactors:
     reads = MODEL_TIERS[: len(towers)]
-    return part_of(towers, budget, DELTA, reads, reads, accountant, realise)
+    return participation_of(towers, budget, DELTA, reads, reads, accountant, realise)
 
 
 def assert_honoured(
-    towers: Towers, found: Part, budget: Budget, least: float, most: float
+    towers: Towers,
+    found: ParticipationFactors,
+    budget: Budget,
+    least: float,
+    most: float,
 ) -> None:
     """Raise unless all budgets hold and one is used up for every weakened tower."""
     spent = used(towers, found, budget)
@@ -145,7 +151,7 @@ PLAN = [[Step(8.0, 1.0, 3)], [Step(12.0, 1.0, 4)], [Step(16.0, 1.0, 5)]]
 
 def test_a_budget_that_the_plan_keeps_anyway_weakens_nothing() -> None:
     found = part(PLAN, Budget(50.0, DELTA, "add-remove", {Tier.SPECIAL: 50.0}))
-    assert found == Part((1.0,) * 3, (1.0,) * 3)
+    assert found == ParticipationFactors((1.0,) * 3, (1.0,) * 3)
 
 
 def test_a_smaller_epsilon_weakens_all_towers_alike() -> None:
@@ -181,16 +187,16 @@ def test_sampling_is_weakened_where_asked_for() -> None:
 
 def test_a_weakened_step_is_quieter_or_rarer() -> None:
     step = Step(3.0, 0.4, 4)
-    assert weakened(step, 0.5, "clip") == Step(6.0, 0.4, 4)
-    assert weakened(step, 0.5, "sampling") == Step(3.0, 0.2, 4)
+    assert weakened_step(step, 0.5, "clip") == Step(6.0, 0.4, 4)
+    assert weakened_step(step, 0.5, "sampling") == Step(3.0, 0.2, 4)
 
 
 def test_a_profile_that_saves_takes_part_less_at_first() -> None:
     budget = Budget(1.0, DELTA, "add-remove")
-    saving = Profile("clinics", ("a",), budget, save=0.5, save_until=0.5)
+    saving = BudgetProfile("clinics", ("a",), budget, save=0.5, save_until=0.5)
     early = saving.early(4)
     assert early[0] == early[1] < early[2] == early[3] == 1.0
-    assert Profile("clinics", ("a",), budget).early(3) == (1.0,) * 3
+    assert BudgetProfile("clinics", ("a",), budget).early(3) == (1.0,) * 3
 
 
 def test_what_no_factor_can_meet_is_left_out() -> None:
@@ -206,5 +212,7 @@ def test_what_no_factor_can_meet_is_left_out() -> None:
 def test_the_loosest_budget_is_looser_than_all() -> None:
     one = Budget(1.0, DELTA, "add-remove", {Tier.SPECIAL: 0.1, Tier.PERSONAL: 0.9})
     two = Budget(2.0, DELTA, "add-remove", {Tier.SPECIAL: 0.3})
-    assert loosest([one, two]) == Budget(2.0, DELTA, "add-remove", {Tier.SPECIAL: 0.3})
-    assert loosest([one]) == one
+    assert loosest_budget([one, two]) == Budget(
+        2.0, DELTA, "add-remove", {Tier.SPECIAL: 0.3}
+    )
+    assert loosest_budget([one]) == one

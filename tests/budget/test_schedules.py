@@ -11,10 +11,10 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.pace import NoiseSchedule, ScheduleName
-from lexfed.budget.schedules import calibrated
-from lexfed.privacy.accountant import epsilon
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.budget.noise_schedule import NoiseSchedule, ScheduleName
+from lexfed.budget.schedule_calibration import calibrated
+from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.steps import Neighbours, Step
 
 NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace-one")

@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.stopping import Plateau
+from lexfed.budget.adaptation.plateau import Plateau
 
 
 def after(sizes: list[float]) -> Plateau:

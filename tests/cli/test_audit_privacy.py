@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli import audit_privacy
-from lexfed.cli.audit_privacy import down, table
-from lexfed.evaluate.empirical import Found
+from lexfed.cli.commands.evidence import audit_privacy
+from lexfed.cli.commands.evidence.audit_privacy import rounded_down, table
+from lexfed.evaluate.empirical import ClaimAudit
 
 Lexfed = Callable[..., Any]
 Edit = Callable[..., None]
@@ -56,7 +56,7 @@ def test_without_privacy_it_says_where_to_change_that(
     assert "lexfed.toml:" in said.err
 
 
-FALSE = Found("record", "add-remove", 1.0, 1e-6, 5000, 1000, 900, 1.519, 2.226)
+FALSE = ClaimAudit("record", "add-remove", 1.0, 1e-6, 5000, 1000, 900, 1.519, 2.226)
 
 
 def test_a_refuted_claim_ends_with_1(
@@ -71,8 +71,8 @@ def test_a_refuted_claim_ends_with_1(
 
 
 def test_lower_bounds_are_rounded_down() -> None:
-    assert down(0.999) == "0.99"
-    assert down(0.29) == "0.29"
+    assert rounded_down(0.999) == "0.99"
+    assert rounded_down(0.29) == "0.29"
     assert "900 of 1000 (90.0%)" in table([FALSE])[1]
 
 

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from dp_accounting.pld import PLDAccountant
 
-from lexfed.cli.show import up
-from lexfed.privacy.accountant import epsilon
-from lexfed.privacy.gdp import epsilon_from as gdp_epsilon
-from lexfed.privacy.steps import Step
+from lexfed.cli.display.runs import rounded_up
+from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.gdp import epsilon_from as gdp_epsilon
+from lexfed.privacy.accountants.steps import Step
 
 Lexfed = Callable[..., Any]
 Edit = Callable[..., None]
@@ -326,7 +326,7 @@ def test_plan_of_other_rounds(lexfed: Lexfed, place: Path) -> None:
      (1e-4, "0.00010"), (0.0, "0.00")],
 )  # fmt: skip
 def test_what_is_spent_is_rounded_up(value: float, text: str) -> None:
-    assert up(value) == text
+    assert rounded_up(value) == text
 
 
 def test_a_plan_says_what_noise_in_shares_assumes(lexfed: Lexfed, edit: Edit) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli import demo
+from lexfed.cli.commands.training import demo
 from lexfed.config import demo_config
 
 Lexfed = Callable[..., Any]

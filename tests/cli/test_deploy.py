@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli import deploy, deploy_run
-from lexfed.cli.app import INTERRUPTED
-from lexfed.federation.flare import jobs
-from lexfed.federation.flare.certificates import SOON
-from lexfed.federation.flare.kit import Kit
+from lexfed.cli.commands.deploy import kits as deploy
+from lexfed.cli.commands.deploy import run as deploy_run
+from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.federation.flare.jobs import admin_session
+from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.process import take
+from lexfed.federation.flare.provision.certificates import SOON
 from support.deployed_worlds import SITES, config_text, write_data
 from support.deployments import (
     LEXFED,
@@ -159,7 +160,7 @@ def test_status_of_kits_that_do_not_run(lexfed: Lexfed, project: Path) -> None:
 def test_status_of_a_coordinator_that_does_not_answer_yet(
     lexfed: Lexfed, enrolled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_LOGIN_S", 0.1)
+    monkeypatch.setattr(admin_session, "_LOGIN_S", 0.1)
     held = take(Kit.read(enrolled / "trial/coordinator"))
     try:
         said = lexfed("deploy", "status", "trial/coordinator")
@@ -206,10 +207,10 @@ def test_certificates_that_end_soon(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     kit = Kit.read(enrolled / "trial/north")
-    deploy.warn_of_the_end(kit)
+    deploy.warn_of_expiry(kit)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(deploy, "SOON", SOON * 20)
-    deploy.warn_of_the_end(kit)
+    deploy.warn_of_expiry(kit)
     assert "the certificates of this deployment end on 20" in capsys.readouterr().err
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli import deploy_profile
-from lexfed.cli.app import INTERRUPTED
-from lexfed.federation.flare.kit import COORDINATOR
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.session import place_run
+from lexfed.cli.commands.deploy import profile
+from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.federation.flare.kit.folder import COORDINATOR
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.coordinator.run_place import place_run
 from support.deployed_worlds import SITES, Spy, World, config_text, write_data
 from support.deployments import deployment
 
@@ -43,7 +43,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def driven(world: World, config: str, price: float | None) -> None:
     """Run what people agreed to, without FLARE."""
     name = place_run(world.coordinator, world.folder / config, price)
-    while not drive(world.coordinator, name, Spy(world.doors()), SITES):
+    while not drive_epoch(world.coordinator, name, Spy(world.doors()), SITES):
         pass
 
 
@@ -125,7 +125,7 @@ def test_an_interrupted_profile_says_how_to_go_on(
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(deploy_profile, "deploy_run", pressed)
+    monkeypatch.setattr(profile, "deploy_run", pressed)
     said = lexfed(*RUN, *PROFILE)
     assert said.code == INTERRUPTED
     again = f"lexfed {' '.join(RUN)} --profile --epsilon 20.0 --resume"

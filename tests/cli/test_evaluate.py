@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.cli import evaluate as module
-from lexfed.cli.evaluate import NotWhole, evaluate
+from lexfed.cli.commands.evaluate import public_tables as module
+from lexfed.cli.commands.evaluate.public_tables import IncompleteTables, evaluate
 from lexfed.errors import DataError, RunFolderError
 from lexfed.evaluate.catalogue import quick
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.tables import Table
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.tables import ResultTable
 from support.evaluation import table_of
 
 GOOD = table_of(
@@ -29,7 +29,7 @@ BROKEN = table_of(Job("plan", "iot_like", "nobody", 0, 500), name="broken")
 @pytest.fixture(autouse=True)
 def _made_up_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables that need no file of others."""
-    tables: dict[str, Table] = {"good": GOOD, "broken": BROKEN}
+    tables: dict[str, ResultTable] = {"good": GOOD, "broken": BROKEN}
     monkeypatch.setattr(module, "NAMES", tuple(tables))
     monkeypatch.setattr(module, "table", tables.__getitem__)
 
@@ -48,7 +48,7 @@ def test_tables_are_written_and_what_is_missing_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, page = tmp_path / "out", tmp_path / "docs" / "results.md"
-    with pytest.raises(NotWhole, match="not whole: broken") as caught:
+    with pytest.raises(IncompleteTables, match="not whole: broken") as caught:
         evaluate(False, [], out, page, False, 1, False)
     assert caught.value.exit_code == 1
     assert "--resume" in caught.value.hint

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lexfed.cli.app import app
-from lexfed.cli.evaluate import NotWhole
-from lexfed.cli.evaluate_own import evaluate_own, present
+from lexfed.cli.commands.evaluate.own_data import evaluate_own, publish_answers
+from lexfed.cli.commands.evaluate.public_tables import IncompleteTables
 from lexfed.errors import ClaimError, ConfigError, RunFolderError
-from lexfed.evaluate.journal import RESULTS, Journal
+from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 from lexfed.evaluate.own import questions
 from support.own_evaluation import CLAIMED, measured, summary
 
@@ -78,9 +78,11 @@ def test_what_is_missing_leaves_no_page(
     out.mkdir()
     (out / "asked.json").write_text('{"configuration": "earlier"}')
     (out / "evaluation.html").write_text("of an earlier evaluation")
-    monkeypatch.setattr("lexfed.cli.evaluate_own.run_jobs", lambda _: None)
+    monkeypatch.setattr(
+        "lexfed.cli.commands.evaluate.own_data.run_jobs", lambda _: None
+    )
     with pytest.raises(
-        NotWhole, match="no page yet; open: What does protection"
+        IncompleteTables, match="no page yet; open: What does protection"
     ) as caught:
         evaluate_own(config, 1, out, True, 1, False)
     assert "--resume" in caught.value.hint
@@ -91,7 +93,7 @@ def test_what_is_missing_leaves_no_page(
 
 def test_folders_of_others_are_left_alone(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables"
-    journal = Journal(out, False)
+    journal = ResultJournal(out, False)
     journal.add({"key": "x", "job": {}, "status": "done", "values": {}, "note": ""})
     with pytest.raises(RunFolderError, match="evaluation of tables"):
         evaluate_own(config, 1, out, True, 1, False)
@@ -105,7 +107,7 @@ def test_folders_of_others_are_left_alone(config: Path, tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_left_as_it_is(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "busy"
-    journal = Journal(out, False)
+    journal = ResultJournal(out, False)
     (out / "asked.json").write_text('{"configuration": "of the other"}')
     (out / ".rows-other").mkdir()
     (out / ".rows-other" / "table.csv").write_text("rows of the other evaluation")
@@ -130,14 +132,14 @@ def test_a_folder_of_data_beside_results_survives(
 
     def nothing(_: object) -> None:
         with pytest.raises(RunFolderError, match="another evaluation"):
-            Journal(tmp_path, True)
+            ResultJournal(tmp_path, True)
         locked.append(list(tmp_path.glob(".rows-*/table.csv")))
 
-    monkeypatch.setattr("lexfed.cli.evaluate_own.run_jobs", nothing)
-    expected = ConfigError if test_size == "0.0" else NotWhole
+    monkeypatch.setattr("lexfed.cli.commands.evaluate.own_data.run_jobs", nothing)
+    expected = ConfigError if test_size == "0.0" else IncompleteTables
     with pytest.raises(expected):
         evaluate_own(config, 1, tmp_path, False, 1, False)
-    assert [len(found) for found in locked] == [1] * (expected is NotWhole)
+    assert [len(found) for found in locked] == [1] * (expected is IncompleteTables)
     assert {path: path.read_text() for path in held} == held
     assert list(tmp_path.glob(".rows-*")) == []
 
@@ -168,11 +170,11 @@ def test_what_contradicts_a_proof_ends_with_a_page_and_exit_code_1(
     broken = summary("audit", "", configured=[{**CLAIMED, "refuted": 1.0}])
     tables = tuple(measured(audit=broken).values())
     with pytest.raises(ClaimError, match="better than the proof") as caught:
-        present("trial", tmp_path, tables, (), False)
+        publish_answers("trial", tmp_path, tables, (), False)
     assert caught.value.exit_code == 1
     assert "AN ATTACK SEEMS TO DO BETTER" in capsys.readouterr().out
     assert "AN ATTACK SEEMS TO DO BETTER" in (tmp_path / "evaluation.html").read_text()
-    present("trial", tmp_path, tuple(measured().values()), (), False)
+    publish_answers("trial", tmp_path, tuple(measured().values()), (), False)
 
 
 @pytest.mark.parametrize(

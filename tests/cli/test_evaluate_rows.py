@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.cli.evaluate_rows import PREFIX, RowsLeft, private_files, rows_folder
+from lexfed.cli.commands.evaluate.private_rows import (
+    PREFIX,
+    LeftoverRows,
+    private_files,
+    rows_folder,
+)
 from lexfed.errors import RunFolderError
-from lexfed.evaluate.own.table import FILE
+from lexfed.evaluate.own.csv_copy import FILE
 
 WAITING = """
 import signal, sys
 from pathlib import Path
-from lexfed.cli.evaluate_rows import rows_folder
+from lexfed.cli.commands.evaluate.private_rows import rows_folder
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever ran the tests may ignore it
 with rows_folder(Path(sys.argv[1])) as rows:
     (rows / "table.csv").write_text("a,b")
@@ -86,7 +91,7 @@ def test_rows_of_a_folder_that_was_replaced_go_and_others_stay(
         rows.rename(moved)
         rows.symlink_to(other)
 
-    with pytest.raises(RowsLeft) as caught, rows_folder(out) as rows:
+    with pytest.raises(LeftoverRows) as caught, rows_folder(out) as rows:
         replaced(rows)
     assert caught.value.exit_code == 1
     assert "stays" in capsys.readouterr().err
@@ -97,11 +102,11 @@ def test_rows_of_a_folder_that_was_replaced_go_and_others_stay(
 def test_what_cannot_be_removed_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(RowsLeft), rows_folder(tmp_path) as rows:
+    with pytest.raises(LeftoverRows), rows_folder(tmp_path) as rows:
         (rows / "mine.txt").write_text("put there by somebody")
     assert f"`{rows}`: not empty" in capsys.readouterr().err
     assert os.listdir(rows) == ["mine.txt"]
-    with pytest.raises(RowsLeft), rows_folder(tmp_path) as second:
+    with pytest.raises(LeftoverRows), rows_folder(tmp_path) as second:
         (second / FILE).mkdir()  # nothing that `unlink` removes
     told = capsys.readouterr().err
     assert f"`{rows}` has rows of an evaluation that was killed" in told

@@ -17,11 +17,11 @@ import typer
 import lexfed as package
 from lexfed.cli import app, talk
 from lexfed.cli.terminal import Shield, shielded
-from lexfed.config.load import examine
-from lexfed.config.wording import quoted
-from lexfed.data.scaffold import scaffold
+from lexfed.config.examination import examine
+from lexfed.config.text.wording import quoted
+from lexfed.data.reading.column_guesses import guess_columns
 from lexfed.errors import DataError, LexfedError
-from lexfed.law.tagger.reading import read_columns
+from lexfed.law.tagger.sources.column_files import read_columns
 from lexfed.visible_text import visible
 from support.hostile_names import HOSTILE
 
@@ -166,7 +166,7 @@ def test_headers_with_hidden_characters_are_refused(place: Path) -> None:
         header = f'"{name}"' if set("\r\n\0") & set(name) else name
         (place / "new.csv").write_text(with_column(table, header), newline="")
         with pytest.raises(DataError, match="hidden"):
-            scaffold(place / "new.csv")
+            guess_columns(place / "new.csv")
         with pytest.raises(DataError, match="hidden"):
             read_columns(place / "new.csv")
         (place / "new.sql").write_text(f'create table t ("{name}" int);', newline="")
@@ -242,7 +242,7 @@ def test_letters_that_a_stream_lacks_are_spelled_out() -> None:
 
 SOURCE = Path(package.__file__).parent
 OTHER_WAYS = {
-    ("audit/folder.py", "write"),  # into a file that it opened
+    ("audit/storage/held_folder.py", "write"),  # into a file that it opened
     # The terminal of a party that became FLARE's process: fixed words, names by `\w+`.
     ("federation/flare/notices.py", "write"),
     ("federation/flare/connections.py", "write"),  # the same; spelled out

@@ -10,15 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.privacy.pure import gaussian_of
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SeededSource
-from lexfed.run.joining import Purse
+from lexfed.run.joining.payment import JoiningPurse
 from lexfed.sketch.joining.keys import people_of
-from lexfed.sketch.joining.offered import Offered, exact_tables, offer
-from lexfed.sketch.joining.terms import Terms
+from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
+from lexfed.sketch.joining.terms import JoiningTerms
 
 Lexfed = Callable[..., Any]
 AGREED = ("--key", "email", "--size", "1000", "--seed", "5", "--epsilon", "2")
@@ -83,19 +83,19 @@ def test_what_is_said_to_the_owner_of_the_people(lexfed: Lexfed) -> None:
     assert "ε = 2 (pure), once" in said.err
     assert "wrote a.sketch" in said.err
     assert said.out == ""
-    assert Offered.from_bytes(Path("a.sketch").read_bytes()).private
+    assert OfferedSketch.from_bytes(Path("a.sketch").read_bytes()).private
 
 
 def test_gaussian_noise_with_a_delta(lexfed: Lexfed) -> None:
     wide = [*AGREED, "--delta", "1e-6"]
     said = lexfed("joining", "sketch", "ours.csv", *wide, "--out", "a.sketch")
     assert "ε = 2 (δ = 1e-06), once" in said.err
-    sketch = Offered.from_bytes(Path("a.sketch").read_bytes())
+    sketch = OfferedSketch.from_bytes(Path("a.sketch").read_bytes())
     assert (sketch.noise.kind, sketch.delta) == ("gaussian", 1e-6)
 
 
 def test_noise_that_can_be_repeated_is_named(lexfed: Lexfed) -> None:
-    terms = Terms(1000, 5, 2.0)
+    terms = JoiningTerms(1000, 5, 2.0)
     for name in ("a", "b"):
         people = people_of(f"{n}" for n in range(500))
         made = offer(terms, exact_tables(terms, people), SeededSource(1, name))
@@ -111,7 +111,7 @@ def test_the_ledger_of_runs_pays_and_refuses(lexfed: Lexfed) -> None:
     said = lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID, "--out", "a.sketch")
     assert said.code == 0, said.err
     assert "no ledger" not in said.err
-    purse = Purse(Path("ledgers"), "north", "ours.csv")
+    purse = JoiningPurse(Path("ledgers"), "north", "ours.csv")
     with purse.opened() as ledger:
         (row,) = [row for row in ledger.rows() if row.kind == "commit"]
         assert row.body["release"]["groups"][0]["name"].startswith("as dear as pure ε")
@@ -130,7 +130,7 @@ def test_a_file_without_sites_is_paid_by_the_ledger_of_all_parts(
     lexfed: Lexfed,
 ) -> None:
     lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID[:2], "--out", "a.sketch")
-    path = Purse(Path("ledgers"), "all parts", "ours.csv").path
+    path = JoiningPurse(Path("ledgers"), "all parts", "ours.csv").path
     ledger = LastingLedger.open(path)
     assert ledger.head().sequence == 2
     ledger.close()

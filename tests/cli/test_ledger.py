@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.privacy.events import Group, Release
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 
 Lexfed = Callable[..., Any]
 
-ROUND = Release("tower", (Group("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10)
+ROUND = Release("tower", (ReleaseGroup("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
 YEARS = 4_000_000_000
 LIMITS = (
@@ -79,7 +79,7 @@ def test_show(lexfed: Lexfed, ledger: str) -> None:
 def test_show_a_folder(lexfed: Lexfed, ledger: str) -> None:
     other = LastingLedger.open(Path("ledgers/south.ledger"), "south", "patients.csv")
     other.unprotected("run-b")
-    told = Release("tower", (Group("all", 1.0, 20.0),), 1.0, None, 10)
+    told = Release("tower", (ReleaseGroup("all", 1.0, 20.0),), 1.0, None, 10)
     other.commit("run-c", 1, told, "record", neighbours="replace-one", again=True)
     other.publish("run-c", 1)
     other.close()
@@ -161,7 +161,7 @@ def test_a_ceiling_has_a_price_for_every_trust_unless_told_otherwise(
     lexfed("ledger", "set-ceiling", ledger, "record", *plain)
     opened = LastingLedger.open(Path(ledger))
     shares = Release(
-        "tower", (Group("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10, "skellam"
+        "tower", (ReleaseGroup("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10, "skellam"
     )
     opened.reserve("run-b", [(shares, 1)], YEARS, neighbours="add-remove")
     opened.close()

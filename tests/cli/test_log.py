@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.access import open_for_appending
-from lexfed.audit.proof import InclusionProof
-from lexfed.audit.trust import parse_policy
+from lexfed.audit.log.access import open_for_appending
+from lexfed.audit.tree.proof_files import InclusionProof
+from lexfed.audit.tree.trust_file import parse_policy
 from lexfed.config import load
 from lexfed.errors import AuditError
 from lexfed.run import load_population, price, start, train

@@ -189,12 +189,12 @@ def test_check_prices_the_run_too(
     lexfed: Lexfed, place: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lexfed.errors import Refused
-    from lexfed.run import Priced
+    from lexfed.run import PricedRun
 
-    def refuse(_: Priced) -> None:
+    def refuse(_: PricedRun) -> None:
         raise Refused("the plan is refused: too much")
 
-    monkeypatch.setattr(Priced, "ledger", refuse)
+    monkeypatch.setattr(PricedRun, "ledger", refuse)
     said = lexfed("check")
     assert said.code == 2
     assert "the plan is refused: too much" in said.err

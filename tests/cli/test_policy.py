@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries import Policy
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.entries import PolicyEntry
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.config.policy_file import read_policy
+from lexfed.signing.dsse import SignedEnvelope
 
 Lexfed = Callable[..., Any]
 Edit = Callable[..., None]
@@ -23,10 +23,10 @@ def published(*more: str) -> tuple[tuple[str, str], ...]:
     return (("delta = 1e-6", f"delta = 1e-7\n{lines}"),)
 
 
-def logged(run: Path) -> tuple[Policy, bytes]:
+def logged(run: Path) -> tuple[PolicyEntry, bytes]:
     """Return the entry on the policy of a run, and the blob that it cites."""
     evidence = read_evidence(run)
-    (found,) = evidence.of(Policy)
+    (found,) = evidence.of(PolicyEntry)
     assert found.entry.policy is not None
     return found.entry, evidence.blobs.get(found.entry.policy)
 
@@ -135,7 +135,7 @@ def test_only_a_signed_policy_may_be_asked_for(
     assert lexfed("policy", "verify", "trust.toml", *public).code == 0
     assert lexfed("run").code == 0
     _, blob = logged(place / "runs" / "visits")
-    assert Envelope.parse(blob).payload == read_policy("published").content
+    assert SignedEnvelope.parse(blob).payload == read_policy("published").content
     assert lexfed("verify", "runs/visits").code == 0
 
     (place / "trust.toml").write_bytes(read_policy("default").content)

@@ -111,7 +111,7 @@ def test_ctrl_c_leaves_a_run_that_continues(
 
 
 def test_a_second_ctrl_c_stops_at_once(place: Path) -> None:
-    process = begin(place, "run", asleep="lexfed.run.training:evaluate")
+    process = begin(place, "run", asleep="lexfed.run.driver.training_loop:evaluate")
     _wait_for_sleep(place, process)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
@@ -122,7 +122,7 @@ def test_a_second_ctrl_c_stops_at_once(place: Path) -> None:
 
 
 def test_ctrl_c_before_training(place: Path) -> None:
-    process = begin(place, "check", asleep="lexfed.cli.commands:load_priced")
+    process = begin(place, "check", asleep="lexfed.cli.inputs:load_priced")
     _wait_for_sleep(place, process)
     process.send_signal(signal.SIGINT)
     code, _, err = end(process)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from lexfed.cli.show_profile import lines
+from lexfed.cli.display.profiles import lines
 from support.profile_samples import empty, odd, whole
 
 

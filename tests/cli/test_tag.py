@@ -12,7 +12,7 @@ import pytest
 
 import lexfed as package
 from lexfed.errors import ConfigError, DataError
-from lexfed.law.tagger.column import TIERS, Column
+from lexfed.law.tagger.suggestions import TIERS, DescribedColumn
 
 Lexfed = Callable[..., Any]
 
@@ -242,7 +242,7 @@ def test_from_python(place: Path, schema: str) -> None:
     assert found == package.tag(schema=Path(schema))
     columns = [one.suggestion.column for one in found]
     assert package.tag(columns) == found
-    (only,) = package.tag([Column("t", "hiv")], jurisdictions=["ccpa"])
+    (only,) = package.tag([DescribedColumn("t", "hiv")], jurisdictions=["ccpa"])
     assert {article.jurisdiction for article in only.articles} == {"ccpa"}
     assert len(package.tag("patients.csv")) == len(package.tag("lexfed.toml")) == 8
     assert package.tag([]) == ()
@@ -253,6 +253,6 @@ def test_mistakes_from_python(place: Path, schema: str) -> None:
         with pytest.raises(ConfigError, match="expected one of two inputs"):
             package.tag(**wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="has no name"):
-        package.tag([Column("t", " ")])
+        package.tag([DescribedColumn("t", " ")])
     with pytest.raises(DataError, match="cannot be read"):
         package.tag("nothing.csv")

@@ -14,7 +14,7 @@ import pytest
 
 from lexfed.cli import progress, talk
 from lexfed.cli.interrupt import between_rounds
-from lexfed.cli.places import located
+from lexfed.cli.problem_lines import located_problems
 from lexfed.errors import Problem
 from lexfed.run import RoundReport
 
@@ -116,7 +116,7 @@ def test_a_defect_is_not_blamed_on_the_user(
     def broken(_: object) -> None:
         raise ZeroDivisionError("a secret value: 42")
 
-    monkeypatch.setattr("lexfed.cli.commands.examine_file", broken)
+    monkeypatch.setattr("lexfed.cli.inputs.examine_file", broken)
     said = lexfed("check")
     assert said.code == 4
     assert "internal error: ZeroDivisionError" in said.err
@@ -154,7 +154,7 @@ def test_what_can_go_wrong_outside(
     def broken(_: object) -> None:
         raise error
 
-    monkeypatch.setattr("lexfed.cli.commands.examine_file", broken)
+    monkeypatch.setattr("lexfed.cli.inputs.examine_file", broken)
     monkeypatch.setattr("lexfed.cli.app._drop_stdout", lambda: None)
     if isinstance(error, BrokenPipeError):
         # typer ends on its own when a pipe breaks inside a command.
@@ -182,7 +182,9 @@ def test_ctrl_c_between_rounds(
         def __exit__(self, *_: object) -> None:
             return None
 
-    monkeypatch.setattr("lexfed.cli.training.progress_lines", lambda *_: Lines())
+    monkeypatch.setattr(
+        "lexfed.cli.commands.training.run.progress_lines", lambda *_: Lines()
+    )
     said = lexfed("run")
     assert said.code == 130
     assert (
@@ -211,7 +213,7 @@ def test_problems_get_their_line(tmp_path: Path) -> None:
         Problem("`[federation]`", "no"),
         Problem("somewhere", "no"),
     )
-    found = [str(problem) for problem in located(path, problems)]
+    found = [str(problem) for problem in located_problems(path, problems)]
     assert found == [
         f"{path}:3: `federation.model` = `cnn`: no",
         f"{path}:3: model: layer `1`: no",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.keys import Signer, create_key
+from lexfed.signing.keys import Signer, create_key
 from support.authority import make_authority
 from support.loopback import answering, certificate
 
@@ -159,7 +159,7 @@ def test_add_what_is_no_log(lexfed: Lexfed, folder: Path, witness: str) -> None:
 def test_a_witness_is_not_its_own_log(
     lexfed: Lexfed, folder: Path, witness: str
 ) -> None:
-    from lexfed.audit.keys import load_key
+    from lexfed.signing.keys import load_key
 
     own = Signer("audit.example.org/own/1", load_key(folder / "w/witness.pem"))
     said = lexfed("witness", "add", "w", own.verifier.vkey)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.budget.adapting import Adapting
+from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.config import examine, loads
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
@@ -143,5 +143,5 @@ def test_values_out_of_bounds_are_refused(table: str) -> None:
 
 def test_the_table_is_what_the_rest_knows() -> None:
     config = loads(text('noise = "convergence"\nbeta = 0.2\npatience = 7'))
-    assert config.adapt.adapting == Adapting("convergence", beta=0.2, patience=7)
-    assert loads(GOOD).adapt.adapting == Adapting()
+    assert config.adapt.adapting == Adaptation("convergence", beta=0.2, patience=7)
+    assert loads(GOOD).adapt.adapting == Adaptation()

@@ -8,11 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.config import scaffold
-from lexfed.config.amend import Decision, amended, is_open
+from lexfed.config.writing.column_decisions import (
+    ColumnDecision,
+    is_open,
+    with_decisions,
+)
 from lexfed.errors import ConfigError
 
-AGE = Decision("personal", "demographic", 'the name says "age"')
-BLOOD = Decision("special", "health", "blood")
+AGE = ColumnDecision("personal", "demographic", 'the name says "age"')
+BLOOD = ColumnDecision("special", "health", "blood")
 AGE_LINE = (
     'age = { tier = "personal", category = "demographic", '
     'reason = "the name says \\"age\\"" }'
@@ -74,7 +78,7 @@ BOTH = {"age": AGE, "blood type": BLOOD}
     ],
 )  # fmt: skip
 def test_where_decisions_go(before: str, after: str) -> None:
-    assert amended(before, BOTH, "lexfed.toml") == after
+    assert with_decisions(before, BOTH, "lexfed.toml") == after
 
 
 @pytest.mark.parametrize(
@@ -84,18 +88,18 @@ def test_where_decisions_go(before: str, after: str) -> None:
 )
 def test_a_way_of_writing_that_cannot_be_added_to(text: str) -> None:
     with pytest.raises(ConfigError, match="cannot add to") as caught:
-        amended(text, BOTH, "lexfed.toml")
+        with_decisions(text, BOTH, "lexfed.toml")
     assert AGE_LINE in caught.value.hint
     assert BLOOD_LINE in caught.value.hint
-    found = tomllib.loads(amended(text, {"age": AGE}, "lexfed.toml"))
+    found = tomllib.loads(with_decisions(text, {"age": AGE}, "lexfed.toml"))
     assert found["law"]["columns"] == {"age": AGE.fields()}
 
 
 def test_a_table_that_has_every_key_needs_no_more() -> None:
     text = '[law.columns.age]\ntier = "?"\ncategory = "?"\nreason = "?"\n'
-    found = tomllib.loads(amended(text, {"age": AGE}, "lexfed.toml"))
+    found = tomllib.loads(with_decisions(text, {"age": AGE}, "lexfed.toml"))
     assert found["law"]["columns"]["age"] == AGE.fields()
-    assert amended(text, {}, "lexfed.toml") == text
+    assert with_decisions(text, {}, "lexfed.toml") == text
 
 
 def test_what_is_open() -> None:
@@ -119,8 +123,8 @@ def test_any_names_and_any_reasons(names: list[str], data: st.DataObject) -> Non
         text = text.replace("\n", "\r\n")
     chosen = data.draw(st.lists(st.sampled_from([*names, "new"]), unique=True))
     reason = data.draw(NAMES)
-    decisions = {name: Decision("special", "health", reason) for name in chosen}
-    result = amended(text, decisions, "lexfed.toml")
+    decisions = {name: ColumnDecision("special", "health", reason) for name in chosen}
+    result = with_decisions(text, decisions, "lexfed.toml")
     before, after = tomllib.loads(text), tomllib.loads(result)
     for name in chosen:
         assert after["law"]["columns"].pop(name) == decisions[name].fields()

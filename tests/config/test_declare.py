@@ -4,17 +4,17 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import demo_config, loads
-from lexfed.config.declare import (
+from lexfed.config.declarations import (
     records_per_person_of,
     schema_of,
     tagged_schema_of,
 )
-from lexfed.data.builtin import builtin
+from lexfed.data.builtin.registry import load_builtin
 from lexfed.errors import ConfigError
 from lexfed.tiers import Tier
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
-HOSPITAL = builtin("synthetic:hospital", sites=2, patients=20)
+HOSPITAL = load_builtin("synthetic:hospital", sites=2, patients=20)
 
 
 def test_schema_of_a_file_is_the_configuration() -> None:

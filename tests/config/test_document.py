@@ -8,16 +8,16 @@ from typing import Any
 
 from lexfed.audit.vocabulary import DOCUMENTS
 from lexfed.config import examine
-from lexfed.config.locate import Path as KeyPath
-from lexfed.config.model import Config
-from lexfed.config.wording import expectation, follow, shown
+from lexfed.config.tables.root import Config
+from lexfed.config.text.positions import KeyPath
+from lexfed.config.text.wording import expectation, schema_node, shown
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "configuration.md"
 SCHEMA = Config.model_json_schema()
 
 
 def keys(above: KeyPath = ()) -> Iterator[KeyPath]:
-    node = follow(SCHEMA, above)
+    node = schema_node(SCHEMA, above)
     inner = [*node.get("properties", {})]
     if isinstance(node.get("additionalProperties"), dict):
         inner.append("NAME")
@@ -30,7 +30,7 @@ def keys(above: KeyPath = ()) -> Iterator[KeyPath]:
 def default(path: KeyPath) -> str:
     if path[-1] == "NAME":
         return ""
-    table = follow(SCHEMA, path[:-1])
+    table = schema_node(SCHEMA, path[:-1])
     if path[-1] in table.get("required", []):
         return "required"
     value = table["properties"][path[-1]].get("default")
@@ -54,7 +54,7 @@ def test_document_lists_exactly_the_keys() -> None:
 def test_document_says_what_keys_expect() -> None:
     for path in keys():
         expects, stated, meaning = rows()[".".join(map(str, path))]
-        assert expects == expectation(SCHEMA, follow(SCHEMA, path), None)
+        assert expects == expectation(SCHEMA, schema_node(SCHEMA, path), None)
         assert stated == default(path)
         assert meaning.endswith(".")
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.config import examine, scaffold
-from lexfed.config.fill import Learned, filled
+from lexfed.config.writing.learned_domains import LearnedDomain, with_learned_domains
 from lexfed.errors import ConfigError
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
-AGE = Learned(range=(0.0, 110.0))
+AGE = LearnedDomain(range=(0.0, 110.0))
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,15 @@ AGE = Learned(range=(0.0, 110.0))
     ],
 )
 def test_only_what_was_learned_is_written(before: str, after: str) -> None:
-    assert filled(before, {"age": AGE}, "p", "x.toml") == after
+    assert with_learned_domains(before, {"age": AGE}, "p", "x.toml") == after
 
 
 def test_the_result_is_a_configuration() -> None:
     text = GOOD.replace("[0, 110]", '"?"').replace(', values = ["north", "south"]', "")
-    learned = {"age": AGE, "ward": Learned(values=("north", 'so"uth'))}
-    found = examine(filled(text, learned, "runs/profile", "x.toml")).require()
+    learned = {"age": AGE, "ward": LearnedDomain(values=("north", 'so"uth'))}
+    found = examine(
+        with_learned_domains(text, learned, "runs/profile", "x.toml")
+    ).require()
     assert found.data.profile == "runs/profile"
     assert found.data.columns["age"].range == (0.0, 110.0)
     assert found.data.columns["ward"].values == ("north", 'so"uth')
@@ -55,7 +57,7 @@ def test_the_result_is_a_configuration() -> None:
 
 def test_what_cannot_be_added_to_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"x\.toml: cannot add to `\[data\]`"):
-        filled("data.x = 1\n", {}, "p", "x.toml")
+        with_learned_domains("data.x = 1\n", {}, "p", "x.toml")
 
 
 @settings(max_examples=100)
@@ -71,9 +73,11 @@ def test_every_value_is_written_so_that_it_is_read_again(
     other = name + "2"
     text = scaffold("table.csv", [(name, "number"), (other, "category")])
     learned = {
-        name: Learned(range=(low, low + width)),
-        other: Learned(values=tuple(values)),
+        name: LearnedDomain(range=(low, low + width)),
+        other: LearnedDomain(values=tuple(values)),
     }
-    columns = tomllib.loads(filled(text, learned, "p", "x"))["data"]["columns"]
+    columns = tomllib.loads(with_learned_domains(text, learned, "p", "x"))["data"][
+        "columns"
+    ]
     assert columns[name]["range"] == [low, low + width]
     assert columns[other]["values"] == values

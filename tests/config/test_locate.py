@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.config.locate import Path, first_repeat, key_lines, nearest_line
+from lexfed.config.text.positions import KeyPath, first_repeat, key_lines, nearest_line
 
 ODD = (FilePath(__file__).parent / "odd.toml").read_text()
 
 
-def paths(value: Any, above: Path = ()) -> Iterator[Path]:
+def paths(value: Any, above: KeyPath = ()) -> Iterator[KeyPath]:
     if above:
         yield above
     if isinstance(value, dict):
@@ -79,9 +79,9 @@ class Writer:
     def __init__(self, draw: Any) -> None:
         self.draw = draw
         self.text = ""
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[KeyPath, int] = {}
 
-    def note(self, path: Path) -> None:
+    def note(self, path: KeyPath) -> None:
         self.lines.setdefault(path, self.text.count("\n") + 1)
 
     def key(self, name: str) -> None:
@@ -93,7 +93,7 @@ class Writer:
         else:
             self.text += '"' + name.replace('"', '\\"') + '"'
 
-    def value(self, value: Any, path: Path) -> None:
+    def value(self, value: Any, path: KeyPath) -> None:
         if isinstance(value, str):
             self.text += value
         elif isinstance(value, list):
@@ -111,7 +111,7 @@ class Writer:
                 self.pair(name, inner, path)
             self.text += "}"
 
-    def pair(self, name: str, value: Any, above: Path) -> None:
+    def pair(self, name: str, value: Any, above: KeyPath) -> None:
         self.note((*above, name))
         self.key(name)
         self.text += self.draw(st.sampled_from(["=", " = ", "\t="]))
@@ -170,12 +170,12 @@ def test_any_text_raises_nothing_and_valid_text_is_complete(text: str) -> None:
         ("[a.b]\n[a]\n", None),
     ],
 )
-def test_first_repeat(text: str, expected: tuple[Path, int, int] | None) -> None:
+def test_first_repeat(text: str, expected: tuple[KeyPath, int, int] | None) -> None:
     assert first_repeat(text) == expected
 
 
 def test_nearest_line() -> None:
-    lines: dict[Path, int] = {("a",): 3, ("a", "b"): 4}
+    lines: dict[KeyPath, int] = {("a",): 3, ("a", "b"): 4}
     assert nearest_line(lines, ("a", "b", "c", 1)) == 4
     assert nearest_line(lines, ("a", "x")) == 3
     assert nearest_line(lines, ("x",)) == 1

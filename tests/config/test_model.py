@@ -4,11 +4,11 @@ from pathlib import Path
 
 from lexfed.budget.allocation import TIER_MULTIPLIER
 from lexfed.config import demo_config, from_mapping, loads
-from lexfed.config.data_rules import BUILT_IN, FILE_ENDINGS
-from lexfed.config.model import GeneratorTable, MultipliersTable
 from lexfed.config.policy_file import read_policy
-from lexfed.data.builtin import BUILTIN_NAMES, builtin
-from lexfed.data.files import SUFFIXES
+from lexfed.config.rules.data import BUILT_IN, FILE_ENDINGS
+from lexfed.config.tables.root import GeneratorTable, MultipliersTable
+from lexfed.data.builtin.registry import BUILTIN_NAMES, load_builtin
+from lexfed.data.reading.table_files import SUFFIXES
 from lexfed.tiers import MODEL_TIERS, Tier
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
@@ -60,7 +60,7 @@ def test_multipliers_are_those_of_the_rule() -> None:
 def test_generator_keys_are_taken_by_the_generators() -> None:
     given = {"synthetic:hospital": "patients", "synthetic:bank": "clients"}
     for source, people in given.items():
-        builtin(source, **{"sites": 2, "seed": 1, people: 10})
+        load_builtin(source, **{"sites": 2, "seed": 1, people: 10})
     assert set(GeneratorTable.model_fields) == {"sites", "seed", *given.values()}
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.keys import Signer, create_key, public_path
 from lexfed.config.policy_file import BUILT_IN, MOST_BYTES, parse_policy, read_policy
-from lexfed.config.policy_signature import signature_path, signed
+from lexfed.config.policy_signature import signature_path, with_signature
 from lexfed.errors import AuditError, ConfigError, RunFolderError
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer, create_key, public_path
 from lexfed.tiers import MODEL_TIERS, Tier
 
 PUBLISHED = {
@@ -193,7 +193,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def signer(place: Path, name: str) -> Signer:
-    from lexfed.audit.keys import load_key
+    from lexfed.signing.keys import load_key
 
     return Signer(name, load_key(place / "keys" / f"{name}.pem"))
 
@@ -203,7 +203,9 @@ def sign(place: Path, *names: str) -> None:
     beside = signature_path(path)
     for name in names:
         before = beside.read_bytes() if beside.exists() else None
-        beside.write_bytes(signed(path.read_bytes(), before, signer(place, name)))
+        beside.write_bytes(
+            with_signature(path.read_bytes(), before, signer(place, name))
+        )
 
 
 def keys(*names: str) -> list[str]:
@@ -214,7 +216,7 @@ def test_a_signed_policy_is_read_and_logged_with_its_signatures(place: Path) -> 
     sign(place, "officer", "steward", "officer")
     found = read_policy("p.toml", keys("officer", "steward"), place)
     assert found.policy.title == "ours"
-    envelope = Envelope.parse(found.logged)
+    envelope = SignedEnvelope.parse(found.logged)
     assert envelope.payload == GOOD.encode() == found.content
     assert len(envelope.signatures) == 2
     # Nobody asks for signatures: they are not looked at.
@@ -245,7 +247,7 @@ def test_one_changed_byte_is_refused(place: Path) -> None:
 
 def test_a_signature_of_another_kind_or_of_nobody_is_refused(place: Path) -> None:
     beside = signature_path(place / "p.toml")
-    other = Envelope.sign(GOOD.encode(), signer(place, "officer"))
+    other = SignedEnvelope.sign(GOOD.encode(), signer(place, "officer"))
     beside.write_bytes(other.to_bytes())
     assert "not one of a budget policy" in refusal(place, "officer")
     beside.write_bytes(b"{}")
@@ -257,9 +259,11 @@ def test_a_signature_of_another_kind_or_of_nobody_is_refused(place: Path) -> Non
 def test_a_forged_signature_is_refused(place: Path) -> None:
     sign(place, "officer")
     beside = signature_path(place / "p.toml")
-    envelope = Envelope.parse(beside.read_bytes())
+    envelope = SignedEnvelope.parse(beside.read_bytes())
     ((key, value),) = envelope.signatures
-    forged = Envelope(envelope.payload, envelope.payload_type, ((key, value[::-1]),))
+    forged = SignedEnvelope(
+        envelope.payload, envelope.payload_type, ((key, value[::-1]),)
+    )
     beside.write_bytes(forged.to_bytes())
     assert "signature of key" in refusal(place, "officer")
 

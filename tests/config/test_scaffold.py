@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.config import examine, scaffold
-from lexfed.data.schema import KINDS, Kind
+from lexfed.data.schema import KINDS, ColumnKind
 
-COLUMNS: list[tuple[str, Kind]] = [
+COLUMNS: list[tuple[str, ColumnKind]] = [
     ("age", "number"),
     ("blood type", "category"),
     ("smoker", "flag"),
@@ -93,7 +93,7 @@ def test_name_of_the_run() -> None:
     ),
 )
 def test_any_names_give_valid_toml(
-    source: str, columns: list[tuple[str, Kind]]
+    source: str, columns: list[tuple[str, ColumnKind]]
 ) -> None:
     document = tomllib.loads(scaffold(source, columns))
     names = list(dict.fromkeys(name for name, _ in columns if name))

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.config import loads
-from lexfed.config.locate import key_lines
-from lexfed.config.settings import (
+from lexfed.config.search_grid import (
     MOST_SETTINGS,
     SEARCHABLE,
-    Setting,
-    configured,
+    SearchSetting,
     parse_grid,
-    put,
-    written,
+    searched_configs,
+    set_key,
+    toml_value,
 )
-from lexfed.config.tuned import with_setting
+from lexfed.config.text.positions import key_lines
+from lexfed.config.writing.tuned_values import with_setting
 from lexfed.errors import ConfigError
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
@@ -133,12 +133,12 @@ def test_a_key_like_another_gets_a_hint() -> None:
 
 def test_every_setting_follows_the_rules_of_the_file() -> None:
     settings = parse_grid(["federation.rounds=2,3"]).settings()
-    assert [c.federation.rounds for c in configured(TABLES, settings)] == [2, 3]
+    assert [c.federation.rounds for c in searched_configs(TABLES, settings)] == [2, 3]
     wrong = parse_grid(
         ["federation.rounds=2,0,1.5", "federation.momentum=2"]
     ).settings()
     with pytest.raises(ConfigError) as refused:
-        configured(TABLES, wrong)
+        searched_configs(TABLES, wrong)
     found = [str(problem) for problem in refused.value.problems]
     assert found == [
         "with federation.rounds = 2, federation.momentum = 2: `federation.momentum`: "
@@ -153,18 +153,18 @@ def test_every_setting_follows_the_rules_of_the_file() -> None:
 def test_many_mistakes_are_counted() -> None:
     rounds = parse_grid(["federation.rounds=0,-1,-2,-3,-4,-5,-6"]).settings()
     with pytest.raises(ConfigError) as refused:
-        configured(TABLES, rounds)
+        searched_configs(TABLES, rounds)
     assert len(refused.value.problems) == 6
     assert str(refused.value.problems[-1]) == "--grid: and 2 more problems"
 
 
 def test_only_keys_that_exist_can_be_searched() -> None:
-    from lexfed.config.model import Config
-    from lexfed.config.wording import follow
+    from lexfed.config.tables.root import Config
+    from lexfed.config.text.wording import schema_node
 
     schema = Config.model_json_schema()
     for path in SEARCHABLE:
-        assert path[-1] in follow(schema, path[:-1])["properties"]
+        assert path[-1] in schema_node(schema, path[:-1])["properties"]
 
 
 # Writing
@@ -175,10 +175,10 @@ def test_only_keys_that_exist_can_be_searched() -> None:
 def test_a_setting_is_written_and_nothing_else(
     path: tuple[str, ...], text: str
 ) -> None:
-    setting = Setting(((path, "new"),))
+    setting = SearchSetting(((path, "new"),))
     result = with_setting(text, setting)
     wanted = tomllib.loads(text)
-    put(wanted, path, "new")
+    set_key(wanted, path, "new")
     assert tomllib.loads(result) == wanted
     # Every other line stays as it was.
     lost = set(text.splitlines()) - set(result.splitlines())
@@ -187,7 +187,7 @@ def test_a_setting_is_written_and_nothing_else(
 
 def test_tables_that_are_not_there_are_made() -> None:
     text = 'version = 1\n[run]\nname = "x" # mine\n'
-    setting = Setting(
+    setting = SearchSetting(
         ((("federation", "rounds"), 3), (("privacy", "clip", "default"), 0.5))
     )
     result = with_setting(text, setting)
@@ -198,13 +198,13 @@ def test_tables_that_are_not_there_are_made() -> None:
 
 def test_an_empty_inline_table_is_filled() -> None:
     text = "privacy = { clip = {} }"
-    setting = Setting(((("privacy", "clip", "default"), 0.5),))
+    setting = SearchSetting(((("privacy", "clip", "default"), 0.5),))
     assert with_setting(text, setting) == "privacy = { clip = { default = 0.5 } }"
 
 
 def test_what_cannot_be_written_is_said() -> None:
     text = "federation.model = 'linear'\n"
-    setting = Setting(((("federation", "rounds"), 3),))
+    setting = SearchSetting(((("federation", "rounds"), 3),))
     with pytest.raises(ConfigError, match=r"cannot change `federation.rounds`"):
         with_setting(text, setting)
 
@@ -214,7 +214,7 @@ def test_what_cannot_be_written_is_said() -> None:
     st.sampled_from(SEARCHABLE),
 )
 def test_values_survive_writing(value: float | str, path: tuple[str, ...]) -> None:
-    found: Any = tomllib.loads(with_setting(GOOD, Setting(((path, value),))))
+    found: Any = tomllib.loads(with_setting(GOOD, SearchSetting(((path, value),))))
     for part in path:
         found = found[part]
     assert found == value
@@ -227,4 +227,4 @@ def test_the_written_file_is_a_configuration() -> None:
 
 def test_values_are_written_the_way_toml_does() -> None:
     for value in (True, False, 3, 0.25, 'so"uth'):
-        assert tomllib.loads(f"x = {written(value)}") == {"x": value}
+        assert tomllib.loads(f"x = {toml_value(value)}") == {"x": value}

@@ -8,7 +8,7 @@ import pytest
 from lexfed.config import demo_config, scaffold
 from lexfed.config.tag_source import TagSource, tag_source
 from lexfed.errors import ConfigError
-from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.settings import TaggerSettings
 
 
 def source(folder: Path, text: str) -> TagSource:
@@ -25,7 +25,7 @@ def test_a_scaffold_is_enough(tmp_path: Path) -> None:
     found = source(tmp_path, text)
     assert found.files == (tmp_path / "p.csv",)
     assert found.jurisdictions == ("gdpr",)
-    assert found.settings == Settings()
+    assert found.settings == TaggerSettings()
     assert found.needed == found.undecided == ("age", "hiv")
     assert found.text == text
 
@@ -40,7 +40,7 @@ def test_laws_settings_and_files_of_sites(tmp_path: Path) -> None:
     assert found.files == (tmp_path / "a.csv", tmp_path / "b.csv")
     assert found.jurisdictions == ("ccpa", "gdpr")
     assert found.catalogues == (tmp_path / "mine.toml",)
-    assert found.settings == Settings(alpha=0.5, low=0.2, high=0.9, tiers=3)
+    assert found.settings == TaggerSettings(alpha=0.5, low=0.2, high=0.9, tiers=3)
 
 
 def test_what_is_decided_stays_decided(tmp_path: Path) -> None:

@@ -6,24 +6,24 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from lexfed.data.bank import bank
-from lexfed.data.builtin import BUILTIN_NAMES, builtin, is_builtin
-from lexfed.data.declared import Builtin
-from lexfed.data.draws import sizes
-from lexfed.data.encode import build_encoding, encode, encode_target
-from lexfed.data.hospital import hospital
-from lexfed.data.lots import Coins
-from lexfed.data.persons import cap_records, check_sites_per_person
-from lexfed.data.sources import read_frames
-from lexfed.data.split import split_by_person
+from lexfed.data.builtin.bank import bank
+from lexfed.data.builtin.declarations import BuiltinSource
+from lexfed.data.builtin.draws import draw_site_sizes
+from lexfed.data.builtin.hospital import hospital
+from lexfed.data.builtin.registry import BUILTIN_NAMES, is_builtin, load_builtin
+from lexfed.data.encoding.slots import build_encoding, encode, encode_target
+from lexfed.data.people.contribution_caps import cap_records, check_sites_per_person
+from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.test_split import split_by_person
+from lexfed.data.reading.checked_tables import read_frames
 from lexfed.errors import ConfigError
-from lexfed.law.tagging import declared_tags, tag_schema
+from lexfed.law.decisions import declared_tags, tag_schema
 from lexfed.tiers import MODEL_TIERS, Tier
 
 
 @pytest.mark.parametrize("name", BUILTIN_NAMES)
 def test_every_source_obeys_its_own_declaration(name: str) -> None:
-    source = builtin(name)
+    source = load_builtin(name)
     # Strict reading: no value outside its range or list in the synthetic sources,
     # and the constants for the bundled sets cover them.
     table = read_frames([source.frame], source.schema, strict=True)
@@ -42,13 +42,13 @@ def test_every_source_obeys_its_own_declaration(name: str) -> None:
     assert set(source.frame.columns) == set(source.schema.names)
 
 
-def aucs(source: Builtin, seed: int) -> dict[Tier, float]:
+def aucs(source: BuiltinSource, seed: int) -> dict[Tier, float]:
     """Return the test AUC of a plain logistic model with tiers up to each one."""
     table = read_frames([source.frame], source.schema)
     tiers = {name: tag.tier for name, tag in source.tags.items()}
     encoding = build_encoding(source.schema, tiers)
     inputs, target = encode(encoding, table), encode_target(table)
-    split = split_by_person(table, 0.25, Coins.seeded(seed))
+    split = split_by_person(table, 0.25, LotKeys.seeded(seed))
     result = {}
     for top in MODEL_TIERS:
         used = [i for i, slot in enumerate(encoding.slots) if slot.tier <= top]
@@ -108,7 +108,7 @@ def test_a_hospital_does_not_depend_on_the_others() -> None:
 
 @pytest.mark.parametrize(("total", "sites"), [(5, 5), (7, 3), (6000, 8), (3, 1)])
 def test_site_sizes_add_up(total: int, sites: int) -> None:
-    counts = sizes(total, sites)
+    counts = draw_site_sizes(total, sites)
     assert sum(counts) == total
     assert len(counts) == sites
     assert min(counts) >= 1
@@ -116,17 +116,17 @@ def test_site_sizes_add_up(total: int, sites: int) -> None:
 
 def test_mistakes_in_naming_a_source() -> None:
     with pytest.raises(ConfigError) as caught:
-        builtin("synthetic:hospitals")
+        load_builtin("synthetic:hospitals")
     assert caught.value.hint == "did you mean `synthetic:hospital`?"
     with pytest.raises(ConfigError, match="no built-in source") as caught:
-        builtin("sklearn:zzz")
+        load_builtin("sklearn:zzz")
     with pytest.raises(ConfigError, match="no parameter `rows`") as caught:
-        builtin("synthetic:bank", rows=3)
+        load_builtin("synthetic:bank", rows=3)
     assert "`clients`" in caught.value.hint
     with pytest.raises(ConfigError, match="no parameter") as caught:
-        builtin("sklearn:diabetes", seed=1)
+        load_builtin("sklearn:diabetes", seed=1)
     assert caught.value.hint == "known: none"
     with pytest.raises(ConfigError, match="sites"):
-        builtin("synthetic:hospital", sites=9, patients=3)
+        load_builtin("synthetic:hospital", sites=9, patients=3)
     assert is_builtin("sklearn:zzz")
     assert not is_builtin("patients.csv")

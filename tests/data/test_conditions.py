@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.data.conditions import Comparison, check, holds, parse
-from lexfed.data.frame import frame_of_arrays
+from lexfed.data.conditions import (
+    Comparison,
+    check_condition,
+    matching_rows,
+    parse_condition,
+)
+from lexfed.data.reading.checked_tables import read_frames
+from lexfed.data.reading.frames import frame_of_arrays
 from lexfed.data.schema import Column, Schema
-from lexfed.data.sources import read_frames
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError
 
@@ -42,15 +47,17 @@ def table_of(**columns: Any) -> Table:
 
 
 def test_a_rule_is_read_into_comparisons() -> None:
-    rule = parse("age < 18 and `blood type` in [\"A\", 'B'] and pregnant == true")
+    rule = parse_condition(
+        "age < 18 and `blood type` in [\"A\", 'B'] and pregnant == true"
+    )
     assert rule.comparisons == (
         Comparison("age", "<", (18.0,)),
         Comparison("blood type", "in", ("A", "B")),
         Comparison("pregnant", "=", (True,)),
     )
     assert rule.columns == ("age", "blood type", "pregnant")
-    assert parse("a >= -1.5e2 and a <= .5").columns == ("a",)
-    assert parse("a != 2.").comparisons == (Comparison("a", "!=", (2.0,)),)
+    assert parse_condition("a >= -1.5e2 and a <= .5").columns == ("a",)
+    assert parse_condition("a != 2.").comparisons == (Comparison("a", "!=", (2.0,)),)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +86,7 @@ def test_a_rule_is_read_into_comparisons() -> None:
 )
 def test_what_is_not_a_rule_is_refused(text: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse(text)
+        parse_condition(text)
     assert what in caught.value.problems[0].what
 
 
@@ -105,14 +112,14 @@ def test_what_is_not_a_rule_is_refused(text: str, what: str) -> None:
 )
 def test_rules_that_do_not_fit_the_columns_are_refused(text: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        check(parse(text), SCHEMA)
+        check_condition(parse_condition(text), SCHEMA)
     assert what in caught.value.problems[0].what
 
 
 def test_a_key_among_the_columns_is_refused() -> None:
     schema = Schema((*SCHEMA.columns, Column("p", "number", range=(0, 9))), "y", "p")
     with pytest.raises(ConfigError, match="a key or text"):
-        check(parse("p < 3"), schema)
+        check_condition(parse_condition("p < 3"), schema)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +146,9 @@ def test_a_rule_holds_where_it_says(text: str, expected: list[bool]) -> None:
         blood_type=np.array(["A", "B", "A"], dtype=object),
         pregnant=[0.0, 0.0, 1.0],
     )
-    rule = parse(text)
-    check(rule, SCHEMA)
-    assert holds(rule, table).tolist() == expected
+    rule = parse_condition(text)
+    check_condition(rule, SCHEMA)
+    assert matching_rows(rule, table).tolist() == expected
 
 
 def test_a_missing_value_counts_as_one_for_which_the_rule_holds() -> None:
@@ -150,13 +157,21 @@ def test_a_missing_value_counts_as_one_for_which_the_rule_holds() -> None:
         blood_type=np.array(["A", "B", None, "X"], dtype=object),
         pregnant=[0.0, 0.0, np.nan, 0.0],
     )
-    assert holds(parse("age < 18"), table).tolist() == [True, True, False, False]
+    assert matching_rows(parse_condition("age < 18"), table).tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
     # What is known says no; what is missing cannot overrule it.
-    both = parse('age < 18 and `blood type` = "A"')
-    assert holds(both, table).tolist() == [True, False, False, False]
+    both = parse_condition('age < 18 and `blood type` = "A"')
+    assert matching_rows(both, table).tolist() == [True, False, False, False]
     # A value outside the declared list is missing.
-    assert holds(parse('`blood type` = "B"'), table).tolist() == [False] + [True] * 3
-    assert holds(parse("pregnant = true"), table).tolist() == [
+    assert (
+        matching_rows(parse_condition('`blood type` = "B"'), table).tolist()
+        == [False] + [True] * 3
+    )
+    assert matching_rows(parse_condition("pregnant = true"), table).tolist() == [
         False,
         False,
         True,
@@ -168,7 +183,7 @@ def test_a_missing_value_counts_as_one_for_which_the_rule_holds() -> None:
 @given(st.text(st.sampled_from("age<>=! in[],'\"`.e-1and\n\\(){}:;%"), max_size=40))
 def test_any_text_is_a_rule_or_an_error(text: str) -> None:
     try:
-        rule = parse(text)
+        rule = parse_condition(text)
     except ConfigError:
         return
     assert rule.comparisons
@@ -177,10 +192,10 @@ def test_any_text_is_a_rule_or_an_error(text: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 110), min_size=2, max_size=9), st.integers(0, 8))
 def test_a_row_depends_on_its_own_values_only(ages: list[float], place: int) -> None:
-    rule = parse("age < 18 and pregnant = false")
-    before = holds(rule, table_of(age=ages))
+    rule = parse_condition("age < 18 and pregnant = false")
+    before = matching_rows(rule, table_of(age=ages))
     other = list(ages)
     other[place % len(ages)] = 0.0
-    after = holds(rule, table_of(age=other))
+    after = matching_rows(rule, table_of(age=other))
     same = np.arange(len(ages)) != place % len(ages)
     assert (before[same] == after[same]).all()

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.data.encode import (
+from lexfed.data.encoding.scaling import scaled_values, unscaled_values
+from lexfed.data.encoding.slots import (
     Encoding,
     build_encoding,
     decode_target,
@@ -17,10 +18,9 @@ from lexfed.data.encode import (
     encode,
     encode_target,
 )
-from lexfed.data.frame import frame_of_arrays
-from lexfed.data.scaling import scaled, unscaled
-from lexfed.data.schema import SCALES, Column, Scale, Schema
-from lexfed.data.sources import read_files, read_frames
+from lexfed.data.reading.checked_tables import read_files, read_frames
+from lexfed.data.reading.frames import frame_of_arrays
+from lexfed.data.schema import SCALES, Column, NumberScale, Schema
 from lexfed.errors import ConfigError
 from lexfed.tiers import Tier
 
@@ -146,7 +146,7 @@ def test_serving_fewer_tiers_keeps_the_lower_slots(
 
 @st.composite
 def number_columns(draw: st.DrawFn) -> Column:
-    scale: Scale = draw(st.sampled_from(SCALES))
+    scale: NumberScale = draw(st.sampled_from(SCALES))
     lows = [0.0, 0.001, 1.0, 250.0] + ([] if scale == "log" else [-1e6, -3.0])
     low = draw(st.sampled_from(lows))
     wide = draw(st.floats(0.01, 1e9))
@@ -171,9 +171,9 @@ def test_every_entry_is_finite_and_in_bounds(column: Column, raw: list[float]) -
 def test_public_statistics_replace_the_range_as_scale() -> None:
     column = Column("x", "number", range=(0, 100), public_stats=(50, 10))
     values = np.array([50.0, 70.0, 1e9, np.nan])
-    np.testing.assert_array_equal(scaled(column, values), [0, 2, 5, np.nan])
+    np.testing.assert_array_equal(scaled_values(column, values), [0, 2, 5, np.nan])
     np.testing.assert_array_equal(
-        unscaled(column, np.array([0, 2, 9.0])), [50, 70, 100]
+        unscaled_values(column, np.array([0, 2, 9.0])), [50, 70, 100]
     )
 
 
@@ -187,7 +187,7 @@ def test_number_targets_come_back_on_their_own_scale() -> None:
     np.testing.assert_allclose(decode_target(schema, coded), [1, 10, 1000])
     # A prediction far outside is clamped, not overflowed.
     np.testing.assert_allclose(decode_target(schema, np.array([1e6])), [1000])
-    assert unscaled(
+    assert unscaled_values(
         Column("z", "number", range=(0, 9), scale="log"), np.array([1.0])
     ) == pytest.approx(9)
     flags = Schema((TARGET,), "y")

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lexfed.data.encode import build_encoding
+from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.problems import SHOWN_PER_KIND, DataProblem
+from lexfed.data.reading.checked_tables import read_files, read_inputs
 from lexfed.data.schema import Column, Schema
-from lexfed.data.sources import read_files, read_inputs
 from lexfed.errors import ConfigError, DataError
 from lexfed.tiers import Tier
 

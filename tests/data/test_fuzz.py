@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lexfed.data.reading.checked_tables import read_files
 from lexfed.data.schema import Column, Schema
-from lexfed.data.sources import read_files
 from lexfed.errors import DataError
 
 SCHEMA = Schema(

@@ -15,19 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lexfed.data.builtin import builtin
-from lexfed.data.encode import build_encoding, encode, encode_target
-from lexfed.data.frame import Frame, array_column
-from lexfed.data.lots import Coins
-from lexfed.data.partition import by_column, dirichlet, iid
-from lexfed.data.persons import cap_records
-from lexfed.data.sources import read_frames
-from lexfed.data.split import split_by_person
+from lexfed.data.builtin.registry import load_builtin
+from lexfed.data.encoding.slots import build_encoding, encode, encode_target
+from lexfed.data.people.contribution_caps import cap_records
+from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.site_partition import (
+    partition_by_column,
+    partition_dirichlet,
+    partition_iid,
+)
+from lexfed.data.people.test_split import split_by_person
+from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.reading.checked_tables import read_frames
+from lexfed.data.reading.frames import Frame, array_column
 from lexfed.data.table import Table
-from lexfed.data.units import group_units
 from lexfed.tiers import Tier
 
-SOURCE = builtin("synthetic:hospital", patients=300, sites=3)
+SOURCE = load_builtin("synthetic:hospital", patients=300, sites=3)
 TIERS = {name: tag.tier for name, tag in SOURCE.tags.items()}
 ENCODING = build_encoding(SOURCE.schema, TIERS)
 SPECIAL = ("diagnosis", "medication", "hba1c", "ethnicity")
@@ -55,16 +59,16 @@ def edited(frame: Frame, column: str, rows: NDArray[np.intp], value: Any) -> Fra
 def prepared(frame: Frame, cap: int = 2) -> tuple[Table, dict[str, Any]]:
     """Run the whole preparation and return everything that others build on."""
     table = read_frames([frame], SOURCE.schema)
-    natural = by_column(table, SOURCE.sites).codes(len(table))
+    natural = partition_by_column(table, SOURCE.sites).codes(len(table))
     capped = cap_records(table, natural, cap, "drop")
     table, dropped = capped.table, capped.dropped
     matrix, target = encode(ENCODING, table), encode_target(table)
     units = group_units(matrix, target, table.persons, cap)
-    split = split_by_person(table, 0.25, Coins.seeded(3))
+    split = split_by_person(table, 0.25, LotKeys.seeded(3))
     parts = (
-        by_column(table, SOURCE.sites),
-        iid(table, 4, Coins.seeded(1)),
-        dirichlet(table, 4, 0.3, Coins.seeded(1), np.random.default_rng(1)),
+        partition_by_column(table, SOURCE.sites),
+        partition_iid(table, 4, LotKeys.seeded(1)),
+        partition_dirichlet(table, 4, 0.3, LotKeys.seeded(1), np.random.default_rng(1)),
     )
     owners = {slot.column for slot in ENCODING.slots}
     return table, {
@@ -140,7 +144,7 @@ def test_one_person_less_leaves_everybody_elses_split() -> None:
     fewer = read_frames([smaller], SOURCE.schema)
 
     def held_back(some: Table) -> set[str]:
-        rows = split_by_person(some, 0.3, Coins.seeded(5)).test
+        rows = split_by_person(some, 0.3, LotKeys.seeded(5)).test
         return {some.person_keys[code] for code in some.persons[rows]}
 
     gone = table.person_keys[17]

@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from lexfed.data.frame import frame_of_arrays
-from lexfed.data.letters import LEVELS, pairs_of, text_of
-from lexfed.data.person_keys import KEY_BITS, keys_of_rows, person_keys
+from lexfed.data.encoding.letter_pairs import LEVELS, pairs_of, text_of
+from lexfed.data.people.key_numbers import KEY_BITS, keys_of_rows, person_keys
+from lexfed.data.people.unit_blocks import group_units
 from lexfed.data.problems import Problems
-from lexfed.data.raw_slots import raw_places, raw_slots
-from lexfed.data.schema import Column, Kind, Schema
-from lexfed.data.sources import read_frames
-from lexfed.data.units import group_units
+from lexfed.data.reading.checked_tables import read_frames
+from lexfed.data.reading.frames import frame_of_arrays
+from lexfed.data.reading.raw_slots import raw_places, raw_slots
+from lexfed.data.schema import Column, ColumnKind, Schema
 from lexfed.errors import DataError
-from lexfed.federation.cohort import Cohort
+from lexfed.federation.site.unit_batch import UnitBatch
 
 
 @dataclass(frozen=True)
 class Asked:
     name: str
-    kind: Kind
+    kind: ColumnKind
     values: tuple[str, ...] | None = None
 
 
@@ -142,7 +142,7 @@ def test_units_have_the_keys_of_their_persons() -> None:
 def test_cohorts_carry_keys() -> None:
     keys = person_keys(["a", "b", "c", "d"])
     block = group_units(np.zeros((4, 1)), np.zeros(4), np.arange(4), keys=keys)
-    cohort = Cohort.of([block, block])
+    cohort = UnitBatch.of([block, block])
     assert cohort.keys is not None
     chosen = cohort.take(np.array([1, 0, 0, 1, 0, 1, 0, 0], dtype=bool))
     assert chosen.keys is not None
@@ -151,4 +151,4 @@ def test_cohorts_carry_keys() -> None:
     assert part is not None
     assert part.tolist() == keys[[2, 3, 0]].tolist()
     without = group_units(np.zeros((4, 1)), np.zeros(4), np.arange(4))
-    assert Cohort.of([block, without]).keys is None
+    assert UnitBatch.of([block, without]).keys is None

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lexfed.data.frame import frame_of_arrays, frame_of_pandas
-from lexfed.data.scaffold import scaffold
+from lexfed.data.reading.checked_tables import read_frames
+from lexfed.data.reading.column_guesses import guess_columns
+from lexfed.data.reading.frames import frame_of_arrays, frame_of_pandas
 from lexfed.data.schema import Column, Schema
-from lexfed.data.sources import read_frames
 from lexfed.errors import DataError
 
 COUNT = 60
@@ -35,7 +35,7 @@ def test_kinds_are_guessed_and_values_stay_behind(tmp_path: Path, suffix: str) -
         DATA.to_csv(path, index=False)
     else:
         DATA.to_parquet(path)
-    guesses = scaffold(path)
+    guesses = guess_columns(path)
     kinds = {guess.name: guess.kind for guess in guesses}
     assert list(kinds) == list(DATA.columns)
     assert kinds == {
@@ -59,9 +59,9 @@ def test_a_file_without_rows_cannot_be_guessed(tmp_path: Path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text("a,b\n", encoding="utf-8")
     with pytest.raises(DataError, match="no rows"):
-        scaffold(path)
+        guess_columns(path)
     with pytest.raises(DataError, match="not found"):
-        scaffold(tmp_path / "absent.csv")
+        guess_columns(tmp_path / "absent.csv")
 
 
 def test_pandas_and_arrays_make_the_same_frame() -> None:

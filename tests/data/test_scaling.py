@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.data.scaling import scaled, tail, unscaled
-from lexfed.data.schema import SCALES, Column, Scale
+from lexfed.data.encoding.scaling import scaled_values, tail, unscaled_values
+from lexfed.data.schema import SCALES, Column, NumberScale
 from lexfed.data.transforms import Transform, backward, forward
 
 
 def number(
     low: float,
     high: float,
-    scale: Scale = "auto",
+    scale: NumberScale = "auto",
     stats: tuple[float, float] | None = None,
 ) -> Column:
     return Column("x", "number", range=(low, high), scale=scale, public_stats=stats)
@@ -105,33 +105,33 @@ def numbers(draw: st.DrawFn) -> Column:
 def test_scaling_can_be_undone(column: Column, share: float, target: bool) -> None:
     low, high = column.range or (0.0, 1.0)
     values = np.array([low, low + share * (high - low), high]).clip(low, high)
-    there = scaled(column, values, target=target)
+    there = scaled_values(column, values, target=target)
     assert (np.diff(there) >= 0).all()
-    back = unscaled(column, there, target=target)
+    back = unscaled_values(column, there, target=target)
     size = max(-low, high) + (50.0 if column.public_stats else 0.0)
     np.testing.assert_allclose(back, values, rtol=1e-12, atol=1e-12 * size)
 
 
 def test_a_target_is_undone_as_a_target() -> None:
     column, values = number(0, 1e6), np.array([1e4])
-    coded = scaled(column, values, target=True)
-    assert unscaled(column, coded, target=True) == pytest.approx(1e4)
+    coded = scaled_values(column, values, target=True)
+    assert unscaled_values(column, coded, target=True) == pytest.approx(1e4)
     # Negative control: as a feature it went through another curve.
-    assert unscaled(column, coded)[0] < 1e3
+    assert unscaled_values(column, coded)[0] < 1e3
 
 
 def test_public_statistics_are_on_the_transformed_scale() -> None:
     column = number(0, 5000, "log", stats=(math.log(3), 2.0))
-    assert scaled(column, np.array([10.0])) == pytest.approx(0.0)
-    assert unscaled(column, np.array([0.0])) == pytest.approx(10.0)
-    assert unscaled(column, np.array([1e9])).tolist() == [5000]
-    assert unscaled(column, np.array([-1e9])).tolist() == [0]
+    assert scaled_values(column, np.array([10.0])) == pytest.approx(0.0)
+    assert unscaled_values(column, np.array([0.0])) == pytest.approx(10.0)
+    assert unscaled_values(column, np.array([1e9])).tolist() == [5000]
+    assert unscaled_values(column, np.array([-1e9])).tolist() == [0]
 
 
 def test_a_wide_range_no_longer_crowds_one_end() -> None:
     amounts = np.random.default_rng(0).lognormal(8, 1, 10_000)
-    bent = scaled(number(0, 1e6), amounts)
-    flat = scaled(number(0, 1e6, "linear"), amounts)
+    bent = scaled_values(number(0, 1e6), amounts)
+    flat = scaled_values(number(0, 1e6, "linear"), amounts)
     # Spread in [-1, 1]: a log-normal of one unit keeps a width, the linear map none.
     assert bent.std() > 10 * flat.std()
 

@@ -8,16 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.data.frame import frame_of_arrays
-from lexfed.data.lots import Coins
-from lexfed.data.partition import Partition, by_column, by_files, dirichlet, iid
-from lexfed.data.persons import cap_records, check_sites_per_person, earlier_rows
+from lexfed.data.people.contribution_caps import (
+    cap_records,
+    check_sites_per_person,
+    earlier_rows,
+)
+from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.site_partition import (
+    Partition,
+    partition_by_column,
+    partition_by_files,
+    partition_dirichlet,
+    partition_iid,
+)
+from lexfed.data.people.test_split import split_by_person
+from lexfed.data.people.unit_blocks import group_units
 from lexfed.data.problems import DataProblem
+from lexfed.data.reading.checked_tables import read_files, read_frames
+from lexfed.data.reading.frames import frame_of_arrays
 from lexfed.data.schema import Column, Schema
-from lexfed.data.sources import read_files, read_frames
-from lexfed.data.split import split_by_person
 from lexfed.data.table import Ints, Table
-from lexfed.data.units import group_units
 from lexfed.errors import ConfigError, DataError
 
 PERSONS = st.lists(st.integers(0, 12), min_size=2, max_size=60)
@@ -122,11 +132,14 @@ def covers(partition: Partition, table: Table) -> None:
 def test_simulated_sites_keep_persons_whole(
     persons: list[int], count: int, alpha: float, seed: int
 ) -> None:
-    table, coins = table_of(persons), Coins.seeded(seed)
+    table, coins = table_of(persons), LotKeys.seeded(seed)
 
     def make() -> list[Partition]:
         rng = np.random.default_rng(seed)
-        return [iid(table, count, coins), dirichlet(table, count, alpha, coins, rng)]
+        return [
+            partition_iid(table, count, coins),
+            partition_dirichlet(table, count, alpha, coins, rng),
+        ]
 
     for partition, again in zip(make(), make(), strict=True):
         covers(partition, table)
@@ -135,7 +148,7 @@ def test_simulated_sites_keep_persons_whole(
 
 def test_iid_sites_are_about_even() -> None:
     # Each size is binomial(8000, 1/4): se = 38.7; 6.11 se for p = 1e-9.
-    partition = iid(table_of(list(range(8000))), 4, Coins.seeded(0))
+    partition = partition_iid(table_of(list(range(8000))), 4, LotKeys.seeded(0))
     sizes = np.array([len(rows) for rows in partition.rows])
     assert (np.abs(sizes - 2000) < 6.11 * 38.8).all()
     assert not (np.abs(sizes - 1700) < 6.11 * 38.8).any()
@@ -151,8 +164,10 @@ def test_one_person_less_leaves_everybody_else_at_their_site() -> None:
         table = table_of(persons)
         keys = [table.person_keys[person] for person in table.persons]
         parts = (
-            iid(table, 4, Coins.seeded(1)),
-            dirichlet(table, 4, 0.5, Coins.seeded(1), np.random.default_rng(1)),
+            partition_iid(table, 4, LotKeys.seeded(1)),
+            partition_dirichlet(
+                table, 4, 0.5, LotKeys.seeded(1), np.random.default_rng(1)
+            ),
         )
         return [
             dict(zip(keys, part.codes(len(table)).tolist(), strict=True))
@@ -169,8 +184,8 @@ def test_small_alpha_makes_sites_differ_and_large_alpha_does_not() -> None:
     labels = table.numbers("y")
 
     def spread(alpha: float) -> float:
-        parts = dirichlet(
-            table, 5, alpha, Coins.seeded(2), np.random.default_rng(2)
+        parts = partition_dirichlet(
+            table, 5, alpha, LotKeys.seeded(2), np.random.default_rng(2)
         ).rows
         return float(np.std([labels[rows].mean() for rows in parts]))
 
@@ -181,36 +196,39 @@ def test_numbers_are_dealt_by_quarters_of_their_range() -> None:
     target = Column("y", "number", range=(0, 1))
     frame = frame_of_arrays("f", {"y": np.linspace(0, 1, 400)})
     table = read_frames([frame], Schema((target,), "y"))
-    covers(dirichlet(table, 4, 0.2, Coins.seeded(0), np.random.default_rng(0)), table)
+    covers(
+        partition_dirichlet(table, 4, 0.2, LotKeys.seeded(0), np.random.default_rng(0)),
+        table,
+    )
 
 
 def test_wrong_settings_of_a_partition() -> None:
     table = table_of([0, 1])
     with pytest.raises(ConfigError, match="alpha"):
-        dirichlet(table, 2, 0.0, Coins.seeded(0), np.random.default_rng(0))
+        partition_dirichlet(table, 2, 0.0, LotKeys.seeded(0), np.random.default_rng(0))
     with pytest.raises(ConfigError, match="count"):
-        iid(table, 0, Coins.seeded(0))
+        partition_iid(table, 0, LotKeys.seeded(0))
 
 
 def test_sites_by_column_and_by_file(
     tmp_path: Path, register: Path, rows: list[str], schema: Schema
 ) -> None:
     table = read_files([register], schema)
-    natural = by_column(table, ("north", "south"))
+    natural = partition_by_column(table, ("north", "south"))
     assert natural.names == ("north", "south")
     assert [part.tolist() for part in natural.rows] == [[0, 1, 2], [3, 4, 5, 6]]
-    declared = by_column(table, ("west", "south"))
+    declared = partition_by_column(table, ("west", "south"))
     assert [part.tolist() for part in declared.rows] == [[], [3, 4, 5, 6]]
     assert declared.codes(len(table)).tolist() == [-1, -1, -1, 1, 1, 1, 1]
     other = tmp_path / "sub" / "other.csv"
     other.parent.mkdir()
     renamed = [line.replace("p", "q", 1) for line in rows[1:]]
     other.write_text("\n".join([rows[0], *renamed]), encoding="utf-8")
-    assert by_files(read_files([register, other], schema)).names == (
+    assert partition_by_files(read_files([register, other], schema)).names == (
         "register", "other",
     )  # fmt: skip
     twin = other.rename(other.with_name("register.csv"))
-    both = by_files(read_files([register, twin], schema))
+    both = partition_by_files(read_files([register, twin], schema))
     assert both.names == (str(register), str(twin))
     assert [len(part) for part in both.rows] == [7, 7]
 
@@ -221,7 +239,7 @@ def test_people_at_several_sites_are_refused_unless_declared(
     copy = tmp_path / "copy.csv"
     copy.write_bytes(register.read_bytes())
     table = read_files([register, copy], schema)
-    files = by_files(table).codes(len(table))
+    files = partition_by_files(table).codes(len(table))
     with pytest.raises(DataError, match="more than 1 site") as caught:
         check_sites_per_person(table, files)
     assert len(caught.value.problems) == 5
@@ -238,10 +256,10 @@ def test_a_site_may_have_no_rows_left() -> None:
 
 
 def test_nobody_is_moved_to_a_site_that_would_be_empty() -> None:
-    table, coins = table_of([0, 1, 2]), Coins.seeded(0)
-    many = iid(table, 50, coins)
+    table, coins = table_of([0, 1, 2]), LotKeys.seeded(0)
+    many = partition_iid(table, 50, coins)
     assert sorted(len(rows) for rows in many.rows)[-3:] == [1, 1, 1]
-    alone = iid(table.take(np.array([1])), 50, coins)
+    alone = partition_iid(table.take(np.array([1])), 50, coins)
     assert alone.codes(1)[0] == many.codes(3)[1]
 
 
@@ -251,7 +269,7 @@ def test_a_split_keeps_persons_whole(
     persons: list[int], share: float, seed: int
 ) -> None:
     table = table_of(persons)
-    split = split_by_person(table, share, Coins.seeded(seed))
+    split = split_by_person(table, share, LotKeys.seeded(seed))
     everything = np.concatenate([split.train, split.test])
     assert sorted(everything.tolist()) == list(range(len(table)))
     trained, tested = (set(table.persons[part]) for part in (split.train, split.test))
@@ -261,16 +279,16 @@ def test_a_split_keeps_persons_whole(
 def test_the_share_held_back_is_as_asked() -> None:
     # 10,000 fair-ish coins: se = sqrt(.2 * .8 / 1e4) = .004; 6.11 se for p = 1e-9.
     table = table_of(list(range(10_000)))
-    share = len(split_by_person(table, 0.2, Coins.seeded(1)).test) / 10_000
+    share = len(split_by_person(table, 0.2, LotKeys.seeded(1)).test) / 10_000
     assert abs(share - 0.2) < 6.11 * 0.004
     assert not abs(share - 0.25) < 6.11 * 0.004
-    other = split_by_person(table, 0.2, Coins.seeded(2)).test
-    assert set(other) != set(split_by_person(table, 0.2, Coins.seeded(1)).test)
-    assert set(other) < set(split_by_person(table, 0.3, Coins.seeded(2)).test)
+    other = split_by_person(table, 0.2, LotKeys.seeded(2)).test
+    assert set(other) != set(split_by_person(table, 0.2, LotKeys.seeded(1)).test)
+    assert set(other) < set(split_by_person(table, 0.3, LotKeys.seeded(2)).test)
 
 
 def test_a_side_of_a_split_may_be_empty() -> None:
-    table, coins = table_of([0, 1]), Coins.seeded(0)
+    table, coins = table_of([0, 1]), LotKeys.seeded(0)
     sizes = {share: len(split_by_person(table, share, coins).test) for share in (0, 1)}
     assert sizes == {0: 0, 1: 2}
     assert len(split_by_person(table, 1e-9, coins).train) == 2

@@ -9,18 +9,18 @@ from typing import get_args
 import pytest
 from scipy.optimize import brentq
 
-from lexfed.privacy import gdp, rdp
-from lexfed.privacy.rdp import Floats
-from lexfed.privacy.selection import Distribution, Repetitions, selected
-from lexfed.privacy.selection_gaussian import dominating_mu
-from lexfed.privacy.steps import Step
+from lexfed.privacy.accountants import gdp, rdp
+from lexfed.privacy.accountants.rdp import Floats
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.dominating_gaussian import dominating_mu
+from lexfed.privacy.selection import Distribution, Repetitions, selected_curve
 
 EPSILON, DELTA = 2.0, 1e-6
 
 
 def curve_of(mu: float, law: Repetitions) -> Floats:
     """Return the divergences of the best of so many Gaussians."""
-    return selected(rdp.curve([Step(1.0 / mu)], "add-remove"), law)
+    return selected_curve(rdp.curve([Step(1.0 / mu)], "add-remove"), law)
 
 
 def mu_of_one_run(law: Repetitions) -> float:

@@ -8,12 +8,12 @@ import pytest
 from scipy.linalg import toeplitz
 
 from lexfed.errors import ConfigError
+from lexfed.evaluate.comparison.coded_columns import columns_of
+from lexfed.evaluate.comparison.metrics import measure
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.methods import METHODS, ebm, fedavg, ftrl
-from lexfed.evaluate.methods.columns import columns_of
-from lexfed.evaluate.methods.outside import affordable_mu, gaussian, scored
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.metrics import measure
-from lexfed.privacy.calibrate import epsilon_from, mu_from
+from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
+from lexfed.privacy.accountants.calibration import epsilon_from, mu_from
 from lexfed.tiers import Tier
 from support.small_dataset import small_case, small_dataset
 

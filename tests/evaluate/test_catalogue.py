@@ -9,13 +9,13 @@ import pytest
 from lexfed.errors import ConfigError
 from lexfed.evaluate.catalogue import NAMES, quick, table
 from lexfed.evaluate.datasets import names
-from lexfed.evaluate.derived import DERIVED
-from lexfed.evaluate.measures import ALL_METHODS, case_of
+from lexfed.evaluate.datasets.variants import DERIVED
+from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.measurement.attack_jobs import ATTACKS
+from lexfed.evaluate.measurement.job_kinds import ALL_METHODS, case_of
+from lexfed.evaluate.measurement.overhead import VARIANTS
+from lexfed.evaluate.measurement.plan_costs import MECHANISMS
 from lexfed.evaluate.methods import METHODS
-from lexfed.evaluate.overhead import VARIANTS
-from lexfed.evaluate.plans import MECHANISMS
-from lexfed.evaluate.protection import ATTACKS
-from lexfed.evaluate.tables import Table
 
 METHODS_OF: Mapping[str, Container[str]] = {
     "train": ALL_METHODS,
@@ -25,7 +25,7 @@ TABLES = [quick(), *(table(name) for name in NAMES)]
 
 
 @pytest.mark.parametrize("one", TABLES, ids=lambda one: one.name)
-def test_every_job_can_be_measured(one: Table) -> None:
+def test_every_job_can_be_measured(one: ResultTable) -> None:
     known = {*names(), *DERIVED}
     for job in one.jobs:
         case_of(job)
@@ -37,7 +37,7 @@ def test_every_job_can_be_measured(one: Table) -> None:
 
 
 @pytest.mark.parametrize("one", TABLES, ids=lambda one: one.name)
-def test_targets_and_published_figures_belong_to_lines(one: Table) -> None:
+def test_targets_and_published_figures_belong_to_lines(one: ResultTable) -> None:
     facts = [job.facts for job in one.jobs]
     wanted = [(each.where, each.metric) for each in one.targets]
     wanted += [(each.where, each.metric) for each in one.published]

@@ -9,20 +9,20 @@ import pandas as pd
 import pytest
 
 from lexfed.config import from_mapping
+from lexfed.evaluate.comparison.case import Case, plain_configuration
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.derived import (
+from lexfed.evaluate.datasets.variants import (
     DERIVED,
     EICU_FOUR,
     GERMAN_FOUR,
     NEXT_HOUR,
     NO_GENETICS,
-    prepared,
+    prepare_variant,
 )
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.measures import measure
-from lexfed.evaluate.methods.case import Case, plain_configuration
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.run.planning import price
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.measurement.job_kinds import measure
+from lexfed.run.pricing.priced_run import price
 from support.small_dataset import small_case
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +60,7 @@ def test_four_three_and_two_tiers_train_other_towers(
     not_personal: str,
 ) -> None:
     monkeypatch.setenv("LEXFED_DATA", str(DATA))
-    dataset = prepared(name, tmp_path)
+    dataset = prepare_variant(name, tmp_path)
     four, three, two = (
         towers(dataset, small_case(equal="attribute", tiers=count))
         for count in (4, 3, 2)
@@ -74,8 +74,8 @@ def test_four_three_and_two_tiers_train_other_towers(
 
 
 def test_without_genetics_nothing_genetic_is_declared(tmp_path: Path) -> None:
-    whole = prepared("adni_like", tmp_path / "whole", 200)
-    less = prepared(NO_GENETICS, tmp_path / "less", 200)
+    whole = prepare_variant("adni_like", tmp_path / "whole", 200)
+    less = prepare_variant(NO_GENETICS, tmp_path / "less", 200)
     gone = set(whole.tables["data"]["columns"]) - set(less.tables["data"]["columns"])
     assert {"apoe4", "snp_001"} <= gone
     assert all(name == "apoe4" or name.startswith("snp_") for name in gone)
@@ -84,7 +84,7 @@ def test_without_genetics_nothing_genetic_is_declared(tmp_path: Path) -> None:
 
 
 def test_the_next_hour_is_a_number_that_came_an_hour_later(tmp_path: Path) -> None:
-    dataset = prepared(NEXT_HOUR, tmp_path, 20_000)
+    dataset = prepare_variant(NEXT_HOUR, tmp_path, 20_000)
     assert "anomaly" not in dataset.tables["data"]["columns"]
     frame = pd.read_csv(tmp_path / "table.csv", parse_dates=["timestamp"])
     assert frame["next_level"].notna().all()

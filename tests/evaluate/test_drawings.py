@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lexfed.evaluate.drawings import draw
-from lexfed.evaluate.drawings.frame import end_labels, series
-from lexfed.evaluate.drawings.learning import learning_lines
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.summary import Result, Summary, summarise
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.summary import Result, Summary, summarise
+from lexfed.evaluate.results import draw
+from lexfed.evaluate.results.learning_curves import learning_lines
+from lexfed.evaluate.results.svg_files import end_labels, series
 from support.evaluation import result_of, table_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,14 +8,14 @@ import pytest
 
 from lexfed.data.schema import Column
 from lexfed.errors import ConfigError
+from lexfed.evaluate.comparison.coded_columns import CodedColumns
+from lexfed.evaluate.comparison.metrics import measure
 from lexfed.evaluate.methods import METHODS, federated_trees
-from lexfed.evaluate.methods.columns import Columns
-from lexfed.evaluate.metrics import measure
 from support.small_dataset import small_case, small_dataset
 
 lightgbm = pytest.importorskip("lightgbm")
 
-COLUMNS = Columns(
+COLUMNS = CodedColumns(
     (
         Column("low", "number", range=(-4.0, 4.0)),
         Column("high", "number", range=(-4.0, 4.0)),
@@ -39,24 +39,26 @@ def test_the_method_learns_what_there_is_to_learn(tmp_path: Path, number: bool) 
 
 def test_bins_follow_from_declarations_alone() -> None:
     bins = federated_trees.public_bins(COLUMNS)
-    other = Columns(COLUMNS.columns, np.full((5, 3), 3.3))
+    other = CodedColumns(COLUMNS.columns, np.full((5, 3), 3.3))
     assert np.array_equal(bins, federated_trees.public_bins(other), equal_nan=True)
     assert np.isnan(bins[-1]).all()
     assert np.unique(bins[:-1, 2]).tolist() == [0.0, 1.0, 2.0]
     assert np.nanmin(bins[:, 0]) == -4.0
     assert np.nanmax(bins[:, 0]) == 4.0
     assert len(np.unique(bins[:-1, 0])) <= 254
-    money = Columns((Column("gain", "number", range=(0.0, 1e5)),), np.zeros((0, 1)))
+    money = CodedColumns(
+        (Column("gain", "number", range=(0.0, 1e5)),), np.zeros((0, 1))
+    )
     near = federated_trees.public_bins(money)[:-1]
     # Large ranges are seen from near as well: sums below a hundred have bins.
     assert np.sum((near > 0) & (near < 100)) > 20
-    flag = Columns((Column("on", "flag"),), np.zeros((0, 1)))
+    flag = CodedColumns((Column("on", "flag"),), np.zeros((0, 1)))
     assert np.unique(federated_trees.public_bins(flag)[:-1]).tolist() == [0.0, 1.0]
 
 
 def test_long_lists_are_no_categories() -> None:
     levels = tuple(str(n) for n in range(256))
-    long = Columns((Column("code", "category", values=levels),), np.zeros((0, 1)))
+    long = CodedColumns((Column("code", "category", values=levels),), np.zeros((0, 1)))
     assert federated_trees.categories(long) == []
     assert federated_trees.categories(COLUMNS) == [2]
 

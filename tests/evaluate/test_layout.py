@@ -10,18 +10,18 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from lexfed.evaluate.comparison.case import Case, configuration
+from lexfed.evaluate.comparison.site_columns import moving_column
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods import METHODS
-from lexfed.evaluate.methods.case import Case, configuration
-from lexfed.evaluate.methods.layout import moving_column
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import Simulation
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Reply
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.clear_sums import Simulation
+from lexfed.federation.programme.messages import Query, Reply
 from lexfed.randomness import SecureSource
-from lexfed.run.planning import Priced, price
-from lexfed.run.population import Population
+from lexfed.run.intake.population import Population
+from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.tiers import Tier
 from support.small_dataset import small_case, small_dataset
 
@@ -54,12 +54,12 @@ def trained_person(dataset: Dataset) -> int:
     return int(rows_of(dataset, CASE).train.rows[7])
 
 
-def priced_on(dataset: Dataset, mechanism: str) -> Priced:
+def priced_on(dataset: Dataset, mechanism: str) -> PricedRun:
     config = configuration(dataset, CASE, {"privacy": {"mechanism": mechanism}})
     return price(config, rows_of(dataset, CASE).population, dataset.folder)
 
 
-def asked(priced: Priced, population: Population) -> Iterator[tuple[Query, Reply]]:
+def asked(priced: PricedRun, population: Population) -> Iterator[tuple[Query, Reply]]:
     """Run a programme and give every query with the sum before its noise."""
     learner, source = Learner(priced.programme), SecureSource()
     coordinator = Coordinator(
@@ -73,7 +73,7 @@ def asked(priced: Priced, population: Population) -> Iterator[tuple[Query, Reply
         coordinator.receive(one.query, [answer])
 
 
-def total(priced: Priced, population: Population, query: Query) -> NDArray[np.int64]:
+def total(priced: PricedRun, population: Population, query: Query) -> NDArray[np.int64]:
     source = SecureSource()
     engine = Simulation(priced.programme, population.sites, lambda _: source)
     (answer,) = engine.ask(query, priced.programme.sites)

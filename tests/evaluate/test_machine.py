@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.evaluate import machine as measured
+from lexfed.evaluate.harness import machine as measured
 
 
 def test_the_machine_is_named_without_names_of_people_or_places() -> None:

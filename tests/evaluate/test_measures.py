@@ -9,14 +9,14 @@ from statistics import fmean
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.evaluate import protection
-from lexfed.evaluate.ablations import ABLATIONS, MULTIPLIERS
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.measures import case_of, measure
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.measurement import attack_jobs
+from lexfed.evaluate.measurement.attack_jobs import attribute, reconstruction
+from lexfed.evaluate.measurement.job_kinds import case_of, measure
+from lexfed.evaluate.measurement.plan_costs import MECHANISMS
+from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 from lexfed.evaluate.methods.product import POINTS
-from lexfed.evaluate.plans import MECHANISMS
-from lexfed.evaluate.protection import attribute, reconstruction
 from support.small_dataset import small_case, small_dataset
 
 BUDGET = {"record_epsilon": 4.0, "attribute_epsilon": 1.0}
@@ -129,7 +129,7 @@ def test_attacks_come_with_interval_and_bound(dataset: Dataset, method: str) -> 
 def test_rounds_tell_the_trusted_coordinator_more(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protection, "SPLITS", 2)  # the same games, of fewer runs
+    monkeypatch.setattr(attack_jobs, "SPLITS", 2)  # the same games, of fewer runs
     case = small_case(attribute_epsilon=0.3, equal="attribute")
     released = reconstruction(dataset, case, "cascade", "round")
     exact = reconstruction(dataset, case, "cascade", "central")

@@ -6,16 +6,23 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.evaluate.memory import PROCESS, Need, available_memory, need, require, slots
+from lexfed.evaluate.harness.memory import (
+    PROCESS,
+    MemoryNeed,
+    available_memory,
+    memory_need,
+    require_memory,
+    slots,
+)
 from support.evaluation import dataset_of
 
 
 def test_the_largest_table_counts_in_every_process(tmp_path: Path) -> None:
     small, large = dataset_of(tmp_path / "s", 10), dataset_of(tmp_path / "l", 5000)
-    one, two = need([small, large], 1), need([large], 2)
+    one, two = memory_need([small, large], 1), memory_need([large], 2)
     assert one.process == two.process > PROCESS
     assert two.total == 2 * one.total
-    assert need([], 1).process == PROCESS
+    assert memory_need([], 1).process == PROCESS
 
 
 def test_slots_count_values_and_gaps_but_not_the_target(tmp_path: Path) -> None:
@@ -32,12 +39,12 @@ def test_slots_count_values_and_gaps_but_not_the_target(tmp_path: Path) -> None:
 
 def test_too_little_memory_is_refused_with_the_estimate() -> None:
     with pytest.raises(ConfigError, match="too little memory") as caught:
-        require(Need(2**30, 4), 3 * 2**30)
+        require_memory(MemoryNeed(2**30, 4), 3 * 2**30)
     text = str(caught.value)
     assert "about 4.0 GiB (4 x 1.0 GiB)" in text
     assert "3.0 GiB are free" in text
     assert "--jobs 1" in caught.value.hint
-    require(Need(2**30, 3), 3 * 2**30)
+    require_memory(MemoryNeed(2**30, 3), 3 * 2**30)
 
 
 def test_what_is_free_is_what_machine_and_group_leave(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from lexfed.errors import DataError
+from lexfed.evaluate.comparison.case import configuration, law_table, sensitive_tier
+from lexfed.evaluate.comparison.metrics import measure
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.methods import METHODS, ebm
-from lexfed.evaluate.methods.case import configuration, law_table, sensitive_tier
-from lexfed.evaluate.methods.exact import _best, solve
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.metrics import measure
-from lexfed.run.population import seeded_population
+from lexfed.evaluate.methods.exact_solution import _best, solve
+from lexfed.run.intake.population import seeded_population
 from lexfed.tiers import Tier
 from support.small_dataset import small_case, small_dataset
 

@@ -5,30 +5,30 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.evaluate.doors import counted
-from lexfed.evaluate.methods.case import configuration
-from lexfed.evaluate.overhead import (
+from lexfed.evaluate.comparison.case import configuration
+from lexfed.evaluate.measurement.cpu_sampler import _first
+from lexfed.evaluate.measurement.overhead import (
     COMPARED,
     LEARNING,
     PARTS,
     ROUNDS,
     VARIANTS,
     Variant,
-    measured,
+    measure_overhead,
     run_once,
     train_unwritten,
 )
-from lexfed.evaluate.sampled import _first
-from lexfed.federation.masked_site import MaskedSite
-from lexfed.federation.site import Site
-from lexfed.run.planning import Priced, price
-from lexfed.run.population import load_population
+from lexfed.evaluate.measurement.traffic import count_traffic
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.site.data_holder import Site
+from lexfed.run.intake.population import load_population
+from lexfed.run.pricing.priced_run import PricedRun, price
 from support.small_dataset import small_case, small_dataset
 
 UNIFORM = {"mechanism": "uniform", "accountant": "rdp"}
 
 
-def planned(folder: Path, variant: Variant, **federation: int) -> Priced:
+def planned(folder: Path, variant: Variant, **federation: int) -> PricedRun:
     dataset = small_dataset(folder, rows=400)
     keys = {**variant.keys, "federation": {**variant.keys["federation"], **federation}}
     config = configuration(dataset, small_case(equal="attribute"), keys)
@@ -62,7 +62,7 @@ def test_without_privacy_towers_and_rounds_are_the_same(tmp_path: Path) -> None:
 def test_messages_grow_with_rounds_and_doors_are_given_back(tmp_path: Path) -> None:
     doors, found = (Site.handle, MaskedSite.handle), []
     for rounds in (2, 4):
-        with counted() as traffic:
+        with count_traffic() as traffic:
             train_unwritten(planned(tmp_path, VARIANTS["+ noise"], rounds=rounds))
         found.append(traffic)
     assert found[1].received > found[0].received > 0
@@ -84,13 +84,15 @@ def test_a_run_is_divided_among_sides_and_parts(tmp_path: Path) -> None:
 
 def test_gradients_behind_masks_are_learning() -> None:
     stack = [
-        "federation/contribute.py:contribute",
-        "federation/site.py:Site.answer",
-        "federation/masked_site.py:MaskedSite._ask",
+        "federation/site/contributions.py:contribute",
+        "federation/site/data_holder.py:Site.answer",
+        "federation/engines/masked_site.py:MaskedSite._ask",
     ]
     assert _first(stack, ROUNDS) == LEARNING
-    assert _first(["models/norms.py:clip_factors", *stack], ROUNDS) == "clipping"
-    assert _first(["secagg/masking.py:mask", stack[2]], ROUNDS) == "masks"
+    assert (
+        _first(["models/gradients/norms.py:clip_factors", *stack], ROUNDS) == "clipping"
+    )
+    assert _first(["secagg/masks/round_masks.py:mask", stack[2]], ROUNDS) == "masks"
     # Without the site's own frame masks would get the time of its gradients.
     assert _first([stack[0], stack[2]], ROUNDS) == "masks"
 
@@ -111,8 +113,8 @@ def test_masks_are_in_the_bytes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_is_compared_with_its_partner(tmp_path: Path) -> None:
     dataset, case = small_dataset(tmp_path, rows=400), small_case(equal="attribute")
-    first = measured(dataset, case, "no protection")
-    found = measured(dataset, case, "+ noise")
+    first = measure_overhead(dataset, case, "no protection")
+    found = measure_overhead(dataset, case, "+ noise")
     ratios = {f"{name.rsplit('_', 1)[0]}_ratio" for name in COMPARED}
     assert not ratios & set(first)
     assert ratios <= set(found)

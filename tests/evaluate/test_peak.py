@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.evaluate import peak
+from lexfed.evaluate.measurement import peak_memory
 
 BIG = 200 * 2**20
 CHILD = """
@@ -22,7 +22,7 @@ print(found["begin_peak"](), found["peak"](), rusage)
 def test_a_large_parent_does_not_show() -> None:
     hog = bytearray(b"x") * BIG
     said = subprocess.run(
-        [sys.executable, "-c", CHILD, peak.__file__],
+        [sys.executable, "-c", CHILD, peak_memory.__file__],
         capture_output=True,
         text=True,
         check=True,
@@ -36,15 +36,15 @@ def test_a_large_parent_does_not_show() -> None:
 
 def test_a_peak_begins_anew() -> None:
     first = bytearray(b"x") * BIG
-    high = peak.peak()
+    high = peak_memory.peak()
     del first
-    begun = peak.begin_peak()
+    begun = peak_memory.begin_peak()
     assert begun <= high - BIG // 2
     second = bytearray(b"x") * (BIG // 2)
-    assert peak.peak() - begun >= len(second) // 2
+    assert peak_memory.peak() - begun >= len(second) // 2
 
 
 def test_other_systems_are_refused(tmp_path: Path) -> None:
-    peak.require_linux()
+    peak_memory.require_linux()
     with pytest.raises(ConfigError, match="on Linux only"):
-        peak.require_linux(tmp_path / "status")
+        peak_memory.require_linux(tmp_path / "status")

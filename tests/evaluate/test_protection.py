@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.evaluate import protection
 from lexfed.evaluate.catalogue import table
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.protection import LINES, attribute, inverted, membership
+from lexfed.evaluate.measurement import attack_jobs
+from lexfed.evaluate.measurement.attack_jobs import (
+    LINES,
+    attribute,
+    invert_gradients,
+    membership,
+)
 from support.small_dataset import small_case, small_dataset
 
 
@@ -31,7 +36,7 @@ def test_the_gain_of_a_line_is_lowered_for_everything_that_was_tried(
     # Without privacy a model is the same each time.
     case = small_case()
     strict = attribute(dataset, case, "none")
-    monkeypatch.setattr(protection, "LINES", 1)
+    monkeypatch.setattr(attack_jobs, "LINES", 1)
     one = attribute(dataset, case, "none")
     assert strict["columns"] == one["columns"] >= 1
     assert strict["gain_low"] < one["gain_low"] <= one["gain"]
@@ -53,8 +58,8 @@ def test_gradients_tell_the_trusted_coordinator_what_they_do_not_tell_others(
 ) -> None:
     # Ends hold for all lines of a table: fails with probability below .0025.
     case = small_case(attribute_epsilon=0.3, equal="attribute", model="mlp:16")
-    released = inverted(dataset, case, "uniform", "round")
-    exact = inverted(dataset, case, "uniform", "central")
+    released = invert_gradients(dataset, case, "uniform", "round")
+    exact = invert_gradients(dataset, case, "uniform", "central")
     assert released["excess"] <= 0.0
     assert 0.5 < released["bound"] < 0.6
     # Negative control: the same attack, before the noise.

@@ -5,13 +5,16 @@ import time
 
 import pytest
 
-from lexfed.evaluate.sampled import Sampled, _first
-from lexfed.privacy.gdp import mu_from
+from lexfed.evaluate.measurement.cpu_sampler import CpuSampler, _first
+from lexfed.privacy.accountants.gdp import mu_from
 
 
 def test_time_counts_for_the_innermost_part_and_adds_up() -> None:
-    parts, sides = {"accounting": ("privacy/",)}, {"here": ("privacy/gdp.py:mu_from",)}
-    with Sampled(parts, sides, rest=("other", "elsewhere")) as watched:
+    parts, sides = (
+        {"accounting": ("privacy/",)},
+        {"here": ("privacy/accountants/gdp.py:mu_from",)},
+    )
+    with CpuSampler(parts, sides, rest=("other", "elsewhere")) as watched:
         begun = time.thread_time()
         while time.thread_time() - begun < 0.3:
             mu_from(1.0, 1e-5)
@@ -26,8 +29,12 @@ def test_time_counts_for_the_innermost_part_and_adds_up() -> None:
 
 
 def test_a_site_that_training_asks_is_the_client() -> None:
-    stack = ["models/norms.py:f", "federation/site.py:Site.answer", "run/training.py:f"]
-    both = {"coordinator": ("run/",), "client": ("federation/site.py",)}
+    stack = [
+        "models/gradients/norms.py:f",
+        "federation/site/data_holder.py:Site.answer",
+        "run/driver/training_loop.py:f",
+    ]
+    both = {"coordinator": ("run/",), "client": ("federation/site/data_holder.py",)}
     assert _first(stack, both) == "client"
     # Read from the outside, as it must not be, everything is the coordinator's.
     assert _first(stack[::-1], both) == "coordinator"

@@ -17,15 +17,16 @@ import psutil
 import pytest
 
 from lexfed.data.schema import Column
-from lexfed.evaluate import tree_site
-from lexfed.evaluate.methods import federated_trees, site_processes
-from lexfed.evaluate.methods.columns import Columns
-from lexfed.evaluate.methods.site_processes import (
+from lexfed.evaluate.comparison.coded_columns import CodedColumns
+from lexfed.evaluate.methods import federated_trees
+from lexfed.evaluate.trees import process_group
+from lexfed.evaluate.trees import site as tree_site
+from lexfed.evaluate.trees.blocks import read_blocks
+from lexfed.evaluate.trees.process_group import (
+    SiteProcessError,
     SiteRows,
-    SitesFailed,
-    trained_together,
+    train_together,
 )
-from lexfed.evaluate.tree_blocks import read_blocks
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -41,7 +42,7 @@ SETTINGS = {
 }
 
 
-COLUMNS = Columns(
+COLUMNS = CodedColumns(
     (
         Column("low", "number", range=(-4.0, 4.0)),
         Column("high", "number", range=(-4.0, 4.0)),
@@ -75,7 +76,7 @@ def parts(inputs: np.ndarray, targets: np.ndarray) -> list[SiteRows]:
 
 def together(sites: list[SiteRows], **changed: Any) -> str:
     bins = federated_trees.public_bins(COLUMNS)
-    return trained_together(sites, bins, [2], {**SETTINGS, **changed}, 60.0)
+    return train_together(sites, bins, [2], {**SETTINGS, **changed}, 60.0)
 
 
 def test_sites_that_differ_train_what_all_rows_in_one_place_would() -> None:
@@ -120,12 +121,12 @@ def children() -> list[psutil.Process]:
 
 def test_no_process_is_left_after_a_failure() -> None:
     sites = parts(*made(300, 3))[:2]
-    with pytest.raises(SitesFailed, match=r"site 1 ended with 1: .*objective"):
+    with pytest.raises(SiteProcessError, match=r"site 1 ended with 1: .*objective"):
         together(sites, objective="no such thing")
     assert children() == []
     bins = federated_trees.public_bins(COLUMNS)
-    with pytest.raises(SitesFailed, match="did not end in time") as error:
-        trained_together(sites, bins, [2], SETTINGS, 0.0)
+    with pytest.raises(SiteProcessError, match="did not end in time") as error:
+        train_together(sites, bins, [2], SETTINGS, 0.0)
     assert "fewer sites" in error.value.hint
     assert children() == []
 
@@ -141,7 +142,7 @@ def sockets(process: int) -> list[str]:
 
 
 def test_no_site_opens_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    send = site_processes._Site.send
+    send = process_group._Site.send
     looked: list[list[str]] = []
 
     def looking(site: Any, blocks: Any) -> None:
@@ -149,7 +150,7 @@ def test_no_site_opens_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
         looked.append(sockets(site.process.pid))
         send(site, blocks)
 
-    monkeypatch.setattr(site_processes._Site, "send", looking)
+    monkeypatch.setattr(process_group._Site, "send", looking)
     text = together(parts(*made(300, 3)), num_iterations=2)
     # Three sites were looked at in each of several steps.
     assert len(looked) > 9
@@ -168,12 +169,12 @@ def ordered(order: dict[str, Any]) -> bytes:
     sink = BytesIO()
     process: Any = SimpleNamespace(stdin=sink)
     bins = federated_trees.public_bins(COLUMNS)
-    site_processes._Site(0, process).tell(order, (bins, *made(60, 7)))
+    process_group._Site(0, process).tell(order, (bins, *made(60, 7)))
     return sink.getvalue()
 
 
 def test_a_site_ends_with_whoever_started_it() -> None:
-    command = [sys.executable, "-m", "lexfed.evaluate.tree_site"]
+    command = [sys.executable, "-m", "lexfed.evaluate.trees.site"]
     # It waits for a second site, until its input ends.
     done = subprocess.run(
         command, input=ordered({**ORDER, "sites": 2}), capture_output=True, timeout=60
@@ -241,7 +242,7 @@ def test_a_site_without_torch_takes_the_machines_own(
 def test_a_process_that_is_killed_is_reported(
     monkeypatch: pytest.MonkeyPatch, killed: int, step: int
 ) -> None:
-    send, sent = site_processes._Site.send, []
+    send, sent = process_group._Site.send, []
 
     def killed_and_sent(site: Any, blocks: Any) -> None:
         if site.place == killed:
@@ -251,8 +252,8 @@ def test_a_process_that_is_killed_is_reported(
                 site.process.wait()
         send(site, blocks)
 
-    monkeypatch.setattr(site_processes._Site, "send", killed_and_sent)
-    with pytest.raises(SitesFailed, match=rf"site {killed + 1} ended with -9$"):
+    monkeypatch.setattr(process_group._Site, "send", killed_and_sent)
+    with pytest.raises(SiteProcessError, match=rf"site {killed + 1} ended with -9$"):
         together(parts(*made(300, 3))[:2])
     assert children() == []
 
@@ -260,15 +261,15 @@ def test_a_process_that_is_killed_is_reported(
 def test_sites_that_stand_still_end_when_their_time_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    receive = site_processes._Site.receive
+    receive = process_group._Site.receive
 
     def stopped(site: Any) -> list[bytes]:
         os.kill(site.process.pid, signal.SIGSTOP)
         return receive(site)
 
-    monkeypatch.setattr(site_processes._Site, "receive", stopped)
+    monkeypatch.setattr(process_group._Site, "receive", stopped)
     bins = federated_trees.public_bins(COLUMNS)
     sites = parts(*made(300, 3))[:2]
-    with pytest.raises(SitesFailed, match="did not end in time"):
-        trained_together(sites, bins, [2], SETTINGS, 0.2)
+    with pytest.raises(SiteProcessError, match="did not end in time"):
+        train_together(sites, bins, [2], SETTINGS, 0.2)
     assert children() == []

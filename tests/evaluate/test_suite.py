@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.evaluate.jobs import Job, code_digest
-from lexfed.evaluate.journal import RESULTS
-from lexfed.evaluate.machine import today
+from lexfed.evaluate.harness.jobs import Job, code_digest
+from lexfed.evaluate.harness.journal import RESULTS
+from lexfed.evaluate.harness.machine import today
+from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.results.files import ALL, PAGE, write_all
 from lexfed.evaluate.suite import Evaluation
-from lexfed.evaluate.tables import Table
-from lexfed.evaluate.written import ALL, PAGE, write_all
 from support.evaluation import SMALL, prepare_small, table_of
 
 KILLED = """
@@ -33,7 +33,9 @@ if __name__ == "__main__":
 """
 
 
-def opened(folder: Path, resume: bool = False, table: Table = SMALL) -> Evaluation:
+def opened(
+    folder: Path, resume: bool = False, table: ResultTable = SMALL
+) -> Evaluation:
     return Evaluation([table], folder, 1, resume, prepare=prepare_small)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.page import page
-from lexfed.evaluate.summary import Result, Summary, estimate, summarise
-from lexfed.evaluate.tables import Published, Target, unique_jobs
-from lexfed.evaluate.verdicts import Verdict, verdicts
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.summary import Result, Summary, estimate, summarise
+from lexfed.evaluate.harness.tables import PublishedFigure, TableTarget, unique_jobs
+from lexfed.evaluate.harness.verdicts import TargetVerdict, verdicts
+from lexfed.evaluate.results.page import page
 from support.evaluation import result_of, table_of
 
 JOBS = tuple(
@@ -56,7 +56,7 @@ def test_gains_are_paired_by_seed() -> None:
 
 
 def test_a_table_with_a_missing_job_has_no_lines() -> None:
-    table = table_of(*JOBS, targets=(Target({}, "auc", at_least=0.1),))
+    table = table_of(*JOBS, targets=(TableTarget({}, "auc", at_least=0.1),))
     summary = summarise(table, lambda job: None if job == JOBS[-1] else found(job))
     assert (summary.done, summary.whole, summary.lines) == (5, False, ())
     assert verdicts(summary) == ()
@@ -140,12 +140,12 @@ def test_without_a_ceiling_there_is_no_target() -> None:
 
 def test_targets_are_judged_by_the_worst_line() -> None:
     targets = (
-        Target({}, "auc", at_least=0.65),
-        Target({}, "auc", at_least=0.75),
-        Target({}, "auc", at_most=0.75),
-        Target({"method": "cascade"}, "gain auc", at_least=0.05),
-        Target({"method": "nobody"}, "auc", at_least=0.0),
-        Target({}, "brier", at_least=0.0),
+        TableTarget({}, "auc", at_least=0.65),
+        TableTarget({}, "auc", at_least=0.75),
+        TableTarget({}, "auc", at_most=0.75),
+        TableTarget({"method": "cascade"}, "gain auc", at_least=0.05),
+        TableTarget({"method": "nobody"}, "auc", at_least=0.0),
+        TableTarget({}, "brier", at_least=0.0),
     )
     judged = verdicts(whole(against="uniform", targets=targets))
     assert [one.reached for one in judged] == [True, False, False, True, False, False]
@@ -161,12 +161,14 @@ def test_targets_are_judged_by_the_worst_line() -> None:
 
 
 def test_a_whole_interval_reaches_for_sure() -> None:
-    target = Target({}, "auc", at_least=0.5)
-    assert Verdict(target, 0.6, "", 0.05).word == "reached"
-    assert Verdict(target, 0.6, "", 0.15).word == "reached by the mean"
-    assert Verdict(target, 0.4, "", 0.15).word == "missed"
-    assert Verdict(target, None, "").word == "missed"
-    assert Verdict(Target({}, "auc", at_most=0.5), 0.4, "", 0.2).surely is False
+    target = TableTarget({}, "auc", at_least=0.5)
+    assert TargetVerdict(target, 0.6, "", 0.05).word == "reached"
+    assert TargetVerdict(target, 0.6, "", 0.15).word == "reached by the mean"
+    assert TargetVerdict(target, 0.4, "", 0.15).word == "missed"
+    assert TargetVerdict(target, None, "").word == "missed"
+    assert (
+        TargetVerdict(TableTarget({}, "auc", at_most=0.5), 0.4, "", 0.2).surely is False
+    )
 
 
 def test_a_refused_first_seed_does_not_narrow_an_interval() -> None:
@@ -187,7 +189,7 @@ def test_a_refused_first_seed_does_not_narrow_an_interval() -> None:
 def test_seeds_that_went_wrong_reach_nothing() -> None:
     jobs = tuple(Job("train", "small", "cascade", seed) for seed in range(3))
     lost = result_of({"auc": None}, "diverged")
-    table = table_of(*jobs, targets=(Target({}, "auc", at_least=0.5),))
+    table = table_of(*jobs, targets=(TableTarget({}, "auc", at_least=0.5),))
     summary = summarise(
         table, lambda job: lost if job.seed else result_of({"auc": 0.9})
     )
@@ -197,8 +199,8 @@ def test_seeds_that_went_wrong_reach_nothing() -> None:
 
 
 def test_a_miss_is_told_first_and_with_its_reason() -> None:
-    few = Target({}, "auc", at_least=0.75, reason="The table is too small.")
-    text = page([whole(targets=(Target({}, "auc", at_least=0.65), few))], "m", ".")
+    few = TableTarget({}, "auc", at_least=0.75, reason="The table is too small.")
+    text = page([whole(targets=(TableTarget({}, "auc", at_least=0.65), few))], "m", ".")
     short = text.partition("## In short")[2].partition("\n## ")[0]
     assert "The table is too small." in short
     assert short.index("**missed**") < short.index("- reached")
@@ -213,7 +215,7 @@ def test_a_table_says_when_and_where_it_was_measured() -> None:
 
 
 def test_published_figures_stand_beside_ours_with_a_reason() -> None:
-    told = Published({"method": "cascade"}, "auc", 0.96, "somebody", "other data")
+    told = PublishedFigure({"method": "cascade"}, "auc", 0.96, "somebody", "other data")
     text = page([whole(published=(told,))], "m", ".")
     lines = {line.split(" | ")[1]: line for line in text.splitlines() if " | " in line}
     assert lines["cascade"].endswith("| 0.960 (somebody) |")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.evaluate.tree_blocks import read_blocks, write_blocks
-from lexfed.evaluate.tree_network import PipedNetwork
+from lexfed.evaluate.trees.blocks import read_blocks, write_blocks
+from lexfed.evaluate.trees.network import PipedNetwork
 
 
 def packed(*blocks: bytes) -> bytes:

@@ -8,12 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lexfed.evaluate.comparison.metrics import measure
+from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods import METHODS, Case, tuning
-from lexfed.evaluate.methods.tuning import GRIDS, REPEATS, TRIALS, TUNED, tune
-from lexfed.evaluate.methods.twin import twin
-from lexfed.evaluate.metrics import measure
-from lexfed.evaluate.outcome import Scores
+from lexfed.evaluate.measurement import setting_search
+from lexfed.evaluate.measurement.declared_twin import twin
+from lexfed.evaluate.measurement.setting_search import (
+    GRIDS,
+    REPEATS,
+    TRIALS,
+    TUNED,
+    tune,
+)
+from lexfed.evaluate.methods import METHODS, Case
 from support.small_dataset import small_case, small_dataset
 
 
@@ -88,15 +95,15 @@ def test_what_diverges_never_wins(
         )
 
     fake: Mapping[str, Any] = {**METHODS, "cascade": only_the_last}
-    monkeypatch.setattr(tuning, "METHODS", fake)
+    monkeypatch.setattr(setting_search, "METHODS", fake)
     found = tune("cascade", small_dataset(tmp_path), small_case())
     assert found.settings == GRIDS["cascade"][-1]
 
 
 def test_the_search_that_ends_first_is_kept(tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
-    tuning._keep_first(kept, "first")
-    tuning._keep_first(kept, "second")
+    setting_search._keep_first(kept, "first")
+    setting_search._keep_first(kept, "second")
     assert kept.read_text() == "first"
     assert list(tmp_path.iterdir()) == [kept]
 
@@ -104,4 +111,4 @@ def test_the_search_that_ends_first_is_kept(tmp_path: Path) -> None:
 def test_the_rule_is_one_of_the_trials() -> None:
     for name in ("cascade", "uniform", "local"):
         assert GRIDS[name][0] == {}
-    assert tuning.Tuned({}, 0.8).words.startswith("the rule: ")
+    assert setting_search.SettingChoice({}, 0.8).words.startswith("the rule: ")

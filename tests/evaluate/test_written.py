@@ -5,9 +5,15 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.summary import Summary, summarise
-from lexfed.evaluate.written import ALL, PAGE, write_all, write_page, write_results
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.summary import Summary, summarise
+from lexfed.evaluate.results.files import (
+    ALL,
+    PAGE,
+    write_all,
+    write_page,
+    write_results,
+)
 from support.evaluation import result_of, table_of
 
 JOBS = tuple(Job("train", "small", m, s) for m in ("none", "uniform") for s in (0, 1))

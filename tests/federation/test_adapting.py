@@ -14,14 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.adapting import Adapting
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.learner import Learner, Progress
-from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
-from lexfed.federation.site import Site
-from lexfed.models import cascade
-from lexfed.privacy.events import Release
-from lexfed.privacy.filters import dominates
+from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.federation.coordinator.learner import Learner, Progress
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.programme.messages import (
+    Query,
+    Refusal,
+    Reply,
+    answer_from_bytes,
+)
+from lexfed.federation.site.data_holder import Site
+from lexfed.models.towers import cascade
+from lexfed.privacy.filters.envelope import dominates
+from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier
 from support import checks
 from support.worlds import EngineName, Played, World, play, seeded, with_slots, world
@@ -34,10 +39,12 @@ SAMPLED: Choice = {**PLAIN, "sampling_rate": 0.3, "accountant": "rdp"}
 GROUPED: Choice = {**PLAIN, "mechanism": "grouped"}
 WORLDS = {"plain": PLAIN, "client": CLIENT, "sampled": SAMPLED, "grouped": GROUPED}
 NOISES = ("convergence", "linear", "feedback")
-EVERYTHING = Adapting("feedback", clip="feedback", learning_rate="feedback", patience=3)
+EVERYTHING = Adaptation(
+    "feedback", clip="feedback", learning_rate="feedback", patience=3
+)
 
 
-def adapted(adapting: Adapting, **choices: Any) -> World:
+def adapted(adapting: Adaptation, **choices: Any) -> World:
     return world(sizes=(20, 15), adapting=adapting, **choices)
 
 
@@ -58,7 +65,7 @@ def planned(of: World, query: Query) -> Release:
 def test_an_envelope_never_has_less_noise_than_planned(
     choices: str, noise: Any
 ) -> None:
-    of = adapted(Adapting(noise), **WORLDS[choices])
+    of = adapted(Adaptation(noise), **WORLDS[choices])
     seen = play(of)
     assert len(seen.queries) == of.programme.rounds
     moved = set()
@@ -74,7 +81,7 @@ def test_an_envelope_never_has_less_noise_than_planned(
 def test_a_filter_ends_each_stage_at_the_first_round_that_would_exceed(
     choices: str, noise: Any
 ) -> None:
-    of = adapted(Adapting(noise, "filter"), **WORLDS[choices])
+    of = adapted(Adaptation(noise, "filter"), **WORLDS[choices])
     seen = play(of)
     ledger = of.ledger()
     assert ledger is not None
@@ -98,7 +105,7 @@ def test_a_filter_ends_each_stage_at_the_first_round_that_would_exceed(
 
 def test_a_rest_of_the_budget_buys_a_round_with_the_most_noise() -> None:
     """Near the end of a stage a round may not fit as chosen, but with more noise."""
-    of = adapted(Adapting("convergence", "filter"), **PLAIN)
+    of = adapted(Adaptation("convergence", "filter"), **PLAIN)
     seen = play(of)
     learner = Learner(of.programme)
     noisier = 0
@@ -128,16 +135,16 @@ def states(of: World, seen: Played) -> dict[int, Progress]:
     return found
 
 
-CASES: dict[str, tuple[Adapting, Choice]] = {
-    "convergence": (Adapting("convergence"), PLAIN),
-    "filter": (Adapting("convergence", "filter"), PLAIN),
-    "sampled filter": (Adapting("linear", "filter"), SAMPLED),
-    "quantile": (Adapting(clip="quantile"), PLAIN),
-    "quantile, persons": (Adapting(clip="quantile"), {**PLAIN, "places": 3}),
-    "quantile, client": (Adapting("convergence", clip="quantile"), CLIENT),
+CASES: dict[str, tuple[Adaptation, Choice]] = {
+    "convergence": (Adaptation("convergence"), PLAIN),
+    "filter": (Adaptation("convergence", "filter"), PLAIN),
+    "sampled filter": (Adaptation("linear", "filter"), SAMPLED),
+    "quantile": (Adaptation(clip="quantile"), PLAIN),
+    "quantile, persons": (Adaptation(clip="quantile"), {**PLAIN, "places": 3}),
+    "quantile, client": (Adaptation("convergence", clip="quantile"), CLIENT),
     "everything": (EVERYTHING, PLAIN),
     "everything, client": (EVERYTHING, CLIENT),
-    "local trust": (Adapting("feedback", "filter"), {**PLAIN, "trust": "local"}),
+    "local trust": (Adaptation("feedback", "filter"), {**PLAIN, "trust": "local"}),
 }
 
 
@@ -195,7 +202,7 @@ def test_lower_towers_adapt_without_seeing_a_tier(
 
 def test_the_tower_itself_does_see_its_tier() -> None:
     """Negative control of the isolation above."""
-    of = adapted(Adapting("convergence", clip="quantile"), **PLAIN)
+    of = adapted(Adaptation("convergence", clip="quantile"), **PLAIN)
     slots = [int(place) for place in of.encoding.slots_of(Tier.SPECIAL)]
     changed = with_slots(of, slots, checks.edits()["random"])
     one, other = play(of), play(changed)
@@ -220,7 +227,7 @@ def answer_after(of: World, seen: Played, done: int, query: Query) -> Reply | Re
 
 @pytest.mark.parametrize("guarantee", ["envelope", "filter"])
 def test_a_site_admits_the_agreed_range_of_noise_and_no_other(guarantee: Any) -> None:
-    of = adapted(Adapting("convergence", guarantee), **PLAIN)
+    of = adapted(Adaptation("convergence", guarantee), **PLAIN)
     seen = play(of)
     query = replace(seen.queries[1], release=planned(of, seen.queries[1]))
     low, high = of.programme.stages[query.stage].noise_range
@@ -246,7 +253,7 @@ def changed_release(query: Query, **fields: Any) -> Query:
 
 
 def test_nothing_but_the_noise_may_differ() -> None:
-    of = adapted(Adapting("convergence", "filter"), **PLAIN)
+    of = adapted(Adaptation("convergence", "filter"), **PLAIN)
     seen = play(of)
     query = seen.queries[2]
     assert query.release is not None
@@ -264,7 +271,7 @@ def test_nothing_but_the_noise_may_differ() -> None:
 
 
 def test_places_only_grow() -> None:
-    of = adapted(Adapting("convergence", "filter"), **PLAIN)
+    of = adapted(Adaptation("convergence", "filter"), **PLAIN)
     seen = play(of)
     first = next(query for query in seen.queries if query.stage == 2)
     skipped = replace(seen, queries=[*seen.queries[:2], replace(first, round=3)])
@@ -278,7 +285,7 @@ def test_places_only_grow() -> None:
 
 
 def test_a_stage_may_end_before_its_last_round() -> None:
-    of = adapted(Adapting(patience=1), **PLAIN)
+    of = adapted(Adaptation(patience=1), **PLAIN)
     seen = play(of)
     rounds = Counter(query.stage for query in seen.queries)
     assert min(rounds[index] for index in (1, 2, 3)) < 6
@@ -290,7 +297,7 @@ def test_a_stage_may_end_before_its_last_round() -> None:
 
 def test_a_ledger_refuses_what_a_lying_coordinator_asks_for() -> None:
     """Every round at the least noise a filter allows: the ledger ends it, not trust."""
-    of = adapted(Adapting("convergence", "filter"), **PLAIN)
+    of = adapted(Adaptation("convergence", "filter"), **PLAIN)
     seen = play(of)
     site = Site(of.programme, of.sites[0], of.ledger(0), seeded(1))
     site.handle(seen.queries[0].to_bytes())
@@ -314,7 +321,7 @@ def test_a_ledger_refuses_what_a_lying_coordinator_asks_for() -> None:
 
 def test_a_client_that_coins_left_out_pays_for_the_planned_rounds() -> None:
     choices = {**CLIENT, "sampling_rate": 0.5, "accountant": "rdp"}
-    of = adapted(Adapting("convergence"), **choices)
+    of = adapted(Adaptation("convergence"), **choices)
     seen = play(of)
     query = seen.queries[4]
     ledger = of.ledger(0)
@@ -365,7 +372,7 @@ NUMBERS = st.one_of(
 )
 ATTACKED = {
     name: adapted(
-        Adapting(noise, guarantee, clip="quantile", learning_rate="feedback"), **PLAIN
+        Adaptation(noise, guarantee, clip="quantile", learning_rate="feedback"), **PLAIN
     )
     for noise in ("convergence", "linear", "feedback")
     for guarantee in ("envelope", "filter")
@@ -453,7 +460,9 @@ def test_what_honest_sums_cannot_be_freezes_a_tower() -> None:
 @pytest.mark.parametrize("places", [1, 3])
 @pytest.mark.parametrize("model", ["logistic", "mlp:5"])
 def test_bits_say_how_many_gradients_were_cut(places: int, model: str) -> None:
-    of = adapted(Adapting(clip="quantile"), **{**PLAIN, "model": model}, places=places)
+    of = adapted(
+        Adaptation(clip="quantile"), **{**PLAIN, "model": model}, places=places
+    )
     seen = play(of)
     for query, total in zip(seen.queries, seen.totals, strict=True):
         if query.kind != "gradient":
@@ -467,7 +476,7 @@ def test_bits_say_how_many_gradients_were_cut(places: int, model: str) -> None:
 
 
 def test_a_smaller_radius_cuts_more() -> None:
-    of = adapted(Adapting(clip="quantile"), **PLAIN)
+    of = adapted(Adaptation(clip="quantile"), **PLAIN)
     query = play(of).queries[1]
     counts = []
     for radius in (1e-6, 0.5, 1.0, 1e6):
@@ -484,7 +493,7 @@ def test_a_smaller_radius_cuts_more() -> None:
 
 def test_a_learner_multiplies_by_the_radius() -> None:
     """A step is the released mean times the radius, whatever the radius."""
-    of = adapted(Adapting(clip="quantile"), **PLAIN)
+    of = adapted(Adaptation(clip="quantile"), **PLAIN)
     seen = play(of)
     found = states(of, seen)
     for query, released in zip(seen.queries, seen.released, strict=True):
@@ -499,8 +508,8 @@ def test_a_learner_multiplies_by_the_radius() -> None:
 
 
 def test_bits_are_paid_in_the_joint_sum_of_squares() -> None:
-    plain = adapted(Adapting(), **PLAIN)
-    bits = adapted(Adapting(clip="quantile"), **PLAIN)
+    plain = adapted(Adaptation(), **PLAIN)
+    bits = adapted(Adaptation(clip="quantile"), **PLAIN)
     for one, other in zip(plain.programme.stages, bits.programme.stages, strict=True):
         assert one.releases[0] is not None
         assert other.releases[0] is not None

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from lexfed.audit import receipts
-from lexfed.audit.keys import Signer, fingerprint
-from lexfed.federation.messages import Query, Refusal, answer_from_bytes
-from lexfed.federation.site import Site
+from lexfed.audit.entries import receipts
+from lexfed.federation.programme.messages import Query, Refusal, answer_from_bytes
+from lexfed.federation.site.data_holder import Site
+from lexfed.signing.keys import Signer, fingerprint
 from support.worlds import Played, World, play, seeded, world
 
 LOG = "example.org/log/small/0123456789abcdef"

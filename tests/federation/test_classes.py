@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.budget.adapting import Adapting
-from lexfed.budget.plan import Budget
+from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ConfigError
-from lexfed.federation import planning
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.claim_parts import scaled
+from lexfed.federation.planning import training_programme
+from lexfed.privacy.claim.subgroups import scaled_releases
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support import checks
 from support.class_worlds import (
@@ -45,7 +45,7 @@ CASES: dict[str, dict[str, Any]] = {
     "clip bits": {
         "model": "mlp:6",
         "rounds": 2,
-        "adapting": Adapting(clip="quantile"),
+        "adapting": Adaptation(clip="quantile"),
     },
     "replace": {"budget": replace(BUDGET, neighbours="replace-one")},
 }
@@ -105,7 +105,7 @@ def test_a_class_costs_its_budget_and_no_more(accountant: Any, neighbours: Any) 
     budget = replace(BUDGET, neighbours=neighbours)
     of = classed([AGE, STRICT], budget=budget, accountant=accountant)
     for rule, scale in zip((AGE, STRICT), of.programme.class_scales, strict=True):
-        paid = scaled(of.programme.charges(), scale)
+        paid = scaled_releases(of.programme.charges(), scale)
         cost = record_epsilon(paid, budget.delta, neighbours, accountant)
         assert cost <= rule.epsilon
         assert cost >= 0.999 * rule.epsilon
@@ -116,7 +116,7 @@ def test_a_sampled_class_costs_its_budget_and_no_more() -> None:
         [AGE], sampling_rate=0.4, rounds=2, model="mlp:5", accountant="rdp", places=2
     )
     (scale,) = of.programme.class_scales
-    paid = scaled(of.programme.charges(), scale)
+    paid = scaled_releases(of.programme.charges(), scale)
     cost = record_epsilon(paid, BUDGET.delta, "add-remove", "rdp")
     assert 0.99 * AGE.epsilon <= cost <= AGE.epsilon
 
@@ -206,7 +206,7 @@ def test_units_without_memberships_do_not_fit_a_programme_with_classes() -> None
 
 def test_a_plan_without_classes_is_the_same_plan() -> None:
     of = world(sizes=(20, 15))
-    again = planning.plan(of.facts, of.budget, of.choices)
+    again = training_programme.plan_training(of.facts, of.budget, of.choices)
     assert again.digest == of.programme.digest
     assert again.classes == ()
     assert math.isclose(of.programme.stages[0].rounding, 2.7e-4, rel_tol=1.0)

@@ -10,22 +10,22 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from lexfed.budget.adapting import Adapting
-from lexfed.budget.pace import NoiseSchedule
-from lexfed.budget.plan import Budget
-from lexfed.budget.profiles import Profile
-from lexfed.federation import sums
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.contribute import contribute
-from lexfed.federation.engines import Simulation
-from lexfed.federation.messages import Refusal, Reply
+from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_schedule import NoiseSchedule
+from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.federation.engines.clear_sums import Simulation
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.messages import Refusal, Reply
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.tiers import Tier
 from support.worlds import BUDGET, World, play, seeded, world
 
 PLAIN = Budget(8.0, 1e-6, "add-remove")
 STRICTER = (
-    Profile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
-    Profile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
+    BudgetProfile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
+    BudgetProfile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
 )
 SAVING = tuple(replace(one, save=0.25, save_until=0.5) for one in STRICTER)
 
@@ -113,7 +113,7 @@ CASES: dict[str, dict[str, Any]] = {
         "profiles": SAVING,
         "learning_rate": 0.5,
         "rounds": 5,
-        "adapting": Adapting("feedback", clip="quantile"),
+        "adapting": Adaptation("feedback", clip="quantile"),
     },
     "profiles that save": {"profiles": SAVING, "model": "mlp:6", "rounds": 4},
     "profiles that save by the rule": {"profiles": SAVING, "rounds": 3},
@@ -180,8 +180,8 @@ def test_engines_agree_within_one_release_step(case: str) -> None:
         total = total_of(answers, stage.dimension)
         if of.programme.trust == "central":
             source = seeded(1)(f"noise/{query.round}")
-            total = sums.add_noise(total, stage, query.release, source)
-        gap = np.abs(sums.descale(total, stage) - seen.released[place])
+            total = integer_sums.add_noise(total, stage, query.release, source)
+        gap = np.abs(integer_sums.descale(total, stage) - seen.released[place])
         for block in stage.blocks:
             assert gap[block.start : block.stop].max() <= block.grid.release_step
     assert play(of, "simulation").participants == seen.participants
@@ -247,7 +247,7 @@ def test_a_sum_is_weighted_by_public_weights(model: str) -> None:
     grid = of.programme.stages[1].blocks[0].grid
     parts = np.zeros(grid.dimension)
     for site, weight in zip(even.sites, weights, strict=True):
-        cohort = Cohort.of([site.train])
+        cohort = UnitBatch.of([site.train])
         one = torch.ones(1, dtype=torch.float64)
         parts += weight * contribute(query, even.programme, cohort, one, (0,)).numpy()
     assert np.abs(parts - seen.released[1]).max() <= grid.release_step

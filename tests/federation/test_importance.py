@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.budget.importance import by_column
-from lexfed.budget.plan import Budget
-from lexfed.data.units import UnitBlock
-from lexfed.federation.importance import plan_importance
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.budget.column_importance import importance_by_column
+from lexfed.budget.noise_plan import Budget
+from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.federation.planning.importance_programme import plan_importance
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support import checks
 from support.worlds import EngineName, Played, World, play, with_slots, world
@@ -89,7 +89,7 @@ def _found(of: World, played: Played) -> dict[str, float]:
     for tower, shape in enumerate(of.programme.shapes):
         values[list(shape.slots)] = played.progress.memory[f"{tower}.importance"]
         noise[list(shape.slots)] = played.progress.memory[f"{tower}.importance.noise"]
-    return by_column(of.encoding, values, noise)
+    return importance_by_column(of.encoding, values, noise)
 
 
 def test_useful_columns_are_found_and_useless_ones_are_not() -> None:

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.unmasking import Opening
+from lexfed.secagg.mask_sessions.unmasking import RoundOpening
 from support.liars import LIES, OPENING, SHOWN, Outcome, Sites, case, lied_to
 from support.worlds import World
 
@@ -44,9 +44,9 @@ def test_a_rule_that_blames_dealers_is_noticed(
     eight: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The count can fail: here a wrong share is blamed on its first dealer."""
-    add = Opening.add
+    add = RoundOpening.add
 
-    def wrong(self: Opening, seat: int, payload: memoryview) -> None:
+    def wrong(self: RoundOpening, seat: int, payload: memoryview) -> None:
         try:
             add(self, seat, payload)
         except SecAggError as error:
@@ -54,7 +54,7 @@ def test_a_rule_that_blames_dealers_is_noticed(
             dealer = next(at for at in self._cohort.circle(seat) if at != seat)
             raise SecAggError(error.message, blamed=[names[dealer]]) from error
 
-    monkeypatch.setattr(Opening, "add", wrong)
+    monkeypatch.setattr(RoundOpening, "add", wrong)
     outcome = run(eight, 5, 1, ("wrong shares",))
     assert outcome.innocent
     assert not outcome.fine

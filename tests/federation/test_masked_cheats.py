@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 
 from lexfed.errors import SecAggError
-from lexfed.federation.channel import Handler
-from lexfed.federation.engines import RoundLost
-from lexfed.federation.masked_messages import (
-    Answer,
-    Ask,
-    Begin,
+from lexfed.federation.engines.channel import Handler
+from lexfed.federation.engines.clear_sums import RoundLost
+from lexfed.federation.engines.masked_messages import (
+    EpochRequest,
+    MaskedAnswer,
+    MaskedQuery,
     read_answer,
     read_request,
     refusal_in,
     sender_of,
 )
-from lexfed.federation.masked_setting import seat_identity, seat_name
-from lexfed.federation.masked_site import MaskedSite
-from lexfed.federation.messages import Refusal, Reply, answer_to_bytes
-from lexfed.federation.noise_shares import longest_sum, stays_within
-from lexfed.secagg.dealing import Secrets
-from lexfed.secagg.field import PRIME, Elements
-from lexfed.secagg.messages import SIGNATURE, Kind, seal
-from lexfed.secagg.thresholds import Threshold
+from lexfed.federation.engines.masked_setting import seat_identity, seat_name
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.programme.messages import Refusal, Reply, answer_to_bytes
+from lexfed.federation.programme.noise_shares import longest_sum, stays_within
+from lexfed.secagg.envelopes.sealed_messages import SIGNATURE, EnvelopeKind, seal
+from lexfed.secagg.masks.epoch_secrets import EpochSecrets
+from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives.small_field import PRIME, Elements
 from support.disputes import bad_part, complaint
 from support.masked_worlds import (
     Federation,
@@ -54,7 +54,7 @@ def cheating(of: World, cheat: Callable[[MaskedSite], Handler]) -> Federation:
     return federation(of, swapped={CHEAT: cheat})
 
 
-def resealed(site: MaskedSite, kind: Kind, answer: bytes, at: int) -> bytes:
+def resealed(site: MaskedSite, kind: EnvelopeKind, answer: bytes, at: int) -> bytes:
     """Return an answer with one byte of its payload changed, signed anew."""
     session = site._session
     assert session is not None
@@ -69,7 +69,7 @@ def false_shares(site: MaskedSite) -> Handler:
     def handle(message: bytes) -> bytes:
         answer = site.handle(message)
         if step_of(message) == "consents":
-            return resealed(site, Kind.UNMASK, answer, 2)
+            return resealed(site, EnvelopeKind.UNMASK, answer, 2)
         return answer
 
     return handle
@@ -81,7 +81,7 @@ def bad_dealer(site: MaskedSite) -> Handler:
     def handle(message: bytes) -> bytes:
         answer = site.handle(message)
         if step_of(message) == "keys":
-            return resealed(site, Kind.DEAL, answer, -1)
+            return resealed(site, EnvelopeKind.DEAL, answer, -1)
         return answer
 
     return handle
@@ -93,7 +93,7 @@ def another_list(site: MaskedSite) -> Handler:
     def handle(message: bytes) -> bytes:
         answer = site.handle(message)
         if step_of(message) == "survivors":
-            return resealed(site, Kind.CONSENT, answer, 0)
+            return resealed(site, EnvelopeKind.CONSENT, answer, 0)
         return answer
 
     return handle
@@ -157,7 +157,7 @@ def test_who_shows_what_it_dealt_is_not_charged_for_a_query(of: World) -> None:
     fed = cheating(of, complains_of_everybody)
     with pytest.raises(SecAggError, match="disputed"):
         fed.engine._set_up(())
-    refusal = refusal_in(fed.sites["site2"].handle(Ask(1, b"").to_bytes()))
+    refusal = refusal_in(fed.sites["site2"].handle(MaskedQuery(1, b"").to_bytes()))
     assert refusal is not None
     assert "not finished" in refusal.reason
     assert fed.ledgers["site2"].events() == ()
@@ -186,15 +186,15 @@ def test_a_bad_dealer_that_does_not_answer_is_missing_from_the_next_set_up(
 def test_a_dealer_whose_shares_open_nothing_loses_one_round(
     of: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest, name = Secrets.shares, seat_name(signer(2).public)
+    honest, name = EpochSecrets.shares, seat_name(signer(2).public)
 
-    def bent(self: Secrets, threshold: Threshold) -> Elements:
+    def bent(self: EpochSecrets, threshold: Threshold) -> Elements:
         shares = honest(self, threshold)
         if self._name == name:
             shares[0] = (shares[0] + 1) % PRIME
         return shares
 
-    monkeypatch.setattr(Secrets, "shares", bent)
+    monkeypatch.setattr(EpochSecrets, "shares", bent)
     fed = federation(of)
     asked = charged(fed)
     with pytest.raises(RoundLost, match="open no secret") as lost:
@@ -348,7 +348,7 @@ def test_a_broken_query_is_refused_or_charged(of: World) -> None:
     fed = federation(of)
     site = fed.sites[CHEAT]
     asked = charged(fed)
-    message = Ask(1, asked.query.to_bytes()).to_bytes()
+    message = MaskedQuery(1, asked.query.to_bytes()).to_bytes()
     answered = 0
     for _ in range(300):
         said = site.handle(broken(coins, message))
@@ -359,11 +359,11 @@ def test_a_broken_query_is_refused_or_charged(of: World) -> None:
 
 
 ORDER = {
-    "a query before any epoch": (Ask(1, b"").to_bytes(), "no epoch has begun"),
-    "an old epoch": (Begin(0).to_bytes(), "is not after epoch"),
-    "a number that is too large": (Begin(2**60).to_bytes(), "too large"),
+    "a query before any epoch": (MaskedQuery(1, b"").to_bytes(), "no epoch has begun"),
+    "an old epoch": (EpochRequest(0).to_bytes(), "is not after epoch"),
+    "a number that is too large": (EpochRequest(2**60).to_bytes(), "too large"),
     "a cut number": (b"LXMB\x00", "ends too early"),
-    "bytes after an epoch": (Begin(9).to_bytes() + b"x", "after its end"),
+    "bytes after an epoch": (EpochRequest(9).to_bytes() + b"x", "after its end"),
 }
 
 
@@ -382,8 +382,8 @@ def test_messages_out_of_order_are_refused_with_words(of: World, name: str) -> N
 def test_a_query_waits_for_the_set_up(of: World) -> None:
     fed = federation(of)
     site = fed.sites[CHEAT]
-    site.handle(Begin(1).to_bytes())
-    refusal = refusal_in(site.handle(Ask(1, b"").to_bytes()))
+    site.handle(EpochRequest(1).to_bytes())
+    refusal = refusal_in(site.handle(MaskedQuery(1, b"").to_bytes()))
     assert refusal is not None
     assert "set-up of this epoch is not finished" in refusal.reason
 
@@ -392,7 +392,7 @@ def test_a_query_waits_for_the_set_up(of: World) -> None:
 def test_rounds_of_an_epoch_only_go_up(of: World, number: int) -> None:
     fed = federation(of)
     asked, _ = ask(fed)
-    message = Ask(number, asked.query.to_bytes()).to_bytes()
+    message = MaskedQuery(number, asked.query.to_bytes()).to_bytes()
     refusal = refusal_in(fed.sites[CHEAT].handle(message))
     assert refusal is not None
     assert "over, or not in it" in refusal.reason
@@ -403,7 +403,7 @@ def test_a_refused_query_is_not_charged(of: World) -> None:
     fed = federation(of)
     asked = charged(fed)
     other = replace(asked.query, programme="0" * 64).to_bytes()
-    refusal = refusal_in(fed.sites[CHEAT].handle(Ask(1, other).to_bytes()))
+    refusal = refusal_in(fed.sites[CHEAT].handle(MaskedQuery(1, other).to_bytes()))
     assert refusal is not None
     assert "another programme" in refusal.reason
     assert fed.ledgers[CHEAT].events() == ()
@@ -421,21 +421,21 @@ def test_a_site_that_complained_waits_for_the_next_epoch(of: World) -> None:
         payload[-200] ^= 1
         server = seat_identity(signer(99))
         setting = fed.setting(1)
-        return seal(Kind.DELIVERY, setting.context(), server, bytes(payload))
+        return seal(EnvelopeKind.DELIVERY, setting.context(), server, bytes(payload))
 
     fed.line.before = spoiled
     fed.engine.prepare()
     assert fed.engine.blamed == set()  # it is the coordinator's own fault
-    refusal = refusal_in(holder.handle(Ask(1, b"").to_bytes()))
+    refusal = refusal_in(holder.handle(MaskedQuery(1, b"").to_bytes()))
     assert refusal is not None
     assert "not finished" in refusal.reason
 
 
 def test_messages_survive_their_bytes() -> None:
-    for request in (Begin(7), Ask(3, b"query")):
+    for request in (EpochRequest(7), MaskedQuery(3, b"query")):
         assert read_request(request.to_bytes()) == request
     assert read_request(b"LXSA") is None
-    answer = Answer(b"receipt", b"masked")
+    answer = MaskedAnswer(b"receipt", b"masked")
     assert read_answer(answer.to_bytes()) == answer
     with pytest.raises(SecAggError, match="not one"):
         read_answer(b"LXSA" + bytes(20))

@@ -14,12 +14,16 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.federation.masked_messages import Ask, read_answer, refusal_in
-from lexfed.federation.messages import Query, Reply
-from lexfed.federation.site import Site
-from lexfed.federation.sums import Integers
-from lexfed.secagg.messages import DIGEST, SIGNATURE
-from lexfed.secagg.server import ServerSession
+from lexfed.federation.engines.masked_messages import (
+    MaskedQuery,
+    read_answer,
+    refusal_in,
+)
+from lexfed.federation.programme.integer_sums import Integers
+from lexfed.federation.programme.messages import Query, Reply
+from lexfed.federation.site.data_holder import Site
+from lexfed.secagg.envelopes.sealed_messages import DIGEST, SIGNATURE
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from support.masked_worlds import Federation, charged, federation, masked_world
 from support.worlds import World, seeded
 
@@ -51,7 +55,7 @@ def opened(
     true = np.zeros(stage.dimension, dtype=np.int64)
     for place, (name, site) in enumerate(fed.sites.items()):
         asked = to_victim(query) if name == VICTIM else query
-        said = site.handle(Ask(1, asked.to_bytes()).to_bytes())
+        said = site.handle(MaskedQuery(1, asked.to_bytes()).to_bytes())
         message = read_answer(said).masked
         words = message[_HEAD + DIGEST : -SIGNATURE]
         # A lying server adds up what it was sent, whatever is signed in it.
@@ -113,7 +117,7 @@ def test_the_victim_signs_nothing_for_it(of: World) -> None:
     session.begin(1, _digest(query), dimension)
     for name, site in fed.sites.items():
         asked = bent(query) if name == VICTIM else query
-        said = site.handle(Ask(1, asked.to_bytes()).to_bytes())
+        said = site.handle(MaskedQuery(1, asked.to_bytes()).to_bytes())
         if name != VICTIM:
             session.masked(read_answer(said).masked)
     refusal = refusal_in(fed.sites[VICTIM].handle(session.close_masked()))

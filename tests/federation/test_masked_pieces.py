@@ -4,12 +4,16 @@
 import numpy as np
 import pytest
 
-from lexfed.federation.engines import RoundLost
-from lexfed.federation.masked_messages import Fetch, read_request, refusal_in
-from lexfed.federation.messages import Reply
-from lexfed.federation.site import Site
-from lexfed.federation.sums import Integers
-from lexfed.secagg import pieces
+from lexfed.federation.engines.clear_sums import RoundLost
+from lexfed.federation.engines.masked_messages import (
+    PieceRequest,
+    read_request,
+    refusal_in,
+)
+from lexfed.federation.programme.integer_sums import Integers
+from lexfed.federation.programme.messages import Reply
+from lexfed.federation.site.data_holder import Site
+from lexfed.secagg.masks import vector_pieces
 from support.masked_worlds import (
     Federation,
     ask,
@@ -31,8 +35,8 @@ def of() -> World:
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a single value, so that every vector of two or more has several."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 1)
-    monkeypatch.setattr("lexfed.federation.masked_sums._AT_ONCE", 3)
+    monkeypatch.setattr(vector_pieces, "PIECE_VALUES", 1)
+    monkeypatch.setattr("lexfed.federation.engines.masked_sums._AT_ONCE", 3)
 
 
 def long_round(of: World) -> tuple[Federation, list[bytes]]:
@@ -102,7 +106,7 @@ def test_too_many_lost_between_pieces_lose_the_round(of: World) -> None:
 def test_a_piece_is_given_in_its_turn_only(of: World) -> None:
     fed = federation(of)
     fed.engine.prepare()
-    refusal = refusal_in(fed.sites["site0"].handle(Fetch(0).to_bytes()))
+    refusal = refusal_in(fed.sites["site0"].handle(PieceRequest(0).to_bytes()))
     assert refusal is not None
     assert "not its turn" in refusal.reason
-    assert read_request(Fetch(5).to_bytes()) == Fetch(5)
+    assert read_request(PieceRequest(5).to_bytes()) == PieceRequest(5)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from lexfed.errors import Refused, SecAggError
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import RoundLost
-from lexfed.federation.learner import Learner, Progress
-from lexfed.federation.masked_setting import settings
-from lexfed.federation.masked_sums import MaskedSums
-from lexfed.federation.messages import Query, Reply
-from lexfed.federation.site import Site
-from lexfed.federation.sums import Integers
-from lexfed.secagg.payloads import Deal
+from lexfed.federation.coordinator.learner import Learner, Progress
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.clear_sums import RoundLost
+from lexfed.federation.engines.masked_setting import epoch_settings
+from lexfed.federation.engines.masked_sums import MaskedSums
+from lexfed.federation.programme.integer_sums import Integers
+from lexfed.federation.programme.messages import Query, Reply
+from lexfed.federation.site.data_holder import Site
+from lexfed.secagg.envelopes.payloads import Deal
 from support.masked_worlds import (
     LOG,
     Line,
@@ -235,7 +235,7 @@ def test_sums_in_the_clear_are_refused(of: World) -> None:
 def test_programmes_without_shares_have_no_masks() -> None:
     plain = world().programme
     with pytest.raises(ValueError, match="noise in shares"):
-        settings(plain, LOG, {}, bytes(32))
+        epoch_settings(plain, LOG, {}, bytes(32))
     with pytest.raises(ValueError, match="noise in shares"):
         MaskedSums(plain, *cast(Any, [None] * 8))
 

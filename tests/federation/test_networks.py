@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.budget.pace import NoiseSchedule
-from lexfed.budget.plan import Budget
-from lexfed.federation import sums
-from lexfed.federation.engines import Simulation
-from lexfed.federation.learner import Learner, Progress
-from lexfed.federation.messages import Reply
-from lexfed.federation.wanted import METRICS_SHARE, wanted_by_tower
-from lexfed.models import cascade
-from lexfed.models.rule import network
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_schedule import NoiseSchedule
+from lexfed.federation.coordinator.learner import Learner, Progress
+from lexfed.federation.engines.clear_sums import Simulation
+from lexfed.federation.planning.draft_releases import METRICS_SHARE, tower_drafts
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.messages import Reply
+from lexfed.models.rule import network_part
+from lexfed.models.towers import cascade
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support import checks
 from support.worlds import BUDGET, World, play, seeded, world
@@ -57,11 +57,11 @@ def test_shares_of_a_tower_sum_to_one(case: str) -> None:
     of = networks(**CASES[case])
     last = len(of.programme.shapes) - 1
     for tower in range(last + 1):
-        wanted = wanted_by_tower(of.facts, of.choices, of.programme.shapes, tower, 2.0)
+        wanted = tower_drafts(of.facts, of.choices, of.programme.shapes, tower, 2.0)
         assert sum(item.draft.share for item in wanted) == pytest.approx(1.0)
         paid = METRICS_SHARE if of.choices.paid_metrics and tower == last else 0.0
         (deep,) = (item for item in wanted if item.kind == "gradient")
-        assert deep.draft.share == pytest.approx(network.SHARE * (1 - paid))
+        assert deep.draft.share == pytest.approx(network_part.SHARE * (1 - paid))
         assert deep.draft.groups[0].clip == 1.0
 
 
@@ -90,8 +90,8 @@ def test_engines_agree_within_one_release_step(case: str) -> None:
         total = answer.total
         if of.programme.trust == "central":
             source = seeded(1)(f"noise/{query.round}")
-            total = sums.add_noise(total, stage, query.release, source)
-        gap = np.abs(sums.descale(total, stage) - seen.released[place])
+            total = integer_sums.add_noise(total, stage, query.release, source)
+        gap = np.abs(integer_sums.descale(total, stage) - seen.released[place])
         assert gap.max() <= stage.blocks[0].grid.release_step
 
 
@@ -164,7 +164,7 @@ def test_rounds_are_the_networks_own() -> None:
         return [len(s.releases) for s in of.programme.stages if s.kind == kind]
 
     by_rule, given = networks(rounds=None), networks(rounds=5)
-    assert rounds(by_rule, "gradient") == [network.ROUNDS] * 3
+    assert rounds(by_rule, "gradient") == [network_part.ROUNDS] * 3
     assert rounds(given, "gradient") == [5] * 3
     assert rounds(given, "residuals") == rounds(by_rule, "residuals") == [8] * 3
 

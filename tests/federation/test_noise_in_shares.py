@@ -11,24 +11,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.budget.plan import Budget
+from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ConfigError
-from lexfed.federation.choices import Choices
-from lexfed.federation.engines import Simulation
-from lexfed.federation.importance import plan_importance
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Reply
-from lexfed.federation.noise_shares import (
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.engines.clear_sums import Simulation
+from lexfed.federation.planning.choices import Choices
+from lexfed.federation.planning.importance_programme import plan_importance
+from lexfed.federation.programme.messages import Reply
+from lexfed.federation.programme.noise_shares import (
     FINENESS,
     add_share,
     grid_in_ring,
     longest_sum,
     ring_of,
 )
-from lexfed.federation.programme import Block, Stage
-from lexfed.privacy.distributed import Cohort, half_variance, sum_bound
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.grid import Grid
+from lexfed.federation.programme.sequence import Block, Stage
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.noise.shares import NoiseCohort, half_variance, sum_bound
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier
 from support.masked_worlds import ask, federation, masked_world
@@ -39,17 +39,17 @@ VALUES = 40_000
 CLOSE = 0.05
 
 
-def stage_of(cohort: Cohort) -> tuple[Stage, Release]:
+def stage_of(cohort: NoiseCohort) -> tuple[Stage, Release]:
     """Return a stage with one long vector."""
     grid = Grid(1.0, SIGMA, VALUES, 1000, fineness=FINENESS)
-    group = Group("tower", 1.0, SIGMA)
+    group = ReleaseGroup("tower", 1.0, SIGMA)
     release = Release("t", (group,), 1.0, Tier.SPECIAL, 4 * VALUES, "skellam")
     ones = (1.0,) * cohort.sites
     block = (Block(0, VALUES, grid),)
     return Stage("t", "update", 0, 1.0, ones, ones, 1.0, (release,), block), release
 
 
-def deviation(cohort: Cohort, adding: int) -> float:
+def deviation(cohort: NoiseCohort, adding: int) -> float:
     """Return the deviation of a sum in which so many sites added their shares."""
     stage, release = stage_of(cohort)
     total = np.zeros(VALUES, dtype=np.int64)
@@ -59,30 +59,35 @@ def deviation(cohort: Cohort, adding: int) -> float:
     return float(np.std(total)) * stage.blocks[0].grid.step
 
 
-COHORTS = [Cohort(4), Cohort(4, 0, 1), Cohort(5, 1, 1), Cohort(8, 2, 2)]
+COHORTS = [
+    NoiseCohort(4),
+    NoiseCohort(4, 0, 1),
+    NoiseCohort(5, 1, 1),
+    NoiseCohort(8, 2, 2),
+]
 
 
 @pytest.mark.parametrize("cohort", COHORTS, ids=str)
-def test_noise_after_dropouts_is_at_least_what_is_charged(cohort: Cohort) -> None:
+def test_noise_after_dropouts_is_at_least_what_is_charged(cohort: NoiseCohort) -> None:
     """The honest sites alone have it; colluders may tell theirs or leave it out."""
     found = deviation(cohort, cohort.least - cohort.colluders)
     assert SIGMA * (1.0 - CLOSE) < found < SIGMA * (1.0 + CLOSE)
 
 
 @pytest.mark.parametrize("cohort", COHORTS, ids=str)
-def test_one_more_missing_site_would_show(cohort: Cohort) -> None:
+def test_one_more_missing_site_would_show(cohort: NoiseCohort) -> None:
     """The check above can fail: with one share less there is too little noise."""
     assert deviation(cohort, cohort.honest - 1) < SIGMA * (1.0 - CLOSE)
 
 
 def test_a_site_that_skips_its_share_is_a_colluder() -> None:
-    tolerant, trusting = Cohort(4, 1, 0), Cohort(4, 0, 0)
+    tolerant, trusting = NoiseCohort(4, 1, 0), NoiseCohort(4, 0, 0)
     assert deviation(tolerant, 3) > SIGMA * (1.0 - CLOSE)
     assert deviation(trusting, 3) < SIGMA * (1.0 - CLOSE)
 
 
 @pytest.mark.parametrize("cohort", COHORTS, ids=str)
-def test_with_everybody_present_noise_is_inflated(cohort: Cohort) -> None:
+def test_with_everybody_present_noise_is_inflated(cohort: NoiseCohort) -> None:
     found = deviation(cohort, cohort.sites)
     assert found == pytest.approx(SIGMA * cohort.inflation, rel=CLOSE)
 
@@ -174,13 +179,13 @@ def test_without_a_mechanism_nobody_shares_noise() -> None:
     assert choices.cohort(4) is None
 
 
-def longest_of(grid: Grid, cohort: Cohort) -> int:
+def longest_of(grid: Grid, cohort: NoiseCohort) -> int:
     half = half_variance(grid.sigma, grid.step, cohort)
     return sum_bound(grid, half, cohort)
 
 
 def test_grids_keep_their_room_where_it_fits() -> None:
-    cohort = Cohort(4)
+    cohort = NoiseCohort(4)
     small = Grid(1.0, 1.0, 10, 16 * 100)
     assert grid_in_ring(small, 100, cohort).units == 1600
     large = Grid(1.0, 1.0, 10_000, 16 * 60_000)

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.federation.channel import Doors
-from lexfed.federation.coordinator import Coordinator, Round
-from lexfed.federation.engines import InProcess, OverChannel, RoundLost
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import (
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
+from lexfed.federation.engines.channel import InProcessChannel
+from lexfed.federation.engines.clear_sums import InProcess, OverChannel, RoundLost
+from lexfed.federation.programme.messages import (
     Query,
     Refusal,
     Reply,
     answer_from_bytes,
     answer_to_bytes,
 )
-from lexfed.federation.site import Site
-from lexfed.privacy.ledger import Ledger
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy.run_ledger import Ledger
 from support.worlds import World, seeded, world
 
 Change = Callable[[Reply], Reply | Refusal | bytes | None]
@@ -35,7 +35,7 @@ def taken(_: Query, __: str, receipt: bytes, ___: Reply | None) -> None:
 class Bent:
     """A channel on which one site's answer is changed, or lost."""
 
-    def __init__(self, doors: Doors, name: str, change: Change) -> None:
+    def __init__(self, doors: InProcessChannel, name: str, change: Change) -> None:
         self._doors, self._name, self._change = doors, name, change
 
     def exchange(
@@ -52,7 +52,9 @@ class Bent:
         return came
 
 
-def asked_of(of: World) -> tuple[Coordinator, Round, Doors, list[Ledger]]:
+def asked_of(
+    of: World,
+) -> tuple[Coordinator, RoundRequest, InProcessChannel, list[Ledger]]:
     ledgers = []
     doors = {}
     for place, data in enumerate(of.sites):
@@ -67,7 +69,7 @@ def asked_of(of: World) -> tuple[Coordinator, Round, Doors, list[Ledger]]:
     )
     asked = coordinator.next()
     assert asked is not None
-    return coordinator, asked, Doors(doors), ledgers
+    return coordinator, asked, InProcessChannel(doors), ledgers
 
 
 @pytest.fixture(scope="module", params=["central", "local"])
@@ -193,8 +195,10 @@ def test_an_answer_that_is_longer_than_the_sum_asks_for_is_missing(of: World) ->
     name = of.programme.sites[0]
     handlers = dict(doors._handlers)
     handlers[name] = lambda _: bytes(most + 1)
-    engine = OverChannel(of.programme, Doors(handlers), 1, taken)
+    engine = OverChannel(of.programme, InProcessChannel(handlers), 1, taken)
     replies = engine.ask(asked.query, asked.participants)
     assert name not in {reply.site for reply in replies}
-    assert Doors(handlers).exchange({name: b""}, most) == {}
-    assert Doors(handlers).exchange({name: b""}, most + 1) == {name: bytes(most + 1)}
+    assert InProcessChannel(handlers).exchange({name: b""}, most) == {}
+    assert InProcessChannel(handlers).exchange({name: b""}, most + 1) == {
+        name: bytes(most + 1)
+    }

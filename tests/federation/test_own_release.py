@@ -9,26 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.pace import NoiseSchedule
-from lexfed.budget.profiles import Profile
+from lexfed.budget.noise_schedule import NoiseSchedule
+from lexfed.budget.sites.profiles import BudgetProfile
 from lexfed.errors import Refused
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import InProcess
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Refusal
-from lexfed.federation.programme import Stage
-from lexfed.federation.site import Site
-from lexfed.privacy.attributes import (
-    record_epsilon,
-)
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.clear_sums import InProcess
+from lexfed.federation.programme.messages import Refusal
+from lexfed.federation.programme.sequence import Stage
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.tiers import Tier
 from support import checks, site_checks
 from support.worlds import BUDGET, play, seeded, world
 
 STRICTER = (
-    Profile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
-    Profile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
+    BudgetProfile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
+    BudgetProfile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
 )
 
 

@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.pace import NoiseSchedule, ScheduleName
-from lexfed.budget.plan import Budget
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_schedule import NoiseSchedule, ScheduleName
 from lexfed.errors import ConfigError
-from lexfed.federation.scoring import (
+from lexfed.federation.programme.scoring import (
     BINS,
     histogram_cells,
     metrics,
@@ -21,7 +21,7 @@ from lexfed.federation.scoring import (
     score_histogram,
 )
 from lexfed.models.losses import LossName
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import MODEL_TIERS, Tier
 from support.worlds import World, play, world
 

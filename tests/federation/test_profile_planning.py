@@ -8,27 +8,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.data.letters import LEVELS, text_of
-from lexfed.data.raw_slots import raw_places
-from lexfed.federation.profile_planning import KEY_DEPTH, KEY_WIDTHS, plan_profile
-from lexfed.federation.profile_worth import (
+from lexfed.data.encoding.letter_pairs import LEVELS, text_of
+from lexfed.data.reading.raw_slots import raw_places
+from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.planning.profile_programme import (
+    KEY_DEPTH,
+    KEY_WIDTHS,
+    plan_profile,
+)
+from lexfed.federation.planning.profile_resolution import (
     PERSONS,
     USEFUL,
     USEFUL_OVERLAP,
     hidden_shares,
 )
-from lexfed.federation.programme import Programme
-from lexfed.federation.told import told_tables
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.following import ERROR, ends_after, standing_out, threshold
-from lexfed.sketch.profile.columns import ProfiledColumn
+from lexfed.federation.programme.sequence import Programme
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.queries.refinements import ERROR, ends_after, standing_out, threshold
+from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.tiers import Tier
 from support.profile_worlds import BUDGET, COLUMNS, WARDS, profile_world, slots_of
 from support.worlds import play, with_slots
 
 
-def tables_of(programme: Programme) -> list[AskedTable]:
+def tables_of(programme: Programme) -> list[RequestedTable]:
     return [table for stage in programme.stages for table in stage.tables]
 
 
@@ -166,7 +170,7 @@ def test_a_profile_finds_ranges_and_words_whatever_the_engine() -> None:
     for engine in ("inprocess", "simulation"):
         seen = play(of, engine)
         assert seen.progress is not None
-        told = told_tables(of.programme, seen.progress.memory)
+        told = tables_so_far(of.programme, seen.progress.memory)
         by_look = {(t.table.column, t.table.domain, t.table.level): t for t in told}
         ends = ends_after(by_look["dose", "doubles", 1])
         assert ends is not None

@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.pace import NoiseSchedule
-from lexfed.budget.plan import Budget
-from lexfed.budget.profiles import Profile
-from lexfed.privacy.attributes import (
-    Counted,
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_schedule import NoiseSchedule
+from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.scopes import (
+    CountedRelease,
     record_epsilon,
     tier_epsilon,
     tier_releases,
 )
-from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 from support.worlds import BUDGET, World, world
 
 STRICTER = (
-    Profile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
-    Profile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
+    BudgetProfile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
+    BudgetProfile("small", ("site2",), replace(BUDGET, epsilon=1.5)),
 )
 
 
@@ -68,7 +68,7 @@ def test_every_site_keeps_its_own_budget_and_uses_it_up(name: str) -> None:
 
 
 @st.composite
-def profiles_of(draw: st.DrawFn) -> tuple[Profile, ...]:
+def profiles_of(draw: st.DrawFn) -> tuple[BudgetProfile, ...]:
     sites = draw(st.permutations(["site0", "site1", "site2"]))
     found = []
     for number, site in enumerate(sites[: draw(st.integers(1, 3))]):
@@ -80,14 +80,14 @@ def profiles_of(draw: st.DrawFn) -> tuple[Profile, ...]:
             {**caps, Tier.SPECIAL: min(4.0, caps.get(Tier.SPECIAL, 4.0))},
         )
         save, until = draw(st.floats(0.1, 1.0)), draw(st.floats(0.0, 1.0))
-        found.append(Profile(f"p{number}", (site,), budget, save, until))
+        found.append(BudgetProfile(f"p{number}", (site,), budget, save, until))
     return tuple(found)
 
 
 @settings(max_examples=25, deadline=None)
 @given(profiles_of(), st.sampled_from([None, 1, 4]), st.booleans())
 def test_no_profile_is_ever_charged_above_its_budget(
-    profiles: tuple[Profile, ...], rounds: int | None, by_rule: bool
+    profiles: tuple[BudgetProfile, ...], rounds: int | None, by_rule: bool
 ) -> None:
     descent: dict[str, Any] = {} if by_rule else {"learning_rate": 0.5}
     of = world(profiles=profiles, rounds=rounds, **descent)
@@ -101,7 +101,7 @@ def test_no_profile_is_ever_charged_above_its_budget(
             assert not read or independent(read, "replace-one") <= cap * (1 + 1e-9)
 
 
-def independent(charges: Sequence[Counted], neighbours: Neighbours) -> float:
+def independent(charges: Sequence[CountedRelease], neighbours: Neighbours) -> float:
     """Price Gaussians by the formula of another library.
 
     Nobody is sampled here, but sites that a release leaves out have the rate 0.

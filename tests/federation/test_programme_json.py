@@ -14,8 +14,8 @@ import pytest
 from lexfed.canonical import canonical_bytes
 from lexfed.config import loads
 from lexfed.errors import AuditError
-from lexfed.federation.programme import Programme
-from lexfed.federation.programme_json import first_difference, from_bytes, to_bytes
+from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
+from lexfed.federation.programme.sequence import Programme
 from lexfed.run import load_population, price
 
 CONFIG = """\

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.budget.plan import Budget
-from lexfed.federation import engines, sums
-from lexfed.federation.cohort import flip_coins
-from lexfed.privacy.attributes import tier_epsilon
-from lexfed.privacy.gdp import mu_from
-from lexfed.privacy.noise import rounded_gaussian
+from lexfed.budget.noise_plan import Budget
+from lexfed.federation.engines import clear_sums
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.site.unit_batch import flip_coins
+from lexfed.privacy.accountants.gdp import mu_from
+from lexfed.privacy.noise.gaussian import rounded_gaussian
+from lexfed.privacy.scopes import tier_epsilon
 from lexfed.randomness import SeededSource, bernoulli
 from lexfed.tiers import Tier
 from support import checks
@@ -50,7 +51,7 @@ def test_shared_coins_are_caught(
     def shared(_: Any, sites: Any, rates: Any) -> Any:
         return bernoulli(SeededSource(1, "all rounds"), rates[0], sum(sites))
 
-    monkeypatch.setattr(engines, "flip_coins", shared)
+    monkeypatch.setattr(clear_sums, "flip_coins", shared)
     with pytest.raises(AssertionError):
         checks.check_coins(sampled)
 
@@ -59,7 +60,7 @@ def test_a_wrong_rate_is_caught(
     sampled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        engines,
+        clear_sums,
         "flip_coins",
         lambda s, n, r: flip_coins(s, n, [min(1.0, 1.2 * rate) for rate in r]),
     )
@@ -77,7 +78,7 @@ def test_less_noise_is_caught(
     wide: World, part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        sums,
+        integer_sums,
         "rounded_gaussian",
         lambda s, scale, n: rounded_gaussian(s, part * scale, n),
     )
@@ -121,7 +122,9 @@ def test_the_attribute_audit_catches_a_third_of_the_noise(
     audited: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        sums, "rounded_gaussian", lambda s, scale, n: rounded_gaussian(s, scale / 3, n)
+        integer_sums,
+        "rounded_gaussian",
+        lambda s, scale, n: rounded_gaussian(s, scale / 3, n),
     )
     with pytest.raises(AssertionError):
         checks.check_attribute_audit(audited, Tier.SPECIAL)
@@ -132,7 +135,9 @@ def test_the_record_audit_passes_and_catches_a_third_of_the_noise(
 ) -> None:
     checks.check_record_audit(wide, "tower special")
     monkeypatch.setattr(
-        sums, "rounded_gaussian", lambda s, scale, n: rounded_gaussian(s, scale / 3, n)
+        integer_sums,
+        "rounded_gaussian",
+        lambda s, scale, n: rounded_gaussian(s, scale / 3, n),
     )
     with pytest.raises(AssertionError):
         checks.check_record_audit(wide, "tower special")

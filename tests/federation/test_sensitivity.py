@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.budget.plan import Budget
+from lexfed.budget.noise_plan import Budget
 from lexfed.tiers import Tier
 from support import checks
 from support.worlds import world

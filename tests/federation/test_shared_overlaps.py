@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from lexfed.errors import SecAggError
-from lexfed.federation.overlap_aggregator import OverlapAggregator, _Tested
-from lexfed.federation.shared_overlaps import (
+from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator, _Tested
+from lexfed.federation.sharing.overlap_protocol import (
     OverlapSetting,
-    Verdict,
+    OverlapVerdict,
     deal_triple,
     open_overlaps,
 )
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.sharing import SEED
-from lexfed.sketch.sharing.word_products import Words
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.shares.schemes import SEED
+from lexfed.sketch.sharing.word_products import Words32
 from support import overlap_checks
 from support import overlap_sums as sums
 from support.secure_sums import identity, names, refused
@@ -99,7 +99,7 @@ def test_what_one_aggregator_sees_is_uniform() -> None:
     assert np.array_equal(whole, np.stack(list(vectors.values())))
 
 
-def _uniform(words: Words) -> bool:
+def _uniform(words: Words32) -> bool:
     counts = np.bincount(words.astype("<u4").view(np.uint8).ravel(), minlength=256)
     expected = counts.sum() / 256
     found = float(((counts - expected) ** 2 / expected).sum())
@@ -170,7 +170,9 @@ def test_another_list_in_a_test_is_refused() -> None:
     hidden = one.hide(signed), two.hide(signed)
     one.test(hidden[1])
     payload = bytes(32) + bytes(4 * 4 * 64)
-    forged = seal(Kind.TESTED, OVERLAP.context(1), identity("university"), payload)
+    forged = seal(
+        EnvelopeKind.TESTED, OVERLAP.context(1), identity("university"), payload
+    )
     assert "has another list" in str(refused(lambda: one.multiply(forged)))
 
 
@@ -182,13 +184,13 @@ def test_counts_need_both_aggregators_and_the_same_sites() -> None:
         open_overlaps(OVERLAP, 1, products[:1])
     seats = (0, 1, 2, 3)
     for verdict, match in (
-        (Verdict(bytes(32), seats, (True,) * 4), "different sites"),
-        (Verdict(bytes(32), (0, 1, 3, 2), (True,) * 4), "out of order"),
-        (Verdict(bytes(32), (0, 1, 2, 4), (True,) * 4), "a stranger"),
+        (OverlapVerdict(bytes(32), seats, (True,) * 4), "different sites"),
+        (OverlapVerdict(bytes(32), (0, 1, 3, 2), (True,) * 4), "out of order"),
+        (OverlapVerdict(bytes(32), (0, 1, 2, 4), (True,) * 4), "a stranger"),
     ):
         payload = verdict.packed() + b"\x01" + bytes(40)
         forged = seal(
-            Kind.PRODUCTS, OVERLAP.context(1), identity("university"), payload
+            EnvelopeKind.PRODUCTS, OVERLAP.context(1), identity("university"), payload
         )
         with pytest.raises(SecAggError, match=match):
             open_overlaps(OVERLAP, 1, [products[0], forged])

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from lexfed.federation.overlap_aggregator import OverlapAggregator
-from lexfed.sketch.sharing.word_products import Words
+from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
+from lexfed.sketch.sharing.word_products import Words32
 from support import dealer_checks as checks
 from support import overlap_sums as sums
 
@@ -19,7 +19,9 @@ def test_without_the_mask_a_dealer_reads_one_person_past_any_noise(
 ) -> None:
     """Negative control: bare shares tell one person, at the noise that is charged."""
 
-    def bare(self: OverlapAggregator, share: Words, what: str, named: bytes) -> Words:
+    def bare(
+        self: OverlapAggregator, share: Words32, what: str, named: bytes
+    ) -> Words32:
         del self, what, named
         return share
 

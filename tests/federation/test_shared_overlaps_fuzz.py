@@ -8,10 +8,10 @@ import random
 from collections.abc import Callable
 
 from lexfed.errors import SecAggError
-from lexfed.federation.shared_overlaps import open_overlaps
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.relay import MaskRelay, RelayedServer
+from lexfed.federation.sharing.overlap_protocol import open_overlaps
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
 from support import overlap_sums as sums
 from support.broken_messages import HEAD, changed
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
@@ -24,7 +24,7 @@ RELAYS = Roster({"east": identity("east").public})
 def lie(coins: random.Random, message: bytes, signer: str) -> bytes:
     start = HEAD + message[HEAD - 1] + 4
     payload = changed(coins, message[start:-64])
-    return seal(Kind(message[5]), OVERLAP.context(1), identity(signer), payload)
+    return seal(EnvelopeKind(message[5]), OVERLAP.context(1), identity(signer), payload)
 
 
 def fuzzed(
@@ -120,7 +120,7 @@ def test_broken_sums_of_regions_crash_nothing() -> None:
         bad = changed(coins, forwarded)
         if at % 2:
             payload = changed(coins, forwarded[start:-64])
-            bad = seal(Kind.RELAYED, context, identity("east"), payload)
+            bad = seal(EnvelopeKind.RELAYED, context, identity("east"), payload)
         try:
             server.relayed(bad)
         except SecAggError:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lexfed.errors import ConfigError, SecAggError
-from lexfed.federation.shared_sketches import masking_terms, sharing_terms
-from lexfed.privacy.distributed import Cohort
-from lexfed.secagg.relay import MaskRelay, RelayedServer
-from lexfed.secagg.sharing import SEED
-from lexfed.sketch.sharing.shared_plan import SharedPlan
+from lexfed.federation.sharing.sketch_terms import masking_terms, sharing_terms
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
+from lexfed.secagg.shares.schemes import SEED
+from lexfed.sketch.sharing.sum_plan import SharedPlan
 from support import shared_sums as sums
 from support.secure_sums import SERVER, identity, names
 
@@ -122,6 +122,6 @@ def test_another_seed_opens_nothing() -> None:
 
 
 def test_colluders_that_could_subtract_themselves_are_refused() -> None:
-    masked = replace(PLAN.masked, cohort=Cohort(3, colluders=2))
+    masked = replace(PLAN.masked, cohort=NoiseCohort(3, colluders=2))
     with pytest.raises(ConfigError, match="2 colluders in a sum of 3"):
         masking_terms(replace(PLAN, masked=masked))

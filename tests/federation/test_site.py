@@ -9,25 +9,24 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit import receipts
-from lexfed.audit.entries import Event
-from lexfed.audit.keys import Signer
+from lexfed.audit.entries import ChargedEvent, receipts
 from lexfed.errors import Refused
-from lexfed.federation import site as site_module
-from lexfed.federation.contribute import contribute
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import InProcess
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import (
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.clear_sums import InProcess
+from lexfed.federation.programme.messages import (
     Query,
     Refusal,
     Reply,
     answer_from_bytes,
     answer_to_bytes,
 )
-from lexfed.federation.site import Site
-from lexfed.privacy.ledger import Ledger, Limits
-from lexfed.run.receipt_check import check_receipt
+from lexfed.federation.site import data_holder as site_module
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.run.audit_log.receipts import check_receipt
+from lexfed.signing.keys import Signer
 from support.worlds import Played, World, play, seeded, world
 
 
@@ -428,7 +427,7 @@ def test_a_receipt_names_the_log_and_the_noise_that_was_asked_for(
     _, receipt = receipts.check(reply.receipt, {signer.fingerprint: signer.public})
     assert query.release is not None
     assert (receipt.log, receipt.run) == (LOG, "0123456789abcdef")
-    assert receipt.event == Event.of(query.release).digest
+    assert receipt.event == ChargedEvent.of(query.release).digest
 
 
 def test_a_receipt_binds_the_site_to_its_sum_and_hides_it(

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.federation import noise_shares, sketch_vectors
-from lexfed.federation.cohort import Cohort
-from lexfed.privacy.distributed import draw_share
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Ledger
-from lexfed.sketch.asked import AskedTable
+from lexfed.federation.programme import noise_shares
+from lexfed.federation.site import table_counts
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.privacy.noise.shares import draw_share
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.sketch.queries.requested_tables import RequestedTable
 from support import asked_audit
 from support.asked_audit import audit, in_one_process, under_masks
 from support.mutant import Mutant, Patch, both_tests
@@ -61,14 +62,14 @@ def _noise_forgotten(patch: Patch) -> None:
 
 
 def _every_row_counts(patch: Patch) -> None:
-    def broken(units: Cohort) -> NDArray[np.float64]:
+    def broken(units: UnitBatch) -> NDArray[np.float64]:
         return (units.weights > 0).to(units.weights.dtype).numpy()
 
-    patch.setattr(sketch_vectors, "_weights", broken)
+    patch.setattr(table_counts, "_weights", broken)
 
 
 def _clip_of_one_row(patch: Patch) -> None:
-    patch.setattr(AskedTable, "clip", property(lambda _: 1.0))
+    patch.setattr(RequestedTable, "clip", property(lambda _: 1.0))
 
 
 def _charged_once(patch: Patch) -> None:

@@ -12,14 +12,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.data.letters import PAIRS
-from lexfed.federation import sketch_vectors
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.contribute import contribute
-from lexfed.federation.sketch_vectors import FINEST, cells_of, table_sums
-from lexfed.federation.sums import to_grid
-from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.cells import MOST_PREFIXES
+from lexfed.data.encoding.letter_pairs import PAIRS
+from lexfed.federation.programme.integer_sums import to_grid
+from lexfed.federation.site import table_counts
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.table_counts import FINEST, cells_of, table_sums
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.sketch.queries.requested_tables import RequestedTable
+from lexfed.sketch.queries.value_cells import MOST_PREFIXES
 from support import checks
 from support.sketch_worlds import (
     EVERY,
@@ -34,14 +34,14 @@ from support.worlds import play
 ODD = (math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, -1.0, 0.5, 2.0**63)
 
 
-def wild(cohort: Cohort, generator: np.random.Generator) -> Cohort:
+def wild(cohort: UnitBatch, generator: np.random.Generator) -> UnitBatch:
     """Return a cohort with values that no honest file holds."""
     shape = tuple(cohort.inputs.shape)
     values = generator.choice(np.array(ODD), size=shape)
     return replace(cohort, inputs=torch.from_numpy(values))
 
 
-def arrays_of_a_liar(table: AskedTable) -> Iterator[np.ndarray[Any, Any]]:
+def arrays_of_a_liar(table: RequestedTable) -> Iterator[np.ndarray[Any, Any]]:
     if table.domain == "bins":
         for low in (*ODD, 50.0):
             for high in (*ODD, 50.0):
@@ -79,8 +79,8 @@ def test_cells_that_a_person_is_not_in_stay_as_they_are(
     """To the bit, also where others are then in other slices: grids rest on it."""
     of, query = asked_at_once(places=places)
     stage = of.programme.stages[0]
-    monkeypatch.setattr(sketch_vectors, "_UNITS", 8)
-    cohort = Cohort.of([of.sites[0].train])
+    monkeypatch.setattr(table_counts, "_UNITS", 8)
+    cohort = UnitBatch.of([of.sites[0].train])
     whole = checks.sum_of(of, query, cohort)
     for gone in range(0, len(cohort), 5):
         kept = np.arange(len(cohort)) != gone
@@ -98,7 +98,7 @@ def test_the_clip_is_reached_and_room_is_left_for_rounding() -> None:
     """A clip that nobody reaches would be too much noise."""
     of, query = asked_at_once()
     stage = of.programme.stages[0]
-    cohort = Cohort.of([of.sites[0].train]).between(0, 1)
+    cohort = UnitBatch.of([of.sites[0].train]).between(0, 1)
     one = contribute(query, of.programme, cohort, ones(cohort), (0,)).numpy()
     for block, scale in zip(stage.blocks, stage.shrinking, strict=True):
         length = float(np.linalg.norm(one[block.start : block.stop]))
@@ -115,7 +115,7 @@ def test_the_clip_is_reached_and_room_is_left_for_rounding() -> None:
 )  # fmt: skip
 def test_weights_that_are_none_leave_one_clip(weights: tuple[float, float]) -> None:
     of, query = asked_at_once(places=2)
-    cohort = Cohort.of([of.sites[0].train]).between(0, 1)
+    cohort = UnitBatch.of([of.sites[0].train]).between(0, 1)
     bent = replace(cohort, weights=torch.tensor([weights], dtype=torch.float64))
     total = contribute(query, of.programme, bent, ones(bent), (0,))
     checks.within(of, query, to_grid(total, of.programme.stages[0]), 1.0)
@@ -127,7 +127,7 @@ def test_classes_and_sites_that_count_less_stay_within_their_part() -> None:
     assert query.release is not None
     for share, weight in ((0.25, 1.0), (1.0, 0.5), (0.3, 0.5), (1e-6, 1.0)):
         own = replace(stage, weights=(weight,) * 3)
-        cohort = Cohort.of([of.sites[0].train]).between(0, 1)
+        cohort = UnitBatch.of([of.sites[0].train]).between(0, 1)
         if share < 1.0:
             cohort = replace(cohort, shares=torch.tensor([share], dtype=torch.float64))
         factors = torch.tensor(own.factors[:1], dtype=torch.float64)
@@ -146,7 +146,7 @@ def test_a_whole_client_moves_a_table_by_one_clip() -> None:
 
 def test_an_empty_site_counts_nothing() -> None:
     of, query = asked_at_once()
-    cohort = Cohort.of([of.sites[0].train]).between(0, 0)
+    cohort = UnitBatch.of([of.sites[0].train]).between(0, 0)
     total = contribute(query, of.programme, cohort, ones(cohort), (0,))
     assert not total.any()
 
@@ -168,7 +168,7 @@ def test_whatever_a_unit_is_it_counts_its_share_at_most(
     stage = SMALL.programme.stages[0]
     inputs = torch.zeros(1, 2, 11, dtype=torch.float64)
     inputs[0, :, 1] = torch.tensor(values, dtype=torch.float64)
-    unit = Cohort(
+    unit = UnitBatch(
         inputs,
         torch.zeros(1, 2),
         torch.tensor([weights], dtype=torch.float64),

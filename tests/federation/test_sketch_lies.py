@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.data.letters import PAIRS
-from lexfed.federation.follow_ups import follow_up_lengths
-from lexfed.federation.messages import Query, Refusal
-from lexfed.federation.site import Site
-from lexfed.federation.well_formed import is_well_formed
-from lexfed.sketch.cells import MOST_PREFIXES
+from lexfed.data.encoding.letter_pairs import PAIRS
+from lexfed.federation.programme.follow_ups import follow_up_lengths
+from lexfed.federation.programme.messages import Query, Refusal
+from lexfed.federation.site.data_holder import Site
+from lexfed.federation.site.query_checks import is_well_formed
+from lexfed.sketch.queries.value_cells import MOST_PREFIXES
 from support.sketch_worlds import second_looks
 from support.worlds import World, play, seeded
 

@@ -6,20 +6,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.letters import PAIRS, pairs_of
-from lexfed.federation.follow_ups import ANY_ENDS, are_follow_ups, next_question
-from lexfed.sketch.asked import AskedTable, ToldTable
-from lexfed.sketch.cells import DOUBLES
+from lexfed.data.encoding.letter_pairs import PAIRS, pairs_of
+from lexfed.federation.programme.follow_ups import (
+    ANY_ENDS,
+    are_follow_ups,
+    next_question,
+)
+from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
+from lexfed.sketch.queries.value_cells import DOUBLES
 from support.sketch_worlds import TABLES
 
 Floats = NDArray[np.float64]
 
 
 def told_of(
-    table: AskedTable, counts: Floats, asked: Floats | None = None
-) -> ToldTable:
+    table: RequestedTable, counts: Floats, asked: Floats | None = None
+) -> ReleasedTable:
     given = np.zeros(0) if asked is None else asked
-    return ToldTable(table, given, counts.reshape(table.shape), 1.0)
+    return ReleasedTable(table, given, counts.reshape(table.shape), 1.0)
 
 
 def test_columns_of_which_nothing_was_found_go_along_with_others() -> None:

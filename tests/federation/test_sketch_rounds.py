@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.budget.plan import Budget
-from lexfed.data.letters import PAIRS, pairs_of
-from lexfed.federation.channel import Doors
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import OverChannel
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Reply
-from lexfed.federation.site import Site
-from lexfed.federation.told import told_before, told_tables
-from lexfed.sketch.following import standing_out
+from lexfed.budget.noise_plan import Budget
+from lexfed.data.encoding.letter_pairs import PAIRS, pairs_of
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.released_tables import tables_before, tables_so_far
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.channel import InProcessChannel
+from lexfed.federation.engines.clear_sums import OverChannel
+from lexfed.federation.programme.messages import Reply
+from lexfed.federation.site.data_holder import Site
+from lexfed.sketch.queries.refinements import standing_out
 from support.sketch_worlds import (
     RICH,
     TABLES,
@@ -37,7 +37,7 @@ def test_second_looks_follow_what_was_found() -> None:
     of = second_looks(places=2)
     played = play(of)
     assert played.progress is not None
-    told = told_tables(of.programme, played.progress.memory)
+    told = tables_so_far(of.programme, played.progress.memory)
     assert [one.table.domain for one in told] == ["doubles", "letters", "bins",
                                                   "letters"]  # fmt: skip
     low, high = told[2].asked.tolist()
@@ -59,7 +59,7 @@ def test_counts_are_those_of_the_plain_loop() -> None:
     of = second_looks(places=3, sizes=(80, 60, 70))
     played = play(of)
     assert played.progress is not None
-    told = iter(told_tables(of.programme, played.progress.memory))
+    told = iter(tables_so_far(of.programme, played.progress.memory))
     cohort = cohort_of_all(of)
     for stage, query in zip(of.programme.stages, played.queries, strict=True):
         exact = plain_sum(stage, query.arrays, cohort)
@@ -80,7 +80,7 @@ def test_the_variance_is_that_of_the_noise(trust: str) -> None:
     of = sketch_world((TABLES["letters"],), trust=trust)
     played = play(of)
     assert played.progress is not None
-    [told] = told_tables(of.programme, played.progress.memory)
+    [told] = tables_so_far(of.programme, played.progress.memory)
     assert told.counts.shape == (1, 1, PAIRS + 2)
     stage = of.programme.stages[0]
     exact = plain_sum(stage, {}, cohort_of_all(of))
@@ -98,7 +98,7 @@ def test_the_variance_without_privacy_is_none() -> None:
     of = sketch_world((TABLES["codes"],), mechanism="none")
     played = play(of)
     assert played.progress is not None
-    [told] = told_tables(of.programme, played.progress.memory)
+    [told] = tables_so_far(of.programme, played.progress.memory)
     assert told.variance == 0.0
     stage = of.programme.stages[0]
     exact = plain_sum(stage, {}, cohort_of_all(of))
@@ -117,7 +117,7 @@ def test_missing_sites_are_not_counted_as_noise() -> None:
     assert asked is not None
     two = engine_of(of, "inprocess", seeded(1)).ask(asked.query, asked.participants[:2])
     after = coordinator.receive(asked.query, two, {"site2"}).progress
-    [told] = told_tables(of.programme, after.memory)
+    [told] = tables_so_far(of.programme, after.memory)
     assert asked.query.release is not None
     sigma = asked.query.release.groups[0].sigma
     assert told.variance == pytest.approx(2 * sigma**2, rel=0.01)
@@ -145,7 +145,7 @@ def test_nothing_to_look_at_is_neither_asked_nor_charged() -> None:
     assert coordinator.is_over()
     assert coordinator.next() is None
     assert len(ledger.events()) == 1
-    told = told_tables(of.programme, coordinator.progress.memory)
+    told = tables_so_far(of.programme, coordinator.progress.memory)
     assert len(told) == 2
     # Control: with values, all three stages are asked.
     full = play(second_looks(budget=RICH))
@@ -162,7 +162,7 @@ def test_a_lost_first_look_has_no_second() -> None:
     assert asked is not None
     coordinator.lost(asked.query)
     assert coordinator.is_over()
-    assert told_tables(of.programme, coordinator.progress.memory) == ()
+    assert tables_so_far(of.programme, coordinator.progress.memory) == ()
 
 
 def test_declared_ends_need_no_array() -> None:
@@ -170,9 +170,9 @@ def test_declared_ends_need_no_array() -> None:
     played = play(of)
     assert played.queries[0].arrays == {}
     assert played.progress is not None
-    [told] = told_before(of.programme, played.progress.memory, 1)
+    [told] = tables_before(of.programme, played.progress.memory, 1)
     assert told.asked.tolist() == [40.0, 250.0]
-    assert told_before(of.programme, played.progress.memory, 0) == ()
+    assert tables_before(of.programme, played.progress.memory, 0) == ()
 
 
 def doors(of: World) -> dict[str, Callable[[bytes], bytes]]:
@@ -188,14 +188,14 @@ def test_sites_elsewhere_count_the_same_and_may_be_missing() -> None:
     names = of.programme.sites
     query = play(of, rounds=1).queries[0]
     here = engine_of(of, "inprocess", seeded(1)).ask(query, names)
-    everybody = Doors(doors(of))
+    everybody = InProcessChannel(doors(of))
     there = OverChannel(of.programme, everybody, 1, lambda *_: None).ask(query, names)
     assert len(here) == len(there) == 3
     for mine, theirs in zip(here, there, strict=True):
         assert isinstance(mine, Reply)
         assert isinstance(theirs, Reply)
         assert np.array_equal(mine.total, theirs.total)
-    without = Doors({**doors(of), "site1": lambda _: b""})
+    without = InProcessChannel({**doors(of), "site1": lambda _: b""})
     some = OverChannel(of.programme, without, 1, lambda *_: None).ask(query, names)
     assert [answer.site for answer in some] == ["site0", "site2"]
 

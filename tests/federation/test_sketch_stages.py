@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from lexfed.data.letters import LEVELS, PAIRS
-from lexfed.federation.programme import Programme
-from lexfed.federation.programme_json import first_difference, from_bytes, to_bytes
-from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.cells import DOUBLES, MOST_PREFIXES
+from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS
+from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
+from lexfed.federation.programme.sequence import Programme
+from lexfed.sketch.queries.requested_tables import RequestedTable
+from lexfed.sketch.queries.value_cells import DOUBLES, MOST_PREFIXES
 from support.sketch_worlds import TABLES, sketch_programme
 
-TABLE = AskedTable("age", "bins", (0,), 10)
+TABLE = RequestedTable("age", "bins", (0,), 10)
 
 
-def _with(programme: Programme, table: AskedTable) -> Programme:
+def _with(programme: Programme, table: RequestedTable) -> Programme:
     first, *others = programme.stages
     tables = (table, *first.tables[1:])
     return replace(programme, stages=(replace(first, tables=tables), *others))

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.federation import sketch_vectors
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.contribute import contribute
-from lexfed.federation.engines import Simulation
-from lexfed.federation.messages import Reply
-from lexfed.federation.noise_shares import ring_of
-from lexfed.federation.site import Site
-from lexfed.federation.sketch_vectors import on_grid, table_sums
-from lexfed.federation.sums import to_grid
-from lexfed.sketch.cells import BINS
+from lexfed.federation.engines.clear_sums import Simulation
+from lexfed.federation.programme.integer_sums import to_grid
+from lexfed.federation.programme.messages import Reply
+from lexfed.federation.programme.noise_shares import ring_of
+from lexfed.federation.site import table_counts
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Site
+from lexfed.federation.site.table_counts import on_grid, table_sums
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.sketch.queries.value_cells import BINS
 from support.masked_worlds import ask, federation
 from support.sketch_worlds import (
     TABLES,
@@ -38,7 +38,7 @@ from support.worlds import play, seeded, world
 def test_sums_are_those_of_a_plain_loop(places: int, site: int) -> None:
     of, query = asked_at_once(places=places)
     stage = of.programme.stages[0]
-    cohort = Cohort.of([of.sites[site].train])
+    cohort = UnitBatch.of([of.sites[site].train])
     total = table_sums(stage, query.arrays, cohort, site).numpy()
     assert np.array_equal(total, plain_sum(stage, query.arrays, cohort, site))
     assert np.count_nonzero(total) > 100
@@ -67,14 +67,14 @@ def test_neither_order_nor_slices_change_a_bit(monkeypatch: pytest.MonkeyPatch) 
     whole = table_sums(stage, query.arrays, cohort, 0)
     order = torch.randperm(len(cohort), generator=torch.Generator().manual_seed(3))
     assert cohort.keys is not None
-    mixed = Cohort(
+    mixed = UnitBatch(
         cohort.inputs[order],
         cohort.targets[order],
         cohort.weights[order],
         (len(cohort),),
         keys=cohort.keys[order],
     )
-    monkeypatch.setattr(sketch_vectors, "_UNITS", 7)
+    monkeypatch.setattr(table_counts, "_UNITS", 7)
     assert torch.equal(table_sums(stage, query.arrays, mixed, 0), whole)
 
 
@@ -159,7 +159,7 @@ def test_each_site_counts_in_a_table_of_its_own() -> None:
             and table.sites]  # fmt: skip
     table, block = stage.tables[at], stage.blocks[at]
     for place, site in enumerate(of.sites):
-        cohort = Cohort.of([site.train])
+        cohort = UnitBatch.of([site.train])
         total = table_sums(stage, query.arrays, cohort, place)
         own = total[block.start : block.stop].reshape(table.shape)
         assert own[place].sum() == len(cohort)
@@ -196,7 +196,7 @@ def test_persons_at_two_sites_count_in_the_same_cells() -> None:
 
 def test_units_without_keys_are_refused() -> None:
     of, query = asked_at_once()
-    cohort = replace(Cohort.of([of.sites[0].train]), keys=None)
+    cohort = replace(UnitBatch.of([of.sites[0].train]), keys=None)
     with pytest.raises(ValueError, match="units have none"):
         contribute(query, of.programme, cohort, ones(cohort), (0,))
 

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.budget.overlap_weights import LEAST
-from lexfed.budget.plan import Budget
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.sites.overlap_weights import LEAST
 from lexfed.errors import ConfigError
-from lexfed.federation import programme_json
-from lexfed.federation.cohort import SiteData
-from lexfed.federation.learner import Learner
-from lexfed.federation.looking import drifts
-from lexfed.federation.messages import Refusal, answer_from_bytes
-from lexfed.federation.programme import Programme
-from lexfed.federation.site import Site
-from lexfed.federation.site_weights import counted_less, is_weighed
-from lexfed.federation.sketch_planning import refuse_every_round
-from lexfed.federation.sketching import leaned_on
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.sketch.duplicates import duplicated
-from lexfed.sketch.watched import WatchedColumn
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.sketch_learner import column_drifts
+from lexfed.federation.planning.tower_sketches import refuse_every_round
+from lexfed.federation.programme import json_form
+from lexfed.federation.programme.messages import Refusal, answer_from_bytes
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.site_weights import is_weighed, weighted_stage
+from lexfed.federation.programme.sketch_schedule import leading_columns
+from lexfed.federation.site.data_holder import Site
+from lexfed.federation.site.unit_batch import SiteData
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.sketch.queries.duplicates import duplicate_shares
+from lexfed.sketch.queries.watched_columns import WatchedColumn
 from lexfed.tiers import Tier
 from support import checks
 from support.sketched_worlds import BUDGET, sketched, sketching, told_in
@@ -173,7 +173,7 @@ def test_overlap_lowers_weights_in_every_later_query_alike() -> None:
     first, *later = played.queries
     assert first.kind == "sketch"
     assert "site_weights" not in first.arrays
-    found = np.array([one.at_least for one in duplicated(told_in(of, played)[0])])
+    found = np.array([one.at_least for one in duplicate_shares(told_in(of, played)[0])])
     assert min(found[:2]) > 0.1
     assert found[2] == 0.0
     expected = (1.0 - found / 2) / (1.0 - found / 2).max()
@@ -206,7 +206,7 @@ def test_weights_multiply_what_a_site_sends_and_what_it_is_divided_by() -> None:
             sent[weight] = reply.total
         assert np.abs(sent[1.0] - 2.0 * sent[0.5]).max() <= 2
     stage = of.programme.stages[query.stage]
-    less = counted_less(of.programme, stage, np.array([0.5, 1.0, 0.75]))
+    less = weighted_stage(of.programme, stage, np.array([0.5, 1.0, 0.75]))
     assert less.divisor == pytest.approx(stage.divisor * 2.25 / 3.0)
     gone = of.programme.without(less, {"site2"})
     assert gone.divisor == pytest.approx(stage.divisor * 1.5 / 3.0)
@@ -263,9 +263,9 @@ def test_columns_are_those_with_the_longest_weights() -> None:
     parameters = np.zeros_like(tower.parameters)
     parameters[tower.shape.columns.index(1)] = 5.0
     model = model.with_tower(1, replace(tower, parameters=parameters))
-    assert leaned_on(sketching(columns=1), model, 1) == (3,)
-    assert leaned_on(sketching(columns=1), model, 0) in ((0,), (1,))
-    assert leaned_on(sketching(columns=9), model, 1) == (0, 1, 2, 3)
+    assert leading_columns(sketching(columns=1), model, 1) == (3,)
+    assert leading_columns(sketching(columns=1), model, 0) in ((0,), (1,))
+    assert leading_columns(sketching(columns=9), model, 1) == (0, 1, 2, 3)
 
 
 def test_a_lost_round_leaves_every_site_its_weight() -> None:
@@ -279,7 +279,7 @@ def test_a_lost_round_leaves_every_site_its_weight() -> None:
 def test_a_tower_without_weights_of_single_slots_is_not_leaned_on() -> None:
     of = sketched(model="cnn", rounds=2)
     model = Learner(of.programme).start().model
-    assert leaned_on(of.programme.sketching, model, 0) == ()
+    assert leading_columns(of.programme.sketching, model, 0) == ()
     assert all(
         "chosen.0" not in query.arrays for query in play(of, "simulation").queries
     )
@@ -290,7 +290,7 @@ def test_a_drift_is_told() -> None:
         of = drifted(amount)
         progress = play(of, "simulation").progress
         assert progress is not None
-        found = drifts(of.programme, progress.memory)
+        found = column_drifts(of.programme, progress.memory)
         assert {column.name for column, _ in found} == {"dose", "ward"}
         assert any(one.warns for _, one in found) == warned
 
@@ -326,7 +326,7 @@ def test_without_privacy_nothing_is_sketched() -> None:
 
 def test_the_programme_says_all_of_it() -> None:
     programme = drifted(2.0).programme
-    again = programme_json.from_bytes(programme_json.to_bytes(programme))
+    again = json_form.from_bytes(json_form.to_bytes(programme))
     assert again == programme
     assert again.digest == programme.digest
     other = replace(programme.sketching, weights="none")

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.federation import looking
-from lexfed.federation.looking import Looking
-from lexfed.federation.site_weights import counted_less
-from lexfed.sketch.asked import AskedTable, ToldTable
-from lexfed.sketch.duplicates import persons
-from lexfed.sketch.hashing import HashRows
+from lexfed.federation.coordinator import sketch_learner
+from lexfed.federation.coordinator.sketch_learner import SketchLearner
+from lexfed.federation.programme.site_weights import weighted_stage
+from lexfed.sketch.queries.duplicates import persons_by_site
+from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
+from lexfed.sketch.tables.hashing import HashRows
 from support.mutant import Mutant, Patch, both_tests
 from support.sketched_worlds import sketched
 from support.worlds import play, world
@@ -20,7 +20,7 @@ SIZES = (4000, 4000, 1000)
 HALVES = np.array([0.5, 0.5, 1.0])
 
 
-def told(noise: float, seed: int = 1) -> ToldTable:
+def told(noise: float, seed: int = 1) -> ReleasedTable:
     """Return noised tables of keys of sites of different sizes."""
     rows = HashRows(7, 5, 256)
     cells = np.random.default_rng(seed).normal(0.0, noise, (len(SIZES), 5, 256))
@@ -30,14 +30,14 @@ def told(noise: float, seed: int = 1) -> ToldTable:
             cells[site], rows.columns(keys.copy()), rows.signs(keys.copy()), strict=True
         ):
             np.add.at(own, columns, signs)
-    table = AskedTable("", "keys", (), 256, 5, 7, len(SIZES))
-    return ToldTable(table, np.zeros(0), cells, noise**2)
+    table = RequestedTable("", "keys", (), 256, 5, 7, len(SIZES))
+    return ReleasedTable(table, np.zeros(0), cells, noise**2)
 
 
 def test_sizes_are_seen_in_tables_of_keys() -> None:
     """Over 40 draws; a mean is off by 2 % at most, 5 deviations (1e-6)."""
-    found = np.mean([persons(told(3.0, seed)) for seed in range(40)], axis=0)
-    exact = persons(told(0.0))
+    found = np.mean([persons_by_site(told(3.0, seed)) for seed in range(40)], axis=0)
+    exact = persons_by_site(told(0.0))
     assert found == pytest.approx(exact, rel=0.02)
     # Collisions: deviation sqrt(2 / (5 * 256)) = 4 % of a size.
     assert exact == pytest.approx(SIZES, rel=0.2)
@@ -47,16 +47,16 @@ def test_sizes_are_seen_in_tables_of_keys() -> None:
 def test_cells_of_no_honest_sum_tell_no_size(wrong: float) -> None:
     broken = told(1.0)
     broken.counts[0, 0, 0] = wrong
-    assert persons(broken).tolist() == [0.0, 0.0, 0.0]
+    assert persons_by_site(broken).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_the_divisor_follows_sizes_that_were_released() -> None:
     of = world(sizes=(40, 40, 10)).programme
     stage = of.stages[-1]
-    public = counted_less(of, stage, HALVES)
+    public = weighted_stage(of, stage, HALVES)
     assert public.divisor == pytest.approx(stage.divisor * 2.0 / 3.0)
     # Of 9,000 persons 8,000 count a half: 5,000 in all, not 6,000.
-    known = counted_less(of, stage, HALVES, np.array(SIZES, dtype=np.float64))
+    known = weighted_stage(of, stage, HALVES, np.array(SIZES, dtype=np.float64))
     assert known.divisor == pytest.approx(stage.divisor * 5.0 / 9.0)
     assert known.weights == public.weights
 
@@ -64,15 +64,15 @@ def test_the_divisor_follows_sizes_that_were_released() -> None:
 def test_public_sizes_are_better_than_released_ones() -> None:
     of = replace(world(sizes=(40, 40, 10)).programme, site_units=(40.0, 40.0, 10.0))
     lied = np.array([1.0, 1.0, 1e6])
-    found = counted_less(of, of.stages[-1], HALVES, lied)
+    found = weighted_stage(of, of.stages[-1], HALVES, lied)
     assert found.divisor == pytest.approx(of.stages[-1].divisor * 5.0 / 9.0)
 
 
 def test_nothing_released_leaves_the_public_units() -> None:
     of = world(sizes=(40, 40, 10)).programme
     stage = of.stages[-1]
-    found = counted_less(of, stage, HALVES, np.zeros(3))
-    assert found == counted_less(of, stage, HALVES)
+    found = weighted_stage(of, stage, HALVES, np.zeros(3))
+    assert found == weighted_stage(of, stage, HALVES)
 
 
 def sums_of_a_run_are_divided_by_what_is_in_them() -> None:
@@ -88,13 +88,15 @@ def sums_of_a_run_are_divided_by_what_is_in_them() -> None:
     assert weights[:2].max() < 0.8
     last = len(of.programme.stages) - 1
     stage, progress = of.programme.stages[last], replace(seen.progress, stage=last)
-    found = Looking(of.programme).counted(stage, progress).divisor
+    found = SketchLearner(of.programme).counted(stage, progress).divisor
     truth = stage.divisor * float(weights @ (1500, 1500, 200)) / 3200.0
     assert found == pytest.approx(truth, rel=0.03)
 
 
 def _sizes_forgotten(patch: Patch) -> None:
-    patch.setattr(looking, "persons", lambda told: np.zeros(told.table.sites))
+    patch.setattr(
+        sketch_learner, "persons_by_site", lambda told: np.zeros(told.table.sites)
+    )
 
 
 test_the_real_code_passes, test_a_mutant_is_caught = both_tests(

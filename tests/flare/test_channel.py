@@ -11,10 +11,10 @@ from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.channel import Channel
-from lexfed.federation.flare.channel import FlareChannel, Patience
-from lexfed.federation.flare.controller import EpochController
-from lexfed.federation.flare.executor import (
+from lexfed.federation.engines.channel import Channel
+from lexfed.federation.flare.jobs.channel import FlareChannel, Patience
+from lexfed.federation.flare.jobs.controller import EpochController
+from lexfed.federation.flare.jobs.executor import (
     ASK,
     CONTENT,
     FAILED,

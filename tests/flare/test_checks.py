@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from lexfed.errors import ConfigError
-from lexfed.federation.flare.certificates import last_day
-from lexfed.federation.flare.checks import check_kit, kit_problems
-from lexfed.federation.flare.kit import COORDINATOR, Kit
-from lexfed.federation.flare.settings import settings
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.federation.flare.kit.settings import kit_settings
+from lexfed.federation.flare.provision.certificates import last_day
+from lexfed.federation.flare.provision.startup_check import check_kit, kit_problems
 from support.deployments import deployment
 
 Make = Callable[[str], Kit]
@@ -269,7 +269,7 @@ def test_every_value_of_every_setting_is_compared(kit_of: Make) -> None:
 
     for name in (COORDINATOR, "north"):
         kit = kit_of(name)
-        for file, expected in settings(kit).items():
+        for file, expected in kit_settings(kit).items():
             for path in leaves(expected, ()):
                 before = (kit.folder / file).read_text()
                 edit(kit.folder / file, *path, to="spoilt")

@@ -11,8 +11,8 @@ from nvflare.private.fed.client.admin_commands import AdminCommands
 from nvflare.private.fed.client.client_req_processors import ClientRequestProcessors
 
 from lexfed.errors import ConfigError
-from lexfed.federation.flare import commands
-from lexfed.federation.flare.kit import COORDINATOR
+from lexfed.federation.flare.hardening import site_commands
+from lexfed.federation.flare.kit.folder import COORDINATOR
 from support.deployed_worlds import write_data
 from support.deployments import deployment
 from support.federations import PATIENCE_S, Federation
@@ -48,8 +48,8 @@ if "coordinator" in sys.orig_argv:
 """
 
 CARELESS_SITE = """
-import lexfed.federation.flare.commands
-lexfed.federation.flare.commands.limit_commands = lambda: None
+import lexfed.federation.flare.hardening.site_commands
+lexfed.federation.flare.hardening.site_commands.limit_commands = lambda: None
 """
 
 
@@ -70,16 +70,16 @@ def test_only_commands_of_jobs_are_left() -> None:
     before = kinds(ClientRequestProcessors.request_processors)
     assert {"ShellCommandProcessor", "ConfigureSiteLogProcessor"} <= before
     assert "ConfigureJobLogCommand" in kinds(AdminCommands.commands)
-    commands.limit_commands()
-    assert kinds(ClientRequestProcessors.request_processors) == commands.PARENT
-    assert kinds(AdminCommands.commands) == commands.WORKER
+    site_commands.limit_commands()
+    assert kinds(ClientRequestProcessors.request_processors) == site_commands.PARENT
+    assert kinds(AdminCommands.commands) == site_commands.WORKER
 
 
 @pytest.mark.usefixtures("whole")
 def test_a_flare_with_other_commands_is_refused() -> None:
     del AdminCommands.commands[1]
     with pytest.raises(ConfigError, match="commands that lexfed knows"):
-        commands.limit_commands()
+        site_commands.limit_commands()
 
 
 @pytest.mark.slow

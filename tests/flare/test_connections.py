@@ -10,8 +10,14 @@ from typer.testing import CliRunner
 
 from lexfed.cli.app import app
 from lexfed.federation.flare import connections, notices
-from lexfed.federation.flare.connections import FILE, Connections, Seen, after, seen
-from lexfed.federation.flare.kit import COORDINATOR, Kit, kit_text
+from lexfed.federation.flare.connections import (
+    FILE,
+    Connections,
+    PeerConnection,
+    connections_after,
+    last_connections,
+)
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, kit_text
 
 IN = "Connection [CN00002 10.0.0.1:8002 <= {}:40112 SSL north] is created: PID: 7"
 OUT = "Connection [CN00003 10.0.0.9:5 => {}:8002 SSL coordinator] is created: PID: 7"
@@ -34,13 +40,15 @@ def say(message: str) -> None:
 
 
 def test_a_change_of_address_is_kept_with_its_time() -> None:
-    known = after({}, IN.format("10.0.0.7"), "t1")
-    assert known == {"north": Seen("10.0.0.7", "t1")}
-    assert after(known, IN.format("10.0.0.7"), "t2") == known  # the process of a job
-    moved = after(known, IN.format("10.6.6.6"), "t3")
-    assert moved == {"north": Seen("10.6.6.6", "t3", "10.0.0.7")}
-    back = after(moved, IN.format("10.0.0.7"), "t4")
-    assert back == {"north": Seen("10.0.0.7", "t4", "10.6.6.6")}
+    known = connections_after({}, IN.format("10.0.0.7"), "t1")
+    assert known == {"north": PeerConnection("10.0.0.7", "t1")}
+    assert (
+        connections_after(known, IN.format("10.0.0.7"), "t2") == known
+    )  # the process of a job
+    moved = connections_after(known, IN.format("10.6.6.6"), "t3")
+    assert moved == {"north": PeerConnection("10.6.6.6", "t3", "10.0.0.7")}
+    back = connections_after(moved, IN.format("10.0.0.7"), "t4")
+    assert back == {"north": PeerConnection("10.0.0.7", "t4", "10.6.6.6")}
 
 
 @pytest.mark.parametrize(
@@ -52,13 +60,15 @@ def test_a_change_of_address_is_kept_with_its_time() -> None:
     ],
 )
 def test_who_registers_again_is_kept_with_the_time(message: str, name: str) -> None:
-    known = {name: Seen("10.0.0.7", "t1")}
-    assert after(known, message, "t2") == {name: Seen("10.0.0.7", "t1", "", "t2")}
+    known = {name: PeerConnection("10.0.0.7", "t1")}
+    assert connections_after(known, message, "t2") == {
+        name: PeerConnection("10.0.0.7", "t1", "", "t2")
+    }
 
 
 def test_a_site_knows_where_the_coordinator_was() -> None:
-    assert after({}, OUT.format("10.0.0.1"), "t") == {
-        COORDINATOR: Seen("10.0.0.1", "t")
+    assert connections_after({}, OUT.format("10.0.0.1"), "t") == {
+        COORDINATOR: PeerConnection("10.0.0.1", "t")
     }
 
 
@@ -72,7 +82,7 @@ def test_a_site_knows_where_the_coordinator_was() -> None:
     ],
 )
 def test_other_messages_change_nothing(message: str) -> None:
-    assert after({}, message, "t") == {}
+    assert connections_after({}, message, "t") == {}
 
 
 def test_a_move_is_told_at_once_and_shown_later(
@@ -104,12 +114,12 @@ def test_processes_of_jobs_write_nothing(
 @pytest.mark.parametrize("text", ["", "[]", '{"north": {}}', '{"north": 1}', "\xff"])
 def test_a_damaged_file_is_not_known_and_is_written_anew(kit: Kit, text: str) -> None:
     (kit.flare_folder / FILE).write_text(text, encoding="latin-1")
-    assert seen(kit) == {}
+    assert last_connections(kit) == {}
     say(IN.format("10.0.0.7"))
-    assert seen(kit)["north"].address == "10.0.0.7"
+    assert last_connections(kit)["north"].address == "10.0.0.7"
 
 
 def test_a_file_that_cannot_be_written_ends_nothing(kit: Kit) -> None:
     (kit.flare_folder / FILE).mkdir()
     say(IN.format("10.0.0.7"))
-    assert seen(kit) == {}
+    assert last_connections(kit) == {}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import lexfed
-from lexfed.audit.keys import load_key
-from lexfed.run.deployed.session import RunPlace
+from lexfed.run.deployed.coordinator.run_place import RunPlace
+from lexfed.signing.keys import load_key
 from support.deployed_worlds import MARKER, SITES, config_text
 from support.federations import Federation, federation
 

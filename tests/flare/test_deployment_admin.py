@@ -25,9 +25,9 @@ from nvflare.fuel.flare_api.api_spec import (
 )
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.flare import jobs
-from lexfed.federation.flare.jobs import Admin, Part, write_job
-from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.jobs import admin_session
+from lexfed.federation.flare.jobs.admin_session import AdminSession, JobPart, write_job
+from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.launcher import TolerantHandle, TolerantLauncher
 from support.deployed_worlds import World
 
@@ -36,7 +36,7 @@ JOB = "6e1744c6-4df4-45a0-ab60-c3083366327c"
 
 @dataclass
 class Session:
-    """FLARE's session with an administrator, as far as `Admin` uses it."""
+    """FLARE's session with an administrator, as far as `AdminSession` uses it."""
 
     status: str = "RUNNING"
     abort: Callable[[str], str] = lambda _: "ended"
@@ -80,7 +80,7 @@ def kit(tmp_path: Path) -> Kit:
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     made = Session()
     # The rules for TLS would stay in force in the process of the tests.
-    monkeypatch.setattr(jobs, "enforce", lambda _: None)
+    monkeypatch.setattr(admin_session, "enforce", lambda _: None)
     monkeypatch.setattr(flare_api, "new_secure_session", lambda *_, **__: made)
     return made
 
@@ -88,7 +88,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
 def test_an_administrator_asks_and_flare_is_silent(
     kit: Kit, session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Admin(kit) as admin:
+    with AdminSession(kit) as admin:
         assert admin.sites() == {"north", "south"}
         assert admin.submit(tmp_path) == JOB
         assert not admin.over(JOB)
@@ -107,16 +107,19 @@ def test_a_coordinator_that_does_not_answer_is_named(
     def gone(*_: object, **__: object) -> Session:
         raise NoConnection("cannot connect to server")
 
-    monkeypatch.setattr(jobs, "enforce", lambda _: None)
+    monkeypatch.setattr(admin_session, "enforce", lambda _: None)
     monkeypatch.setattr(flare_api, "new_secure_session", gone)
     with pytest.raises(RunFolderError, match="does not answer at localhost") as caught:
-        Admin(kit)
+        AdminSession(kit)
     assert "lexfed coordinator start" in caught.value.hint
 
 
 def test_what_flare_refuses_is_told_apart(kit: Kit, session: Session) -> None:
     session.abort = raising(AuthorizationError("not allowed"))
-    with Admin(kit) as admin, pytest.raises(RunFolderError, match="FLARE refused"):
+    with (
+        AdminSession(kit) as admin,
+        pytest.raises(RunFolderError, match="FLARE refused"),
+    ):
         admin.end(JOB)
 
 
@@ -135,7 +138,7 @@ def test_a_job_that_no_process_works_on_is_forgotten(
     store = FilesystemStorage(str(root), "/")
     store.create_object(f"jobs/{JOB}", b"", {"status": "RUNNING", "name": "x"})
     session.abort = raising(InternalError("is not running"))
-    with Admin(kit) as admin:
+    with AdminSession(kit) as admin:
         admin.end(JOB)
     kept = store.get_meta(f"jobs/{JOB}")
     assert kept == {"status": "FINISHED:ABANDONED", "name": "x"}
@@ -145,7 +148,10 @@ def test_a_job_is_not_forgotten_while_the_coordinator_is_away(
     kit: Kit, session: Session
 ) -> None:
     session.abort = raising(NoConnection("gone"))
-    with Admin(kit) as admin, pytest.raises(RunFolderError, match="does not answer"):
+    with (
+        AdminSession(kit) as admin,
+        pytest.raises(RunFolderError, match="does not answer"),
+    ):
         admin.end(JOB)
 
 
@@ -214,7 +220,11 @@ def test_a_worker_that_ends_well_is_reported_so(tmp_path: Path) -> None:
 
 def test_a_job_brings_names_of_classes_and_nothing_else(tmp_path: Path) -> None:
     job = write_job(
-        tmp_path, "lexfed-small", 2, Part("lexfed.A", {"run": "small"}), Part("B", {})
+        tmp_path,
+        "lexfed-small",
+        2,
+        JobPart("lexfed.A", {"run": "small"}),
+        JobPart("B", {}),
     )
     files = {str(p.relative_to(job)) for p in job.rglob("*") if p.is_file()}
     assert files == {

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.keys import Signer, create_key
 from lexfed.errors import AuditError
-from lexfed.federation.channel import Doors, Handler
-from lexfed.run.deployed.asked import GuardedDoor, SignedChannel
+from lexfed.federation.engines.channel import Handler, InProcessChannel
+from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
+from lexfed.signing.keys import Signer, create_key
 
 
 class Wire:
@@ -23,7 +23,7 @@ class Wire:
         self, messages: Mapping[str, bytes], most: int = 2**20
     ) -> Mapping[str, bytes]:
         self.sent.append(dict(messages))
-        return Doors(self.doors).exchange(messages, most)
+        return InProcessChannel(self.doors).exchange(messages, most)
 
 
 @pytest.fixture

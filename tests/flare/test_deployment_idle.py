@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lexfed.cli.app import app
-from lexfed.federation.flare.connections import seen
-from lexfed.federation.flare.kit import COORDINATOR
+from lexfed.federation.flare.connections import last_connections
+from lexfed.federation.flare.kit.folder import COORDINATOR
 from support.deployed_worlds import SITES, config_text
 from support.deployments import logged, until
 from support.federations import Federation, federation
@@ -57,9 +57,9 @@ def test_idle_connections_block_no_job(made: Federation) -> None:
         assert count == {COORDINATOR: 2, **dict.fromkeys(SITES, 1)}
         made.run(made.agree(config_text(trust="local")))
     for name in SITES:
-        assert seen(made.coordinator)[name].address == "127.0.0.1"
-        assert seen(made.coordinator)[name].registered
-        own = seen(made.kits[name])[COORDINATOR]
+        assert last_connections(made.coordinator)[name].address == "127.0.0.1"
+        assert last_connections(made.coordinator)[name].registered
+        own = last_connections(made.kits[name])[COORDINATOR]
         assert (own.address, own.before) == ("127.0.0.1", "")
         assert own.registered
     said = CliRunner().invoke(app, ["deploy", "status", str(made.coordinator.folder)])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.privacy.claim import load_claim
-from lexfed.run.deployed.consent import consent
-from lexfed.run.profile_run import buy_profile
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.run.deployed.site.consent import give_consent
+from lexfed.run.purchases.profile_purchase import buy_profile
 from support.deployed_worlds import SITES, config_text
 from support.federations import federation
 from support.two_verifiers import both, failed
@@ -32,7 +32,7 @@ def test_three_sites_are_profiled_as_in_one_process_and_trained(tmp_path: Path) 
         path = tmp_path / "lexfed.toml"
         path.write_text(open_text())
         for name in SITES:
-            consent(made.kits[name], path, PRICE)
+            give_consent(made.kits[name], path, PRICE)
         said = made.run(path, "--profile", "--epsilon", "20")
         assert "at 3 sites; intervals hold" in said
         out = made.coordinator.runs / "small-profile" / "run"

@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import LexfedError, Refused, RunFolderError
-from lexfed.federation.channel import Doors
-from lexfed.run.deployed import flare_parts, submit
-from lexfed.run.deployed.asked import GuardedDoor, SignedChannel
+from lexfed.federation.engines.channel import InProcessChannel
+from lexfed.run.deployed import flare_parts
+from lexfed.run.deployed.coordinator import job_submission
+from lexfed.run.deployed.coordinator.epoch_outcome import EpochOutcome
+from lexfed.run.deployed.coordinator.job_submission import WaitLimits, deploy_run
+from lexfed.run.deployed.coordinator.run_place import RunPlace
 from lexfed.run.deployed.flare_parts import RunEpoch, SiteWork
-from lexfed.run.deployed.outcome import Outcome
-from lexfed.run.deployed.session import RunPlace
-from lexfed.run.deployed.site_lock import SiteLock
-from lexfed.run.deployed.submit import Waiting, deploy_run
+from lexfed.run.deployed.site.state_lock import SiteLock
+from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
 from support.deployed_worlds import SITES, World, config_text
 
-QUICK = Waiting(sites=0.5, latecomers=0.0, ending=0.0, look=0.01)
+QUICK = WaitLimits(sites=0.5, latecomers=0.0, ending=0.0, look=0.01)
 DISTRIBUTED = config_text(
     trust="distributed",
     privacy='accountant = "rdp"',
@@ -87,14 +88,14 @@ class Direct:
             name: GuardedDoor(door, key, name, job_name)
             for name, door in self.world.doors().items()
         }
-        RunEpoch(**workflow["args"]).drive(Doors(doors), here, job_name)
+        RunEpoch(**workflow["args"]).drive(InProcessChannel(doors), here, job_name)
         return f"job {self.jobs}"
 
 
 @pytest.fixture
 def direct(world: World, monkeypatch: pytest.MonkeyPatch) -> Direct:
     made = Direct(world)
-    monkeypatch.setattr(submit, "Admin", lambda _: made)
+    monkeypatch.setattr(job_submission, "AdminSession", lambda _: made)
     monkeypatch.setenv("LEXFED_KIT", str(world.coordinator.folder))
     return made
 
@@ -215,7 +216,7 @@ def test_an_error_that_is_not_ours_is_told_by_its_type(
     def broken(*_: object) -> bool:
         raise ZeroDivisionError("age 47")
 
-    monkeypatch.setattr(flare_parts, "drive", broken)
+    monkeypatch.setattr(flare_parts, "drive_epoch", broken)
     with pytest.raises(LexfedError, match="ZeroDivisionError") as caught:
         run(direct.world, agreed(direct.world))
     assert "47" not in caught.value.message
@@ -230,7 +231,7 @@ def test_a_site_opens_the_kit_and_table_it_was_started_with(
     with pytest.raises(RunFolderError, match="without its data"):
         work.open_door("job")
     monkeypatch.setenv("LEXFED_DATA", str(world.data("north")))
-    sites = Doors({"north": work.open_door("job")})
+    sites = InProcessChannel({"north": work.open_door("job")})
     signed = SignedChannel(sites, world.signer(), "job")
     assert b"refusal" in signed.exchange({"north": b"lexfed/join/1\n"})["north"]
     work.close_door()
@@ -266,12 +267,12 @@ def test_a_site_does_not_wait_forever(
 
 
 def test_an_outcome_is_that_of_its_job(tmp_path: Path) -> None:
-    assert Outcome.read(tmp_path, "a") is None
-    Outcome("a", finished=True).write(tmp_path)
-    assert Outcome.read(tmp_path, "a") == Outcome("a", finished=True)
-    assert Outcome.read(tmp_path, "b") is None
-    Outcome("b", False, Refused("too much", "spend less")).write(tmp_path)
-    found = Outcome.read(tmp_path, "b")
+    assert EpochOutcome.read(tmp_path, "a") is None
+    EpochOutcome("a", finished=True).write(tmp_path)
+    assert EpochOutcome.read(tmp_path, "a") == EpochOutcome("a", finished=True)
+    assert EpochOutcome.read(tmp_path, "b") is None
+    EpochOutcome("b", False, Refused("too much", "spend less")).write(tmp_path)
+    found = EpochOutcome.read(tmp_path, "b")
     assert found is not None
     assert found.error is not None
     assert (found.error.message, found.error.hint) == ("too much", "spend less")

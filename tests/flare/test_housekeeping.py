@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from nvflare.fuel.sec.audit import Auditor
 
-from lexfed.federation.flare import housekeeping
-from lexfed.federation.flare.housekeeping import bound_audit, forget_jobs, rotate
-from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.hardening import housekeeping
+from lexfed.federation.flare.hardening.housekeeping import (
+    bound_audit,
+    forget_jobs,
+    rotate,
+)
+from lexfed.federation.flare.kit.folder import Kit
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from nvflare.fuel.f3.drivers.net_utils import parse_url
 
-from lexfed.federation.flare.inner import InnerDriver, inner_folder
-from lexfed.federation.flare.kit import KIT_VARIABLE, Kit, kit_text
+from lexfed.federation.flare.hardening.inner_socket import InnerDriver, inner_folder
+from lexfed.federation.flare.kit.folder import KIT_VARIABLE, Kit, kit_text
 
 
 class Monitor:

@@ -11,10 +11,15 @@ from nvflare.fuel.f3.drivers import aio_conn, aio_http_driver, socket_conn
 from nvflare.fuel.f3.streaming.blob_streamer import BlobHandler, BlobTask
 from nvflare.fuel.f3.streaming.stream_types import Stream, StreamError, StreamFuture
 
-from lexfed.federation.channel import Doors
-from lexfed.federation.flare import intake as module
-from lexfed.federation.flare.channel import FlareChannel
-from lexfed.federation.flare.intake import FRAME, WRAPPING, Intake, limit_intake
+from lexfed.federation.engines.channel import InProcessChannel
+from lexfed.federation.flare.hardening import message_limit as module
+from lexfed.federation.flare.hardening.message_limit import (
+    FRAME,
+    WRAPPING,
+    Intake,
+    limit_intake,
+)
+from lexfed.federation.flare.jobs.channel import FlareChannel
 from support import oversized
 from support.loop_engine import LoopEngine, Worker
 
@@ -83,7 +88,9 @@ def test_longer_answers_than_asked_for_are_missing() -> None:
     channel = FlareChannel(engine, engine.job)
     messages = {"a": b"", "b": b""}
     assert channel.exchange(messages, 100) == {"b": bytes(100)}
-    assert Doors({"a": long, "b": short}).exchange(messages, 100) == {"b": bytes(100)}
+    assert InProcessChannel({"a": long, "b": short}).exchange(messages, 100) == {
+        "b": bytes(100)
+    }
 
 
 def _lines(limit: str, *sizes: int) -> list[tuple[int, int, int]]:

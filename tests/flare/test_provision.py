@@ -13,16 +13,16 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.federation.flare import tls13
-from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.flare.hardening import tls13
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.federation.flare.kit.settings import kit_settings
 from lexfed.federation.flare.process import (
     PROGRAMS,
     command_of,
     environment_of,
     through_here,
 )
-from lexfed.federation.flare.provision import provision
-from lexfed.federation.flare.settings import settings
+from lexfed.federation.flare.provision.new_kits import provision
 
 SITES = ["north", "south"]
 ADDRESS = "fl.example.org:8002"
@@ -74,14 +74,14 @@ def test_the_key_of_the_root_is_gone(project: Path) -> None:
 def test_settings_are_what_is_written(project: Path) -> None:
     for name in (COORDINATOR, *SITES):
         kit = Kit.read(project / name)
-        for path, value in settings(kit).items():
+        for path, value in kit_settings(kit).items():
             assert json.loads((kit.folder / path).read_text()) == value
         assert list(kit.folder.rglob("*.sh")) == []
         assert list(kit.folder.rglob("*.default")) == []
 
 
 def test_a_site_grants_little(project: Path) -> None:
-    said = settings(Kit.read(project / "north"))
+    said = kit_settings(Kit.read(project / "north"))
     rights = said["flare/local/authorization.json"]["permissions"]
     granted = {
         (role, right)
@@ -99,7 +99,7 @@ def test_a_site_grants_little(project: Path) -> None:
 def test_a_job_may_name_one_class(project: Path) -> None:
     """And the class is there, or no job would run."""
     for name in (COORDINATOR, "north"):
-        said = settings(Kit.read(project / name))["flare/local/resources.json"]
+        said = kit_settings(Kit.read(project / name))["flare/local/resources.json"]
         assert said["class_list_enforcement_mode"] == "enforce"
         [path] = said["class_allow_list"]
         module, _, name = path.rpartition(".")

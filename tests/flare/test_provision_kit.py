@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.federation.flare.enrol import collect, enrol, read_roster, take_over
-from lexfed.federation.flare.kit import COORDINATOR, Kit, kit_text
-from lexfed.federation.flare.roster import DeploymentRoster, Enrolment
+from lexfed.federation.flare.kit.enrolment import (
+    enrol,
+    install_roster,
+    read_roster,
+    write_roster,
+)
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, kit_text
+from lexfed.federation.flare.kit.roster import DeploymentRoster, Enrolment
 
 PIN = "ab" * 32
 SITES = ("north", "south")
@@ -150,9 +155,9 @@ def test_what_is_no_enrolment(tmp_path: Path, content: bytes) -> None:
 
 
 def test_everybody_gets_the_same_roster(kits: dict[str, Kit]) -> None:
-    roster = collect(kits[COORDINATOR], enrolments(kits))
+    roster = write_roster(kits[COORDINATOR], enrolments(kits))
     for name in SITES:
-        taken = take_over(kits[name], kits[COORDINATOR].roster)
+        taken = install_roster(kits[name], kits[COORDINATOR].roster)
         assert taken.fingerprint == roster.fingerprint
         assert kits[name].roster.read_bytes() == kits[COORDINATOR].roster.read_bytes()
         assert read_roster(kits[name]) == roster
@@ -162,34 +167,34 @@ def test_everybody_gets_the_same_roster(kits: dict[str, Kit]) -> None:
 
 
 def test_different_keys_have_different_fingerprints(kits: dict[str, Kit]) -> None:
-    before = collect(kits[COORDINATOR], enrolments(kits))
+    before = write_roster(kits[COORDINATOR], enrolments(kits))
     kits["north"].identity_key.unlink()
     (kits["north"].folder / "identity.pub.pem").unlink()
     enrol(kits["north"])
     kits[COORDINATOR].roster.unlink()
-    after = collect(kits[COORDINATOR], enrolments(kits))
+    after = write_roster(kits[COORDINATOR], enrolments(kits))
     assert before.fingerprint != after.fingerprint
 
 
 def test_a_roster_is_not_replaced(kits: dict[str, Kit]) -> None:
-    collect(kits[COORDINATOR], enrolments(kits))
-    collect(kits[COORDINATOR], enrolments(kits))  # the same again is nothing new
+    write_roster(kits[COORDINATOR], enrolments(kits))
+    write_roster(kits[COORDINATOR], enrolments(kits))  # the same again is nothing new
     kits[COORDINATOR].roster.write_bytes(b"{}")
     with pytest.raises(RunFolderError, match="has other keys"):
-        collect(kits[COORDINATOR], enrolments(kits))
+        write_roster(kits[COORDINATOR], enrolments(kits))
 
 
 def test_a_swapped_key_is_noticed_by_its_owner(kits: dict[str, Kit]) -> None:
     """The coordinator enrols a key of its own in the name of a site."""
-    collect(kits[COORDINATOR], enrolments(kits))
+    write_roster(kits[COORDINATOR], enrolments(kits))
     kits["north"].identity_key.unlink()
     (kits["north"].folder / "identity.pub.pem").unlink()
     enrol(kits["north"])
     with pytest.raises(ConfigError, match="another key for `north` than this kit"):
-        take_over(kits["north"], kits[COORDINATOR].roster)
+        install_roster(kits["north"], kits[COORDINATOR].roster)
     assert not kits["north"].roster.exists()
     # Others cannot tell by themselves: that is what the telephone is for.
-    take_over(kits["south"], kits[COORDINATOR].roster)
+    install_roster(kits["south"], kits[COORDINATOR].roster)
 
 
 def swap(tmp_path: Path, kits: dict[str, Kit], **other: str) -> list[Path]:
@@ -202,21 +207,21 @@ def swap(tmp_path: Path, kits: dict[str, Kit], **other: str) -> list[Path]:
 def test_what_does_not_fit_is_listed(tmp_path: Path, kits: dict[str, Kit]) -> None:
     here = kits[COORDINATOR]
     with pytest.raises(ConfigError, match="`south` is missing"):
-        collect(here, [kits["north"].enrolment])
+        write_roster(here, [kits["north"].enrolment])
     with pytest.raises(ConfigError, match="`north` is there twice"):
-        collect(here, [*enrolments(kits), kits["north"].enrolment])
+        write_roster(here, [*enrolments(kits), kits["north"].enrolment])
     with pytest.raises(ConfigError, match="pins another certificate"):
-        collect(here, swap(tmp_path, kits, pin="cd" * 32))
+        write_roster(here, swap(tmp_path, kits, pin="cd" * 32))
     with pytest.raises(ConfigError, match="not an enrolment"):
-        collect(here, [*enrolments(kits), here.folder / "kit.toml"])
+        write_roster(here, [*enrolments(kits), here.folder / "kit.toml"])
     with pytest.raises(RunFolderError, match="is the kit of a site"):
-        collect(kits["north"], enrolments(kits))
+        write_roster(kits["north"], enrolments(kits))
     assert not here.roster.exists()
 
 
 def test_an_enrolment_of_another_project(tmp_path: Path, kits: dict[str, Kit]) -> None:
     with pytest.raises(ConfigError, match="is for project `other`"):
-        collect(kits[COORDINATOR], swap(tmp_path, kits, project="other"))
+        write_roster(kits[COORDINATOR], swap(tmp_path, kits, project="other"))
 
 
 def test_strangers_and_shared_keys(kits: dict[str, Kit]) -> None:
@@ -230,12 +235,12 @@ def test_strangers_and_shared_keys(kits: dict[str, Kit]) -> None:
 
 
 def test_a_roster_with_a_false_proof(kits: dict[str, Kit]) -> None:
-    collect(kits[COORDINATOR], enrolments(kits))
+    write_roster(kits[COORDINATOR], enrolments(kits))
     said = json.loads(kits[COORDINATOR].roster.read_bytes())
     said["parties"][1]["proof"] = said["parties"][0]["proof"]
     kits[COORDINATOR].roster.write_text(json.dumps(said))
     with pytest.raises(ConfigError, match="is not signed by the key it names"):
-        take_over(kits["south"], kits[COORDINATOR].roster)
+        install_roster(kits["south"], kits[COORDINATOR].roster)
     kits[COORDINATOR].roster.write_text("{}")
     with pytest.raises(ConfigError, match="not a roster"):
-        take_over(kits["south"], kits[COORDINATOR].roster)
+        install_roster(kits["south"], kits[COORDINATOR].roster)

@@ -17,9 +17,9 @@ from nvflare.fuel.utils import config_service
 from nvflare.fuel.utils.config_factory import ConfigFactory
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.flare import tls13
-from lexfed.federation.flare.confine import confine
-from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.flare.hardening import tls13
+from lexfed.federation.flare.hardening.search_confinement import confine
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.process import is_running, take
 from lexfed.federation.flare.storage import KitStorage
 from support.deployments import deployment
@@ -114,7 +114,7 @@ def test_a_lock_ends_with_its_process(kits: dict[str, Kit]) -> None:
     kit = kits["south"]
     held = (
         "import sys; from pathlib import Path\n"
-        "from lexfed.federation.flare.kit import Kit\n"
+        "from lexfed.federation.flare.kit.folder import Kit\n"
         "from lexfed.federation.flare.process import take\n"
         "take(Kit.read(Path(sys.argv[1]))); print('held', flush=True)\n"
         "sys.stdin.read()"

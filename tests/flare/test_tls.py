@@ -16,9 +16,9 @@ from nvflare.fuel.f3.drivers.net_utils import get_ssl_context
 from nvflare.lighter.impl.cert import CertBuilder
 
 from lexfed.errors import RunFolderError
-from lexfed.federation.flare import tls13
-from lexfed.federation.flare.kit import COORDINATOR, Kit
-from lexfed.federation.flare.settings import settings
+from lexfed.federation.flare.hardening import tls13
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.federation.flare.kit.settings import kit_settings
 from support.deployments import deployment, logged, running, until
 from support.loopback import Pair
 from support.tls_probe import Root, ask, let_in
@@ -238,5 +238,5 @@ def move(folder: Path, port: int) -> None:
     path = folder / "kit.toml"
     old = Kit.read(folder).port
     path.write_text(path.read_text().replace(f"port = {old}", f"port = {port}"))
-    for name, value in settings(Kit.read(folder)).items():
+    for name, value in kit_settings(Kit.read(folder)).items():
         (folder / name).write_text(json.dumps(value))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.durable import JsonLines, part_of, write_atomically
+from lexfed.durable import JsonLines, part_path, write_atomically
 from lexfed.errors import RunFolderError
 
 Patch = pytest.MonkeyPatch
@@ -24,7 +24,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     write_atomically(path, b"old")
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
-    assert not part_of(path).exists()
+    assert not part_path(path).exists()
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -38,7 +38,7 @@ def test_a_failure_leaves_the_old_file(
         write_atomically(path, b"new")
     assert "--resume" in caught.value.hint
     assert path.read_bytes() == b"old"
-    assert part_of(path).read_bytes() == b"new"
+    assert part_path(path).read_bytes() == b"new"
 
 
 def test_the_folder_is_synced_after_the_name(

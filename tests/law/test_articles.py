@@ -9,7 +9,13 @@ import pytest
 from lexfed.errors import ConfigError
 from lexfed.law.articles import load_catalogues, with_articles, words_of
 from lexfed.law.catalogue import BUILT_IN
-from lexfed.law.tagger.column import CATEGORIES, TIER_OF, Column, Evidence, Suggestion
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    TIER_OF,
+    DescribedColumn,
+    Suggestion,
+    TagEvidence,
+)
 
 LAWS = load_catalogues(BUILT_IN)
 MINE = """\
@@ -24,11 +30,13 @@ categories = ["health"]
 """
 
 
-def suggestion(column: Column, category: str, *evidence: Evidence) -> Suggestion:
+def suggestion(
+    column: DescribedColumn, category: str, *evidence: TagEvidence
+) -> Suggestion:
     return Suggestion(column, TIER_OF[category], category, 0.9, False, evidence, "en")
 
 
-def ids(column: Column, category: str, *evidence: Evidence) -> set[str]:
+def ids(column: DescribedColumn, category: str, *evidence: TagEvidence) -> set[str]:
     (found,) = with_articles([suggestion(column, category, *evidence)], LAWS)
     return {article.id for article in found.articles}
 
@@ -59,42 +67,48 @@ def ids(column: Column, category: str, *evidence: Evidence) -> set[str]:
 def test_names_of_any_language_meet_their_articles(
     name: str, category: str, expected: set[str]
 ) -> None:
-    assert expected <= ids(Column("people", name), category)
+    assert expected <= ids(DescribedColumn("people", name), category)
 
 
 def test_a_description_is_read_too() -> None:
-    assert "hipaa.G" not in ids(Column("t", "sn"), "direct_identifier")
-    described = Column("t", "sn", "social security number of the person")
+    assert "hipaa.G" not in ids(DescribedColumn("t", "sn"), "direct_identifier")
+    described = DescribedColumn("t", "sn", "social security number of the person")
     assert "hipaa.G" in ids(described, "direct_identifier")
 
 
 def test_a_bare_key_is_that_of_its_table() -> None:
-    assert "hipaa.H" in ids(Column("patients", "Id"), "person_key")
-    assert "hipaa.I" in ids(Column("members", "key"), "person_key")
-    assert "hipaa.R" in ids(Column("people", "Id"), "person_key")
-    assert "hipaa.R" in ids(Column("patients", "loan_id"), "person_key")
+    assert "hipaa.H" in ids(DescribedColumn("patients", "Id"), "person_key")
+    assert "hipaa.I" in ids(DescribedColumn("members", "key"), "person_key")
+    assert "hipaa.R" in ids(DescribedColumn("people", "Id"), "person_key")
+    assert "hipaa.R" in ids(DescribedColumn("patients", "loan_id"), "person_key")
 
 
 def test_the_type_of_a_date_is_a_date() -> None:
-    assert "hipaa.C" not in ids(Column("t", "admitted"), "behavioural")
+    assert "hipaa.C" not in ids(DescribedColumn("t", "admitted"), "behavioural")
     for dtype in ("date", "datetime64[ns]", "TIMESTAMP WITH TIME ZONE"):
-        assert "hipaa.C" in ids(Column("t", "admitted", "", dtype), "behavioural")
-    assert "hipaa.C" not in ids(Column("t", "x", "", "candidate"), "behavioural")
+        assert "hipaa.C" in ids(
+            DescribedColumn("t", "admitted", "", dtype), "behavioural"
+        )
+    assert "hipaa.C" not in ids(
+        DescribedColumn("t", "x", "", "candidate"), "behavioural"
+    )
 
 
 def test_a_standard_explains_its_cryptic_names() -> None:
-    pack = Evidence("pack", "identifier", "person_key", 5.0, "the table looks like it")
-    assert "hipaa.I" in ids(Column("x", "DESYNPUF_ID"), "person_key", pack)
-    assert "hipaa.R" in ids(Column("x", "DESYNPUF_ID"), "person_key")
-    other = Evidence("pack", "special", "health", 5.0, "the table looks like it")
-    assert "hipaa.R" in ids(Column("x", "DESYNPUF_ID"), "person_key", other)
+    pack = TagEvidence(
+        "pack", "identifier", "person_key", 5.0, "the table looks like it"
+    )
+    assert "hipaa.I" in ids(DescribedColumn("x", "DESYNPUF_ID"), "person_key", pack)
+    assert "hipaa.R" in ids(DescribedColumn("x", "DESYNPUF_ID"), "person_key")
+    other = TagEvidence("pack", "special", "health", 5.0, "the table looks like it")
+    assert "hipaa.R" in ids(DescribedColumn("x", "DESYNPUF_ID"), "person_key", other)
 
 
 def test_a_name_of_many_standards_is_explained_by_none() -> None:
-    place = Evidence("pack", "personal", "location", 5.0, "known to standards")
+    place = TagEvidence("pack", "personal", "location", 5.0, "known to standards")
     (law,) = load_catalogues(["hipaa"])
     rule = replace(law.rules[0], categories=frozenset({"location"}), words=("user",))
-    found = suggestion(Column("x", "timezone"), "location", place)
+    found = suggestion(DescribedColumn("x", "timezone"), "location", place)
     (tagged,) = with_articles([found], [replace(law, rules=(rule,))])
     assert tagged.articles == ()
 
@@ -118,8 +132,8 @@ def test_what_was_recognised_in_values_counts(
     seen: str, category: str, expected: str
 ) -> None:
     text = f"at least 90% of the sample are {seen}, as the name or description says"
-    item = Evidence("values", TIER_OF[category], category, 4.0, text)
-    column = Column("t", "c17")
+    item = TagEvidence("values", TIER_OF[category], category, 4.0, text)
+    column = DescribedColumn("t", "c17")
     found = ids(column, category, item)
     assert expected in found
     assert expected not in ids(column, category)
@@ -129,7 +143,7 @@ def test_what_was_recognised_in_values_counts(
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_every_law_answers_for_itself_and_nothing_else_changes(category: str) -> None:
-    found = suggestion(Column("t", "x"), category)
+    found = suggestion(DescribedColumn("t", "x"), category)
     (whole,) = with_articles([found], LAWS)
     assert whole.suggestion is found
     alone = [with_articles([found], [law])[0].articles for law in LAWS]
@@ -138,7 +152,7 @@ def test_every_law_answers_for_itself_and_nothing_else_changes(category: str) ->
 
 def test_two_laws_that_disagree_both_stand_and_the_tier_is_the_strictest() -> None:
     (found,) = with_articles(
-        [suggestion(Column("t", "lat"), "precise_geolocation")], LAWS
+        [suggestion(DescribedColumn("t", "lat"), "precise_geolocation")], LAWS
     )
     assert found.suggestion.tier == "special"
     assert {"gdpr.art35.location", "ccpa.spi.geolocation"} <= {
@@ -149,8 +163,8 @@ def test_two_laws_that_disagree_both_stand_and_the_tier_is_the_strictest() -> No
 
 
 def test_json_has_exactly_these_keys_and_no_value() -> None:
-    column = Column("t", "mail", "", "", ("secret@example.org",))
-    item = Evidence("name", "identifier", "contact", 1.23456, "because")
+    column = DescribedColumn("t", "mail", "", "", ("secret@example.org",))
+    item = TagEvidence("name", "identifier", "contact", 1.23456, "because")
     (found,) = with_articles([suggestion(column, "contact", item)], LAWS)
     plain = found.to_dict()
     assert list(plain) == [
@@ -169,7 +183,7 @@ def test_json_has_exactly_these_keys_and_no_value() -> None:
 
 def test_words_come_in_runs_and_columns_in_order() -> None:
     first, second = words_of(
-        [Column("a", "sozialversicherungsnummer"), Column("b", "x")]
+        [DescribedColumn("a", "sozialversicherungsnummer"), DescribedColumn("b", "x")]
     )
     assert {"social security", "social security number"} <= first
     assert second == frozenset({"x"})
@@ -181,7 +195,9 @@ def test_catalogues_by_name_and_by_file(tmp_path: Path) -> None:
     path.write_text(MINE)
     found = load_catalogues(["hipaa", "hipaa", "gdpr"], [path, path])
     assert [law.jurisdiction for law in found] == ["hipaa", "gdpr", "mine"]
-    (tagged,) = with_articles([suggestion(Column("t", "hiv"), "health")], found)
+    (tagged,) = with_articles(
+        [suggestion(DescribedColumn("t", "hiv"), "health")], found
+    )
     assert tagged.articles[-1].id == "mine.1"
     assert load_catalogues([]) == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from lexfed.errors import ConfigError
 from lexfed.law.catalogue import BUILT_IN, load_catalogue, parse_catalogue
-from lexfed.law.tagger.column import CATEGORIES, CATEGORIES_OF, TIER_OF
+from lexfed.law.tagger.suggestions import CATEGORIES, CATEGORIES_OF, TIER_OF
 
 HEAD = 'version = 1\njurisdiction = "x"\ntitle = "X"\n'
 RULE = '[[rule]]\nid = "x.1"\nreference = "X 1"\nobligation = "o"\n'

@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from lexfed.law.tagger.column import Column
 from lexfed.law.tagger.recognise.checksums import is_date, is_day, luhn, verhoeff
 from lexfed.law.tagger.recognise.recogniser import Recogniser, sample_of
-from lexfed.law.tagger.values import RECOGNISERS
+from lexfed.law.tagger.suggestions import DescribedColumn
+from lexfed.law.tagger.values.evidence import RECOGNISERS
 from support import id_numbers as one
 from support import id_numbers_world as two
 from support.id_numbers import LETTERS, Maker
@@ -147,13 +147,15 @@ def test_columns_are_recognised_and_random_ones_are_not(
     recogniser = named(name)
     values = made(maker, 40)
     told = min(recogniser.context)
-    column = Column("t", told if recogniser.needs else "x", values=tuple(values))
+    column = DescribedColumn(
+        "t", told if recogniser.needs else "x", values=tuple(values)
+    )
     evidence = recogniser.evidence(sample_of(column))
     assert evidence is not None
     assert evidence.category == recogniser.category
     # By chance nine in ten of 40 fit with a chance below exp(-40 KL(.6 || .1)) = 1e-12.
     random = Random(f"column {name}")
-    noise = Column("t", "x", values=tuple(blurred(v, random) for v in values))
+    noise = DescribedColumn("t", "x", values=tuple(blurred(v, random) for v in values))
     assert recogniser.evidence(sample_of(noise)) is None
 
 
@@ -161,9 +163,10 @@ def test_single_numbers_need_a_name_that_says_so() -> None:
     number = made(two.iban_german, 1)
     recogniser = named("bank account numbers (IBAN)")
     assert (
-        recogniser.evidence(sample_of(Column("t", "x", values=tuple(number)))) is None
+        recogniser.evidence(sample_of(DescribedColumn("t", "x", values=tuple(number))))
+        is None
     )
-    named_so = Column("t", "iban", values=tuple(number))
+    named_so = DescribedColumn("t", "iban", values=tuple(number))
     assert recogniser.evidence(sample_of(named_so)) is not None
 
 

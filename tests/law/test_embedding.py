@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.law.tagger.embed import MOST_PIECES, Embedding
-from lexfed.law.tagger.wordpiece import LONGEST_WORD, WordPiece
+from lexfed.law.tagger.semantics.embeddings import MOST_PIECES, Embedding
+from lexfed.law.tagger.semantics.word_pieces import LONGEST_WORD, WordPiece
 
 PIECES = ("geo", "##lo", "##cation", "##location", "a", "##a", "ab", "##b", "birth")
 CUTTER = WordPiece(PIECES)

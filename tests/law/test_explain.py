@@ -7,7 +7,7 @@ import pytest
 
 from lexfed.law.articles import load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN
-from lexfed.law.explain import (
+from lexfed.law.explanations import (
     NOTHING_KNOWN,
     PUBLIC_KINDS,
     decision_of,
@@ -15,21 +15,28 @@ from lexfed.law.explain import (
     reason_of,
     rule_of,
 )
-from lexfed.law.merge import SiteTag
 from lexfed.law.provenance import Proposal
-from lexfed.law.tagger.column import Column, Evidence, Proxy, Suggestion
-from lexfed.report.tag_sheet import tag_csv, tag_page
+from lexfed.law.site_tags import SiteTag
+from lexfed.law.tagger.suggestions import (
+    DescribedColumn,
+    Proxy,
+    Suggestion,
+    TagEvidence,
+)
+from lexfed.report.documents.tag_sheet import tag_csv, tag_page
 
 LAWS = load_catalogues(BUILT_IN)
-NAME = Evidence("name", "special", "health", 4.0, "the name says `hiv`")
-PACK = Evidence("pack", "special", "health", 6.0, "known to standards")
-AGAINST = Evidence("table", "personal", "location", 2.0, "a table of places")
-COUNTED = Evidence("statistics", "special", "health", 9.0, "3.7 bits of entropy")
-SEEN = Evidence("values", "special", "health", 8.0, "83 % of the values are ICD codes")
+NAME = TagEvidence("name", "special", "health", 4.0, "the name says `hiv`")
+PACK = TagEvidence("pack", "special", "health", 6.0, "known to standards")
+AGAINST = TagEvidence("table", "personal", "location", 2.0, "a table of places")
+COUNTED = TagEvidence("statistics", "special", "health", 9.0, "3.7 bits of entropy")
+SEEN = TagEvidence(
+    "values", "special", "health", 8.0, "83 % of the values are ICD codes"
+)
 
 
-def suggestion(*evidence: Evidence, review: bool = False) -> Suggestion:
-    column = Column("patients", "hiv_status", "", "", ("positive",))
+def suggestion(*evidence: TagEvidence, review: bool = False) -> Suggestion:
+    column = DescribedColumn("patients", "hiv_status", "", "", ("positive",))
     proxy = Proxy("origin", "ethnicity", "cramers_v", 0.81)
     return Suggestion(
         column, "special", "health", 0.97, review, evidence, "en", (proxy,)
@@ -39,15 +46,15 @@ def suggestion(*evidence: Evidence, review: bool = False) -> Suggestion:
 def test_what_a_name_says_comes_before_how_often_it_was_seen() -> None:
     assert reason_of(suggestion(PACK, NAME, AGAINST)) == NAME.text
     assert reason_of(suggestion(PACK, AGAINST)) == PACK.text
-    weak = Evidence("name", "special", "health", 1.0, "perhaps")
+    weak = TagEvidence("name", "special", "health", 1.0, "perhaps")
     assert reason_of(suggestion(PACK, weak)) == PACK.text
 
 
 def test_reasons_are_those_for_the_category_then_for_the_tier() -> None:
-    tier = Evidence("pack", "special", "genetic", 3.0, "of the tier")
+    tier = TagEvidence("pack", "special", "genetic", 3.0, "of the tier")
     assert reason_of(suggestion(AGAINST, tier)) == "of the tier"
     assert reason_of(suggestion(AGAINST)) == NOTHING_KNOWN
-    doubt = Evidence("name", "special", "health", -3.0, "speaks against it")
+    doubt = TagEvidence("name", "special", "health", -3.0, "speaks against it")
     assert reason_of(suggestion(doubt)) == NOTHING_KNOWN
     assert reason_of(suggestion(COUNTED, PACK), PUBLIC_KINDS) == PACK.text
 
@@ -120,7 +127,7 @@ def test_the_strength_of_a_proxy_is_one_of_three_words(
 
 
 def test_laws_that_are_silent_say_so() -> None:
-    column = Column("", "row_id")
+    column = DescribedColumn("", "row_id")
     found = Suggestion(column, "non_personal", "technical", 0.0, False, (), "en")
     (tagged,) = with_articles([found], LAWS)
     text = explain(tagged, LAWS)

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import pytest
 
-from lexfed.law.tagger.lexicon import LANGUAGES, MEANINGS, parse_lexicon
-from lexfed.law.tagger.normalise import fold, words
+from lexfed.law.tagger.words.lexicon import LANGUAGES, MEANINGS, parse_lexicon
+from lexfed.law.tagger.words.normalisation import fold, words
 
 HEADER = "term\tcategory\tweight\tgloss\tnote"
 FOLDER = resources.files("lexfed") / "law" / "tagger" / "lexicon"

@@ -23,8 +23,8 @@ print(peak, *sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)
 """
 
 TAG = """
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.suggestions import Column
+from lexfed.law.tagger.pipeline import tag_columns
 names = ["patient", "kunde", "fecha", "renda", "codice", "naam", "zip", "x"]
 tag_columns([Column(f"t{n % 20}", f"{names[n % 8]}_{n}") for n in range(1000)])
 """

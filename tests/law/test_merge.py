@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.law.merge import MergedTag, SiteTag, merge
-from lexfed.law.tagger.column import (
+from lexfed.law.site_tags import MergedTag, SiteTag, merge_site_tags
+from lexfed.law.tagger.suggestions import (
     CATEGORIES,
     TIER_OF,
     TIERS,
-    Column,
-    Evidence,
+    DescribedColumn,
     Suggestion,
+    TagEvidence,
 )
 from lexfed.tiers import Tier
 
@@ -25,7 +25,9 @@ def tag(column: str, category: str, review: bool = False) -> SiteTag:
 
 
 def test_the_strictest_counts_and_disagreement_is_shown() -> None:
-    (found,) = merge({"north": [tag("x", "technical")], "south": [tag("x", "health")]})
+    (found,) = merge_site_tags(
+        {"north": [tag("x", "technical")], "south": [tag("x", "health")]}
+    )
     assert (found.tier, found.category, found.review) == ("special", "health", True)
     assert found.disagree
     assert {site: said.tier for site, said in found.said.items()} == {
@@ -35,39 +37,41 @@ def test_the_strictest_counts_and_disagreement_is_shown() -> None:
 
 
 def test_an_identifier_at_one_site_is_one_for_all() -> None:
-    (found,) = merge({"a": [tag("x", "health")], "b": [tag("x", "contact")]})
+    (found,) = merge_site_tags({"a": [tag("x", "health")], "b": [tag("x", "contact")]})
     assert (found.tier, found.category) == ("identifier", "contact")
 
 
 def test_sites_that_agree_need_no_review_unless_one_asks() -> None:
-    (calm,) = merge({"a": [tag("x", "health")], "b": [tag("x", "health")]})
+    (calm,) = merge_site_tags({"a": [tag("x", "health")], "b": [tag("x", "health")]})
     assert not calm.review
     assert not calm.disagree
-    (asked,) = merge({"a": [tag("x", "health")], "b": [tag("x", "health", True)]})
+    (asked,) = merge_site_tags(
+        {"a": [tag("x", "health")], "b": [tag("x", "health", True)]}
+    )
     assert asked.review
     assert not asked.disagree
 
 
 def test_most_sites_of_the_tier_name_the_category() -> None:
     said = {"a": "genetic", "b": "health", "c": "health", "d": "location"}
-    (found,) = merge({site: [tag("x", each)] for site, each in said.items()})
+    (found,) = merge_site_tags({site: [tag("x", each)] for site, each in said.items()})
     assert found.category == "health"
-    (tied,) = merge({"a": [tag("x", "health")], "b": [tag("x", "genetic")]})
+    (tied,) = merge_site_tags({"a": [tag("x", "health")], "b": [tag("x", "genetic")]})
     assert tied.category == "genetic"
 
 
 def test_a_column_that_some_sites_lack() -> None:
-    first, second = merge(
+    first, second = merge_site_tags(
         {"b": [tag("y", "health")], "a": [tag("x", "health"), tag("y", "health")]}
     )
     assert (first.column, first.missing) == ("x", ("b",))
     assert (second.column, second.missing) == ("y", ())
-    assert merge({}) == ()
+    assert merge_site_tags({}) == ()
 
 
 def test_only_tier_category_and_review_leave_a_site() -> None:
-    evidence = Evidence("statistics", "special", "health", 1.0, "entropy 3.7 bits")
-    column = Column("t", "x", "about it", "int", ("17",))
+    evidence = TagEvidence("statistics", "special", "health", 1.0, "entropy 3.7 bits")
+    column = DescribedColumn("t", "x", "about it", "int", ("17",))
     suggestion = Suggestion(column, "special", "health", 0.97, True, (evidence,), "en")
     told = SiteTag.of(suggestion)
     assert {field.name for field in fields(SiteTag)} == {
@@ -81,7 +85,7 @@ def test_only_tier_category_and_review_leave_a_site() -> None:
 
 def test_what_a_site_may_not_say() -> None:
     with pytest.raises(DataError, match="column `x` is there twice"):
-        merge({"a": [tag("x", "health"), tag("x", "health")]})
+        merge_site_tags({"a": [tag("x", "health"), tag("x", "health")]})
     with pytest.raises(DataError, match="unknown category `wealth`"):
         SiteTag("t", "x", "special", "wealth", False)
     with pytest.raises(DataError, match="expected one of"):
@@ -109,7 +113,7 @@ def test_no_site_is_above_and_order_changes_nothing(
     sites: dict[str, list[SiteTag]],
     random: "st.randoms",  # type: ignore[valid-type]
 ) -> None:
-    found = merge(sites)
+    found = merge_site_tags(sites)
     for merged in found:
         tiers = [Tier.parse(said.tier) for said in merged.said.values()]
         assert Tier.parse(merged.tier) == max(tiers)
@@ -117,4 +121,4 @@ def test_no_site_is_above_and_order_changes_nothing(
         assert set(merged.said) | set(merged.missing) == set(sites)
     names = list(sites)
     random.shuffle(names)  # type: ignore[attr-defined]
-    assert merge({name: sites[name] for name in names}) == found
+    assert merge_site_tags({name: sites[name] for name in names}) == found

@@ -15,16 +15,21 @@ import numpy as np
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.law.tagger import network as nets
-from lexfed.law.tagger.column import CATEGORIES, CATEGORIES_OF, TIERS, Column
-from lexfed.law.tagger.features import features
-from lexfed.law.tagger.network import (
+from lexfed.law.tagger.semantics import network as nets
+from lexfed.law.tagger.semantics.features import feature_rows
+from lexfed.law.tagger.semantics.network import (
     INDEX,
     category_probabilities,
-    load,
+    load_network,
     read_network,
 )
-from lexfed.law.tagger.tables import read_tables
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    CATEGORIES_OF,
+    TIERS,
+    DescribedColumn,
+)
+from lexfed.law.tagger.words.table_readings import read_tables
 
 ROOT = Path(__file__).parents[2]
 MODEL = Path(nets.__file__).parent / "model"
@@ -33,9 +38,9 @@ TOLERANCE = 0.01
 
 ASK = """
 import json, sys
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.network import category_probabilities
-from lexfed.law.tagger.tables import read_tables
+from lexfed.law.tagger.suggestions import Column
+from lexfed.law.tagger.semantics.network import category_probabilities
+from lexfed.law.tagger.words.table_readings import read_tables
 out = []
 for probe in json.load(open(sys.argv[1], encoding="utf-8")):
     tables = read_tables([Column(*fields) for fields in probe["columns"]])
@@ -50,7 +55,9 @@ def index() -> dict[str, Any]:
 
 
 def tier_of(table: str, name: str, description: str = "") -> str:
-    row = category_probabilities(read_tables([Column(table, name, description)]))[0]
+    row = category_probabilities(
+        read_tables([DescribedColumn(table, name, description)])
+    )[0]
     chances = dict(zip(CATEGORIES, row, strict=True))
     return max(TIERS, key=lambda tier: sum(chances[c] for c in CATEGORIES_OF[tier]))
 
@@ -107,14 +114,14 @@ class TestBelongsToItsSources:
         _sign(folder, "layer-3-scales.npy")
         other = read_network(folder)
         probe = json.loads(sources.PROBES.read_text("utf-8"))[0]
-        tables = read_tables([Column(*fields) for fields in probe["columns"]])
+        tables = read_tables([DescribedColumn(*fields) for fields in probe["columns"]])
         found = _by_tier(category_probabilities(tables, other))
         assert np.abs(found - probe["tiers"]).max() > TOLERANCE
 
 
 class TestShape:
     def test_layers_of_128_and_64(self) -> None:
-        outputs = [layer.weights.shape[0] for layer in load().layers]
+        outputs = [layer.weights.shape[0] for layer in load_network().layers]
         assert outputs == [128, 64, len(CATEGORIES)]
 
     def test_70_percent_of_the_first_layer_are_zero(self) -> None:
@@ -134,10 +141,10 @@ class TestShape:
 
 class TestAnswers:
     COLUMNS = (
-        Column("patients", "birth_date", "date of birth"),
-        Column("patients", "diag", "main diagnosis"),
-        Column("stores", "store_name", ""),
-        Column("patients", "xq7", ""),
+        DescribedColumn("patients", "birth_date", "date of birth"),
+        DescribedColumn("patients", "diag", "main diagnosis"),
+        DescribedColumn("stores", "store_name", ""),
+        DescribedColumn("patients", "xq7", ""),
     )
 
     def test_rows_are_probabilities(self) -> None:
@@ -154,9 +161,9 @@ class TestAnswers:
 
     def test_order_of_columns_changes_nothing(self) -> None:
         mine = [self.COLUMNS[at] for at in (0, 1, 3)]
-        network = load()
-        forward = features(read_tables(mine), network.embedding, network.layout)
-        back = features(read_tables(mine[::-1]), network.embedding, network.layout)
+        network = load_network()
+        forward = feature_rows(read_tables(mine), network.embedding, network.layout)
+        back = feature_rows(read_tables(mine[::-1]), network.embedding, network.layout)
         np.testing.assert_allclose(forward, back[::-1], atol=1e-6)
 
     def test_no_columns_no_rows(self) -> None:
@@ -184,7 +191,9 @@ class TestAnswers:
         "name", ["x" * 10_000, "\x00\x1b[31m", "تاريخ الميلاد", "生年月日", "💊", "_"]
     )
     def test_odd_names_are_answered(self, name: str) -> None:
-        chances = category_probabilities(read_tables([Column("t", name, name, name)]))
+        chances = category_probabilities(
+            read_tables([DescribedColumn("t", name, name, name)])
+        )
         assert np.isfinite(chances).all()
 
     def test_imports_nothing_but_numpy(self) -> None:

@@ -10,7 +10,7 @@ from importlib import resources
 
 import pytest
 
-from lexfed.law.tagger.column import TIER_OF, TIERS
+from lexfed.law.tagger.suggestions import TIER_OF, TIERS
 
 DTYPES = {"string", "integer", "float", "date", "timestamp", "boolean", "text", ""}
 HEADER = ("title", "source", "lang", "domain")

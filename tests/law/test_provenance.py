@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from lexfed.data.declared import DeclaredTag
+from lexfed.data.builtin.declarations import DeclaredTag
 from lexfed.data.schema import Column as DataColumn
 from lexfed.data.schema import Schema
 from lexfed.errors import ConfigError
 from lexfed.law.articles import load_catalogues
 from lexfed.law.catalogue import BUILT_IN
-from lexfed.law.provenance import Asked, Ground, Proposal
-from lexfed.law.tagger import fingerprint as module
-from lexfed.law.tagger.column import Column, Evidence, Suggestion
-from lexfed.law.tagger.fingerprint import PARTS, fingerprint
-from lexfed.law.tagger.settings import Settings
-from lexfed.law.tagging import (
-    Stated,
+from lexfed.law.decisions import (
+    StatedTag,
     articles_known,
     declared_tags,
-    suggest,
+    suggest_by_names,
     tag_schema,
 )
+from lexfed.law.provenance import Consultation, Ground, Proposal
+from lexfed.law.tagger import fingerprint as module
+from lexfed.law.tagger.fingerprint import PARTS, fingerprint
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TagEvidence
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -39,11 +39,11 @@ SCHEMA = Schema(
     target="hiv_status",
 )
 STATED = {
-    "birth_date": Stated(Tier.PERSONAL, "they said so", "demographic"),
-    "hiv_status": Stated(Tier.SPECIAL, "health data", "health"),
-    "zip": Stated(Tier.NON_PERSONAL, "a region of a million"),
+    "birth_date": StatedTag(Tier.PERSONAL, "they said so", "demographic"),
+    "hiv_status": StatedTag(Tier.SPECIAL, "health data", "health"),
+    "zip": StatedTag(Tier.NON_PERSONAL, "a region of a million"),
 }
-SUGGESTED = suggest(SCHEMA.names, "patients", Settings())
+SUGGESTED = suggest_by_names(SCHEMA.names, "patients", TaggerSettings())
 
 
 def tagged() -> TaggedSchema:
@@ -74,9 +74,9 @@ def test_what_a_person_overruled_is_kept_beside_the_decision() -> None:
 
 def test_a_tier_without_a_category_overrules_only_tiers() -> None:
     stated = {
-        "birth_date": Stated(Tier.PERSONAL, "about the person"),
-        "hiv_status": Stated(Tier.SPECIAL, "health data", "genetic"),
-        "zip": Stated(Tier.PERSONAL, "coarse", "where they live"),
+        "birth_date": StatedTag(Tier.PERSONAL, "about the person"),
+        "hiv_status": StatedTag(Tier.SPECIAL, "health data", "genetic"),
+        "zip": StatedTag(Tier.PERSONAL, "coarse", "where they live"),
     }
     found = tag_schema(SCHEMA, {}, stated, None, LAWS, SUGGESTED).tags
     assert {name: tag.overrules for name, tag in found.items()} == {
@@ -93,9 +93,9 @@ def test_a_source_that_is_overruled_keeps_its_articles_or_gets_new_ones() -> Non
         }
     )
     stated = {
-        "zip": Stated(Tier.SPECIAL, "because"),
-        "birth_date": Stated(Tier.SPECIAL, "because", "frailty"),
-        "hiv_status": Stated(Tier.SPECIAL, "because", "health"),
+        "zip": StatedTag(Tier.SPECIAL, "because"),
+        "birth_date": StatedTag(Tier.SPECIAL, "because", "frailty"),
+        "hiv_status": StatedTag(Tier.SPECIAL, "because", "health"),
     }
     found = tag_schema(SCHEMA, declared, stated, ["gdpr"], LAWS)
     for name in ("zip", "birth_date"):
@@ -112,9 +112,9 @@ def test_articles_are_known_where_a_catalogue_was_asked_about_a_category() -> No
     known = {name: articles_known(tag, found.asked) for name, tag in found.tags.items()}
     assert known == {"birth_date": True, "hiv_status": True, "zip": False}
     # As older runs have written it: nobody was asked.
-    assert not articles_known(found.tags["hiv_status"], Asked())
+    assert not articles_known(found.tags["hiv_status"], Consultation())
     generated = Tag(Tier.SPECIAL, "own", (), "because", "generator")
-    assert articles_known(generated, Asked())
+    assert articles_known(generated, Consultation())
 
 
 def test_nobody_is_asked_where_all_tags_came_with_the_source() -> None:
@@ -138,7 +138,7 @@ def test_new_and_old_files_are_read_and_strange_ones_are_not() -> None:
     for name, tag in plain["tags"].items():
         kept = ("tier", "category", "reason", "by")
         old["tags"][name] = {**{k: tag[k] for k in kept}, "obligations": []}
-    assert TaggedSchema.from_dict(old).asked == Asked()
+    assert TaggedSchema.from_dict(old).asked == Consultation()
     spoilt: list[dict[str, Any]] = [
         {"asked": {**plain["asked"], "more": 1}},
         {"asked": {**plain["asked"], "tagger": {"model": 3}}},
@@ -157,10 +157,10 @@ def test_new_and_old_files_are_read_and_strange_ones_are_not() -> None:
 
 def test_evidence_from_values_and_statistics_is_left_out() -> None:
     evidence = tuple(
-        Evidence(kind, "special", "health", 9.0, f"told by {kind}")
+        TagEvidence(kind, "special", "health", 9.0, f"told by {kind}")
         for kind in ("values", "statistics", "name")
     )
-    column = Column("t", "x", "", "", ("17",))
+    column = DescribedColumn("t", "x", "", "", ("17",))
     found = Suggestion(column, "special", "health", 1.0, True, evidence, "en")
     proposal = Proposal.of(found)
     assert proposal.evidence == (Ground("name", "health", "9.00", "told by name"),)
@@ -169,20 +169,20 @@ def test_evidence_from_values_and_statistics_is_left_out() -> None:
 
 
 def test_suggestions_by_name_alone() -> None:
-    assert suggest(["", "  "], "t", Settings()) == {}
-    found = suggest(["hiv_status", "patient_id"], "t", Settings())
+    assert suggest_by_names(["", "  "], "t", TaggerSettings()) == {}
+    found = suggest_by_names(["hiv_status", "patient_id"], "t", TaggerSettings())
     assert found["hiv_status"].category == "health"
     assert found["patient_id"].column.values is None
-    stated = suggest(["qx"], "t", Settings(), person="qx")["qx"]
+    stated = suggest_by_names(["qx"], "t", TaggerSettings(), person="qx")["qx"]
     assert (stated.category, stated.review) == ("person_key", False)
 
 
 def test_digests_say_which_catalogues_and_which_tagger() -> None:
-    asked = Asked.of(LAWS, tagger=True)
+    asked = Consultation.of(LAWS, tagger=True)
     assert [law for law, _ in asked.catalogues] == ["gdpr", "hipaa", "ccpa"]
     assert set(asked.tagger) == set(PARTS)
     assert all(len(digest) == 64 for digest in asked.tagger.values())
-    assert Asked.of(LAWS, tagger=False).tagger == {}
+    assert Consultation.of(LAWS, tagger=False).tagger == {}
 
 
 def test_a_changed_byte_changes_the_digest_of_its_part(

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.law.tagger.association import (
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
+from lexfed.law.tagger.values.association import (
     Association,
-    Many,
     Variable,
+    VariableStack,
     associations,
     variable_of,
 )
-from lexfed.law.tagger.column import Column, Suggestion
-from lexfed.law.tagger.proxies import LEAST, MOST_PROXIES, proxies_of
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.values.proxies import LEAST, MOST_PROXIES, proxies_of
 
 RNG = np.random.default_rng(11)
 N = 200
@@ -29,7 +29,7 @@ def variable(values: Sequence[object]) -> Variable:
 
 
 def between(one: Sequence[object], other: Sequence[object]) -> Association:
-    (found,) = associations(variable(one), Many([variable(other)]))
+    (found,) = associations(variable(one), VariableStack([variable(other)]))
     return found
 
 
@@ -104,7 +104,9 @@ def test_one_against_many_is_one_against_each() -> None:
         list(RNG.normal(size=N)),
     ]
     for target in columns:
-        together = associations(variable(target), Many([variable(c) for c in columns]))
+        together = associations(
+            variable(target), VariableStack([variable(c) for c in columns])
+        )
         for one in together:
             assert one.strength == pytest.approx(
                 between(target, columns[one.at]).strength
@@ -119,7 +121,7 @@ def test_chance_is_not_reported() -> None:
     variables = [variable(list(v)) for v in (*discrete, *numeric)]
     above = 0
     for at, target in enumerate(variables[:-1]):
-        found = associations(target, Many(variables[at + 1 :]))
+        found = associations(target, VariableStack(variables[at + 1 :]))
         above += sum(one.strength >= max(LEAST, one.chance) for one in found)
     assert above <= 1
 
@@ -147,23 +149,23 @@ def test_numbers_beyond_all_bounds_are_left_out() -> None:
     assert variable_of([f"{10**15}.{n:02}" for n in range(40)]) is None
 
 
-def suggested(column: Column, tier: str, category: str) -> Suggestion:
+def suggested(column: DescribedColumn, tier: str, category: str) -> Suggestion:
     return Suggestion(column, tier, category, 1.0, False, (), "en")
 
 
-def world() -> tuple[list[Column], list[Suggestion]]:
+def world() -> tuple[list[DescribedColumn], list[Suggestion]]:
     race = RNG.choice(["a", "b", "c"], N)
     area = [f"{r}{n}" for r, n in zip(race, RNG.integers(0, 2, N), strict=True)]
     noise = RNG.choice(["x", "y"], N)
     key = [f"{r}{n:04}" for n, r in enumerate(race)]
     columns = [
-        Column("t", "race", values=tuple(map(str, race))),
-        Column("t", "area", values=tuple(area)),
-        Column("t", "noise", values=tuple(map(str, noise))),
-        Column("t", "key", values=tuple(k[:1] for k in key)),
-        Column("u", "elsewhere", values=tuple(area)),
-        Column("t", "ragged", values=tuple(area[:150])),
-        Column("t", "named"),
+        DescribedColumn("t", "race", values=tuple(map(str, race))),
+        DescribedColumn("t", "area", values=tuple(area)),
+        DescribedColumn("t", "noise", values=tuple(map(str, noise))),
+        DescribedColumn("t", "key", values=tuple(k[:1] for k in key)),
+        DescribedColumn("u", "elsewhere", values=tuple(area)),
+        DescribedColumn("t", "ragged", values=tuple(area[:150])),
+        DescribedColumn("t", "named"),
     ]
     kinds = [
         ("special", "ethnicity"),
@@ -200,12 +202,12 @@ def test_identifiers_are_never_reported() -> None:
 def test_no_more_than_three_are_reported_the_strongest_first() -> None:
     hidden = RNG.normal(size=N)
     columns = [
-        Column(
+        DescribedColumn(
             "t", f"s{n}", values=tuple(map(str, hidden + n / 4 * RNG.normal(size=N)))
         )
         for n in range(1, 6)
     ]
-    columns.append(Column("t", "other", values=tuple(map(str, hidden))))
+    columns.append(DescribedColumn("t", "other", values=tuple(map(str, hidden))))
     suggestions = [suggested(c, "special", "health") for c in columns[:-1]]
     suggestions.append(suggested(columns[-1], "personal", "other_personal"))
     strengths = [p.strength for p in proxies_of(columns, suggestions)[-1]]
@@ -217,12 +219,12 @@ def test_proxies_change_no_tier() -> None:
     diagnosis = RNG.choice(["I10.1", "E11.9", "J45.0", "C50.1"], N)
     district = [f"district {d[0]}" for d in diagnosis]
     columns = [
-        Column("people", "diagnosis", values=tuple(map(str, diagnosis))),
-        Column("people", "city", values=tuple(district)),
+        DescribedColumn("people", "diagnosis", values=tuple(map(str, diagnosis))),
+        DescribedColumn("people", "city", values=tuple(district)),
     ]
     shuffled = [
         columns[0],
-        Column("people", "city", values=tuple(RNG.permutation(district))),
+        DescribedColumn("people", "city", values=tuple(RNG.permutation(district))),
     ]
     linked, apart = tag_columns(columns)[1], tag_columns(shuffled)[1]
     assert linked.proxies

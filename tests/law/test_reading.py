@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.reading import read_columns, read_schema
-from lexfed.law.tagger.sql import columns_of_sql
-from lexfed.law.tagger.text_files import read_text
+from lexfed.law.tagger.sources.column_files import read_columns, read_schema
+from lexfed.law.tagger.sources.sql_schemas import columns_of_sql
+from lexfed.law.tagger.sources.text_files import read_text
+from lexfed.law.tagger.suggestions import DescribedColumn
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -27,13 +27,13 @@ def written(path: Path, content: str | bytes) -> Path:
 def test_a_schema_in_any_order_with_fields_left_out(tmp_path: Path) -> None:
     text = "dtype,Column,table\nint,age,people\n,  name ,people\n\n,age,visits\n"
     assert read_schema(written(tmp_path / "s.csv", text)) == (
-        Column("people", "age", "", "int"),
-        Column("people", "name"),
-        Column("visits", "age"),
+        DescribedColumn("people", "age", "", "int"),
+        DescribedColumn("people", "name"),
+        DescribedColumn("visits", "age"),
     )
     assert read_schema(written(tmp_path / "s.csv", "column\na\nb\n")) == (
-        Column("", "a"),
-        Column("", "b"),
+        DescribedColumn("", "a"),
+        DescribedColumn("", "b"),
     )
 
 
@@ -130,7 +130,7 @@ def test_encodings(tmp_path: Path, content: bytes) -> None:
 def test_a_large_file_is_read_as_far_as_its_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lexfed.law.tagger.reading._SAMPLE_BYTES", 1000)
+    monkeypatch.setattr("lexfed.law.tagger.sources.column_files._SAMPLE_BYTES", 1000)
     path = written(tmp_path / "t.csv", "a,b\n" + "11,22\n" * 1000)
     values = read_columns(path)[0].values
     assert values is not None
@@ -183,12 +183,12 @@ CREATE INDEX i ON visits (ward);
 
 def test_create_table_of_many_dialects() -> None:
     assert columns_of_sql(SQL, "x.sql") == (
-        Column("Patients", "id", "", "bigint"),
-        Column("Patients", "full name", "patient's name, (full)", "varchar"),
-        Column("Patients", "birth date", "", "date"),
-        Column("Patients", "weight", "body weight in kg", "numeric"),
-        Column("visits", "patient_id", "", "int"),
-        Column("visits", "ward", "", "text"),
+        DescribedColumn("Patients", "id", "", "bigint"),
+        DescribedColumn("Patients", "full name", "patient's name, (full)", "varchar"),
+        DescribedColumn("Patients", "birth date", "", "date"),
+        DescribedColumn("Patients", "weight", "body weight in kg", "numeric"),
+        DescribedColumn("visits", "patient_id", "", "int"),
+        DescribedColumn("visits", "ward", "", "text"),
     )
 
 
@@ -225,4 +225,4 @@ def test_no_sql_breaks_the_reader(text: str) -> None:
         found = columns_of_sql(text, "x.sql")
     except DataError:
         return
-    assert all(isinstance(column, Column) for column in found)
+    assert all(isinstance(column, DescribedColumn) for column in found)

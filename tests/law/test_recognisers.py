@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.recognise.contact import street
+from lexfed.law.tagger.recognise.patterns.contact import street
 from lexfed.law.tagger.recognise.people import has_listed_name, listed_names, year_of
-from lexfed.law.tagger.recognise.recogniser import MOST_VALUES, luck, sample_of
+from lexfed.law.tagger.recognise.recogniser import MOST_VALUES, chance_bound, sample_of
+from lexfed.law.tagger.suggestions import DescribedColumn
 from support.value_columns import CLINICAL_TEXTS, strongest
 
 N = range(30)
@@ -233,14 +233,14 @@ def test_streets_are_short_and_numbered() -> None:
 
 
 def test_a_sample_is_bounded() -> None:
-    column = Column("t", "x", values=tuple(["a" * 10_000] * 1000))
+    column = DescribedColumn("t", "x", values=tuple(["a" * 10_000] * 1000))
     sample = sample_of(column)
     assert len(sample.values) == MOST_VALUES
     assert max(map(len, sample.values)) <= 400
-    assert sample_of(Column("t", "x")).values == ()
+    assert sample_of(DescribedColumn("t", "x")).values == ()
 
 
 def test_the_bound_on_luck() -> None:
-    assert luck(1, 10, 0.5) == 1.0
-    assert luck(5, 5, 0.1) == pytest.approx(1e-5)
-    assert luck(9, 10, 0.1) < 1e-6
+    assert chance_bound(1, 10, 0.5) == 1.0
+    assert chance_bound(5, 5, 0.1) == pytest.approx(1e-5)
+    assert chance_bound(9, 10, 0.1) < 1e-6

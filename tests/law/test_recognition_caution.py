@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.values import evidence_of_values
+from lexfed.law.tagger.suggestions import DescribedColumn
+from lexfed.law.tagger.values.evidence import evidence_of_values
 from support.value_columns import CLINICAL_TEXTS, strongest
 
 N = range(30)
@@ -88,14 +88,14 @@ def test_small_integers_are_no_cards_whatever_they_are_called() -> None:
 
 def test_high_uniqueness_alone_decides_nothing() -> None:
     values = tuple(f"{n * 7919 % 1_000_003:06}" for n in range(200))
-    found = evidence_of_values([Column("t", "x", values=values)])[0]
+    found = evidence_of_values([DescribedColumn("t", "x", values=values)])[0]
     assert all(item.kind == "statistics" and item.weight < 1.0 for item in found)
 
 
 def test_a_diagnosis_is_no_number() -> None:
     values = [f"E{10 + n}.9" for n in N]
     assert strongest(values) == "health"
-    found = evidence_of_values([Column("t", "x", values=tuple(values))])[0]
+    found = evidence_of_values([DescribedColumn("t", "x", values=tuple(values))])[0]
     assert not any("numbers" in item.text for item in found)
 
 
@@ -103,10 +103,12 @@ def test_unique_keys_may_be_anyones() -> None:
     random = Random(1)
     values = [f"{random.getrandbits(128):032x}" for _ in N]
     values = [f"{v[:8]}-{v[8:12]}-{v[12:16]}-{v[16:20]}-{v[20:]}" for v in values]
-    found = evidence_of_values([Column("t", "x", values=tuple(values))])[0]
+    found = evidence_of_values([DescribedColumn("t", "x", values=tuple(values))])[0]
     weights = {item.category: item.weight for item in found if item.kind == "values"}
     assert weights == {"person_key": 1.0, "technical": 1.0}
-    found = evidence_of_values([Column("t", "PATIENT", values=tuple(values))])[0]
+    found = evidence_of_values([DescribedColumn("t", "PATIENT", values=tuple(values))])[
+        0
+    ]
     weights = {item.category: item.weight for item in found if item.kind == "values"}
     assert weights == {"person_key": 3.5}
 
@@ -120,15 +122,15 @@ def test_a_few_wrong_values_do_not_matter_and_many_do() -> None:
 # Places
 
 
-def table(**columns: Sequence[str]) -> list[Column]:
-    return [Column("t", name, values=tuple(v)) for name, v in columns.items()]
+def table(**columns: Sequence[str]) -> list[DescribedColumn]:
+    return [DescribedColumn("t", name, values=tuple(v)) for name, v in columns.items()]
 
 
 NORTH = [f"{42 + RANDOM.random():.6f}" for _ in N]
 WEST = [f"{-71 - RANDOM.random():.6f}" for _ in N]
 
 
-def categories(columns: list[Column]) -> list[set[str | None]]:
+def categories(columns: list[DescribedColumn]) -> list[set[str | None]]:
     found = evidence_of_values(columns)
     return [{e.category for e in items if e.kind == "values"} for items in found]
 

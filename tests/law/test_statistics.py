@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.fuse import NOTHING
+from lexfed.law.tagger.fusion import NOTHING
 from lexfed.law.tagger.recognise.recogniser import sample_of
-from lexfed.law.tagger.statistics import (
+from lexfed.law.tagger.suggestions import DescribedColumn
+from lexfed.law.tagger.values.statistics import (
     Statistics,
     divergence,
     evidence_of_statistics,
@@ -23,7 +23,7 @@ from lexfed.law.tagger.statistics import (
 
 
 def of(*values: str, reference: dict[str, float] | None = None) -> Statistics:
-    return statistics_of(sample_of(Column("t", "x", values=values)), reference)
+    return statistics_of(sample_of(DescribedColumn("t", "x", values=values)), reference)
 
 
 @settings(max_examples=200, deadline=None)
@@ -101,11 +101,13 @@ def test_divergence_from_a_stated_reference() -> None:
 
 @pytest.mark.parametrize("values", [("E11.9",), ("1-2",), ("0x10",), ("1,5",), ("",)])
 def test_codes_are_no_numbers(values: tuple[str, ...]) -> None:
-    assert numbers_of(sample_of(Column("t", "x", values=values))) is None
+    assert numbers_of(sample_of(DescribedColumn("t", "x", values=values))) is None
 
 
 def test_numbers_are_numbers() -> None:
-    sample = sample_of(Column("t", "x", values=("1", "-2.5", "1e3", ".5", "3.")))
+    sample = sample_of(
+        DescribedColumn("t", "x", values=("1", "-2.5", "1e3", ".5", "3."))
+    )
     assert numbers_of(sample) == [1.0, -2.5, 1000.0, 0.5, 3.0]
 
 
@@ -117,6 +119,8 @@ def test_statistics_confirm_and_do_not_decide() -> None:
         ("a", "b") * 50,
     ]
     for values in columns:
-        found = list(evidence_of_statistics(sample_of(Column("t", "x", values=values))))
+        found = list(
+            evidence_of_statistics(sample_of(DescribedColumn("t", "x", values=values)))
+        )
         assert sum(abs(item.weight) for item in found) < NOTHING
         assert all(item.kind == "statistics" for item in found)

@@ -4,9 +4,14 @@
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.law.tagger.language import languages_read, votes
-from lexfed.law.tagger.lexicon import LANGUAGES, build, load_lexicon, parse_lexicon
-from lexfed.law.tagger.phrases import NOTHING, read
+from lexfed.law.tagger.words.languages import languages_read, votes
+from lexfed.law.tagger.words.lexicon import (
+    LANGUAGES,
+    build_lexicon,
+    load_lexicon,
+    parse_lexicon,
+)
+from lexfed.law.tagger.words.phrases import NOTHING, read_phrase
 
 GERMAN = (
     "term\tcategory\tweight\tgloss\tnote\n"
@@ -21,7 +26,7 @@ GERMAN = (
 
 
 def test_a_term_is_found_in_all_its_spellings() -> None:
-    lexicon = build({"de": GERMAN})
+    lexicon = build_lexicon({"de": GERMAN})
     assert lexicon.terms["grosse"] == lexicon.terms["groesse"]
     assert lexicon.terms["geburtsdatum"][0].gloss == "date of birth"
     assert lexicon.terms["bezahlung"][0].gloss == "bezahlung"
@@ -32,7 +37,7 @@ def test_a_term_is_found_in_all_its_spellings() -> None:
 
 
 def test_a_word_of_a_language_is_in_its_vocabulary_only() -> None:
-    lexicon = build({"de": GERMAN, "en": b"customer\tword\t0\tcustomer"})
+    lexicon = build_lexicon({"de": GERMAN, "en": b"customer\tword\t0\tcustomer"})
     assert "kunde" in lexicon.vocabulary("de")
     assert "kunde" not in lexicon.vocabulary("en")
     assert lexicon.lengthened("bzhlng") == ("bezahlung",)
@@ -41,7 +46,7 @@ def test_a_word_of_a_language_is_in_its_vocabulary_only() -> None:
 
 def test_words_that_share_their_consonants_are_all_kept() -> None:
     text = b"batten\tword\t0\ta\nbetton\tword\t0\tb\nbitten\tword\t0\tc"
-    assert len(build({"en": text}).lengthened("bttn")) == 3
+    assert len(build_lexicon({"en": text}).lengthened("bttn")) == 3
 
 
 @pytest.mark.parametrize(
@@ -76,39 +81,39 @@ def test_a_file_is_parsed_in_its_order() -> None:
 def test_a_date_of_birth_is_read_in_every_language(
     text: str, language: str, english: str
 ) -> None:
-    found = read(text, (language, "en"))
+    found = read_phrase(text, (language, "en"))
     assert {hit.entry.meaning for hit in found.hits} == {"demographic"}
     assert set(english.split()) <= set(found.english)
     assert found.unknown == ()
 
 
 def test_the_longest_term_wins_and_each_word_is_read_once() -> None:
-    found = read("health insurance number", ("en",))
+    found = read_phrase("health insurance number", ("en",))
     covered = [at for hit in found.hits for at in range(hit.start, hit.stop)]
     assert len(set(covered)) == len(found.words)
     assert len({(hit.start, hit.stop) for hit in found.hits}) < len(found.words)
 
 
 def test_unknown_words_are_kept_as_they_are() -> None:
-    found = read("xqzzy patient", ("en",))
+    found = read_phrase("xqzzy patient", ("en",))
     assert found.unknown == ("xqzzy",)
     assert "xqzzy" in found.english
     assert "person" in found.roles
 
 
 def test_nothing_is_read_from_nothing() -> None:
-    assert read("", ("en",)) is NOTHING
-    assert read("...", ("en",)) is NOTHING
+    assert read_phrase("", ("en",)) is NOTHING
+    assert read_phrase("...", ("en",)) is NOTHING
 
 
 def test_a_foreign_term_counts_less() -> None:
-    at_home = read("geburtsdatum", ("de", "en")).hits[0]
-    abroad = read("geburtsdatum", ("en",)).hits[0]
+    at_home = read_phrase("geburtsdatum", ("de", "en")).hits[0]
+    abroad = read_phrase("geburtsdatum", ("en",)).hits[0]
     assert abroad.surely < at_home.surely
 
 
 def test_shortened_and_cut_off_words_are_completed_with_less_trust() -> None:
-    short, cut = read("prscrptn", ("en",)), read("diagnos", ("en",))
+    short, cut = read_phrase("prscrptn", ("en",)), read_phrase("diagnos", ("en",))
     assert "prescription" in short.words
     assert short.hits[0].surely < 1.0
     assert cut.hits[0].entry.meaning == "health"
@@ -116,7 +121,7 @@ def test_shortened_and_cut_off_words_are_completed_with_less_trust() -> None:
 
 
 def test_endings_are_taken_off() -> None:
-    assert read("vaccinazioni", ("it", "en")).hits
+    assert read_phrase("vaccinazioni", ("it", "en")).hits
 
 
 @pytest.mark.parametrize(

@@ -6,29 +6,29 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.law.tagger import measure as measured
-from lexfed.law.tagger.column import Column, Suggestion
-from lexfed.law.tagger.measure import (
-    Judged,
-    foreign,
+from lexfed.law.tagger import accuracy as measured
+from lexfed.law.tagger.accuracy import (
+    JudgedColumn,
     judge_file,
     judge_packs,
-    measure,
+    measure_accuracy,
+    non_english_columns,
 )
-from lexfed.law.tagger.packs import parse_pack
-from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.metadata.schema_packs import parse_pack
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
 
 HEAD = "source,table,column,description,dtype,label_tier,label_category,lang\n"
 
 
-def judged(tier: str, category: str, label: str, review: bool = False) -> Judged:
-    column = Column("t", "c")
+def judged(tier: str, category: str, label: str, review: bool = False) -> JudgedColumn:
+    column = DescribedColumn("t", "c")
     found = Suggestion(column, tier, category, 0.5, review, (), "en")
-    return Judged(found, label, "s", "de" if review else "en")
+    return JudgedColumn(found, label, "s", "de" if review else "en")
 
 
 def test_figures_by_hand() -> None:
-    found = measure(
+    found = measure_accuracy(
         [
             judged("special", "health", "health"),
             judged("special", "health", "technical"),
@@ -48,13 +48,13 @@ def test_figures_by_hand() -> None:
 
 
 def test_nothing_is_worth_nothing() -> None:
-    assert measure([]).macro_f1 == 0.0
-    assert measure([]).caught == 1.0
+    assert measure_accuracy([]).macro_f1 == 0.0
+    assert measure_accuracy([]).caught == 1.0
 
 
 def test_columns_in_other_languages_are_told_apart() -> None:
     found = [judged("personal", "location", "location", r) for r in (False, True)]
-    assert [one.language for one in foreign(found)] == ["de"]
+    assert [one.language for one in non_english_columns(found)] == ["de"]
 
 
 def test_each_source_of_a_file_is_tagged_on_its_own(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_each_source_of_a_file_is_tagged_on_its_own(tmp_path: Path) -> None:
         "b,main,Diagnose,,,special,health,de\n",
         encoding="utf-8",
     )
-    found = judge_file(path, Settings())
+    found = judge_file(path, TaggerSettings())
     assert [one.right for one in found] == [True, True]
     assert [one.source for one in found] == ["a", "b"]
 
@@ -77,12 +77,12 @@ def test_a_file_without_labels_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"labels\.csv"):
-        judge_file(path, Settings())
+        judge_file(path, TaggerSettings())
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        judge_file(tmp_path / "none.csv", Settings())
+        judge_file(tmp_path / "none.csv", TaggerSettings())
 
 
 def test_packs_are_judged_without_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,9 @@ def test_packs_are_judged_without_themselves(monkeypatch: pytest.MonkeyPatch) ->
     packs = (parse_pack("one", rows), parse_pack("two", rows))
     seen = []
 
-    def tag(columns: list[Column], settings: Settings) -> tuple[Suggestion, ...]:
+    def tag(
+        columns: list[DescribedColumn], settings: TaggerSettings
+    ) -> tuple[Suggestion, ...]:
         seen.append(settings.without)
         return tuple(
             Suggestion(column, "identifier", "contact", 1.0, False, (), "en")
@@ -99,7 +101,7 @@ def test_packs_are_judged_without_themselves(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(measured, "all_packs", lambda: packs)
     monkeypatch.setattr(measured, "tag_columns", tag)
-    found = list(judge_packs(Settings(), folds=2))
+    found = list(judge_packs(TaggerSettings(), folds=2))
     assert seen == [{"one"}, {"two"}]
     assert [one.right for one in found] == [False, True] * 2
     assert {one.language for one in found} == {"de"}

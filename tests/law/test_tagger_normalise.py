@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.law.tagger.normalise import (
+from lexfed.law.tagger.words.normalisation import (
     NAME_LIMIT,
     fold,
     skeleton,

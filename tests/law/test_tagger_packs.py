@@ -4,9 +4,15 @@
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.packs import Pack, Packs, build, load_packs, parse_pack
-from lexfed.law.tagger.precedent import from_packs, recognise
+from lexfed.law.tagger.metadata.pack_evidence import evidence_of_packs, matching_packs
+from lexfed.law.tagger.metadata.schema_packs import (
+    Pack,
+    PackIndex,
+    index_packs,
+    load_packs,
+    parse_pack,
+)
+from lexfed.law.tagger.suggestions import DescribedColumn
 
 
 def pack(name: str, *lines: str, title: str = "a standard") -> Pack:
@@ -29,13 +35,15 @@ SHOP = pack(
     "orders\tsku\tnon_personal\tbusiness",
     "orders\txq_note\tpersonal\tother_personal",
 )
-PACKS = build([REGISTER, SHOP])
+PACKS = index_packs([REGISTER, SHOP])
 
 
-def said(name: str, table: str = "t", *others: str, packs: Packs = PACKS) -> set[str]:
-    columns = [Column(table, one) for one in (name, *others)]
-    matches = recognise(columns, packs)
-    found = from_packs(columns[0], matches, packs)
+def said(
+    name: str, table: str = "t", *others: str, packs: PackIndex = PACKS
+) -> set[str]:
+    columns = [DescribedColumn(table, one) for one in (name, *others)]
+    matches = matching_packs(columns, packs)
+    found = evidence_of_packs(columns[0], matches, packs)
     return {item.category or "" for item in found}
 
 
@@ -56,25 +64,27 @@ def test_a_wrong_line_is_named(line: str) -> None:
 
 
 def test_a_table_is_recognised_by_its_rare_names() -> None:
-    columns = [Column("t", name) for name in ("xqdiag", "XqPatnr", "XQDATUM", "id")]
-    matches = recognise(columns, PACKS)
+    columns = [
+        DescribedColumn("t", name) for name in ("xqdiag", "XqPatnr", "XQDATUM", "id")
+    ]
+    matches = matching_packs(columns, PACKS)
     assert [match.pack for match in matches] == ["register"]
-    found = list(from_packs(columns[0], matches, PACKS))
+    found = list(evidence_of_packs(columns[0], matches, PACKS))
     assert [item.category for item in found] == ["health"]
     assert "the register of cases" in found[0].text
     assert found[0].weight > 2.0
 
 
 def test_names_that_everybody_uses_recognise_nothing() -> None:
-    columns = [Column("t", name) for name in ("id", "sku", "name", "date")]
-    assert recognise(columns, PACKS) == []
+    columns = [DescribedColumn("t", name) for name in ("id", "sku", "name", "date")]
+    assert matching_packs(columns, PACKS) == []
 
 
 def test_numbers_of_a_codebook_alone_recognise_nothing() -> None:
     numbers = [f"t\tV{n}\tspecial\tpolitical\tinteger" for n in range(1, 100)]
-    many = build([pack("survey", *numbers), SHOP])
-    columns = [Column("pca", f"V{n}") for n in range(1, 29)]
-    assert recognise(columns, many) == []
+    many = index_packs([pack("survey", *numbers), SHOP])
+    columns = [DescribedColumn("pca", f"V{n}") for n in range(1, 29)]
+    assert matching_packs(columns, many) == []
     assert said("V1", packs=many) == set()
 
 
@@ -84,16 +94,18 @@ def test_the_same_table_decides_between_two_meanings_of_a_name() -> None:
 
 
 def test_what_a_name_stands_for_elsewhere_is_weak_evidence() -> None:
-    column = Column("t", "XQDIAG")
-    (found,) = from_packs(column, [], PACKS)
+    column = DescribedColumn("t", "XQDIAG")
+    (found,) = evidence_of_packs(column, [], PACKS)
     assert found.category == "health"
     assert "1 of 1 known standards" in found.text
     assert found.weight < 2.0
 
 
 def test_words_of_names_are_precedents_too() -> None:
-    packs = build([pack(f"p{n}", f"t\tQQW_{n}\tspecial\thealth") for n in range(4)])
-    (found,) = from_packs(Column("t", "other_qqw"), [], packs)
+    packs = index_packs(
+        [pack(f"p{n}", f"t\tQQW_{n}\tspecial\thealth") for n in range(4)]
+    )
+    (found,) = evidence_of_packs(DescribedColumn("t", "other_qqw"), [], packs)
     assert (found.kind, found.category) == ("pack", "health")
     assert "`qqw`" in found.text
 
@@ -106,4 +118,4 @@ def test_packs_can_be_left_out() -> None:
 
 
 def test_no_packs_know_nothing() -> None:
-    assert said("id", packs=build([])) == set()
+    assert said("id", packs=index_packs([])) == set()

@@ -6,11 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from lexfed.law.tagger.column import CATEGORIES, Column, Suggestion
-from lexfed.law.tagger.metadata import is_code
-from lexfed.law.tagger.phrases import read
-from lexfed.law.tagger.roles import view
-from lexfed.law.tagger.rules import (
+from lexfed.law.tagger.metadata.labelling_rules import (
     BARE,
     COMPOUNDS,
     CONTENT,
@@ -22,10 +18,14 @@ from lexfed.law.tagger.rules import (
     ROLES,
     dtype_kind,
 )
-from lexfed.law.tagger.settings import Settings
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.metadata.name_evidence import is_code
+from lexfed.law.tagger.metadata.table_roles import table_view
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import CATEGORIES, DescribedColumn, Suggestion
+from lexfed.law.tagger.words.phrases import read_phrase
 
-RULES_ALONE = Settings(alpha=1.0)
+RULES_ALONE = TaggerSettings(alpha=1.0)
 """Without the semantic network, which has learned other things beside the rules."""
 
 
@@ -36,7 +36,7 @@ def tagged(table: str, *names: str, **described: str) -> dict[str, Suggestion]:
 def tagged_with_network(
     table: str, *names: str, **described: str
 ) -> dict[str, Suggestion]:
-    return _tagged(Settings(), table, names, described)
+    return _tagged(TaggerSettings(), table, names, described)
 
 
 BOTH = pytest.mark.parametrize("tagged_by", [tagged, tagged_with_network])
@@ -45,11 +45,14 @@ Tagger = Callable[..., dict[str, Suggestion]]
 
 
 def _tagged(
-    settings: Settings, table: str, names: Sequence[str], described: Mapping[str, str]
+    settings: TaggerSettings,
+    table: str,
+    names: Sequence[str],
+    described: Mapping[str, str],
 ) -> dict[str, Suggestion]:
     columns = [
-        *(Column(table, name) for name in names),
-        *(Column(table, name, text) for name, text in described.items()),
+        *(DescribedColumn(table, name) for name in names),
+        *(DescribedColumn(table, name, text) for name, text in described.items()),
     ]
     return {one.column.name: one for one in tag_columns(columns, settings)}
 
@@ -83,12 +86,12 @@ def test_the_role_of_a_table_is_found(table: str, names: list[str], role: str) -
     sure = [
         {
             hit.entry.meaning: hit.entry.weight
-            for hit in read(name, ("de", "en")).hits
+            for hit in read_phrase(name, ("de", "en")).hits
             if hit.entry.meaning in CATEGORIES and hit.entry.weight >= 2
         }
         for name in names
     ]
-    assert view(read(table, ("de", "en")), sure).role == role
+    assert table_view(read_phrase(table, ("de", "en")), sure).role == role
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,10 @@ def test_the_kind_of_a_type(dtype: str, kind: str) -> None:
 
 def test_a_truth_value_is_no_phone_number() -> None:
     plain, flag = tag_columns(
-        [Column("a", "telephone", "", "varchar"), Column("b", "telephone", "", "bool")]
+        [
+            DescribedColumn("a", "telephone", "", "varchar"),
+            DescribedColumn("b", "telephone", "", "bool"),
+        ]
     )
     assert plain.tier == "identifier"
     assert flag.score < plain.score

@@ -3,27 +3,34 @@
 
 import pytest
 
-from lexfed.law.tagger.column import CATEGORIES, TIER_OF, Column
-from lexfed.law.tagger.semantics import by_network, evidence_of_network
-from lexfed.law.tagger.settings import Settings
-from lexfed.law.tagger.tables import read_tables
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.semantics.network_evidence import (
+    evidence_of_network,
+    network_probabilities,
+)
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import CATEGORIES, TIER_OF, DescribedColumn
+from lexfed.law.tagger.words.table_readings import read_tables
 
-COLUMNS = [Column("a", "email"), Column("b", "diagnosis"), Column("a", "first_name")]
+COLUMNS = [
+    DescribedColumn("a", "email"),
+    DescribedColumn("b", "diagnosis"),
+    DescribedColumn("a", "first_name"),
+]
 
 
-def kinds(settings: Settings) -> set[str]:
+def kinds(settings: TaggerSettings) -> set[str]:
     found = tag_columns(COLUMNS, settings)
     return {item.kind for one in found for item in one.evidence}
 
 
 def test_the_network_speaks_unless_it_has_no_share() -> None:
-    assert "semantics" in kinds(Settings())
-    assert "semantics" not in kinds(Settings(alpha=1.0))
+    assert "semantics" in kinds(TaggerSettings())
+    assert "semantics" not in kinds(TaggerSettings(alpha=1.0))
 
 
 def test_probabilities_stand_at_the_places_of_the_columns() -> None:
-    found = by_network(read_tables(COLUMNS), Settings())
+    found = network_probabilities(read_tables(COLUMNS), TaggerSettings())
     assert sorted(found) == [0, 1, 2]
     for chances in found.values():
         assert set(chances) == set(CATEGORIES)
@@ -32,7 +39,7 @@ def test_probabilities_stand_at_the_places_of_the_columns() -> None:
 
 
 def test_no_columns_ask_no_network() -> None:
-    assert by_network([], Settings()) == {}
+    assert network_probabilities([], TaggerSettings()) == {}
 
 
 @pytest.mark.parametrize("chance", [1.0, 0.5, 0.2])
@@ -48,7 +55,7 @@ def test_its_evidence_is_its_likeliest_category(chance: float) -> None:
 
 def test_its_evidence_says_when_only_the_neighbours_speak() -> None:
     names = ("diagnosis", "blood_pressure", "zzqx")
-    found = tag_columns([Column("visits", name) for name in names])
+    found = tag_columns([DescribedColumn("visits", name) for name in names])
     said = [
         next(item.text for item in one.evidence if item.kind == "semantics")
         for one in found

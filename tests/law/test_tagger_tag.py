@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.law.tagger.column import TIER_OF, Column, Suggestion
-from lexfed.law.tagger.settings import Settings
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, Suggestion
 
 CASES = """
 patients: patient_id=person_key first_name=direct_identifier email=contact
@@ -67,12 +67,12 @@ def cases() -> list[tuple[str, str, str]]:
 
 TAGGED = {
     (one.column.table, one.column.name): one
-    for one in tag_columns([Column(table, name) for table, name, _ in cases()])
+    for one in tag_columns([DescribedColumn(table, name) for table, name, _ in cases()])
 }
 
 
 def one(name: str, table: str = "patients", description: str = "") -> Suggestion:
-    return tag_columns([Column(table, name, description)])[0]
+    return tag_columns([DescribedColumn(table, name, description)])[0]
 
 
 @pytest.mark.parametrize(("table", "name", "category"), cases())
@@ -109,16 +109,16 @@ def decided(found: Iterable[Suggestion]) -> list[tuple[str, str, bool]]:
 
 @pytest.mark.parametrize("table", ["patients", "Mitarbeiter", "weather", "products"])
 def test_an_unrelated_column_changes_nothing_else(table: str) -> None:
-    columns = [Column(table, name) for table, name, _ in cases()]
+    columns = [DescribedColumn(table, name) for table, name, _ in cases()]
     before = tag_columns(columns)
-    beside = tag_columns([*columns, Column(table, "row_version")])
+    beside = tag_columns([*columns, DescribedColumn(table, "row_version")])
     assert decided(beside[:-1]) == decided(before)
-    elsewhere = tag_columns([*columns, Column("zzz", "qqq")])
+    elsewhere = tag_columns([*columns, DescribedColumn("zzz", "qqq")])
     assert elsewhere[:-1] == before
 
 
 def test_the_order_of_columns_does_not_matter() -> None:
-    columns = [Column("patients", name) for table, name, _ in cases()][:30]
+    columns = [DescribedColumn("patients", name) for table, name, _ in cases()][:30]
     columns = list({column.name: column for column in columns}.values())
     before = {found.column.name: found for found in tag_columns(columns)}
     shuffled = list(columns)
@@ -129,9 +129,13 @@ def test_the_order_of_columns_does_not_matter() -> None:
 
 
 def test_tables_of_one_name_in_two_places_are_two_tables() -> None:
-    shop = [Column("main", name) for name in ("sku", "unit_price", "stock", "name")]
-    people = [Column("main", n) for n in ("first_name", "birth_date", "sex", "name")]
-    between = [Column("other", "x")]
+    shop = [
+        DescribedColumn("main", name) for name in ("sku", "unit_price", "stock", "name")
+    ]
+    people = [
+        DescribedColumn("main", n) for n in ("first_name", "birth_date", "sex", "name")
+    ]
+    between = [DescribedColumn("other", "x")]
     found = tag_columns([*shop, *between, *people])
     assert found[3].category == "business"
     assert found[8].category == "direct_identifier"
@@ -145,7 +149,7 @@ def test_a_description_rescues_a_cryptic_name() -> None:
 
 def test_values_are_evidence_and_never_appear() -> None:
     secret = tuple(f"person{n}.x@mail.example.org" for n in range(40))
-    (found,) = tag_columns([Column("t", "zzqx", values=secret)])
+    (found,) = tag_columns([DescribedColumn("t", "zzqx", values=secret)])
     assert (found.tier, found.category) == ("identifier", "contact")
     assert "person1" not in repr(found)
 
@@ -154,7 +158,10 @@ def test_proxies_are_reported_beside_the_tags() -> None:
     ill = ("yes", "no") * 40
     group = tuple("a" if value == "yes" else "b" for value in ill)
     found = tag_columns(
-        [Column("t", "diabetes", values=ill), Column("t", "zip", values=group)]
+        [
+            DescribedColumn("t", "diabetes", values=ill),
+            DescribedColumn("t", "zip", values=group),
+        ]
     )
     assert [proxy.column for proxy in found[1].proxies] == ["diabetes"]
 
@@ -162,11 +169,13 @@ def test_proxies_are_reported_beside_the_tags() -> None:
 @pytest.mark.parametrize("name", ["", " ", "\t"])
 def test_a_column_without_a_name_is_an_error(name: str) -> None:
     with pytest.raises(DataError, match="column 2: has no name"):
-        tag_columns([Column("t", "a"), Column("t", name)])
+        tag_columns([DescribedColumn("t", "a"), DescribedColumn("t", name)])
 
 
 def test_equal_names_get_equal_tags() -> None:
-    first, second = tag_columns([Column("t", "email"), Column("t", "email")])
+    first, second = tag_columns(
+        [DescribedColumn("t", "email"), DescribedColumn("t", "email")]
+    )
     assert first == second
 
 
@@ -188,7 +197,7 @@ def test_a_strange_name_gets_a_tag(name: str) -> None:
 @given(
     st.lists(
         st.builds(
-            Column,
+            DescribedColumn,
             st.text(max_size=20),
             st.text(min_size=1, max_size=40).filter(str.strip),
             st.text(max_size=60),
@@ -198,7 +207,7 @@ def test_a_strange_name_gets_a_tag(name: str) -> None:
     )
 )
 @settings(max_examples=150, deadline=None)
-def test_any_columns_get_tags_in_their_order(columns: list[Column]) -> None:
+def test_any_columns_get_tags_in_their_order(columns: list[DescribedColumn]) -> None:
     found = tag_columns(columns)
     assert [suggestion.column for suggestion in found] == columns
     for suggestion in found:
@@ -210,25 +219,31 @@ def test_any_columns_get_tags_in_their_order(columns: list[Column]) -> None:
 @pytest.mark.slow
 def test_very_many_columns_are_tagged_in_pieces() -> None:
     for start in range(0, 50_000, 5_000):
-        piece = [Column(f"t{n // 50}", f"col_{n}") for n in range(start, start + 5_000)]
+        piece = [
+            DescribedColumn(f"t{n // 50}", f"col_{n}")
+            for n in range(start, start + 5_000)
+        ]
         assert len(tag_columns(piece)) == 5_000
 
 
 def test_a_wide_table_is_tagged() -> None:
-    assert len(tag_columns([Column("wide", f"v{n}") for n in range(3_000)])) == 3_000
+    assert (
+        len(tag_columns([DescribedColumn("wide", f"v{n}") for n in range(3_000)]))
+        == 3_000
+    )
 
 
 def test_settings_reach_the_answer() -> None:
-    column = Column("t", "user_id")
-    (found,) = tag_columns([column], Settings(tiers=3))
+    column = DescribedColumn("t", "user_id")
+    (found,) = tag_columns([column], TaggerSettings(tiers=3))
     assert (found.tier, found.category) == ("special", "person_key")
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_the_engine_is_small_in_a_fresh_process() -> None:
     code = (
-        "from lexfed.law.tagger.tagger import tag_columns\n"
-        "from lexfed.law.tagger.column import Column\n"
+        "from lexfed.law.tagger.pipeline import tag_columns\n"
+        "from lexfed.law.tagger.suggestions import Column\n"
         "tag_columns([Column('t', f'patient_name_{n}') for n in range(1000)])\n"
         "print(open('/proc/self/status').read())\n"
     )

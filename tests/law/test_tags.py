@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from lexfed.data.declared import DeclaredTag
-from lexfed.data.hospital import hospital
+from lexfed.data.builtin.declarations import DeclaredTag
+from lexfed.data.builtin.hospital import hospital
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError
-from lexfed.law.tagging import Stated, declared_tags, tag_schema
+from lexfed.law.decisions import StatedTag, declared_tags, tag_schema
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -95,8 +95,8 @@ def test_people_overrule_the_source_and_keep_its_articles() -> None:
             "elsewhere": DeclaredTag(Tier.SPECIAL, "health", (), "not used here"),
         }
     )
-    stated = {name: Stated(TAGS[name].tier, "said so") for name in TAGS}
-    stated["age"] = Stated(Tier.SPECIAL, "only very old people here")
+    stated = {name: StatedTag(TAGS[name].tier, "said so") for name in TAGS}
+    stated["age"] = StatedTag(Tier.SPECIAL, "only very old people here")
     tagged = tag_schema(SCHEMA, declared, stated, jurisdictions=["gdpr"])
     age = tagged.tags["age"]
     assert (age.tier, age.by, age.category) == (Tier.SPECIAL, "person", "demographic")

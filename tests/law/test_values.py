@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.law.tagger.column import CATEGORIES, KINDS, TIER_OF, Column
-from lexfed.law.tagger.tagger import tag_columns
-from lexfed.law.tagger.values import RECOGNISERS, evidence_of_values
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.suggestions import CATEGORIES, KINDS, TIER_OF, DescribedColumn
+from lexfed.law.tagger.values.evidence import RECOGNISERS, evidence_of_values
 from support import id_numbers as one
 from support import id_numbers_world as two
 
@@ -42,7 +42,9 @@ CANARIES = {
     "amount": [f"$77{n}.33" for n in range(40)],
     **{make.__name__: [make(RANDOM) for _ in range(40)] for make in MAKERS},
 }
-COLUMNS = [Column("t", f"col_{name}", values=tuple(v)) for name, v in CANARIES.items()]
+COLUMNS = [
+    DescribedColumn("t", f"col_{name}", values=tuple(v)) for name, v in CANARIES.items()
+]
 
 
 def test_no_evidence_holds_a_value() -> None:
@@ -60,17 +62,19 @@ def test_no_evidence_holds_a_value() -> None:
 def test_no_evidence_holds_a_number_of_the_sample() -> None:
     # The same kind of column with other values, fewer rows and more gaps must give
     # the same sentences: nothing computed from people's data is written down.
-    first = evidence_of_values([Column("t", "mail", values=tuple(CANARIES["mail"]))])
+    first = evidence_of_values(
+        [DescribedColumn("t", "mail", values=tuple(CANARIES["mail"]))]
+    )
     other = [f"someone{n}@else.example" for n in range(25)] + [""] * 3
-    second = evidence_of_values([Column("t", "mail", values=tuple(other))])
+    second = evidence_of_values([DescribedColumn("t", "mail", values=tuple(other))])
     assert {e.text for e in first[0]} == {e.text for e in second[0]}
 
 
 def test_columns_without_values_get_nothing() -> None:
     columns = [
-        Column("t", "email"),
-        Column("t", "email2", values=()),
-        Column("t", "email3", values=("", "NA", " ")),
+        DescribedColumn("t", "email"),
+        DescribedColumn("t", "email2", values=()),
+        DescribedColumn("t", "email3", values=("", "NA", " ")),
     ]
     assert evidence_of_values(columns) == ((), (), ())
 
@@ -84,9 +88,11 @@ def test_any_text_is_looked_at_without_an_error(
     texts: list[str], codes: list[str]
 ) -> None:
     columns = [
-        Column("t", "name", values=tuple(texts)),
-        Column("t", "code", values=tuple(codes)),
-        Column("u", "diagnosis", "iban, phone, zip", values=tuple(texts + codes)),
+        DescribedColumn("t", "name", values=tuple(texts)),
+        DescribedColumn("t", "code", values=tuple(codes)),
+        DescribedColumn(
+            "u", "diagnosis", "iban, phone, zip", values=tuple(texts + codes)
+        ),
     ]
     for items in evidence_of_values(columns):
         for item in items:
@@ -108,7 +114,7 @@ def test_any_text_is_looked_at_without_an_error(
     ],
 )
 def test_hostile_values_end_soon_and_say_nothing_wrong(values: tuple[str, ...]) -> None:
-    column = Column("t", "iban card phone diagnosis zip lat", values=values)
+    column = DescribedColumn("t", "iban card phone diagnosis zip lat", values=values)
     found = evidence_of_values([column, column])
     assert all(item.weight < 4.0 for items in found for item in items)
 
@@ -132,8 +138,8 @@ def test_order_of_columns_does_not_matter() -> None:
 FRESH = """
 import sys
 from pathlib import Path
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.suggestions import Column
+from lexfed.law.tagger.pipeline import tag_columns
 values = tuple(f"a{n}@b.example" for n in range(200))
 found = tag_columns([Column("t", f"c{n}", values=values) for n in range(200)])
 assert found[0].category == "contact"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.law.tagger.column import Column, Suggestion
-from lexfed.law.tagger.tagger import tag_columns
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("LEXFED_DATA", ROOT.parent / "shared" / "data"))
@@ -37,7 +37,7 @@ def tagged(path: str) -> dict[str, Suggestion]:
     taken = [row for _, row in zip(range(ROWS), rows, strict=False)]
     table = file.name.partition(".")[0]
     columns = [
-        Column(table, name, values=tuple(row[at] for row in taken))
+        DescribedColumn(table, name, values=tuple(row[at] for row in taken))
         for at, name in enumerate(header)
     ]
     return {s.column.name: s for s in tag_columns(columns)}

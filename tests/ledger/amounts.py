@@ -2,11 +2,11 @@
 """Sums of a ledger in rounds of one release, for people who count on fingers."""
 
 from ledger.conftest import release
-from lexfed.ledger.book import Amounts
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import costs_of
+from lexfed.ledger.bookkeeping.book import Amounts
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import costs_of
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
 
 ROUND = costs_of([(release(), 1)], "record", {}, neighbours="add-remove")
 

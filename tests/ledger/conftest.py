@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.privacy.events import Group, Release
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 from support.log_folders import memory_folder
 
@@ -23,7 +23,7 @@ def release(
     sigma: float = 20.0, reads: Tier | None = Tier.SPECIAL, rate: float = 1.0
 ) -> Release:
     """A release with one group of clip 1."""
-    return Release("tower", (Group("all", 1.0, sigma),), rate, reads, 10)
+    return Release("tower", (ReleaseGroup("all", 1.0, sigma),), rate, reads, 10)
 
 
 @dataclass

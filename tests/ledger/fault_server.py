@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from audit import fault_server
 from ledger.conftest import START, Place, release
-from lexfed.ledger.prices import mark_of
+from lexfed.ledger.bookkeeping.prices import mark_of
 
 
 def prepare(folder: Path, job: str) -> Callable[[], object]:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ledger.conftest import DAY, START, release
 from lexfed.errors import Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.prices import SCALE, Measure, costs_of
-from lexfed.privacy import gdp, rdp
-from lexfed.privacy.steps import Step, gaussian_mu
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import SCALE, CostMeasure, costs_of
+from lexfed.privacy.accountants import gdp, rdp
+from lexfed.privacy.accountants.steps import Step, gaussian_mu
 
 EPSILONS = st.floats(0.05, 50)
 DELTAS = st.sampled_from([1e-9, 1e-6, 1e-3])
@@ -20,7 +20,7 @@ DELTAS = st.sampled_from([1e-9, 1e-6, 1e-3])
 
 @given(epsilon=EPSILONS, delta=DELTAS)
 def test_a_full_ceiling_costs_what_it_says(epsilon: float, delta: float) -> None:
-    kinds: tuple[Measure, ...] = ("gdp", "rdp")
+    kinds: tuple[CostMeasure, ...] = ("gdp", "rdp")
     for kind in kinds:
         try:
             ceiling = Ceiling.of(epsilon, delta, kind)
@@ -34,7 +34,7 @@ def test_a_full_ceiling_costs_what_it_says(epsilon: float, delta: float) -> None
 
 @given(sigmas=st.lists(st.floats(0.6, 30), min_size=1, max_size=40))
 def test_what_passes_costs_no_more(sigmas: list[float]) -> None:
-    kinds: tuple[Measure, ...] = ("gdp", "rdp")
+    kinds: tuple[CostMeasure, ...] = ("gdp", "rdp")
     for kind in kinds:
         ceiling = Ceiling.of(3.0, 1e-6, kind)
         orders = {} if ceiling.order is None else {"record": ceiling.order}

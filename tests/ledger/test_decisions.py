@@ -6,10 +6,10 @@ import pytest
 from ledger.amounts import ROUND, limit, rounds, sums
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.verify import verify
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.verification import verify_ledger
 from lexfed.tiers import Tier
 
 LATER = START + 30 * DAY
@@ -55,7 +55,7 @@ def test_a_period_begins_at_zero(place: Place, ledger: LastingLedger) -> None:
     assert caught.value.hint.startswith("ε = 0 is spent")
     ledger.reserve("b", [(release(), paid)], place.time + 1, neighbours="add-remove")
     assert sums(ledger).committed == paid * ROUND["record:gdp"]
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_ceiling_binds_what_was_before(ledger: LastingLedger) -> None:
@@ -68,7 +68,7 @@ def test_a_ceiling_binds_what_was_before(ledger: LastingLedger) -> None:
     with pytest.raises(Refused):
         ledger.commit("a", 4, release(), neighbours="add-remove")
     ledger.commit("b", 1, release(), neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_ceiling_of_another_measure(ledger: LastingLedger) -> None:
@@ -88,13 +88,13 @@ def test_a_ceiling_of_another_measure(ledger: LastingLedger) -> None:
         set_ceiling(ledger, scope, ceiling, "sampled", raising=True)
     ledger.reserve("d", many, LATER, neighbours="add-remove")
     ledger.commit("b", 1, sampled, neighbours="add-remove")
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     assert book.orders == {"record": 12, "special": 12}
     ten = Ceiling.of(1.9, 1e-6, "rdp", order=10)
     set_ceiling(ledger, "special", ten, "order", raising=True)
-    assert verify(ledger.database).orders == {"record": 12, "special": 10}
+    assert verify_ledger(ledger.database).orders == {"record": 12, "special": 10}
     set_ceiling(ledger, "record", Ceiling.of(1.0, 1e-6), "back", raising=True)
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     assert "record:rdp" not in book.meters
     assert all("record:rdp" not in run.amounts for run in book.runs.values())
 
@@ -120,7 +120,7 @@ def test_another_measure_is_a_decision(
         set_ceiling(ledger, "record", new, "another measure")
     set_ceiling(ledger, "record", new, "agreed", raising=True)
     ledger.commit("a", paid + 1, one, neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_ceilings_change_by_decision_only(ledger: LastingLedger) -> None:
@@ -143,7 +143,7 @@ def test_ceilings_change_by_decision_only(ledger: LastingLedger) -> None:
     assert "`special`" in wrong.value.hint
     with pytest.raises(LedgerError, match="needs a reason"):
         set_ceiling(ledger, "record", None, "  ")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_lowered_ceiling_stops_what_was_reserved(ledger: LastingLedger) -> None:
@@ -155,4 +155,4 @@ def test_a_lowered_ceiling_stops_what_was_reserved(ledger: LastingLedger) -> Non
     ledger.commit(
         "a", 2, release(reads=Tier.PERSONAL), neighbours="add-remove"
     )  # another tier goes on
-    verify(ledger.database)
+    verify_ledger(ledger.database)

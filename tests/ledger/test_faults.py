@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from ledger.conftest import Place, release
 from lexfed.errors import LedgerError
-from lexfed.ledger.database import Database
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.verify import verify
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.storage.database import Database
+from lexfed.ledger.verification import verify_ledger
 
 HOLDER = """
 import sqlite3, sys
@@ -95,7 +95,7 @@ def test_a_damaged_byte(place: Place, where: float, change: int) -> None:
     except LedgerError:
         return
     try:
-        verify(ledger.database)
+        verify_ledger(ledger.database)
     except LedgerError:
         return
     # Pages hold bytes that mean nothing; then everything is still there.
@@ -146,7 +146,7 @@ def test_read_only(place: Place, what: str) -> None:
     assert len(ledger.rows()) == (4 if what == "state" else 3)
     if what != "state":
         assert place.path.read_bytes()[:4096] == before[:4096]
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 @pytest.mark.parametrize("kilobytes", [1, 20, 45, 60, 100, 130])
@@ -170,7 +170,7 @@ def test_a_full_disk(place: Place, kilobytes: int) -> None:
     assert message.startswith(f"cannot use ledger `{place.path}`")
     acknowledged = 2 + reached.stat().st_size
     ledger = place.open()
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     numbers = {row.body["round"] for row in ledger.rows() if row.kind == "commit"}
     assert numbers >= set(range(1, acknowledged + 1))
     assert len(numbers) <= acknowledged + 1
@@ -191,7 +191,7 @@ def test_no_room_for_another_page(place: Place, ledger: LastingLedger) -> None:
     # Whatever was written last, nobody goes on with it in this session.
     with pytest.raises(LedgerError, match="was closed by an error"):
         ledger.head()
-    verify(place.open().database)
+    verify_ledger(place.open().database)
 
 
 def test_replaced_while_it_is_open(place: Place, ledger: LastingLedger) -> None:
@@ -266,7 +266,7 @@ def test_a_file_where_nobody_can_write_is_read(
     place.close()
     before = sorted(file.name for file in place.folder.iterdir())
     still = place.open()
-    verify(still.database)
+    verify_ledger(still.database)
     assert len(still.rows()) == 2
     with pytest.raises(LedgerError, match="cannot be written"):
         still.commit("a", 2, release(), neighbours="add-remove")

@@ -8,10 +8,10 @@ import pytest
 from ledger.amounts import ROUND, limit, rounds, sums
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger, Rounds
-from lexfed.ledger.verify import verify
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger, PaidRounds
+from lexfed.ledger.verification import verify_ledger
 
 LATER = START + 30 * DAY
 
@@ -20,7 +20,7 @@ def test_without_a_ceiling_it_only_records(ledger: LastingLedger) -> None:
     for number in range(1, 6):
         ledger.commit("run", number, release(0.01), neighbours="add-remove")
     assert [row.kind for row in ledger.rows()] == ["open", *["commit"] * 5]
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_run_from_beginning_to_end(ledger: LastingLedger) -> None:
@@ -34,7 +34,7 @@ def test_a_run_from_beginning_to_end(ledger: LastingLedger) -> None:
     assert sums(ledger) == rounds(5, 0)
     ledger.release("a")  # again: nothing is left to give back
     assert [row.kind for row in ledger.rows()].count("release") == 1
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_what_runs_hold_is_not_lent_twice(ledger: LastingLedger) -> None:
@@ -59,7 +59,7 @@ def test_what_runs_hold_is_not_lent_twice(ledger: LastingLedger) -> None:
     with pytest.raises(Refused, match="round 9 of run `a`"):
         ledger.commit("a", 9, release(), neighbours="add-remove")
     assert sums(ledger) == rounds(10, 0)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_round_is_paid_once(ledger: LastingLedger) -> None:
@@ -82,9 +82,9 @@ def test_a_round_that_may_have_left_is_given_to_nobody_else(
     ledger.commit("a", 1, release(), neighbours="add-remove")
     ledger.commit("b", 1, release(), again=True, neighbours="add-remove")
     ledger.commit("b", 2, release(), again=True, neighbours="add-remove")
-    assert ledger.rounds("a") == Rounds(frozenset({1}), None)
-    assert ledger.rounds("b") == Rounds(frozenset({1, 2}), 2)
-    assert ledger.rounds("c") == Rounds(frozenset(), None)
+    assert ledger.rounds("a") == PaidRounds(frozenset({1}), None)
+    assert ledger.rounds("b") == PaidRounds(frozenset({1, 2}), 2)
+    assert ledger.rounds("c") == PaidRounds(frozenset(), None)
     other, before = place.open(), sums(ledger)
     for run, number in (("a", 1), ("b", 1)):
         with pytest.raises(Refused, match=MAY_HAVE_LEFT) as caught:
@@ -96,7 +96,7 @@ def test_a_round_that_may_have_left_is_given_to_nobody_else(
     with pytest.raises(Refused, match="with another release"):
         other.commit("b", 2, release(30.0), again=True, neighbours="add-remove")
     assert sums(other) == before
-    verify(other.database)
+    verify_ledger(other.database)
 
 
 def test_a_round_is_published_once(place: Place, ledger: LastingLedger) -> None:
@@ -114,9 +114,9 @@ def test_a_round_is_published_once(place: Place, ledger: LastingLedger) -> None:
         other.publish("b", 1)
     with pytest.raises(Refused, match=MAY_HAVE_LEFT):
         other.commit("a", 1, release(), again=True, neighbours="add-remove")
-    assert other.rounds("a") == Rounds(frozenset({1}), None)
+    assert other.rounds("a") == PaidRounds(frozenset({1}), None)
     assert sums(ledger) == rounds(1, 0)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_reservation_again_counts_what_was_paid(ledger: LastingLedger) -> None:
@@ -134,7 +134,7 @@ def test_a_reservation_again_counts_what_was_paid(ledger: LastingLedger) -> None
     assert sums(ledger) == rounds(1, 2)
     ledger.reserve("a", [], LATER + 2, neighbours="add-remove")
     assert sums(ledger) == rounds(1, 0)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_reservations_end(place: Place, ledger: LastingLedger) -> None:
@@ -157,7 +157,7 @@ def test_reservations_end(place: Place, ledger: LastingLedger) -> None:
     assert sums(ledger) == rounds(2, 0)
     with pytest.raises(LedgerError, match="would be over already"):
         ledger.reserve("c", [(release(), 1)], LATER + 5, neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_would_exceed_changes_nothing(ledger: LastingLedger) -> None:
@@ -201,7 +201,7 @@ def test_a_clock_that_was_ahead_keeps_nobody_from_reserving(
     assert sums(ledger) == rounds(2, 1)
     ledger.release("ahead")  # made when the clock was ahead: nobody waits for it
     assert sums(ledger) == rounds(2, 0)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_clock_that_is_behind_keeps_nobody_from_reserving(
@@ -217,7 +217,7 @@ def test_a_clock_that_is_behind_keeps_nobody_from_reserving(
     place.time = START + DAY
     ledger.expire()
     assert sums(ledger) == rounds(1, 1)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def in_periods(ledger: LastingLedger, number: int) -> None:
@@ -248,7 +248,7 @@ def test_a_clock_that_goes_back_begins_no_period(
         ledger.commit("a", 3, release(), neighbours="add-remove")
     place.time = START + 31 * DAY
     ledger.commit("a", 3, release(), neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_period_that_was_charged_too_early_counts_until_somebody_decides(
@@ -275,14 +275,14 @@ def test_a_period_that_was_charged_too_early_counts_until_somebody_decides(
     place.time = START + 61 * DAY
     ledger.commit("a", 5, release(), neighbours="add-remove")
     assert ledger.book().limits["record"].counted == ROUND["record:gdp"]
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_run_without_noise(ledger: LastingLedger) -> None:
     ledger.unprotected("a")
     ledger.unprotected("a")
     assert ledger.book().unprotected == 1
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     limit(ledger, 1)
     with pytest.raises(Refused, match="without secret noise exceeds every ceiling"):
         ledger.unprotected("b")

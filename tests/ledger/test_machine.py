@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ledger.conftest import DAY, Place, release
 from lexfed.errors import Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.verify import verify
-from lexfed.privacy.events import Release
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.verification import verify_ledger
+from lexfed.privacy.releases import Release
 from lexfed.tiers import Tier
 from support.log_folders import memory_folder
 
@@ -84,7 +84,7 @@ class Machine(RuleBasedStateMachine):
         self.model = Model()
 
     def teardown(self) -> None:
-        verify(self.ledger.database)
+        verify_ledger(self.ledger.database)
         self.place.close()
         self.stack.close()
 

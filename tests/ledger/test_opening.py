@@ -8,8 +8,8 @@ import pytest
 
 from ledger.conftest import Place, release
 from lexfed.errors import LedgerError
-from lexfed.ledger.database import Database
-from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.storage.database import Database
 
 
 @pytest.mark.parametrize(

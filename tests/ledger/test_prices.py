@@ -9,29 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.conftest import release
-from lexfed.ledger.prices import SCALE, SCOPES, concerned, costs_of
-from lexfed.privacy import gdp, pld, rdp
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.ledger.bookkeeping.prices import SCALE, SCOPES, concerned_scopes, costs_of
+from lexfed.privacy.accountants import gdp, pld, rdp
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 
 FINE = st.floats(1e-6, 1e6)
 
 
 def test_scopes_and_relations_follow_theorem_c() -> None:
-    found = concerned(release(reads=Tier.PERSONAL), "record", "add-remove")
+    found = concerned_scopes(release(reads=Tier.PERSONAL), "record", "add-remove")
     assert found == {
         "record": "add-remove",
         "label": "replace-one",
         "non_personal": "replace-one",
         "personal": "replace-one",
     }
-    assert set(concerned(release(reads=None), "record", "add-remove")) == {
+    assert set(concerned_scopes(release(reads=None), "record", "add-remove")) == {
         "record",
         "label",
     }
     assert set(
-        concerned(release(reads=Tier.IDENTIFIER), "record", "add-remove")
+        concerned_scopes(release(reads=Tier.IDENTIFIER), "record", "add-remove")
     ) == set(SCOPES)
 
 
@@ -44,7 +44,7 @@ def test_a_record_of_a_client_pays_as_if_it_were_replaced() -> None:
 
 @given(clips=st.lists(st.tuples(FINE, FINE), min_size=1, max_size=4))
 def test_squares_are_exact_to_the_last_unit(clips: list[tuple[float, float]]) -> None:
-    groups = tuple(Group(f"g{n}", c, s) for n, (c, s) in enumerate(clips))
+    groups = tuple(ReleaseGroup(f"g{n}", c, s) for n, (c, s) in enumerate(clips))
     joint = Release("r", groups, 1.0, None, 1)
     exact = sum((Fraction(c) / Fraction(s)) ** 2 for c, s in clips)
     cost = costs_of([(joint, 1)], "record", {}, neighbours="add-remove")["record:gdp"]
@@ -76,7 +76,7 @@ def test_a_divergence_is_the_accountants(sigma: float, rate: float, order: int) 
         {"record": order, "special": order},
         neighbours="add-remove",
     )
-    for scope, relation in concerned(asked, "record", "add-remove").items():
+    for scope, relation in concerned_scopes(asked, "record", "add-remove").items():
         if scope not in ("record", "special"):
             assert f"{scope}:rdp" not in found
             continue
@@ -97,12 +97,12 @@ def test_sampled_releases_are_dominated_by_unsampled_ones(
 ) -> None:
     # At every epsilon the exact delta of the sampled release is below that of mu-GDP.
     sigma, scale = 0.8, 1.0 if neighbours == "add-remove" else 2.0
-    sampled = pld.composed([Step(sigma, rate)], neighbours)
+    sampled = pld.composed_distribution([Step(sigma, rate)], neighbours)
     for epsilon in (0.0, 0.5, 1.0, 2.0, 4.0):
         whole = gdp.delta_from(scale / sigma, epsilon)
         assert sampled.get_delta_for_epsilon(epsilon) <= whole * (1 + 1e-6) + 1e-9
     # Control: with a quarter of mu it would not be.
-    near = pld.composed([Step(sigma, 0.95)], neighbours)
+    near = pld.composed_distribution([Step(sigma, 0.95)], neighbours)
     assert near.get_delta_for_epsilon(1.0) > gdp.delta_from(scale / sigma / 4, 1.0)
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from ledger.conftest import START, Place, release
 from lexfed.errors import Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.verify import verify
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.verification import verify_ledger
 from support import ledger_checks
 
 PROCESSES = 8
@@ -135,7 +135,7 @@ def race(place: Place, runs: int, kills: int, epsilon: float) -> list[Worker]:
 def check(place: Place, seen: list[list[str]]) -> None:
     """Compare the ledger with what the processes were told."""
     ledger = place.open()
-    book, rows = verify(ledger.database), ledger.rows()
+    book, rows = verify_ledger(ledger.database), ledger.rows()
     paid = [row.body for row in rows if row.kind == "commit"]
     commits = {(body["run"], body["round"]) for body in paid}
     assert {(run, int(*which)) for kind, run, *which in seen if kind == "c"} <= commits

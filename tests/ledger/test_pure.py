@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pure epsilon in lasting ledgers: both measures take it, and `verify` agrees."""
+"""Pure epsilon in lasting ledgers: both measures take it; `verify_ledger` agrees."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import SCALE, Measure
-from lexfed.ledger.verify import verify
-from lexfed.privacy.pure import gaussian_of, pure_release
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import SCALE, CostMeasure
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.verification import verify_ledger
+from lexfed.privacy.pure_epsilon import gaussian_of, pure_release
 from lexfed.tiers import Tier
 
 EVENT = pure_release("bits", 0.4, Tier.PERSONAL, 0)
@@ -20,7 +20,7 @@ EVENT = pure_release("bits", 0.4, Tier.PERSONAL, 0)
 
 @pytest.mark.parametrize("kind", ["gdp", "rdp"])
 def test_ceilings_count_the_gaussian_that_dominates(
-    tmp_path: Path, kind: Measure
+    tmp_path: Path, kind: CostMeasure
 ) -> None:
     ledger = LastingLedger.open(
         tmp_path / "north.ledger", "north", "people.csv", state=tmp_path / "state"
@@ -37,5 +37,5 @@ def test_ceilings_count_the_gaussian_that_dominates(
     assert meters["record:gdp"].committed >= charged * square * SCALE
     assert meters["personal:gdp"].committed >= 4 * charged * square * SCALE
     assert "special:gdp" not in meters
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     ledger.close()

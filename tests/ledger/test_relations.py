@@ -13,14 +13,14 @@ import pytest
 from ledger.amounts import ROUND, limit, rounds, sums
 from ledger.conftest import START, Place, release
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger import pins
-from lexfed.ledger.book import Book
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import concerned, costs_of
-from lexfed.ledger.restore import restore
-from lexfed.ledger.verify import verify
+from lexfed.ledger.bookkeeping.book import Book
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import concerned_scopes, costs_of
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.storage import pins
+from lexfed.ledger.verification import verify_ledger
 
 TELLS = "tells the exact number of records"
 LATER = START + 100
@@ -40,8 +40,8 @@ def test_prices_by_relation() -> None:
     }
     # Where a site is the unit nobody is told how many records it has.
     for unit in ("add-remove", "replace-one"):
-        assert concerned(release(), "client", unit)["record"] == "replace-one"
-    assert "record" not in concerned(release(), "record", "replace-one")
+        assert concerned_scopes(release(), "client", unit)["record"] == "replace-one"
+    assert "record" not in concerned_scopes(release(), "record", "replace-one")
 
 
 @pytest.mark.parametrize("kind", ["gdp", "rdp"])
@@ -61,7 +61,7 @@ def test_a_ceiling_of_the_record_has_no_price_for_replace_one(
     assert ledger.head() == before
     ledger.commit("a", 1, release(), "client", neighbours="replace-one")
     ledger.commit("b", 1, release(), "record", neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_no_ceiling_of_the_record_after_replace_one(ledger: LastingLedger) -> None:
@@ -72,7 +72,7 @@ def test_no_ceiling_of_the_record_after_replace_one(ledger: LastingLedger) -> No
             set_ceiling(
                 ledger, "record", Ceiling.of(9.0, 1e-6), "late", raising=raising
             )
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_the_label_bounds_records_of_both_relations(ledger: LastingLedger) -> None:
@@ -82,7 +82,7 @@ def test_the_label_bounds_records_of_both_relations(ledger: LastingLedger) -> No
     assert sums(ledger, "label") == rounds(2, 0, "label")
     with pytest.raises(Refused, match="`label` would reach"):
         ledger.commit("a", 2, release(), "record", neighbours="replace-one")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 @pytest.mark.parametrize("first", ["ceiling", "commit"])
@@ -101,7 +101,7 @@ def test_files_that_mix_them_are_damaged(
         if first == "ceiling":
             commit()
     with pytest.raises(LedgerError, match="has no price"):
-        verify(ledger.database)
+        verify_ledger(ledger.database)
 
 
 def test_a_pin_remembers_that_numbers_were_told(place: Place) -> None:
@@ -116,7 +116,7 @@ def test_a_pin_remembers_that_numbers_were_told(place: Place) -> None:
     for name in ("-wal", "-shm"):
         place.path.with_name(place.path.name + name).unlink(missing_ok=True)
     place.path.write_bytes(copy)
-    done = restore(place.path, "disk failed", place.state, START)
+    done = restore_ledger(place.path, "disk failed", place.state, START)
     assert done.charged["record:told"] == 1
     with pytest.raises(Refused, match=TELLS):
         set_ceiling(place.open(), "record", Ceiling.of(9.0, 1e-6), "late")
@@ -138,7 +138,7 @@ def first_version(place: Place, keep_limit: bool) -> None:
 
 def rewrite(place: Place) -> None:
     from lexfed.canonical import canonical_bytes
-    from lexfed.ledger.rows import GENESIS, Head, make_row
+    from lexfed.ledger.bookkeeping.rows import GENESIS, Head, make_row
 
     with sqlite3.connect(place.path) as file:
         texts = file.execute("SELECT text FROM rows ORDER BY sequence").fetchall()
@@ -167,7 +167,7 @@ def rewrite(place: Place) -> None:
 def test_rows_of_the_first_version_have_no_price_for_the_record(place: Place) -> None:
     first_version(place, keep_limit=True)
     ledger = place.open()
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     assert ledger.rows()[-1].kind == "restore"
     assert ledger.book().meters["record:unsaid"].committed == 1
     assert sums(ledger).committed == ROUND["record:gdp"]
@@ -181,7 +181,7 @@ def test_rows_of_the_first_version_have_no_price_for_the_record(place: Place) ->
     ledger.commit("b", 1, release(), neighbours="add-remove")
     with pytest.raises(Refused, match="may have been released"):
         ledger.commit("a", 1, release(), neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     ledger.close()
     assert len(place.open().rows()) == 7  # upgraded once
 
@@ -198,7 +198,7 @@ def test_a_new_ceiling_over_rows_of_the_first_version(
         patch.setattr(Book, "has", lambda *_: False)
         set_ceiling(ledger, "record", Ceiling.of(9.0, 1e-6), "late")
     with pytest.raises(LedgerError, match="has no price for what is above"):
-        verify(ledger.database)
+        verify_ledger(ledger.database)
 
 
 def test_an_empty_file_of_the_first_version_lacks_nothing(place: Place) -> None:
@@ -207,13 +207,13 @@ def test_an_empty_file_of_the_first_version_lacks_nothing(place: Place) -> None:
     ledger = place.open()
     limit(ledger, 1)
     ledger.commit("a", 1, release(), neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_two_that_upgrade_at_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lexfed.ledger.database import Database
+    from lexfed.ledger.storage.database import Database
 
     first_version(place, keep_limit=False)
     real, versions = Database.version, [1]
@@ -247,11 +247,11 @@ def test_restoring_what_the_first_version_wrote(place: Place, lost: str) -> None
             file.execute("ALTER TABLE runs DROP COLUMN open")
             file.execute("PRAGMA user_version = 1")
         file.close()
-    done = restore(place.path, "disk failed", place.state, START)
+    done = restore_ledger(place.path, "disk failed", place.state, START)
     assert done.charged["record:unsaid"] == 1
     assert done.charged["record:gdp"] == ROUND["record:gdp"]
     ledger = place.open()
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     with pytest.raises(Refused, match="rows of the first version"):
         set_ceiling(ledger, "record", Ceiling.of(9.0, 1e-6), "late")
 
@@ -260,7 +260,7 @@ def test_restoring_a_file_of_the_first_version_with_rows(place: Place) -> None:
     first_version(place, keep_limit=False)
     [path] = place.state.glob("*.json")
     path.unlink()
-    assert restore(place.path, "pin lost", place.state, START).used_up
+    assert restore_ledger(place.path, "pin lost", place.state, START).used_up
     ledger = place.open()
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     assert ledger.book().meters["record:unsaid"].committed == 1

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger import pins
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import costs_of
-from lexfed.ledger.restore import Restored, restore
-from lexfed.ledger.verify import verify
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import costs_of
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.recovery import Restoration, restore_ledger
+from lexfed.ledger.storage import pins
+from lexfed.ledger.verification import verify_ledger
 from lexfed.tiers import Tier
 
 ROUND = costs_of([(release(), 1)], "record", {}, neighbours="add-remove")
@@ -43,8 +43,8 @@ def put_back(place: Place, copy: Path) -> None:
     shutil.copy(copy, place.path)
 
 
-def mended(place: Place, reason: str = "disk failed") -> Restored:
-    return restore(place.path, reason, place.state, place.time)
+def mended(place: Place, reason: str = "disk failed") -> Restoration:
+    return restore_ledger(place.path, reason, place.state, place.time)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
@@ -77,7 +77,7 @@ def test_an_older_copy_under_an_open_ledger(place: Place) -> None:
         ledger.commit("a", 5, release(), neighbours="add-remove")
     ledger.database.close()
     with pytest.raises(LedgerError):
-        verify(place.open().database)
+        verify_ledger(place.open().database)
 
 
 def test_two_histories(place: Place) -> None:
@@ -98,7 +98,7 @@ def test_two_histories(place: Place) -> None:
     # Nobody can tell what both have in common: everything of mine is charged on top.
     done = mended(place)
     assert done.charged["record:gdp"] == 4 * ROUND["record:gdp"]
-    verify(place.open().database)
+    verify_ledger(place.open().database)
     put_back(place, mine)
     with pytest.raises(LedgerError):
         place.open()
@@ -132,7 +132,7 @@ def test_two_histories_count_together(
     ledger.close()
     next(place.state.iterdir()).write_bytes(my_pin)
     mended(place)
-    book = verify(place.open().database)
+    book = verify_ledger(place.open().database)
     limit = book.limits["record"]
     assert limit.ceiling == mine
     assert limit.at(place.time).counted == rounds * ROUND["record:gdp"]
@@ -232,7 +232,7 @@ def test_what_the_file_lost_is_charged(place: Place) -> None:
     assert done.charged["special:gdp"] == ROUND["special:gdp"]
     assert not done.used_up
     again = place.open()
-    found = verify(again.database)
+    found = verify_ledger(again.database)
     for name, sums in full.meters.items():
         assert found.meters[name].committed == sums.committed
     assert found.limits == full.limits
@@ -260,7 +260,7 @@ def test_ceilings_that_the_file_lost_come_back(place: Place) -> None:
     ledger.close()
     put_back(place, older)
     mended(place)
-    found = verify(place.open().database)
+    found = verify_ledger(place.open().database)
     assert found.limits == full.limits
     assert found.meters.keys() == full.meters.keys()
     assert found.meters["personal:rdp"] == full.meters["personal:rdp"]
@@ -281,13 +281,13 @@ def test_a_period_that_the_file_lost_goes_on(place: Place) -> None:
     ledger = place.open()
     before = ledger.book().limits["record"]
     set_ceiling(ledger, "record", monthly, "again")
-    assert verify(ledger.database).limits["record"] == before
+    assert verify_ledger(ledger.database).limits["record"] == before
     assert before.at(START + 60 * DAY).counted == 2 * ROUND["record:gdp"]
     # Another length, or a decision, counts in the period that the clock shows.
     yearly = Ceiling.of(2.0, 1e-6, days=365)
     set_ceiling(ledger, "record", yearly, "agreed", raising=True)
     set_ceiling(ledger, "record", yearly, "again")
-    limit = verify(ledger.database).limits["record"]
+    limit = verify_ledger(ledger.database).limits["record"]
     assert (limit.period, limit.counted) == (yearly.period(START), before.counted)
 
 
@@ -304,7 +304,7 @@ def test_a_file_that_is_gone(place: Place) -> None:
     assert done.charged["record:gdp"] == 3 * ROUND["record:gdp"]
     ledger = place.open()
     assert [row.kind for row in ledger.rows()] == ["open", "restore"]
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     assert book.limits["record"].counted == 3 * ROUND["record:gdp"]
 
 
@@ -344,7 +344,7 @@ def test_without_a_pin_every_ceiling_is_used_up(place: Place) -> None:
     ledger.commit("a", 3, release(reads=None), neighbours="add-remove")
     place.time = START + 14 * DAY  # another period of `special`
     ledger.commit("a", 4, release(), neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_what_was_charged_for_a_loss_counts_in_every_measure(place: Place) -> None:
@@ -353,8 +353,8 @@ def test_what_was_charged_for_a_loss_counts_in_every_measure(place: Place) -> No
     mended(place)
     ledger = place.open()
     set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6, "rdp", order=10), "later")
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     assert book.limits["record"].counted == 5 * 4 * ROUND["record:gdp"]
     set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6), "later", raising=True)
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     assert book.limits["record"].counted == 4 * ROUND["record:gdp"]

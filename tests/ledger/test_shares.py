@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Noise in shares in a lasting ledger: counted apart, priced by `rdp`, never by `gdp`.
 
-What it costs is Theorem D of `lexfed.privacy.distributed`.
+What it costs is Theorem D of `lexfed.privacy.noise.shares`.
 """
 
 import json
@@ -12,19 +12,19 @@ from dataclasses import replace
 import pytest
 
 from ledger.conftest import START, Place, release
-from lexfed.cli.ledger_table import plain, table
-from lexfed.cli.show import up
+from lexfed.cli.display.ledgers import plain, table
+from lexfed.cli.display.runs import rounded_up
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger.book import Amounts, Book
-from lexfed.ledger.ceilings import Ceiling, reached_by_squares
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import SCALE, costs_of
-from lexfed.ledger.restore import restore
-from lexfed.ledger.verify import verify
-from lexfed.privacy import rdp
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.steps import Step
+from lexfed.ledger.bookkeeping.book import Amounts, Book
+from lexfed.ledger.bookkeeping.ceilings import Ceiling, reached_by_squares
+from lexfed.ledger.bookkeeping.prices import SCALE, costs_of
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.verification import verify_ledger
+from lexfed.privacy.accountants import rdp
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.tiers import Tier
 
 LATER = START + 10**6
@@ -68,7 +68,7 @@ def test_a_ceiling_by_gdp_refuses_with_words(ledger: LastingLedger) -> None:
     # Releases that this ceiling does not concern pass, and so do Gaussian ones.
     ledger.commit("a", 1, replace(SHARES, reads=Tier.PERSONAL), neighbours="add-remove")
     ledger.commit("a", 2, release(), neighbours="add-remove")
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_ceiling_by_rdp_takes_as_many_as_gaussians(place: Place) -> None:
@@ -89,7 +89,7 @@ def test_a_ceiling_by_rdp_takes_as_many_as_gaussians(place: Place) -> None:
             ledger.commit("a", rounds, one, neighbours="add-remove")
         with pytest.raises(Refused, match="`record` would reach"):
             ledger.commit("a", rounds + 1, one, neighbours="add-remove")
-        verify(ledger.database)
+        verify_ledger(ledger.database)
         ledger.close()
         paid.append(rounds)
     assert paid[0] == paid[1] > 5
@@ -108,7 +108,7 @@ def test_no_ceiling_by_gdp_after_shares(ledger: LastingLedger) -> None:
     ledger.commit("a", 1, SHARES, neighbours="add-remove")
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(ledger, "record", SQUARES, "back", raising=True)
-    verify(ledger.database)
+    verify_ledger(ledger.database)
 
 
 def test_a_ceiling_by_rdp_counts_shares_of_before(ledger: LastingLedger) -> None:
@@ -119,7 +119,7 @@ def test_a_ceiling_by_rdp_counts_shares_of_before(ledger: LastingLedger) -> None
     one = costs_of(
         [(SHARES, 1)], "record", {"record": RENYI.order or 0}, neighbours="add-remove"
     )["record:rdp"]
-    book = verify(ledger.database)
+    book = verify_ledger(ledger.database)
     assert book.meters["record:rdp"] == Amounts(2 * one, 3 * one)
     assert book.limits["record"].counted == 2 * one
 
@@ -138,7 +138,7 @@ def test_everybody_sees_what_shares_came_to(ledger: LastingLedger) -> None:
     exact = record_epsilon(both, 1e-6, "add-remove", "rdp")
     assert exact <= found["epsilon"] <= exact * (1 + 1e-9)
     assert found["epsilon"] > before["epsilon"]
-    assert f" {up(found['epsilon'])} " in table(ledger, 1e-6, False)
+    assert f" {rounded_up(found['epsilon'])} " in table(ledger, 1e-6, False)
     set_ceiling(ledger, "record", Ceiling.of(9.0, 1e-6, "rdp"), "test")
     assert plain(ledger, 1e-6)["scopes"]["record"]["ceiling"]["reached"] > exact * 0.99
     assert "by rdp at order" in table(ledger, 1e-6, False)
@@ -160,7 +160,7 @@ def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
     full = ledger.book()
     ledger.close()
     place.path.unlink()
-    done = restore(place.path, "disk died", place.state, place.time)
+    done = restore_ledger(place.path, "disk died", place.state, place.time)
     assert done.charged["record:shares"] == full.meters["record:shares"].committed
     again = place.open()
     assert again.book().meters == full.meters
@@ -172,7 +172,7 @@ def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
     assert abs(again.book().limits["record"].counted - one) <= (RENYI.order or 0)
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(again, "special", SQUARES, "test")
-    verify(again.database)
+    verify_ledger(again.database)
 
 
 def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) -> None:
@@ -195,14 +195,14 @@ def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) ->
         other.commit("a", number, SHARES, neighbours="add-remove")
     other.close()
     pinned.write_text(kept)
-    restore(place.path, "two disks", place.state, place.time)
+    restore_ledger(place.path, "two disks", place.state, place.time)
     found = place.open()
     limit = found.book().limits["record"]
     assert limit.ceiling == SQUARES
     assert limit.counted >= SQUARES.bound
     with pytest.raises(Refused):
         found.commit("b", 1, release(), neighbours="add-remove")
-    verify(found.database)
+    verify_ledger(found.database)
 
 
 def _head(place: Place) -> dict[str, object]:
@@ -229,4 +229,4 @@ def test_files_that_mix_them_are_damaged(
             ledger.commit("a", 1, SHARES, neighbours="add-remove")
             set_ceiling(ledger, "record", SQUARES, "test")
     with pytest.raises(LedgerError, match="has no price"):
-        verify(ledger.database)
+        verify_ledger(ledger.database)

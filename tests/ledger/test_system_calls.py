@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ledger.conftest import START, Place, release
-from lexfed.ledger.verify import verify
+from lexfed.ledger.verification import verify_ledger
 from support.faults import (
     ACKNOWLEDGED,
     KILLED,
@@ -61,7 +61,7 @@ def check(folder: Path, job: str, acknowledged: bool) -> bool:
     """The ledger is sound and goes on; return whether the change is in it."""
     place = Place(folder)
     ledger = place.open()
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     kinds = [row.kind for row in ledger.rows()]
     assert kinds[:2] == ["open", "commit"]
     assert len(kinds) <= 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is changed in a file, `verify` names it."""
+"""Whatever is changed in a file, `verify_ledger` names it."""
 
 import json
 from collections.abc import Callable
@@ -10,12 +10,12 @@ import pytest
 
 from ledger.conftest import DAY, START, Place, release
 from lexfed.errors import LedgerError
-from lexfed.ledger import tables
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.database import Database
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.rows import GENESIS, Head, make_row
-from lexfed.ledger.verify import verify
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.rows import GENESIS, Head, make_row
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.storage import tables
+from lexfed.ledger.storage.database import Database
+from lexfed.ledger.verification import verify_ledger
 
 Plain = dict[str, Any]
 
@@ -34,7 +34,7 @@ def filled(place: Place) -> Place:
     ledger.release("a")
     place.time += DAY
     ledger.expire()
-    verify(ledger.database)
+    verify_ledger(ledger.database)
     ledger.close()
     return place
 
@@ -64,7 +64,7 @@ def rewritten(place: Place, change: Callable[[list[Plain]], None]) -> None:
 
 def wrong(place: Place) -> str:
     with closing(opened(place)) as database, pytest.raises(LedgerError) as caught:
-        verify(database)
+        verify_ledger(database)
     assert caught.value.hint
     return caught.value.message
 
@@ -213,7 +213,7 @@ def test_a_history_that_is_sound_but_another_is_found_by_its_pin(filled: Place) 
 
     rewritten(filled, other_reason)
     with closing(opened(filled)) as database:
-        verify(database)
+        verify_ledger(database)
     assert "another history" in refused(filled)
 
 
@@ -222,7 +222,7 @@ def test_a_row_above_a_ceiling(place: Place, monkeypatch: pytest.MonkeyPatch) ->
     ledger = place.open()
     set_ceiling(ledger, "record", Ceiling.of(0.1, 1e-6), "start")
     with monkeypatch.context() as patch:
-        patch.setattr("lexfed.ledger.book.Book.exceeded", lambda *_: None)
+        patch.setattr("lexfed.ledger.bookkeeping.book.Book.exceeded", lambda *_: None)
         ledger.commit("a", 1, release(1.0), neighbours="add-remove")
     ledger.close()
     assert "row 3 exceeds the ceiling of `record`" in wrong(place)

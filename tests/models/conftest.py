@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.models import Batch, Loss, build, group_index
-from lexfed.models.parameters import trainable
+from lexfed.models.networks.flat_parameters import trainable
 
 FACTORIES = '''
 import torch

@@ -15,9 +15,9 @@ from lexfed.models import (
     fallback_reason,
     flatten,
 )
-from lexfed.models.architecture import refuse
-from lexfed.models.captured import Captured
-from lexfed.models.layers import rebuilt
+from lexfed.models.networks.architectures import refuse
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.known_layers import rebuilt_chain
 
 BUILT_IN = ["logistic", "linear", "mlp:7", "mlp:12,5", "cnn"]
 
@@ -108,7 +108,7 @@ def test_code_of_a_factory_runs_before_anything_is_built_from_it(
     module = build(spec, 4, 1, seed=0)
     calls: list[str] = importlib.import_module(factories).CALLS
     seen = len(calls)
-    assert isinstance(module, Captured)
+    assert isinstance(module, CapturedModel)
     again = build(spec, 4, 1, seed=0)
     assert again is not module
     assert torch.equal(flatten(again), flatten(module))
@@ -132,7 +132,7 @@ def test_a_chain_is_made_again_from_layers_of_our_own(
 ) -> None:
     torch.manual_seed(4)
     own = getattr(importlib.import_module(factories), factory)(9, 2)
-    chain = rebuilt(own)
+    chain = rebuilt_chain(own)
     assert chain is not None
     assert fallback_reason(chain) is None
     assert [type(x) for x in chain.modules()] == [type(x) for x in own.modules()]
@@ -142,13 +142,13 @@ def test_a_chain_is_made_again_from_layers_of_our_own(
     before = rows.clone()
     assert torch.equal(chain(rows), own(rows.clone()))
     assert torch.equal(rows, before)
-    assert not isinstance(build(f"{factories}:{factory}", 9, 2, seed=0), Captured)
+    assert not isinstance(build(f"{factories}:{factory}", 9, 2, seed=0), CapturedModel)
 
 
 @pytest.mark.parametrize("factory", ["patched_outside", "hooked_chain"])
 def test_a_chain_with_code_of_its_own_is_captured(factories: str, factory: str) -> None:
     module = build(f"{factories}:{factory}", 4, 1, seed=0)
-    assert isinstance(module, Captured)
+    assert isinstance(module, CapturedModel)
     torch.manual_seed(0)
     own = getattr(importlib.import_module(factories), factory)(4, 1)
     rows = torch.randn(3, 4)

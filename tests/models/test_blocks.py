@@ -2,8 +2,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.models.blocks import LARGEST_CHUNK, Chunk, blocks, capacity
-from lexfed.models.rounding import FLOAT32_UNITS, PAIR_UNITS, chunk_size
+from lexfed.models.gradients.chunks import LARGEST_CHUNK, Chunk, capacity, round_blocks
+from lexfed.models.gradients.rounding_error import FLOAT32_UNITS, PAIR_UNITS, chunk_size
 
 SITES = st.lists(st.integers(0, 700), min_size=1, max_size=12)
 MOST = st.integers(LARGEST_CHUNK, 1000)
@@ -12,7 +12,7 @@ MOST = st.integers(LARGEST_CHUNK, 1000)
 @given(SITES, MOST)
 def test_blocks_cover_every_unit_once_and_in_order(sites: list[int], most: int) -> None:
     unit = 0
-    for block in blocks(sites, most):
+    for block in round_blocks(sites, most):
         assert block
         assert block[-1].stop - block[0].start <= most
         for chunk in block:
@@ -22,7 +22,7 @@ def test_blocks_cover_every_unit_once_and_in_order(sites: list[int], most: int) 
 
 
 def _chunks(sites: list[int], most: int = 1000) -> list[tuple[int, bool]]:
-    flat: list[Chunk] = [c for block in blocks(sites, most) for c in block]
+    flat: list[Chunk] = [c for block in round_blocks(sites, most) for c in block]
     return [(chunk.stop - chunk.start, chunk.wide) for chunk in flat]
 
 
@@ -64,8 +64,8 @@ def test_chunks_keep_the_error_that_is_charged(units: int) -> None:
 
 
 def test_large_sites_are_summed_in_float64() -> None:
-    wide = {chunk.wide for chunk in next(blocks([FLOAT32_UNITS + 1], 10_000))}
-    narrow = {chunk.wide for chunk in next(blocks([FLOAT32_UNITS], 10_000))}
+    wide = {chunk.wide for chunk in next(round_blocks([FLOAT32_UNITS + 1], 10_000))}
+    narrow = {chunk.wide for chunk in next(round_blocks([FLOAT32_UNITS], 10_000))}
     assert (wide, narrow) == ({True}, {False})
 
 

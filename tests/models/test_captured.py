@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lexfed.errors import ConfigError
-from lexfed.models import captured as capturing
-from lexfed.models.captured import Captured
-from lexfed.models.parameters import flatten, trainable
+from lexfed.models.networks import captured_model as capturing
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.flat_parameters import flatten, trainable
 
 SLOTS, OUTPUTS = 5, 2
 
@@ -184,7 +184,7 @@ def records(count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def test_logits_and_gradients_are_those_of_each_record(module: nn.Module) -> None:
-    model = Captured(copy.deepcopy(module), SLOTS, OUTPUTS)
+    model = CapturedModel(copy.deepcopy(module), SLOTS, OUTPUTS)
     assert torch.equal(flatten(model), flatten(module))
     rows, slopes = records(70)
     logits, gradients = model.logits(rows), model.gradients(rows, slopes)
@@ -201,7 +201,7 @@ def test_logits_and_gradients_are_those_of_each_record(module: nn.Module) -> Non
 
 
 def test_a_record_does_not_depend_on_the_others_to_the_bit(module: nn.Module) -> None:
-    model = Captured(module, SLOTS, OUTPUTS)
+    model = CapturedModel(module, SLOTS, OUTPUTS)
     rows, slopes = records(130)
     broken = rows.clone()
     broken[::2] *= 1e200
@@ -223,7 +223,7 @@ def test_a_whole_batch_does_mix_records() -> None:
     own = module_of(lambda own, rows: own.linear(rows - rows.max(0).values)).double()
     rows, _ = records(130)
     assert not torch.equal(own(rows[:65]), own(rows)[:65])
-    model = Captured(own, SLOTS, OUTPUTS)
+    model = CapturedModel(own, SLOTS, OUTPUTS)
     assert torch.equal(model.logits(rows[:65]), model.logits(rows)[:65])
 
 
@@ -235,7 +235,7 @@ def test_no_code_of_the_model_runs_once_it_is_captured() -> None:
         logits: Tensor = own.linear(rows) * len(calls)
         return logits
 
-    model = Captured(module_of(forward), SLOTS, OUTPUTS)
+    model = CapturedModel(module_of(forward), SLOTS, OUTPUTS)
     seen = len(calls)
     rows, slopes = records(9)
     before = rows.clone()
@@ -248,7 +248,7 @@ def test_no_code_of_the_model_runs_once_it_is_captured() -> None:
 
 
 def test_other_weights_can_be_lent() -> None:
-    model = Captured(MODULES["layer norm"](), SLOTS, OUTPUTS)
+    model = CapturedModel(MODULES["layer norm"](), SLOTS, OUTPUTS)
     rows, slopes = records(3)
     own = trainable(model)
     others = {name: 2 * value.detach() for name, value in own.items()}
@@ -290,7 +290,7 @@ def test_a_place_that_is_not_there_is_nobody_elses(name: str) -> None:
     # is in the next record's.
     look_up = LOOKUPS[name]
     own = module_of(lambda own, x: own.linear(x * look_up(x[0]).sum()))
-    model = Captured(own.double(), SLOTS, OUTPUTS)
+    model = CapturedModel(own.double(), SLOTS, OUTPUTS)
     rows, slopes = records(9)
     rows = rows.double().clamp(-5, 5)
     logits, gradients = model.logits(rows), model.gradients(rows, slopes)
@@ -311,7 +311,7 @@ def test_a_place_that_is_not_there_is_nobody_elses(name: str) -> None:
 def test_records_that_cannot_be_computed_are_those_that_cannot_be_alone() -> None:
     # Zeros, which fill up a batch, have no place either.
     own = module_of(lambda own, x: own.linear(x) + x[0, (x[0, :1] == 0) * SLOTS + 0])
-    model = Captured(own.double(), SLOTS, OUTPUTS)
+    model = CapturedModel(own.double(), SLOTS, OUTPUTS)
     assert model.rows > 1
     rows, _ = records(model.rows)
     rows[5, 0] = 0.0
@@ -323,7 +323,7 @@ def test_records_that_cannot_be_computed_are_those_that_cannot_be_alone() -> Non
 
 def test_made_up_records_may_have_places_that_are_not_there() -> None:
     own = module_of(lambda own, x: own.linear(x) + x[0, (3 * x[0, :1]).long()])
-    model = Captured(own.double(), SLOTS, OUTPUTS)
+    model = CapturedModel(own.double(), SLOTS, OUTPUTS)
     rows = torch.tensor([[1.0, 2, 3, 4, 5], [9.0, 2, 3, 4, 5]], dtype=torch.float64)
     logits = model.logits(rows)
     assert torch.allclose(logits[0], own(rows[:1])[0])
@@ -441,7 +441,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Tensor], Any], str]] = {
 def test_what_is_no_function_of_one_record_is_refused(case: str) -> None:
     forward, reason = REFUSED[case]
     with pytest.raises(ConfigError, match=reason) as caught:
-        Captured(module_of(forward), SLOTS, OUTPUTS)
+        CapturedModel(module_of(forward), SLOTS, OUTPUTS)
     assert caught.value.hint
 
 
@@ -453,7 +453,7 @@ def test_operations_of_others_are_refused() -> None:
             lambda own, x: own.linear(x) + torch.ops.lexfed_test.twice(x).sum()
         )
         with pytest.raises(ConfigError, match=r"uses `lexfed_test\.twice"):
-            Captured(own, SLOTS, OUTPUTS)
+            CapturedModel(own, SLOTS, OUTPUTS)
 
 
 @pytest.mark.parametrize("fault", ["another bit in one place", "not carried over"])
@@ -461,7 +461,7 @@ def test_records_are_computed_alone_where_places_differ(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = MODULES["layer norm"]().double()
-    model = Captured(own, SLOTS, OUTPUTS)
+    model = CapturedModel(own, SLOTS, OUTPUTS)
     assert model.rows == 64
     real = torch.func.vmap
 
@@ -476,7 +476,7 @@ def test_records_are_computed_alone_where_places_differ(
         return faulty
 
     monkeypatch.setattr(torch.func, "vmap", vmap)
-    alone = Captured(own, SLOTS, OUTPUTS)
+    alone = CapturedModel(own, SLOTS, OUTPUTS)
     assert alone.rows == 1
     rows, slopes = records(70)
     torch.testing.assert_close(alone.logits(rows), own(rows))
@@ -494,10 +494,10 @@ def test_gradients_at_once_fit_into_memory(
     own = nn.Sequential(nn.Linear(SLOTS, 8), nn.LayerNorm(8), nn.Linear(8, OUTPUTS))
     size = flatten(own).numel()
     expected = max(1, min(64, numbers // size))
-    assert Captured(own, SLOTS, OUTPUTS).rows == expected
+    assert CapturedModel(own, SLOTS, OUTPUTS).rows == expected
     assert expected in (rows, 9)
 
 
 def test_no_record_has_no_logits() -> None:
-    model = Captured(MODULES["layer norm"](), SLOTS, OUTPUTS)
+    model = CapturedModel(MODULES["layer norm"](), SLOTS, OUTPUTS)
     assert model.logits(torch.zeros(0, SLOTS)).shape == (0, OUTPUTS)

@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.federation.shapes import column_groups, read_tiers, tower_shapes
-from lexfed.models.cascade import Model, Tower, from_bytes, to_bytes, untrained
+from lexfed.federation.planning.tower_shapes import (
+    column_groups,
+    read_tiers,
+    tower_shapes,
+)
+from lexfed.models.towers.cascade import (
+    Model,
+    Tower,
+    from_bytes,
+    to_bytes,
+    untrained_model,
+)
 from lexfed.tiers import MODEL_TIERS, Tier
 from support.worlds import encoding, rows_of
 
@@ -17,7 +27,7 @@ CODE = encoding()
 
 def random_model(architecture: str = "mlp:4", outputs: int = 1) -> Model:
     generator = np.random.default_rng(0)
-    model = untrained(tower_shapes(CODE, "cascade", architecture, outputs, 7))
+    model = untrained_model(tower_shapes(CODE, "cascade", architecture, outputs, 7))
     towers = tuple(
         replace(tower, parameters=generator.normal(size=tower.parameters.shape))
         for tower in model.towers
@@ -44,7 +54,7 @@ def test_a_tower_per_tier_reads_exactly_its_own_slots() -> None:
 
 
 def test_a_new_model_says_nothing() -> None:
-    model = untrained(tower_shapes(CODE, "cascade", "mlp:4", 1, 0))
+    model = untrained_model(tower_shapes(CODE, "cascade", "mlp:4", 1, 0))
     assert not model.logits(slots()).any()
 
 

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.models import LOGISTIC, Batch, clipped_sum
-from lexfed.models.captured import Captured
-from lexfed.models.clipping import Clipping
-from lexfed.models.cut_bits import CutBits
-from lexfed.models.per_unit import clipped_sum as by_unit
+from lexfed.models.gradients.captured_sum import captured_clipped_sum as by_unit
+from lexfed.models.gradients.clips import Clipping
+from lexfed.models.gradients.cut_bits import CutBits
+from lexfed.models.networks.captured_model import CapturedModel
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]
@@ -89,7 +89,7 @@ def test_a_gradient_that_is_not_finite_has_no_bit(
     assert bits_of(module, broken, 1e6) == (UNITS - 1) / 2
     bits = CutBits()
     clipping = Clipping.of(module, (1e6,), None)
-    by_unit(Captured(module, SLOTS, 1), LOGISTIC, broken, clipping, None, bits)
+    by_unit(CapturedModel(module, SLOTS, 1), LOGISTIC, broken, clipping, None, bits)
     assert float(bits.total) == (UNITS - 1) / 2
 
 
@@ -100,7 +100,7 @@ def test_both_ways_of_computing_agree(make_model: Make, make_batch: MakeBatch) -
     clip = float((ordered[20] + ordered[21]) / 2)
     bits = CutBits()
     by_unit(
-        Captured(module, SLOTS, 1),
+        CapturedModel(module, SLOTS, 1),
         LOGISTIC,
         batch,
         Clipping.of(module, (clip,), None),
@@ -123,7 +123,7 @@ def test_without_a_clip_nothing_is_cut(make_model: Make, make_batch: MakeBatch) 
     bits = CutBits()
     clipping = Clipping.of(module, (math.inf,), None)
     by_unit(
-        Captured(module, SLOTS, 1),
+        CapturedModel(module, SLOTS, 1),
         LOGISTIC,
         make_batch(UNITS, SLOTS, 1),
         clipping,

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lexfed.models import LOGISTIC, Batch, build, clipped_sum, dense, taps
-from lexfed.models.batch import join
-from lexfed.models.dense import DenseModel
-from lexfed.models.layers import closed_form
-from lexfed.models.taps import logits, trace
+from lexfed.models import LOGISTIC, Batch, build, clipped_sum
+from lexfed.models.gradients.batch import join
+from lexfed.models.networks import dense_model, taps
+from lexfed.models.networks.dense_model import DenseModel
+from lexfed.models.networks.known_layers import closed_form
+from lexfed.models.networks.taps import logits, trace
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]
@@ -215,7 +216,7 @@ def test_without_padding_such_a_library_lets_neighbours_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Negative control: padding is what keeps rows apart in the test above.
-    monkeypatch.setattr(dense, "_ROWS", 1)
+    monkeypatch.setattr(dense_model, "_ROWS", 1)
     assert _neighbours_matter(make_model(spec, slots), slots, dtype)
 
 

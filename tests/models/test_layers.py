@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.models import LOGISTIC, Batch, clipped_sum, fallback_reason
-from lexfed.models.captured import Captured
-from lexfed.models.layers import closed_form, is_dense, rebuilt
-from lexfed.models.parameters import group_index
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.flat_parameters import group_index
+from lexfed.models.networks.known_layers import closed_form, is_dense, rebuilt_chain
 
 MakeBatch = Callable[..., Batch]
 Oracle = Callable[..., Tensor]
@@ -117,7 +117,7 @@ def test_groups_are_clipped_by_the_weights_that_there_are(
     # Columns beyond those that a layer speaks of were clipped with the first group
     # and noised with another.
     chain = _wider()
-    module = rebuilt(chain) or Captured(chain, 4, 1)
+    module = rebuilt_chain(chain) or CapturedModel(chain, 4, 1)
     clips, groups = (1.0, 1e-3, 1.0), (0, 0, 1, 1)
     total = clipped_sum(module, LOGISTIC, make_batch(1, 4), clips, groups)
     index = torch.from_numpy(group_index(module, groups))

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.federation.shapes import tower_shapes
-from lexfed.models.cascade import Model, Tower, from_bytes, to_bytes
-from lexfed.models.rule import network
-from lexfed.models.rule.facts import RuleFacts
-from lexfed.models.rule.inputs import LONGEST, network_inputs
-from lexfed.models.rule.state import Base, TowerState, geometry
-from lexfed.models.shape import TowerShape
+from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.models.rule import network_part
+from lexfed.models.rule.state import TargetEstimate, TowerState, geometry
+from lexfed.models.towers.cascade import Model, Tower, from_bytes, to_bytes
+from lexfed.models.towers.facts import RuleFacts
+from lexfed.models.towers.network_inputs import LONGEST, network_inputs
+from lexfed.models.towers.shape import TowerShape
 from support.worlds import encoding, rows_of
 
 CODE = encoding()
-BASE = Base(np.array([0.3]), 0.4, 0.05)
+BASE = TargetEstimate(np.array([0.3]), 0.4, 0.05)
 NAMES = ["mlp:4", "mlp:5,3", "cnn", "support.factories:smooth"]
 
 
@@ -35,8 +35,8 @@ def opened(shape: TowerShape) -> Tower:
     state = TowerState.start(facts)
     scales = geometry(facts, BASE, state, kappa=10.0, rounds=8)
     generator = np.random.default_rng(3)
-    tower = network.with_inputs(
-        network.begin(Tower.untrained(shape)), state.centre, scales
+    tower = network_part.with_inputs(
+        network_part.begin_network(Tower.untrained(shape)), state.centre, scales
     )
     return replace(
         tower,
@@ -49,7 +49,9 @@ def opened(shape: TowerShape) -> Tower:
 def test_a_new_tower_says_nothing(name: str) -> None:
     """Also where a user's network does not start as zero."""
     for shape in shapes(name):
-        assert not network.begin(Tower.untrained(shape)).logits(slots()).any()
+        assert (
+            not network_part.begin_network(Tower.untrained(shape)).logits(slots()).any()
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -121,7 +123,7 @@ def test_inputs_of_a_record_do_not_depend_on_the_others(dtype: torch.dtype) -> N
 
 def test_hidden_units_answer_to_records_of_norm_one() -> None:
     shape = replace(shapes()[2], architecture="mlp:400,200")
-    tower = network.begin(Tower.untrained(shape))
+    tower = network_part.begin_network(Tower.untrained(shape))
     module = tower.module()
     rows = torch.randn(500, len(shape.slots), dtype=torch.float64)
     rows /= rows.norm(dim=-1, keepdim=True)
@@ -137,11 +139,11 @@ def test_hidden_units_answer_to_records_of_norm_one() -> None:
 def test_the_clip_is_half_the_expected_gradient(width: int) -> None:
     """A ReLU unit of variance 2.1 has second moment 1.05."""
     shape = replace(shapes()[2], architecture=f"mlp:{width}")
-    tower = network.begin(Tower.untrained(shape))
+    tower = network_part.begin_network(Tower.untrained(shape))
     expected = 0.5 * 0.7 * np.sqrt(1.05 * width + 1)
-    radius = network.clip_radius(tower, "logistic", BASE)
+    radius = network_part.clip_radius(tower, "logistic", BASE)
     assert radius == pytest.approx(expected, rel=0.15)
-    spread = network.clip_radius(tower, "squared", BASE)
+    spread = network_part.clip_radius(tower, "squared", BASE)
     assert spread == pytest.approx(radius * 0.4 / 0.7)
 
 
@@ -149,18 +151,18 @@ def test_the_clip_is_half_the_expected_gradient(width: int) -> None:
 def test_the_clip_does_not_depend_on_what_was_learned(name: str) -> None:
     shape = shapes(name, 3)[1]
     base = replace(BASE, rate=np.full(3, 1 / 3))
-    start = network.begin(Tower.untrained(shape))
-    radius = network.clip_radius(start, "softmax", base)
+    start = network_part.begin_network(Tower.untrained(shape))
+    radius = network_part.clip_radius(start, "softmax", base)
     assert radius > 0
-    assert network.clip_radius(opened(shape), "softmax", base) == radius
+    assert network_part.clip_radius(opened(shape), "softmax", base) == radius
 
 
 def test_kappa_and_step() -> None:
-    assert network.kappa(100, 1000, 2.0) == pytest.approx(100 * np.sqrt(0.3))
-    assert network.networks_pay([20.0, 31.0])
-    assert not network.networks_pay([19.9, 1000.0])
-    assert network.step_length(50.0, 40) == 1.25
-    assert network.step_length(1e6, 40) == 2.5
+    assert network_part.kappa(100, 1000, 2.0) == pytest.approx(100 * np.sqrt(0.3))
+    assert network_part.networks_pay([20.0, 31.0])
+    assert not network_part.networks_pay([19.9, 1000.0])
+    assert network_part.step_length(50.0, 40) == 1.25
+    assert network_part.step_length(1e6, 40) == 2.5
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 7, 40])
@@ -168,7 +170,9 @@ def test_the_last_half_of_the_rounds_is_averaged(rounds: int) -> None:
     path = np.random.default_rng(0).normal(size=(rounds, 4))
     served, seen = np.zeros(4), 0
     for place, weights in enumerate(path):
-        served, seen = network.averaged(served, weights, seen, place, rounds)
+        served, seen = network_part.averaged_weights(
+            served, weights, seen, place, rounds
+        )
         if seen == 0:
             assert np.array_equal(served, weights)
     half = max(1, round(rounds / 2))

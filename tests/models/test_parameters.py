@@ -6,7 +6,7 @@ from torch import nn
 
 from lexfed.errors import ConfigError
 from lexfed.models import build, count, flatten, group_index, load
-from lexfed.models.parameters import group_order
+from lexfed.models.networks.flat_parameters import group_order
 
 
 def test_load_undoes_flatten() -> None:

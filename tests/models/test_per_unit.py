@@ -16,8 +16,8 @@ from lexfed.models import (
     fallback_reason,
     group_index,
 )
-from lexfed.models.captured import Captured
-from lexfed.models.parameters import trainable
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.flat_parameters import trainable
 
 MakeBatch = Callable[..., Batch]
 
@@ -46,7 +46,7 @@ def test_any_module_is_clipped_unit_by_unit(
     batch = make_batch(90, 5, records=records)
     # MeanOver sees one record only: what others bring cannot reach it.
     expected = _one_by_one(module, batch, 0.05)
-    total = clipped_sum(Captured(module, 5, 1), LOGISTIC, batch, (0.05,))
+    total = clipped_sum(CapturedModel(module, 5, 1), LOGISTIC, batch, (0.05,))
     torch.testing.assert_close(total, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -65,7 +65,7 @@ def test_recurrent_models_run(make_batch: MakeBatch) -> None:
             return logits
 
     total = clipped_sum(
-        Captured(Recurrent(), 5, 3), SOFTMAX, make_batch(6, 5, 3), (0.1,)
+        CapturedModel(Recurrent(), 5, 3), SOFTMAX, make_batch(6, 5, 3), (0.1,)
     )
     assert 0 < total.norm() <= 0.6
 
@@ -90,7 +90,7 @@ def test_frozen_parameters_and_buffers_are_used_but_not_trained(
     module = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 1))
     module[0].requires_grad_(False)
     module.register_buffer("steps", torch.zeros((), dtype=torch.int64))
-    captured = Captured(module, 5, 1)
+    captured = CapturedModel(module, 5, 1)
     total = clipped_sum(captured, LOGISTIC, make_batch(6, 5), (0.1,))
     assert total.shape == (5,)
     assert total.norm() > 0

@@ -6,7 +6,12 @@ import torch
 from torch import nn
 
 from lexfed.models import LOGISTIC, SQUARED, Batch, clipped_sum, summation_error
-from lexfed.models.rounding import FLOAT32_UNITS, PAIR_UNITS, gamma, norm_slack
+from lexfed.models.gradients.rounding_error import (
+    FLOAT32_UNITS,
+    PAIR_UNITS,
+    gamma,
+    norm_slack,
+)
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]

@@ -9,31 +9,36 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.plan import Budget
-from lexfed.federation.scoring import metrics
-from lexfed.federation.shapes import tower_shapes
+from lexfed.budget.noise_plan import Budget
+from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.programme.scoring import metrics
 from lexfed.models.losses import Loss, LossName
-from lexfed.models.rule.contribution import (
+from lexfed.models.rule.contributions import (
     into_ball,
     label_vectors,
     moment_vectors,
     residual_vectors,
 )
-from lexfed.models.rule.facts import RuleFacts, public_guess, statistics_clip
-from lexfed.models.rule.learn import (
+from lexfed.models.rule.estimates import (
     learn_labels,
     learn_moments,
     learn_residuals,
     posterior,
-    slot_weights,
+    weights_and_bias,
 )
-from lexfed.models.rule.plan import (
+from lexfed.models.rule.purchases import (
     MAX_ROUNDS,
     label_dimension,
     plan_tower,
     worth_training,
 )
-from lexfed.models.rule.state import Base, TowerState, geometry, unknown_base
+from lexfed.models.rule.state import (
+    TargetEstimate,
+    TowerState,
+    geometry,
+    unknown_target,
+)
+from lexfed.models.towers.facts import RuleFacts, public_guess, statistics_clip
 from support.worlds import (
     Floats,
     World,
@@ -142,7 +147,7 @@ def test_folded_weights_predict_what_training_saw(
 ) -> None:
     facts = facts_of(loss, tower)
     generator = np.random.default_rng(3)
-    base = unknown_base(loss, facts.outputs)
+    base = unknown_target(loss, facts.outputs)
     state = TowerState.start(facts)
     scales = geometry(facts, base, state, kappa=10.0, rounds=2)
     size = (facts.size, facts.outputs)
@@ -157,7 +162,7 @@ def test_folded_weights_predict_what_training_saw(
     slots = rows(facts, 50, 1)
     # Undeclared categories are zero everywhere: nothing is subtracted for them.
     slots[::7, facts.mask("onehot")] = 0.0
-    weights, bias = slot_weights(facts, scales, state)
+    weights, bias = weights_and_bias(facts, scales, state)
     centred = slots - facts.presence(slots) * state.centre
     trained = (centred * scales.scale) @ state.weights
     np.testing.assert_allclose(slots @ weights + bias, trained, atol=1e-12)
@@ -189,7 +194,7 @@ def test_more_noise_means_smaller_weights() -> None:
     facts = facts_of()
     generator = np.random.default_rng(1)
     mean = 0.1 * generator.normal(size=facts.size)
-    base, state = unknown_base("logistic", 1), TowerState.start(facts)
+    base, state = unknown_target("logistic", 1), TowerState.start(facts)
     lengths = []
     for deviation in (1e-4, 1e-2, 1e-1, 1.0, 100.0):
         scales = geometry(facts, base, state, kappa=0.1 / deviation, rounds=1)
@@ -202,7 +207,7 @@ def test_more_noise_means_smaller_weights() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_labels_are_learned_and_shrunk(loss: LossName) -> None:
     facts = facts_of(loss)
-    before = unknown_base(loss, facts.outputs)
+    before = unknown_target(loss, facts.outputs)
     labels = {
         "logistic": np.array([1.0, 0.0, 0.0, 0.0]),
         "softmax": np.array([0.0, 0.0, 1.0, 2.0]),
@@ -253,7 +258,7 @@ def test_a_base_predicts_its_own_rates(loss: LossName) -> None:
         "softmax": np.array([0.2, 0.3, 0.5]),
         "squared": np.array([0.4]),
     }[loss]
-    logits = torch.from_numpy(Base(rate, 0.4, 0.1).logits(loss))
+    logits = torch.from_numpy(TargetEstimate(rate, 0.4, 0.1).logits(loss))
     np.testing.assert_allclose(Loss(loss).predict(logits).numpy(), rate, atol=1e-12)
 
 

@@ -14,13 +14,13 @@ from lexfed.models import (
     SQUARED,
     Batch,
     LocalTraining,
-    captured,
     clip_update,
     clipped_sum,
     count,
     flatten,
     local_update,
 )
+from lexfed.models.networks import captured_model
 
 Make = Callable[..., nn.Module]
 MakeBatch = Callable[..., Batch]
@@ -84,7 +84,7 @@ def test_a_captured_model_trains_as_its_layers_do(
     numbers: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(captured, "_NUMBERS", numbers)
+    monkeypatch.setattr(captured_model, "_NUMBERS", numbers)
     module = make_model("mlp:6", 5).double()
     training = LocalTraining(steps=4, batch_size=30, learning_rate=0.3, momentum=0.5)
     own, other = (
@@ -95,7 +95,7 @@ def test_a_captured_model_trains_as_its_layers_do(
             training,
             torch.Generator().manual_seed(1),
         )
-        for model in (module, captured.Captured(module, 5, 1))
+        for model in (module, captured_model.CapturedModel(module, 5, 1))
     )
     torch.testing.assert_close(other, own)
 

@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from lexfed.budget import plan as planning
+from lexfed.budget import noise_plan as planning
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.plan import Budget, effective_delta
+from lexfed.budget.noise_plan import Budget, effective_delta
 from lexfed.errors import ClaimError
-from lexfed.federation.engines import InProcess
-from lexfed.federation.site import Site
-from lexfed.privacy import claim as claims
-from lexfed.privacy import noise, selection
-from lexfed.privacy.claim import build_claim, dump_claim, load_claim
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.claim_sampler import SamplerError
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.noise import delta_sampler
+from lexfed.federation.engines.clear_sums import InProcess
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy import selection
+from lexfed.privacy.claim import proof as claims
+from lexfed.privacy.claim.proof import build_claim, dump_claim, load_claim
+from lexfed.privacy.claim.sampler_error import SamplerError
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.noise import gaussian
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.tiers import Tier
 from support.mutant import Mutant, Patch, both_tests
@@ -33,7 +34,7 @@ DELTA = 1e-6
 
 
 def release(sigma: float, samples: int) -> Release:
-    group = Group("special", 1.0, sigma)
+    group = ReleaseGroup("special", 1.0, sigma)
     return Release("special", (group,), 1.0, Tier.SPECIAL, samples)
 
 
@@ -123,7 +124,9 @@ def _search_at_one_epsilon(patch: Patch) -> None:
 
 def _caps_forgotten(patch: Patch) -> None:
     patch.setattr(
-        planning, "delta_sampler", lambda samples, _: noise.delta_sampler(samples, 8.0)
+        planning,
+        "delta_sampler",
+        lambda samples, _: gaussian.delta_sampler(samples, 8.0),
     )
 
 
@@ -134,7 +137,7 @@ def _rounds_of_filters_forgotten(patch: Patch) -> None:
 MUTANTS = (
     Mutant(
         "an empty line that nobody names",
-        lambda patch: patch.setattr(claims, "check_named", lambda _: None),
+        lambda patch: patch.setattr(claims, "check_uncovered_lines", lambda _: None),
         lines_that_say_nothing_are_named,
     ),
     Mutant(

@@ -13,25 +13,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from lexfed.federation import follow_ups, sketch_vectors, told, well_formed
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.programme import Programme
-from lexfed.federation.stage import Stage
-from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.cells import Cells, Floats
+from lexfed.federation.coordinator import released_tables
+from lexfed.federation.programme import follow_ups
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.stage import Stage
+from lexfed.federation.site import query_checks, table_counts
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.sketch.queries.requested_tables import RequestedTable
+from lexfed.sketch.queries.value_cells import Cells, Floats
 from support import counting_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _every_row_counts_one(patch: Patch) -> None:
-    def broken(units: Cohort) -> Floats:
+    def broken(units: UnitBatch) -> Floats:
         return (units.weights > 0).to(torch.float64).numpy()
 
-    patch.setattr(sketch_vectors, "_weights", broken)
+    patch.setattr(table_counts, "_weights", broken)
 
 
 def _no_fence(patch: Patch) -> None:
-    patch.setattr(sketch_vectors, "_weights", lambda units: units.weights.numpy())
+    patch.setattr(table_counts, "_weights", lambda units: units.weights.numpy())
 
 
 def _no_room(patch: Patch) -> None:
@@ -44,31 +46,31 @@ def _no_room(patch: Patch) -> None:
 
 
 def _one_table_for_all(patch: Patch) -> None:
-    real = sketch_vectors.table_sums
+    real = table_counts.table_sums
 
-    def broken(stage: Stage, arrays: Any, site: Cohort, _: int, *more: Any) -> Any:
+    def broken(stage: Stage, arrays: Any, site: UnitBatch, _: int, *more: Any) -> Any:
         return real(stage, arrays, site, 0, *more)
 
-    patch.setattr(sketch_vectors, "table_sums", broken)
+    patch.setattr(table_counts, "table_sums", broken)
     patch.setattr(checks, "table_sums", broken)
 
 
 def _no_signs(patch: Patch) -> None:
-    real = sketch_vectors._places
+    real = table_counts._places
 
-    def broken(table: AskedTable, keys: Any) -> Any:
+    def broken(table: RequestedTable, keys: Any) -> Any:
         return (places & (table.width - 1) for places in real(table, keys))
 
-    patch.setattr(sketch_vectors, "_places", broken)
+    patch.setattr(table_counts, "_places", broken)
 
 
 def _other_rows(patch: Patch) -> None:
-    real = sketch_vectors._places
+    real = table_counts._places
 
-    def broken(table: AskedTable, keys: Any) -> Any:
+    def broken(table: RequestedTable, keys: Any) -> Any:
         return real(replace(table, seed=table.seed + 1), keys)
 
-    patch.setattr(sketch_vectors, "_places", broken)
+    patch.setattr(table_counts, "_places", broken)
 
 
 def _summed_before_rounding(patch: Patch) -> None:
@@ -79,15 +81,15 @@ def _summed_before_rounding(patch: Patch) -> None:
         ]
         return total * torch.cat(scales)
 
-    patch.setattr(sketch_vectors, "on_grid", broken)
+    patch.setattr(table_counts, "on_grid", broken)
 
 
 def _weights_as_they_are(patch: Patch) -> None:
-    patch.setattr(sketch_vectors, "FINEST", 2.0**-70)
+    patch.setattr(table_counts, "FINEST", 2.0**-70)
 
 
 def _nothing_is_checked(patch: Patch) -> None:
-    patch.setattr(well_formed, "are_follow_ups", lambda *_: True)
+    patch.setattr(query_checks, "are_follow_ups", lambda *_: True)
 
 
 def _ends_are_trusted(patch: Patch) -> None:
@@ -96,18 +98,18 @@ def _ends_are_trusted(patch: Patch) -> None:
             part = (values - low) / (high - low)
             return 1 + np.asarray(part * (width - 3)).astype(np.int64)
 
-    patch.setattr(sketch_vectors, "bin_cells", broken)
+    patch.setattr(table_counts, "bin_cells", broken)
 
 
 def _always_asked(patch: Patch) -> None:
-    def broken(table: AskedTable, _: Sequence[Any]) -> Floats:
+    def broken(table: RequestedTable, _: Sequence[Any]) -> Floats:
         return np.array(follow_ups.ANY_ENDS) if table.domain == "bins" else np.zeros(0)
 
     patch.setattr(follow_ups, "_found", broken)
 
 
 def _counts_as_released(patch: Patch) -> None:
-    real = told.remembered
+    real = released_tables.table_memory
 
     def broken(stage: Stage, *others: Any) -> Any:
         memory = real(stage, *others)
@@ -123,31 +125,33 @@ def _noise_of_one(patch: Patch) -> None:
 
 
 def _padding_counts(patch: Patch) -> None:
-    def broken(units: Cohort) -> Floats:
+    def broken(units: UnitBatch) -> Floats:
         return np.full(tuple(units.weights.shape), 1.0 / units.weights.shape[1])
 
-    patch.setattr(sketch_vectors, "_weights", broken)
+    patch.setattr(table_counts, "_weights", broken)
 
 
 def _the_slot_beside(patch: Patch) -> None:
-    real = sketch_vectors.cells_of
+    real = table_counts.cells_of
 
-    def broken(table: AskedTable, inputs: torch.Tensor, asked: Floats) -> Cells:
+    def broken(table: RequestedTable, inputs: torch.Tensor, asked: Floats) -> Cells:
         beside = tuple(slot + 1 for slot in table.slots)
         return real(replace(table, slots=beside), inputs, asked)
 
-    patch.setattr(sketch_vectors, "cells_of", broken)
+    patch.setattr(table_counts, "cells_of", broken)
 
 
 def _keys_of_the_first(patch: Patch) -> None:
-    real = Cohort._at
+    real = UnitBatch._at
 
-    def broken(cohort: Cohort, places: torch.Tensor, sites: Sequence[int]) -> Cohort:
+    def broken(
+        cohort: UnitBatch, places: torch.Tensor, sites: Sequence[int]
+    ) -> UnitBatch:
         taken = real(cohort, places, sites)
         assert cohort.keys is not None
         return replace(taken, keys=cohort.keys[: len(places)])
 
-    patch.setattr(Cohort, "_at", broken)
+    patch.setattr(UnitBatch, "_at", broken)
 
 
 MUTANTS = (

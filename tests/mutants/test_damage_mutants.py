@@ -14,24 +14,18 @@ from pathlib import Path
 import pytest
 
 from lexfed import plain_files
-from lexfed.audit import logged_files
-from lexfed.audit.evidence import Evidence, read_evidence
-from lexfed.audit.verify import files, verify_run
+from lexfed.audit.log import logged_files
+from lexfed.audit.log.evidence import Evidence, read_evidence
+from lexfed.audit.verify import verify_run
+from lexfed.audit.verify.integrity import files
 from lexfed.config import loads
 from lexfed.errors import AuditError, LexfedError
-from lexfed.run import (
-    Priced,
-    integrity,
-    load_population,
-    logs,
-    opening,
-    price,
-    released,
-    resume,
-    start,
-    train,
-)
-from lexfed.run.released import released_model
+from lexfed.run import PricedRun, load_population, price, resume, start, train
+from lexfed.run.audit_log import opening as logs
+from lexfed.run.driver import open_run
+from lexfed.run.earlier_runs import released_model as released
+from lexfed.run.earlier_runs.released_model import released_model
+from lexfed.run.resumption import integrity
 from support.audit_worlds import fake_run
 from support.mutant import Mutant, Patch, both_tests
 
@@ -64,7 +58,7 @@ engine = "inprocess"
 
 
 @cache
-def small() -> Priced:
+def small() -> PricedRun:
     config = loads(TEXT)
     return price(config, load_population(config, Path()))
 
@@ -157,7 +151,7 @@ def a_bit_of_a_finished_run() -> None:
         with (run / "claim.json").open("a") as file:
             file.write("\n")
         with pytest.raises(AuditError):
-            opening.finished(small().config, run)
+            open_run.finished_result(small().config, run)
 
 
 def a_bit_of_the_model() -> None:

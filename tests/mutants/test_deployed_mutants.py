@@ -13,35 +13,30 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import receipts
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.keys import Signer, create_key
+from lexfed.audit.entries import receipts
 from lexfed.config import loads
-from lexfed.config.declare import tagged_schema_of
-from lexfed.config.training_rules import network_weights
-from lexfed.data.encode import build_encoding
+from lexfed.config.declarations import tagged_schema_of
+from lexfed.config.rules.training import network_weights
+from lexfed.data.encoding.slots import build_encoding
 from lexfed.errors import ConfigError, Refused, SecAggError
-from lexfed.federation import messages
-from lexfed.federation.masked_setting import settings
-from lexfed.federation.messages import Refusal, Reply, answer_from_bytes
-from lexfed.federation.site import NOWHERE
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.run import site_budgets
-from lexfed.run.deployed import (
-    agreement,
-    consent,
-    coordinator_side,
-    site_lock,
-    site_steps,
-    sizes,
-    statement,
-)
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.messages import kind_of, refused, seal
-from lexfed.run.deployed.run_state import RunState
-from lexfed.run.deployed.session import place_run
-from lexfed.run.deployed.site_ledger import Purse
-from lexfed.run.receipt_check import check_receipt
+from lexfed.federation.engines.masked_setting import epoch_settings
+from lexfed.federation.programme import messages
+from lexfed.federation.programme.messages import Refusal, Reply, answer_from_bytes
+from lexfed.federation.site.data_holder import NOWHERE
+from lexfed.ledger.charging import LastingLedger
+from lexfed.run.audit_log.receipts import check_receipt
+from lexfed.run.deployed.coordinator import epoch_driver
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.coordinator.run_place import place_run
+from lexfed.run.deployed.site import consent, enrolment, state_lock
+from lexfed.run.deployed.site.purse import SitePurse
+from lexfed.run.deployed.site.run_state import RunState
+from lexfed.run.deployed.terms import agreement, site_statements
+from lexfed.run.deployed.wire import size_limits
+from lexfed.run.deployed.wire.messages import kind_of, refusal_code, seal
+from lexfed.run.pricing import site_budgets
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer, create_key
 from lexfed.tiers import Tier
 from support.deployed_leader import LOG, RUN, Leader, rounds, with_sigma
 from support.deployed_worlds import SITES, Spy, World, config_text
@@ -68,14 +63,14 @@ def world(agreed: bool = True, **words: str) -> Iterator[Leader]:
 
 def nobody_is_asked_without_consent() -> None:
     with world(agreed=False) as leader:
-        assert refused(leader.join("north")) == "consent"
+        assert refusal_code(leader.join("north")) == "consent"
 
 
 def a_consent_is_for_one_run() -> None:
     with world() as leader:
         leader.opened("north")
         other = Leader(leader.world, leader.path, run="cd" * 32)
-        assert refused(other.join("north")) == "consent"
+        assert refusal_code(other.join("north")) == "consent"
 
 
 def a_model_of_too_many_classes_is_refused() -> None:
@@ -86,7 +81,7 @@ def a_model_of_too_many_classes_is_refused() -> None:
     tagged = tagged_schema_of(config, base=Path())
     encoding = build_encoding(tagged.schema, tagged.tiers())
     with pytest.raises(ConfigError, match="weights in a deployment"):
-        sizes.require_weights(config, encoding)
+        size_limits.require_weights(config, encoding)
 
 
 def another_programme_is_refused() -> None:
@@ -101,7 +96,7 @@ def another_programme_is_refused() -> None:
         )
         lie = replace(last, releases=releases)
         answer = leader.offer("north", replace(ours, stages=(*ours.stages[:-1], lie)))
-        assert refused(answer) == "programme"
+        assert refusal_code(answer) == "programme"
 
 
 def _stranger(leader: Leader, name: str) -> Signer:
@@ -113,13 +108,13 @@ def strangers_state_nothing() -> None:
         forged = seal("statement", leader.said("south"), _stranger(leader, "south"))
         said = {**leader.statements, "south": forged}
         answer = leader.offer("north", leader.priced().programme, said)
-        assert refused(answer) == "statements"
+        assert refusal_code(answer) == "statements"
 
 
 def strangers_ask_nothing() -> None:
     with world() as leader:
         asked = replace(leader, signer=_stranger(leader, "coordinator"))
-        assert refused(asked.join("north")) == "coordinator"
+        assert refusal_code(asked.join("north")) == "coordinator"
 
 
 def the_strictest_tag_counts() -> None:
@@ -193,7 +188,9 @@ def a_run_that_cannot_begin_leaves_no_room() -> None:
             return b"lexfed/begin/1\n" if site == "south" and begins else content
 
         with pytest.raises(Refused):
-            drive(made.coordinator, name, Spy(made.doors(), to_site=refuse), SITES)
+            drive_epoch(
+                made.coordinator, name, Spy(made.doors(), to_site=refuse), SITES
+            )
         lasting = LastingLedger.open(made.sites["north"].state / "lasting.ledger")
         kinds = [row.kind for row in lasting.rows()]
         lasting.close()
@@ -215,14 +212,14 @@ def a_programme_is_agreed_to_once() -> None:
         programme = leader.opened("north").programme
         leader.join_all()
         nearly = with_sigma(programme, 1.0 + 2**-48)
-        assert refused(leader.offer("north", nearly)) == "programme"
+        assert refusal_code(leader.offer("north", nearly)) == "programme"
 
 
 def an_epoch_is_entered_once() -> None:
     with world(trust="distributed", privacy='accountant = "rdp"') as leader:
         programme, made = leader.priced().programme, leader.world
         keys = {name: made.signer(name).public for name in made.sites}
-        agreed = settings(programme, LOG, keys, made.signer().public)
+        agreed = epoch_settings(programme, LOG, keys, made.signer().public)
         RunState(made.sites["north"], RUN).settings(agreed)(1)
         again = RunState(made.sites["north"], RUN).settings(agreed)
         try:
@@ -236,8 +233,8 @@ def two_processes_are_told_apart() -> None:
     """The door holds the lock from its first message on."""
     with world() as leader:
         try:
-            site_lock.SiteLock(leader.world.sites["north"]).close()
-        except site_lock.Busy:
+            state_lock.SiteLock(leader.world.sites["north"]).close()
+        except state_lock.SiteBusy:
             return
         raise AssertionError("two processes hold one lock")
 
@@ -254,15 +251,15 @@ def _is_so(*_: object, **__: object) -> bool:
 
 
 def _charges_later(patch: Patch) -> None:
-    patch.setattr(Purse, "charge", _nothing)
+    patch.setattr(SitePurse, "charge", _nothing)
 
 
 def _own_tags_only(patch: Patch) -> None:
-    patch.setattr(agreement, "merged", lambda tagged, _: tagged)
+    patch.setattr(agreement, "strictest_tags", lambda tagged, _: tagged)
 
 
 def _no_limits(patch: Patch) -> None:
-    patch.setattr(site_budgets, "within", lambda budget, _: budget)
+    patch.setattr(site_budgets, "budget_within_limits", lambda budget, _: budget)
 
 
 def _every_epoch(patch: Patch) -> None:
@@ -275,18 +272,18 @@ def _every_epoch(patch: Patch) -> None:
 MUTANTS = (
     Mutant(
         "nobody asks the people of a site",
-        lambda patch: patch.setattr(consent, "agreed_to", _is_so),
+        lambda patch: patch.setattr(consent, "has_consent", _is_so),
         nobody_is_asked_without_consent,
     ),
     Mutant(
         "one consent serves every run",
-        lambda patch: patch.setattr(consent, "take", _nothing),
+        lambda patch: patch.setattr(consent, "take_consent", _nothing),
         a_consent_is_for_one_run,
     ),
     Mutant(
         "the classes of a model are not counted",
         lambda patch: patch.setattr(
-            sizes,
+            size_limits,
             "network_weights",
             lambda model, slots, _: network_weights(model, slots),
         ),
@@ -294,24 +291,24 @@ MUTANTS = (
     ),
     Mutant(
         "a site believes the coordinator's programme",
-        lambda patch: patch.setattr(site_steps, "first_difference", lambda *_: ""),
+        lambda patch: patch.setattr(enrolment, "first_difference", lambda *_: ""),
         another_programme_is_refused,
     ),
     Mutant(
         "statements are not checked",
-        lambda patch: patch.setattr(Envelope, "verify", _nothing),
+        lambda patch: patch.setattr(SignedEnvelope, "verify", _nothing),
         strangers_state_nothing,
     ),
     Mutant(
         "the coordinator's signature is not checked",
-        lambda patch: patch.setattr(Envelope, "verify", _nothing),
+        lambda patch: patch.setattr(SignedEnvelope, "verify", _nothing),
         strangers_ask_nothing,
     ),
     Mutant("tags of sites do not count", _own_tags_only, the_strictest_tag_counts),
     Mutant("limits of sites do not count", _no_limits, the_strictest_budget_counts),
     Mutant(
         "numbers of persons are always told",
-        lambda patch: patch.setattr(statement, "may_count", _is_so),
+        lambda patch: patch.setattr(site_statements, "may_count", _is_so),
         private_numbers_stay_private,
     ),
     Mutant("answers are free", _charges_later, every_answer_is_charged),
@@ -328,7 +325,7 @@ MUTANTS = (
     Mutant(
         "a message may hold any type",
         lambda patch: patch.setattr(
-            messages._Asked, "model_validate", lambda head: SimpleNamespace(**head)
+            messages._QueryHead, "model_validate", lambda head: SimpleNamespace(**head)
         ),
         a_message_of_other_types_costs_nothing,
     ),
@@ -339,7 +336,7 @@ MUTANTS = (
     ),
     Mutant(
         "nobody gives back the room of a run that did not begin",
-        lambda patch: patch.setattr(coordinator_side._Table, "end", _nothing),
+        lambda patch: patch.setattr(epoch_driver._Participants, "end", _nothing),
         a_run_that_cannot_begin_leaves_no_room,
     ),
     Mutant("an epoch is entered again", _every_epoch, an_epoch_is_entered_once),

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lexfed.config.model import Config
-from lexfed.federation.programme_json import from_bytes
-from lexfed.privacy.claim import load_claim
-from lexfed.run import profile_pricing
-from lexfed.run.deployed import bundle
-from lexfed.run.deployed.bundle import Bundle
-from lexfed.run.deployed.messages import refused
-from lexfed.run.deployed.own_profiles import OwnProfiles
-from lexfed.run.deployed.profile_end import end_profile
+from lexfed.config.tables.root import Config
+from lexfed.federation.programme.json_form import from_bytes
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.site.own_profiles import OwnProfiles
+from lexfed.run.deployed.terms import bundle
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.wire.messages import refusal_code
+from lexfed.run.purchases import profile_pricing
 from support.deployed_leader import Leader
 from support.deployed_worlds import World, config_text
 from support.mutant import Mutant, Patch, both_tests
@@ -54,7 +54,9 @@ def training_is_no_profile() -> None:
         made.agree(text_of())
         made.doors()
         path = made.folder / "lexfed.toml"
-        assert refused(Leader(made, path, profile=PRICE).join("north")) == "consent"
+        assert (
+            refusal_code(Leader(made, path, profile=PRICE).join("north")) == "consent"
+        )
 
 
 def a_price_is_agreed_to() -> None:
@@ -62,7 +64,7 @@ def a_price_is_agreed_to() -> None:
         made.agree(text_of(), PRICE)
         made.doors()
         path = made.folder / "lexfed.toml"
-        assert refused(Leader(made, path, profile=24.0).join("north")) == "consent"
+        assert refusal_code(Leader(made, path, profile=24.0).join("north")) == "consent"
 
 
 def the_strictest_site_decides() -> None:
@@ -95,7 +97,7 @@ def a_cheaper_claim_is_not_believed() -> None:
         made.doors()
         leader.join_all()
         programme = from_bytes((out.parent / "programme.json").read_bytes())
-        assert refused(leader.offer("north", programme)) == "configuration"
+        assert refusal_code(leader.offer("north", programme)) == "configuration"
 
 
 def what_a_profile_cost_is_taken_off() -> None:
@@ -107,7 +109,7 @@ def what_a_profile_cost_is_taken_off() -> None:
         made.doors()
         leader = Leader(made, made.folder / "lexfed.toml")
         leader.join_all()
-        assert refused(leader.offer("north", leader.priced().programme)) is None
+        assert refusal_code(leader.offer("north", leader.priced().programme)) is None
 
 
 # Mutants
@@ -122,7 +124,7 @@ def _any_price(patch: Patch) -> None:
 
 
 def _no_limits(patch: Patch) -> None:
-    patch.setattr(profile_pricing, "within", lambda budget, _: budget)
+    patch.setattr(profile_pricing, "budget_within_limits", lambda budget, _: budget)
 
 
 def _believing(patch: Patch) -> None:

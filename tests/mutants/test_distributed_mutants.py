@@ -9,46 +9,41 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from lexfed.privacy import (
-    attributes,
-    claim,
-    distributed,
-    filters,
-    grid,
-    poisson,
-    skellam,
-)
-from lexfed.privacy.claim_record import CohortRecord
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.events import Release
-from lexfed.privacy.noise import rounded_gaussian
-from lexfed.privacy.running import _Sum
+from lexfed.privacy import scopes
+from lexfed.privacy.claim import proof
+from lexfed.privacy.claim.schema import CohortRecord
+from lexfed.privacy.filters import envelope
+from lexfed.privacy.noise import grids, poisson, shares, skellam
+from lexfed.privacy.noise.gaussian import rounded_gaussian
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.releases import Release
+from lexfed.privacy.running_total import _Sum
 from support import distributed_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _correction_dropped(patch: Patch) -> None:
-    patch.setattr(distributed, "_CORRECTION", Fraction(0))
+    patch.setattr(shares, "_CORRECTION", Fraction(0))
 
 
 def _shares_for_everybody(patch: Patch) -> None:
-    patch.setattr(Cohort, "honest", property(lambda self: self.sites))
+    patch.setattr(NoiseCohort, "honest", property(lambda self: self.sites))
 
 
 def _share_of_the_deviation(patch: Patch) -> None:
-    real = distributed.half_variance
+    real = shares.half_variance
 
-    def broken(sigma: float, step: float, cohort: Cohort) -> int:
+    def broken(sigma: float, step: float, cohort: NoiseCohort) -> int:
         # 1/H of the deviation: 1/H^2 of the variance.
         return math.ceil(real(sigma, step, cohort) / cohort.honest)
 
-    for module in (distributed, checks):
+    for module in (shares, checks):
         patch.setattr(module, "half_variance", broken)
 
 
 def _half_of_the_variance(patch: Patch) -> None:
     patch.setattr(
-        distributed, "skellam", lambda s, half, n: skellam.skellam(s, half // 2, n)
+        shares, "skellam", lambda s, half, n: skellam.skellam(s, half // 2, n)
     )
 
 
@@ -59,11 +54,11 @@ def _proposals_too_narrow(patch: Patch) -> None:
 
 
 def _no_threshold(patch: Patch) -> None:
-    patch.setattr(Cohort, "threshold", property(lambda _: 1))
+    patch.setattr(NoiseCohort, "threshold", property(lambda _: 1))
 
 
 def _ring_without_units(patch: Patch) -> None:
-    real = distributed.sum_bound
+    real = shares.sum_bound
     patch.setattr(
         checks,
         "sum_bound",
@@ -72,16 +67,16 @@ def _ring_without_units(patch: Patch) -> None:
 
 
 def _ring_without_noise(patch: Patch) -> None:
-    patch.setattr(distributed, "_DEVIATIONS", 0.0)
+    patch.setattr(shares, "_DEVIATIONS", 0.0)
 
 
 def _rounding_unpaid(patch: Patch) -> None:
     whole = property(lambda self: self.clip)
-    patch.setattr(grid.Grid, "clip_to", whole)
+    patch.setattr(grids.Grid, "clip_to", whole)
 
 
 def _any_accountant(patch: Patch) -> None:
-    patch.setattr(attributes, "require_renyi", lambda *_: None)
+    patch.setattr(scopes, "require_renyi", lambda *_: None)
 
 
 def _running_total_of_gaussians(patch: Patch) -> None:
@@ -89,7 +84,7 @@ def _running_total_of_gaussians(patch: Patch) -> None:
 
 
 def _law_not_compared(patch: Patch) -> None:
-    real = filters.dominates
+    real = envelope.dominates
 
     def broken(planned: Release, release: Release) -> bool:
         return real(planned, replace(release, noise=planned.noise))
@@ -98,16 +93,16 @@ def _law_not_compared(patch: Patch) -> None:
 
 
 def _any_trust(patch: Patch) -> None:
-    patch.setattr(claim, "require_trust", lambda *_: None)
+    patch.setattr(proof, "require_trust", lambda *_: None)
 
 
 def _cohort_believed(patch: Patch) -> None:
-    def broken(record: CohortRecord | None) -> Cohort | None:
+    def broken(record: CohortRecord | None) -> NoiseCohort | None:
         if record is None:
             return None
-        return Cohort(record.sites, record.colluders, record.dropouts)
+        return NoiseCohort(record.sites, record.colluders, record.dropouts)
 
-    patch.setattr(claim, "stated_cohort", broken)
+    patch.setattr(proof, "stated_cohort", broken)
 
 
 MUTANTS = (

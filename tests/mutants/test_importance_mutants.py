@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.budget import importance
-from lexfed.data.encode import Encoding
-from lexfed.federation import importance as buying
-from lexfed.federation.shapes import tower_shapes
-from lexfed.models.shape import TowerShape
-from lexfed.run import planning
+from lexfed.budget import column_importance
+from lexfed.data.encoding.slots import Encoding
+from lexfed.federation.planning import importance_programme as buying
+from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.models.towers.shape import TowerShape
+from lexfed.run.pricing import priced_run
 from support import importance_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -29,16 +29,20 @@ def _every_tower_reads_everything(patch: Patch) -> None:
 
 
 def _free_of_charge(patch: Patch) -> None:
-    patch.setattr(planning, "left_of", lambda budget, *_: budget)
+    patch.setattr(priced_run, "remaining_budget", lambda budget, *_: budget)
 
 
 def _noise_counts(patch: Patch) -> None:
-    real = importance.by_column
-    patch.setattr(importance, "by_column", lambda e, v, n: real(e, v, np.zeros_like(n)))
+    real = column_importance.importance_by_column
+    patch.setattr(
+        column_importance,
+        "importance_by_column",
+        lambda e, v, n: real(e, v, np.zeros_like(n)),
+    )
 
 
 def _shares_priced_by_anybody(patch: Patch) -> None:
-    patch.setattr(importance, "require_renyi", lambda *_: None)
+    patch.setattr(column_importance, "require_renyi", lambda *_: None)
 
 
 MUTANTS = (

@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.ledger import pins, prices, restore
-from lexfed.ledger.book import NOTHING, Book, Limit
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.database import Database
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import meter
-from lexfed.privacy.events import Release
+from lexfed.ledger import recovery
+from lexfed.ledger.bookkeeping import prices
+from lexfed.ledger.bookkeeping.book import NOTHING, Book, CeilingBalance
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import meter
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.storage import pins
+from lexfed.ledger.storage.database import Database
+from lexfed.privacy.releases import Release
 from support import ledger_checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -126,12 +128,12 @@ def _restored_as_left(patch: Patch) -> None:
 
 
 def _any_other_period_is_new(patch: Patch) -> None:
-    def broken(self: Limit, time: int) -> Limit:
+    def broken(self: CeilingBalance, time: int) -> CeilingBalance:
         period = self.ceiling.period(time)
         new = replace(self, period=period, counted=0)
         return self if period == self.period else new
 
-    patch.setattr(Limit, "at", broken)
+    patch.setattr(CeilingBalance, "at", broken)
 
 
 def _any_measure_will_do(patch: Patch) -> None:
@@ -142,7 +144,7 @@ def _any_measure_will_do(patch: Patch) -> None:
 
 
 def _only_the_pin_counts(patch: Patch) -> None:
-    patch.setattr(restore, "_of_both", lambda pin, *_: dict(pin.limits))
+    patch.setattr(recovery, "_of_both", lambda pin, *_: dict(pin.limits))
 
 
 def _any_schema_will_do(patch: Patch) -> None:

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.federation import channel, masked_setting, masked_sums, noise_shares
-from lexfed.federation.engines import RoundLost
-from lexfed.federation.masked_sums import MaskedSums
-from lexfed.federation.messages import Refusal, Reply
-from lexfed.federation.programme import Programme
-from lexfed.federation.site import Site
-from lexfed.privacy.distributed import Cohort, half_variance
+from lexfed.federation.engines import channel, masked_setting, masked_sums
+from lexfed.federation.engines.clear_sums import RoundLost
+from lexfed.federation.engines.masked_sums import MaskedSums
+from lexfed.federation.programme import noise_shares
+from lexfed.federation.programme.messages import Refusal, Reply
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy.noise.shares import NoiseCohort, half_variance
 from lexfed.randomness import SeededSource
-from lexfed.secagg.setting import Terms
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.masks.terms import MaskTerms
+from lexfed.secagg.masks.thresholds import Threshold
 from support.masked_worlds import ask, charged, federation, losing, masked_world
 from support.mutant import Mutant, Patch, both_tests
 from support.worlds import World, play, seeded, world
@@ -43,7 +44,7 @@ def local() -> World:
 
 
 def longer_answers_than_asked_for_are_missing() -> None:
-    doors = channel.Doors({"north": lambda _: bytes(101)})
+    doors = channel.InProcessChannel({"north": lambda _: bytes(101)})
     assert doors.exchange({"north": b""}, 100) == {}
 
 
@@ -86,7 +87,7 @@ def sites_open_sums_of_enough_sites_only() -> None:
     fed = federation(masked())
     fed.engine.prepare()
     # A coordinator that tolerates two missing sites; no honest cohort of four does.
-    careless = Cohort(4, 0, 1)
+    careless = NoiseCohort(4, 0, 1)
     object.__setattr__(careless, "dropouts", 2)
     vars(fed.engine)["_cohort"] = careless
     fed.line.tamper = losing("ask", "site0", "site3")
@@ -154,11 +155,11 @@ def _noise_of_the_charge(patch: Patch) -> None:
 
 
 def _any_number_of_sites(patch: Patch) -> None:
-    def fewer(**terms: Any) -> Terms:
-        return Terms(**{**terms, "least_sites": 2})
+    def fewer(**terms: Any) -> MaskTerms:
+        return MaskTerms(**{**terms, "least_sites": 2})
 
-    patch.setattr(masked_setting, "Terms", fewer)
-    patch.setattr("lexfed.secagg.cohort.Threshold.malicious", _two)
+    patch.setattr(masked_setting, "MaskTerms", fewer)
+    patch.setattr("lexfed.secagg.masks.cohort.Threshold.malicious", _two)
 
 
 def _two(sites: int, colluders: int, dropouts: int = 0) -> Threshold:
@@ -175,12 +176,12 @@ def _anybodys_message(patch: Patch) -> None:
 
 
 def _answers_of_any_length(patch: Patch) -> None:
-    honest = channel.Doors.exchange
+    honest = channel.InProcessChannel.exchange
 
-    def broken(self: channel.Doors, messages: Any, _: int) -> Any:
+    def broken(self: channel.InProcessChannel, messages: Any, _: int) -> Any:
         return honest(self, messages, 2**62)
 
-    patch.setattr(channel.Doors, "exchange", broken)
+    patch.setattr(channel.InProcessChannel, "exchange", broken)
 
 
 def _lost_like_any_other(patch: Patch) -> None:

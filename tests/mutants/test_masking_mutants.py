@@ -8,17 +8,18 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.errors import SecAggError
-from lexfed.secagg import cohort, dealing, server_setup, site, site_setup, unmasking
-from lexfed.secagg.agree import Context
-from lexfed.secagg.dealing import OWN, PAIR, Secrets
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.masking import add_own, add_pairs, binding
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Part, pack_consents, pack_seats
-from lexfed.secagg.ring import Ring, Words
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.site import SiteSession
-from lexfed.secagg.unmasking import Opening
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.envelopes.key_agreement import Context
+from lexfed.secagg.envelopes.payloads import SealedPart, pack_consents, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions import server_setup, site_rounds, site_setup, unmasking
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.mask_sessions.unmasking import RoundOpening
+from lexfed.secagg.masks import cohort, epoch_secrets
+from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, EpochSecrets
+from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
+from lexfed.secagg.primitives.ring import Ring, RingWords
 from support.disputes import OTHER_KEY, bad_part, complaint, said_instead
 from support.mutant import Mutant, Patch, both_tests
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
@@ -29,12 +30,12 @@ def _agreed(epoch: Epoch) -> bytes:
     return epoch.sites["site000"]._cohort.agreed
 
 
-def _says(epoch: Epoch, kind: Kind, payload: bytes) -> bytes:
+def _says(epoch: Epoch, kind: EnvelopeKind, payload: bytes) -> bytes:
     return seal(kind, epoch.agreed.context(1, MODEL), SERVER, payload)
 
 
 def _list(epoch: Epoch, *seats: int) -> bytes:
-    return _says(epoch, Kind.SURVIVORS, _agreed(epoch) + pack_seats(seats))
+    return _says(epoch, EnvelopeKind.SURVIVORS, _agreed(epoch) + pack_seats(seats))
 
 
 def _masked() -> Epoch:
@@ -59,7 +60,7 @@ def forged_consents_open_nothing() -> None:
     epoch = _masked()
     epoch.sites["site000"].consent(_list(epoch, 0, 1, 2))
     forged = pack_consents([(at, bytes(64)) for at in range(3)])
-    said = _says(epoch, Kind.CONSENTS, forged)
+    said = _says(epoch, EnvelopeKind.CONSENTS, forged)
     refused(lambda: epoch.sites["site000"].unmask(said))
 
 
@@ -79,7 +80,7 @@ def a_late_vector_stays_masked() -> None:
     assert total.any()
 
 
-def _left_of_two(model: bytes, delivered: int) -> Words:
+def _left_of_two(model: bytes, delivered: int) -> RingWords:
     """Add up two sites without vectors, own masks and those with the third taken off.
 
     Args:
@@ -93,18 +94,18 @@ def _left_of_two(model: bytes, delivered: int) -> Words:
     keys = server.close_keys()
     for each in epoch.sites.values():
         server.dealt(each.deal(keys))
-    row_size = 2 + Part.length(2)
+    row_size = 2 + SealedPart.length(2)
     total = Ring(32).zeros(5)
     for name, delivery in server.close_deals().items():
         each, first = epoch.sites[name], name == "site000"
         rows = delivery[-64 - 2 * row_size : -64][
             : row_size * (delivered if first else 2)
         ]
-        said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
+        said = seal(EnvelopeKind.DELIVERY, epoch.agreed.context(), SERVER, rows)
         each.accept(said)
         agreed = each._cohort.agreed
         seen = epoch.agreed.context(1, model if first else MODEL)
-        bound = vars(site)["binding"](seen, agreed)
+        bound = vars(site_rounds)["binding"](seen, agreed)
         seed, key = each._secrets.seed(1), each._secrets.mask_key(1)
         if name == "site002":
             peers = [
@@ -137,7 +138,7 @@ def every_round_has_its_own_secrets() -> None:
     keys = epoch.sites["site000"]._secrets
     assert keys.seed(1) != keys.seed(2)
     assert keys.public().masks[0] != keys.public().masks[1]
-    rows = {dealing.row(at, which) for at in (1, 2) for which in (OWN, PAIR)}
+    rows = {epoch_secrets.row(at, which) for at in (1, 2) for which in (OWN, PAIR)}
     assert len(rows) == 4
 
 
@@ -172,7 +173,7 @@ def wrong_shares_are_blamed_on_who_gives_them() -> None:
     payload = bytearray(said[-64 - 160 : -64])
     payload[32] ^= 1
     context = epoch.agreed.context(1, MODEL)
-    wrong = seal(Kind.UNMASK, context, identity("site000"), bytes(payload))
+    wrong = seal(EnvelopeKind.UNMASK, context, identity("site000"), bytes(payload))
     assert refused(lambda: server.unmasked(wrong)).blamed == ("site000",)
 
 
@@ -200,7 +201,9 @@ def _blamed(fault: str, shown: bytes | None = None) -> tuple[str, ...]:
     for inquiry in server.inquiries().values():
         said = dealer.prove(inquiry)
         server.proven(
-            said if shown is None else said_instead(dealer, Kind.EVIDENCE, shown)
+            said
+            if shown is None
+            else said_instead(dealer, EnvelopeKind.EVIDENCE, shown)
         )
     return refused(server.established).blamed
 
@@ -220,7 +223,7 @@ def who_shows_what_it_dealt_masks_nothing_with_it() -> None:
     epoch.set_up()
     site000 = epoch.sites["site000"]
     context = epoch.agreed.context()
-    site000.prove(seal(Kind.INQUIRY, context, SERVER, pack_seats((1, 2))))
+    site000.prove(seal(EnvelopeKind.INQUIRY, context, SERVER, pack_seats((1, 2))))
     refused(lambda: site000.mask(1, MODEL, epoch.vector("site000", 1)))
 
 
@@ -234,7 +237,7 @@ def silenced_sites_stay_in_the_way_of_a_smaller_sum() -> None:
 
 def what_was_dealt_is_not_shown_after_a_round_has_begun() -> None:
     epoch = _masked()
-    said = _says(epoch, Kind.INQUIRY, pack_seats((1,)))
+    said = _says(epoch, EnvelopeKind.INQUIRY, pack_seats((1,)))
     refused(lambda: epoch.sites["site000"].prove(said))
 
 
@@ -243,21 +246,21 @@ def _nothing(*_: Any) -> None:
 
 
 def _own_mask_left_out(patch: Patch) -> None:
-    patch.setattr(site, "add_own", _nothing)
+    patch.setattr(site_rounds, "add_own", _nothing)
 
 
 def _binding_without_the_model(patch: Patch) -> None:
     def broken(context: Context, agreed: bytes) -> bytes:
         return binding(replace(context, model=bytes(32)), agreed)
 
-    patch.setattr(site, "binding", broken)
+    patch.setattr(site_rounds, "binding", broken)
 
 
 def _binding_without_the_cohort(patch: Patch) -> None:
     def broken(context: Context, _: bytes) -> bytes:
         return binding(context, bytes(32))
 
-    patch.setattr(site, "binding", broken)
+    patch.setattr(site_rounds, "binding", broken)
 
 
 def _one_row_for_all_rounds(_: int, which: int) -> int:
@@ -282,11 +285,11 @@ class _AnyHash:
 
 def _any_key_opens_a_part(patch: Patch) -> None:
     def broken(
-        listed: bytes, pair: tuple[str, str], key: bytes, peer: bytes, part: Part
+        listed: bytes, pair: tuple[str, str], key: bytes, peer: bytes, part: SealedPart
     ) -> bool:
         private = X25519PrivateKey.from_private_bytes(key)
         public = private.public_key().public_bytes_raw()
-        return dealing.is_good(listed, pair, key, peer, replace(part, key=public))
+        return epoch_secrets.is_good(listed, pair, key, peer, replace(part, key=public))
 
     patch.setattr(server_setup, "is_good", broken)
 
@@ -296,7 +299,7 @@ def _stage_stays_ready(patch: Patch) -> None:
 
     def broken(self: SiteSession, message: bytes) -> bytes:
         said = prove(self, message)
-        self._stage = site_setup.Stage.READY
+        self._stage = site_setup.SitePhase.READY
         return said
 
     patch.setattr(SiteSession, "prove", broken)
@@ -331,12 +334,12 @@ MUTANTS = (
     ),
     Mutant(
         "secrets of rounds that are over are kept",
-        lambda patch: patch.setattr(Secrets, "erase", _nothing),
+        lambda patch: patch.setattr(EpochSecrets, "erase", _nothing),
         secrets_are_forgotten,
     ),
     Mutant(
         "one secret for all rounds",
-        lambda patch: patch.setattr(dealing, "row", _one_row_for_all_rounds),
+        lambda patch: patch.setattr(epoch_secrets, "row", _one_row_for_all_rounds),
         every_round_has_its_own_secrets,
     ),
     Mutant(
@@ -346,7 +349,7 @@ MUTANTS = (
     ),
     Mutant(
         "opened secrets are not checked",
-        lambda patch: patch.setattr(Opening, "_is_right", _always_right),
+        lambda patch: patch.setattr(RoundOpening, "_is_right", _always_right),
         wrong_secrets_are_noticed,
     ),
     Mutant(

@@ -18,45 +18,51 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from lexfed.audit import receipts
-from lexfed.audit.entries import Round
-from lexfed.audit.log import AuditLog
-from lexfed.audit.verify import within_plan
-from lexfed.budget import convergence
-from lexfed.budget.plan import Budget
-from lexfed.budget.signals import Signal
+from lexfed.audit.entries import RoundEntry, receipts
+from lexfed.audit.log.audit_log import AuditLog
+from lexfed.audit.verify.guarantee import plan_adherence
+from lexfed.budget.adaptation import convergence
+from lexfed.budget.adaptation.release_signals import Signal
+from lexfed.budget.noise_plan import Budget
 from lexfed.config import loads
-from lexfed.data import units
-from lexfed.durable import publish
+from lexfed.data.people import unit_blocks
+from lexfed.durable import publish_file
 from lexfed.errors import ConfigError, Refused
-from lexfed.federation import contribute as contributions
-from lexfed.federation import engines, planning, sums, wanted
-from lexfed.federation import site as sites
-from lexfed.federation.cohort import Cohort, flip_coins
-from lexfed.federation.contribute import contribute
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Reply, answer_from_bytes
-from lexfed.federation.programme import Programme
-from lexfed.federation.shapes import tower_shapes
-from lexfed.federation.site import Site
-from lexfed.federation.steering import TowerSteering
-from lexfed.models.cascade import Model, Tower
-from lexfed.models.clipped_sum import clipped_sum
-from lexfed.privacy import accountant, claim, filters, plan_filter, steps
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.gdp import mu_from
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.ledger import Ledger
-from lexfed.privacy.noise import rounded_gaussian
-from lexfed.privacy.plan_filter import PlanFilter
-from lexfed.privacy.steps import Step
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.coordinator.steering import TowerSteering
+from lexfed.federation.engines import clear_sums
+from lexfed.federation.planning import draft_releases, training_programme
+from lexfed.federation.planning.tower_shapes import tower_shapes
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.messages import Query, Reply, answer_from_bytes
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site import contributions
+from lexfed.federation.site import data_holder as sites
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Site
+from lexfed.federation.site.unit_batch import UnitBatch, flip_coins
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.towers.cascade import Model, Tower
+from lexfed.privacy.accountants import composition, steps
+from lexfed.privacy.accountants.gdp import mu_from
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.claim import proof
+from lexfed.privacy.filters import envelope, plan_sums
+from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.noise.gaussian import rounded_gaussian
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.randomness import SeededSource, bernoulli
-from lexfed.run import answers, logbook, public_size, random_bits, receipt_check
+from lexfed.run.audit_log import logbook
+from lexfed.run.audit_log import receipts as receipt_check
+from lexfed.run.audit_log.logbook import Logbook
+from lexfed.run.driver import random_sources, round_replies
 from lexfed.run.folder import STATE, RunFolder
-from lexfed.run.logbook import Logbook
-from lexfed.run.planning import Priced
+from lexfed.run.intake import public_size
+from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.tiers import Tier
 from support import (
     adaptation_checks,
@@ -245,7 +251,7 @@ def a_ledger_refuses_less_noise() -> None:
 
 def replacing_costs_twice() -> None:
     """Exact, Rényi and distribution accounting all know the factor of two."""
-    release = Release("r", (Group("g", 1.0, 4.0),), 1.0, Tier.SPECIAL, 1)
+    release = Release("r", (ReleaseGroup("g", 1.0, 4.0),), 1.0, Tier.SPECIAL, 1)
     for relation, mu in (("add-remove", 0.25), ("replace-one", 0.5)):
         found = record_epsilon([(release, 1)], 1e-6, relation)  # type: ignore[arg-type] # a literal
         assert mu_from(found, 1e-6) == pytest.approx(mu, rel=1e-6)
@@ -258,13 +264,13 @@ def whole_numbers_are_priced_like_any_other() -> None:
 
     sigma = 2 and 1, clip 1, rate .01, 1000 rounds, delta 1e-5: 2.749, not 0.686.
     """
-    groups = (Group("a", 1, 2), Group("b", 1.0, 1.0))
+    groups = (ReleaseGroup("a", 1, 2), ReleaseGroup("b", 1.0, 1.0))
     release = Release("r", groups, 0.01, Tier.SPECIAL, 2)
     found = record_epsilon([(release, 1000)], 1e-5, "add-remove", "rdp")
     assert 2.7 < found < 3.3
     whole, near = Step(2, 0.01, 7), Step(2.0 + 1e-12, 0.01, 7)
     values = [
-        accountant.epsilon([step], 1e-6, accountant="rdp") for step in (whole, near)
+        composition.epsilon([step], 1e-6, accountant="rdp") for step in (whole, near)
     ]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
@@ -283,7 +289,7 @@ delta = 1e-6
 
 
 @cache
-def priced(test: bool = False) -> Priced:
+def priced(test: bool = False) -> PricedRun:
     text = CONFIG.replace('"mutant"', f'"mutant"\ntest = {str(test).lower()}')
     config = loads(text, "mutant")
     from lexfed.run import price, seeded_population
@@ -296,7 +302,7 @@ def only_stamped_runs_are_seeded() -> None:
         run = priced(test)
         claim = run.claim(run.programme.rounds)
         assert claim is not None
-        source = random_bits.sources_of(run)("noise/1")
+        source = random_sources.sources_of(run)("noise/1")
         assert source.private == (claim.stamp is None)
         assert source.private != test
 
@@ -318,7 +324,7 @@ def the_divisor_is_public() -> None:
 
 
 def _third_of_special_noise(patch: Patch) -> None:
-    real = sums.add_noise
+    real = integer_sums.add_noise
 
     def broken(total: Any, stage: Any, release: Release, source: Any) -> Any:
         if release.reads == Tier.SPECIAL:
@@ -326,22 +332,22 @@ def _third_of_special_noise(patch: Patch) -> None:
             release = replace(release, groups=groups)
         return real(total, stage, release, source)
 
-    patch.setattr(sums, "add_noise", broken)
+    patch.setattr(integer_sums, "add_noise", broken)
 
 
 def _third_in_one_group(patch: Patch) -> None:
-    real = sums.add_noise
+    real = integer_sums.add_noise
 
     def broken(total: Any, stage: Any, release: Release, source: Any) -> Any:
         *others, last = release.groups
         quiet = replace(last, sigma=last.sigma / 3)
         return real(total, stage, replace(release, groups=(*others, quiet)), source)
 
-    patch.setattr(sums, "add_noise", broken)
+    patch.setattr(integer_sums, "add_noise", broken)
 
 
 def _noise_forgotten_in_one_group(patch: Patch) -> None:
-    real = sums.add_noise
+    real = integer_sums.add_noise
 
     def broken(total: Any, stage: Any, release: Any, source: Any) -> Any:
         noisy = real(total, stage, release, source)
@@ -349,19 +355,21 @@ def _noise_forgotten_in_one_group(patch: Patch) -> None:
         noisy[last.start : last.stop] = total[last.start : last.stop]
         return noisy
 
-    patch.setattr(sums, "add_noise", broken)
+    patch.setattr(integer_sums, "add_noise", broken)
 
 
 def _noise_drawn_once(patch: Patch) -> None:
     def broken(_: Any, scale: float, count: int) -> Any:
         return rounded_gaussian(SeededSource(0, "once"), scale, count)
 
-    patch.setattr(sums, "rounded_gaussian", broken)
+    patch.setattr(integer_sums, "rounded_gaussian", broken)
 
 
 def _nine_tenths_of_noise(patch: Patch) -> None:
     patch.setattr(
-        sums, "rounded_gaussian", lambda s, z, n: rounded_gaussian(s, 0.9 * z, n)
+        integer_sums,
+        "rounded_gaussian",
+        lambda s, z, n: rounded_gaussian(s, 0.9 * z, n),
     )
 
 
@@ -394,7 +402,7 @@ def _flat_clip_of_clients(patch: Patch) -> None:
 def _rows_clipped_one_by_one(patch: Patch) -> None:
     """A person's rows are summed after clipping instead of averaged before."""
 
-    def rows(vectors: torch.Tensor, cohort: Cohort) -> torch.Tensor:
+    def rows(vectors: torch.Tensor, cohort: UnitBatch) -> torch.Tensor:
         there = cohort.weights.unsqueeze(-1) > 0
         return torch.where(there, vectors, 0.0).sum(dim=1)
 
@@ -410,19 +418,19 @@ def _shared_coins(patch: Patch) -> None:
     def broken(_: Any, units: Sequence[int], rates: Sequence[float]) -> Any:
         return bernoulli(SeededSource(1, "all towers"), rates[0], sum(units))
 
-    patch.setattr(engines, "flip_coins", broken)
+    patch.setattr(clear_sums, "flip_coins", broken)
 
 
 def _coins_above_their_rate(patch: Patch) -> None:
     patch.setattr(
-        engines,
+        clear_sums,
         "flip_coins",
         lambda s, n, r: flip_coins(s, n, [min(1.0, 1.3 * rate) for rate in r]),
     )
 
 
 def _coins_from_rows(patch: Patch) -> None:
-    def broken(self: Cohort, chosen: NDArray[np.bool_]) -> Cohort:
+    def broken(self: UnitBatch, chosen: NDArray[np.bool_]) -> UnitBatch:
         if chosen.all():
             return self
         hashed = (self.inputs.sum(dim=(1, 2)).numpy() * 1e6).astype(np.int64) % 5 < 2
@@ -431,17 +439,17 @@ def _coins_from_rows(patch: Patch) -> None:
             int(hashed[: self.sites[0]].sum()),
             int(hashed[self.sites[0] :].sum()),
         )
-        return Cohort(
+        return UnitBatch(
             self.inputs[places], self.targets[places], self.weights[places], counts
         )
 
-    patch.setattr(Cohort, "take", broken)
+    patch.setattr(UnitBatch, "take", broken)
 
 
 def _scale_before_the_clip(patch: Patch) -> None:
     real = vars(contributions)["_per_unit"]
 
-    def broken(rows: torch.Tensor, cohort: Cohort) -> torch.Tensor:
+    def broken(rows: torch.Tensor, cohort: UnitBatch) -> torch.Tensor:
         shares = 1.0 if cohort.shares is None else cohort.shares.unsqueeze(1)
         scaled: torch.Tensor = real(rows, cohort) * shares
         return scaled
@@ -451,7 +459,7 @@ def _scale_before_the_clip(patch: Patch) -> None:
 
 
 def _reads_not_raised(patch: Patch) -> None:
-    patch.setattr(wanted, "raised", lambda reads, _: reads)
+    patch.setattr(draft_releases, "raised_reads", lambda reads, _: reads)
 
 
 def _all_rows_for_any(patch: Patch) -> None:
@@ -460,13 +468,13 @@ def _all_rows_for_any(patch: Patch) -> None:
         np.logical_and.at(members, unit, rows)
         return members
 
-    patch.setattr(units, "_of_units", broken)
+    patch.setattr(unit_blocks, "_of_units", broken)
 
 
 def _complete_cases_only(patch: Patch) -> None:
-    real = Cohort.of
+    real = UnitBatch.of
 
-    def broken(blocks: Sequence[Any], *more: Any) -> Cohort:
+    def broken(blocks: Sequence[Any], *more: Any) -> UnitBatch:
         kept = []
         for block in blocks:
             whole = np.isfinite(block.inputs).all(axis=(1, 2))
@@ -481,7 +489,7 @@ def _complete_cases_only(patch: Patch) -> None:
             )
         return real(kept, *more)
 
-    patch.setattr(Cohort, "of", staticmethod(broken))
+    patch.setattr(UnitBatch, "of", staticmethod(broken))
 
 
 def _peeking_tower(patch: Patch) -> None:
@@ -492,7 +500,7 @@ def _peeking_tower(patch: Patch) -> None:
         special = others[-1].slots[0]
         return (replace(first, slots=(*first.slots[:-1], special)), *others)
 
-    patch.setattr(planning, "tower_shapes", broken)
+    patch.setattr(training_programme, "tower_shapes", broken)
 
 
 def _full_model_residual(patch: Patch) -> None:
@@ -524,13 +532,13 @@ def _masking_by_zero(patch: Patch) -> None:
 
 
 def _reads_too_little(patch: Patch) -> None:
-    real = wanted._descent
+    real = draft_releases._descent
 
     def broken(*parts: Any) -> Any:
         item = real(*parts)
         return replace(item, draft=replace(item.draft, reads=Tier.NON_PERSONAL))
 
-    patch.setattr(wanted, "_descent", broken)
+    patch.setattr(draft_releases, "_descent", broken)
 
 
 def _charges_without(patch: Patch, drop: Callable[[Release], bool]) -> None:
@@ -565,7 +573,7 @@ def _one_round_uncharged(patch: Patch) -> None:
 
 def _charge_after_answer(patch: Patch) -> None:
     def broken(self: Site, content: bytes) -> bytes:
-        from lexfed.federation.messages import answer_to_bytes
+        from lexfed.federation.programme.messages import answer_to_bytes
 
         query = Query.from_bytes(content)
         answer = answer_to_bytes(self._reply(query))
@@ -590,11 +598,11 @@ def _answers_unchecked(patch: Patch) -> None:
 
 
 def _envelope_lets_all_pass(patch: Patch) -> None:
-    patch.setattr(filters, "dominates", lambda *_: True)
+    patch.setattr(envelope, "dominates", lambda *_: True)
 
 
 def _envelope_blind_to_clips(patch: Patch) -> None:
-    patch.setattr(filters, "clips", lambda release: len(release.groups))
+    patch.setattr(envelope, "release_clips", lambda release: len(release.groups))
 
 
 def _any_noise(patch: Patch) -> None:
@@ -630,7 +638,7 @@ def _never_freezes(patch: Patch) -> None:
 
 
 def _shapes_unchecked(patch: Patch) -> None:
-    patch.setattr(plan_filter, "shape", lambda _: "any")
+    patch.setattr(plan_sums, "release_shape", lambda _: "any")
 
 
 def _sums_with_room(patch: Patch) -> None:
@@ -639,22 +647,22 @@ def _sums_with_room(patch: Patch) -> None:
 
 
 def _sums_of_the_record_only(patch: Patch) -> None:
-    real = plan_filter.Scope.cost
+    real = plan_sums.ScopeSum.cost
     patch.setattr(
-        plan_filter.Scope, "cost", lambda s, r: real(s, r) if s.tier is None else 0
+        plan_sums.ScopeSum, "cost", lambda s, r: real(s, r) if s.tier is None else 0
     )
 
 
 def _order_of_another_plan(patch: Patch) -> None:
-    patch.setattr(plan_filter, "_best_order", lambda *_: 3)
+    patch.setattr(plan_sums, "_best_order", lambda *_: 3)
 
 
 def _rounds_unheld(patch: Patch) -> None:
-    patch.setattr(within_plan, "_after", lambda before, *_: before)
+    patch.setattr(plan_adherence, "_after", lambda before, *_: before)
 
 
 def _parts_unproven(patch: Patch) -> None:
-    patch.setattr(claim, "check_parts", lambda *_: None)
+    patch.setattr(proof, "check_parts", lambda *_: None)
 
 
 def _replace_priced_as_add(patch: Patch) -> None:
@@ -673,7 +681,7 @@ def _integer_multiplier(patch: Patch) -> None:
 
 def _seeded_without_stamp(patch: Patch) -> None:
     patch.setattr(
-        random_bits, "sources_of", lambda _: lambda purpose: SeededSource(0, purpose)
+        random_sources, "sources_of", lambda _: lambda purpose: SeededSource(0, purpose)
     )
 
 
@@ -686,7 +694,7 @@ def _entry_after_release(patch: Patch) -> None:
 
     def broken(self: RunFolder, progress: Any) -> bytes:
         content = real(self, progress)
-        publish(self.path / STATE)
+        publish_file(self.path / STATE)
         return content
 
     patch.setattr(RunFolder, "stage", broken)
@@ -699,7 +707,7 @@ def _receipts_unchecked(patch: Patch) -> None:
 
 
 def _participants_shown(patch: Patch) -> None:
-    patch.setattr(answers, "secret_sampling", lambda _: False)
+    patch.setattr(round_replies, "secret_sampling", lambda _: False)
 
 
 def _no_pin(patch: Patch) -> None:
@@ -722,12 +730,12 @@ def _unprotected_sum_hashed(patch: Patch) -> None:
     def broken(
         self: Logbook, query: Query, released: Any, state: bytes, *more: Any
     ) -> None:
-        def entry(**fields: Any) -> Round:
+        def entry(**fields: Any) -> RoundEntry:
             digest = logbook.sha256(released.update.tobytes())
-            return Round(**{**fields, "update": fields["update"] or digest})
+            return RoundEntry(**{**fields, "update": fields["update"] or digest})
 
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(logbook, "Round", entry)
+            inner.setattr(logbook, "RoundEntry", entry)
             real(self, query, released, state, *more)
 
     patch.setattr(Logbook, "round", broken)

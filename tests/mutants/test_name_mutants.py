@@ -8,18 +8,20 @@ from typing import Any
 import pytest
 
 from lexfed import visible_text
-from lexfed.audit.verify import Check, Status, outcome
-from lexfed.cli import ledger_table, terminal
-from lexfed.config.load import examine
-from lexfed.data import files, partition
-from lexfed.data.files import check_header
-from lexfed.data.partition import Partition
+from lexfed.audit.verify import Check, Status, verdict
+from lexfed.cli import terminal
+from lexfed.cli.display import ledgers
+from lexfed.config.examination import examine
+from lexfed.data.people import site_partition
+from lexfed.data.people.site_partition import Partition
 from lexfed.data.problems import Problems
+from lexfed.data.reading import table_files
+from lexfed.data.reading.table_files import check_header
 from lexfed.errors import DataError
-from lexfed.federation import engines
-from lexfed.federation.engines import too_few
-from lexfed.federation.messages import Refusal
-from lexfed.ledger.rows import Head, make_row
+from lexfed.federation.engines import clear_sums
+from lexfed.federation.engines.clear_sums import too_few
+from lexfed.federation.programme.messages import Refusal
+from lexfed.ledger.bookkeeping.rows import Head, make_row
 from lexfed.visible_text import hidden_in
 from support.hostile_names import HOSTILE
 from support.mutant import Mutant, Patch, both_tests
@@ -72,7 +74,7 @@ def verdicts_are_lines() -> None:
 def rows_are_lines() -> None:
     for name in HOSTILE.values():
         row = make_row(Head(4, bytes(32)), 0, "restore", {"reason": name})
-        assert ledger_table.history_line(row).isprintable()
+        assert ledgers.history_line(row).isprintable()
 
 
 def towers_of_marks_are_found() -> None:
@@ -88,12 +90,12 @@ def _nothing(patch: Patch, module: Any, *names: str) -> None:
 MUTANTS = (
     Mutant(
         "verdicts as they come",
-        lambda patch: patch.setattr(outcome, "visible", lambda text: text),
+        lambda patch: patch.setattr(verdict, "visible", lambda text: text),
         verdicts_are_lines,
     ),
     Mutant(
         "rows of a ledger as they are",
-        lambda patch: patch.setattr(ledger_table, "visible", lambda text: text),
+        lambda patch: patch.setattr(ledgers, "visible", lambda text: text),
         rows_are_lines,
     ),
     Mutant(
@@ -108,12 +110,12 @@ MUTANTS = (
     ),
     Mutant(
         "headers that nobody looks at",
-        lambda patch: _nothing(patch, files, "hidden_in"),
+        lambda patch: _nothing(patch, table_files, "hidden_in"),
         headers_are_checked,
     ),
     Mutant(
         "sites with any name",
-        lambda patch: _nothing(patch, partition, "hidden_in"),
+        lambda patch: _nothing(patch, site_partition, "hidden_in"),
         sites_are_checked,
     ),
     Mutant(
@@ -123,12 +125,12 @@ MUTANTS = (
     ),
     Mutant(
         "refusals as they come",
-        lambda patch: patch.setattr(engines, "visible", lambda text: text),
+        lambda patch: patch.setattr(clear_sums, "visible", lambda text: text),
         refusals_are_plain,
     ),
     Mutant(
         "refusals of any length",
-        lambda patch: patch.setattr(engines, "_LONGEST_REASON", 1_000_000),
+        lambda patch: patch.setattr(clear_sums, "_LONGEST_REASON", 1_000_000),
         refusals_are_plain,
     ),
 )

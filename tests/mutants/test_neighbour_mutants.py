@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.data import lots, partition, split
-from lexfed.data.lots import Coins
-from lexfed.data.persons import cap_records
-from lexfed.federation.stage import Stage
-from lexfed.run import population
+from lexfed.data.people import lots, site_partition, test_split
+from lexfed.data.people.contribution_caps import cap_records
+from lexfed.data.people.lots import LotKeys
+from lexfed.federation.programme.stage import Stage
+from lexfed.run.intake import population
 from support import neighbour_checks as checks
 from support import neighbour_runs
 from support.mutant import Mutant, Patch, both_tests
@@ -33,18 +33,18 @@ def _places_decide(patch: Patch) -> None:
 def _holds_back_half(patch: Patch) -> None:
     """As many as asked for are held back, so that somebody takes a free place."""
 
-    def exactly(table: Any, test_size: float, coins: Coins) -> split.Split:
+    def exactly(table: Any, test_size: float, coins: LotKeys) -> test_split.Split:
         drawn = lots.draw_lots(coins.split, table.person_keys)
         least = np.argsort(drawn)[: round(test_size * len(drawn))]
         held = np.isin(table.persons, least)
-        return split.Split(np.flatnonzero(~held), np.flatnonzero(held))
+        return test_split.Split(np.flatnonzero(~held), np.flatnonzero(held))
 
     patch.setattr(population, "split_by_person", exactly)
 
 
 def _fills_empty_sites(patch: Patch) -> None:
     """A site that would be empty takes somebody from the largest."""
-    real = partition._dealt
+    real = site_partition._dealt
 
     def filled(table: Any, site_of: Any, count: int) -> Any:
         for site in range(count):
@@ -53,14 +53,16 @@ def _fills_empty_sites(patch: Patch) -> None:
                 site_of[np.flatnonzero(site_of == sizes.argmax())[0]] = site
         return real(table, site_of, count)
 
-    patch.setattr(partition, "_dealt", filled)
+    patch.setattr(site_partition, "_dealt", filled)
 
 
 def _reads_the_sites(patch: Patch) -> None:
     """Sites are those that occur in the data."""
-    real = partition.by_column
+    real = site_partition.partition_by_column
     patch.setattr(
-        population, "by_column", lambda table, _names: real(table, table.site_names)
+        population,
+        "partition_by_column",
+        lambda table, _names: real(table, table.site_names),
     )
 
 
@@ -85,7 +87,9 @@ def _wide_clip(patch: Patch) -> None:
 
 
 def _known_coins(patch: Patch) -> None:
-    patch.setattr(population, "new_coins", lambda config: Coins.seeded(config.run.seed))
+    patch.setattr(
+        population, "new_coins", lambda config: LotKeys.seeded(config.run.seed)
+    )
 
 
 MUTANTS = (

@@ -8,8 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from lexfed.errors import ConfigError
-from lexfed.models import architecture, captured, cascade, graph_rules, layers
-from lexfed.models.captured import Captured
+from lexfed.models.networks import (
+    architectures,
+    captured_model,
+    graph_rules,
+    known_layers,
+)
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.towers import cascade
 from support import checks
 from support.adversarial_models import WholeBatch
 from support.mutant import Mutant, Patch, both_tests
@@ -78,35 +84,35 @@ def sensitive_to_own_models() -> None:
 
 def _forget() -> None:
     """Build models anew: those of other tests are kept for the next tower."""
-    architecture._without_code.cache_clear()
+    architectures._without_code.cache_clear()
     cascade._workspace.cache_clear()
 
 
 def writing_models_are_refused() -> None:
     with pytest.raises(ConfigError, match="writes into its input"):
-        Captured(Writing(), 3, 1)
+        CapturedModel(Writing(), 3, 1)
 
 
 def patched_layers_are_not_run() -> None:
     chain = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1))
     chain[1].forward = lambda rows: rows - rows.max(0).values
-    again = layers.rebuilt(chain)
+    again = known_layers.rebuilt_chain(chain)
     assert again is None or not any("forward" in vars(x) for x in again.modules())
 
 
 def layers_are_as_wide_as_they_say() -> None:
     layer = nn.Linear(6, 1)
     layer.in_features = 3
-    assert layers.rebuilt(layer) is None
+    assert known_layers.rebuilt_chain(layer) is None
 
 
 def mixing_models_are_refused() -> None:
     with pytest.raises(ConfigError, match="each of them gives alone"):
-        architecture.build("support.factories:mean_over", 3, 1, seed=0)
+        architectures.build("support.factories:mean_over", 3, 1, seed=0)
 
 
 def places_that_are_not_there_are_nobodys() -> None:
-    model = Captured(Beyond(), 3, 1)
+    model = CapturedModel(Beyond(), 3, 1)
     rows = torch.ones(3, 3, dtype=torch.float64)
     rows[1, 0] = 8.0
     logits = model.logits(rows)
@@ -116,19 +122,19 @@ def places_that_are_not_there_are_nobodys() -> None:
 
 def places_are_compared() -> None:
     with pytest.raises(ConfigError, match="may take them for places"):
-        Captured(Counting(), 3, 1)
+        CapturedModel(Counting(), 3, 1)
 
 
 def derivatives_are_left_to_autograd() -> None:
     with pytest.raises(ConfigError, match="calls a derivative"):
-        Captured(Deriving(), 3, 1)
+        CapturedModel(Deriving(), 3, 1)
 
 
 def places_do_not_matter() -> None:
     own = nn.Sequential(nn.Linear(5, 17), nn.LayerNorm(17), nn.Linear(17, 2)).double()
     with pytest.MonkeyPatch.context() as patch:
         _another_bit_in_one_place(patch)
-        model = Captured(own, 5, 2)
+        model = CapturedModel(own, 5, 2)
         row = torch.ones(1, 5, dtype=torch.float64)
         found = model.logits(row.expand(9, -1))
     assert torch.equal(found, found[:1].expand(9, -1))
@@ -149,37 +155,37 @@ def _another_bit_in_one_place(patch: Patch) -> None:
 
 
 def _run_as_they_come(patch: Patch) -> None:
-    patch.setattr(architecture, "Captured", WholeBatch)
-    patch.setattr(architecture, "_agree", lambda *_: True)
+    patch.setattr(architectures, "CapturedModel", WholeBatch)
+    patch.setattr(architectures, "_agree", lambda *_: True)
 
 
 def _graphs_unchecked(patch: Patch) -> None:
-    patch.setattr(captured, "require_function", lambda graph: graph)
+    patch.setattr(captured_model, "require_function", lambda graph: graph)
 
 
 def _methods_unchecked(patch: Patch) -> None:
-    patch.setattr(layers, "_has_settings_only", lambda layer: layer is not None)
-    patch.setattr(layers, "_made_again", lambda layer: layer)
+    patch.setattr(known_layers, "_has_settings_only", lambda layer: layer is not None)
+    patch.setattr(known_layers, "_made_again", lambda layer: layer)
 
 
 def _widths_unchecked(patch: Patch) -> None:
-    patch.setattr(layers, "_weighs", lambda *_: True)
+    patch.setattr(known_layers, "_weighs", lambda *_: True)
 
 
 def _never_compared(patch: Patch) -> None:
-    patch.setattr(architecture, "_agree", lambda *_: True)
+    patch.setattr(architectures, "_agree", lambda *_: True)
 
 
 def _looked_up_together(patch: Patch) -> None:
-    patch.setattr(captured, "looks_up", lambda _: False)
+    patch.setattr(captured_model, "looks_up", lambda _: False)
 
 
 def _raised(patch: Patch) -> None:
-    patch.setattr(Captured, "_run_piece", Captured._together)
+    patch.setattr(CapturedModel, "_run_piece", CapturedModel._together)
 
 
 def _derivatives_called(patch: Patch) -> None:
-    patch.setattr(captured, "require_forward", lambda graph: graph)
+    patch.setattr(captured_model, "require_forward", lambda graph: graph)
 
 
 def _places_taken(patch: Patch) -> None:
@@ -187,7 +193,7 @@ def _places_taken(patch: Patch) -> None:
 
 
 def _places_unchecked(patch: Patch) -> None:
-    patch.setattr(Captured, "_treats_places_alike", lambda *_: True)
+    patch.setattr(CapturedModel, "_treats_places_alike", lambda *_: True)
 
 
 MUTANTS = [

@@ -8,15 +8,15 @@ from unittest.mock import patch
 import numpy as np
 
 from lexfed.errors import SecAggError
-from lexfed.secagg import pieces
-from lexfed.secagg.pieces import Incoming
-from lexfed.secagg.server import ServerSession
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.masks import vector_pieces
+from lexfed.secagg.masks.vector_pieces import IncomingVector
 from support.mutant import Mutant, Patch, both_tests
 from support.secure_sums import MODEL, Epoch, names, refused, setting
 
 
 def a_site_that_is_lost_between_pieces_is_not_in_the_sum() -> None:
-    with patch.object(pieces, "PIECE_VALUES", 2):
+    with patch.object(vector_pieces, "PIECE_VALUES", 2):
         epoch = Epoch(setting(3))
         server = epoch.set_up()
         server.begin(1, MODEL)
@@ -29,7 +29,7 @@ def a_site_that_is_lost_between_pieces_is_not_in_the_sum() -> None:
 
 
 def a_damaged_piece_is_refused() -> None:
-    with patch.object(pieces, "PIECE_VALUES", 2):
+    with patch.object(vector_pieces, "PIECE_VALUES", 2):
         epoch = Epoch(setting(3))
         server = epoch.set_up()
         server.begin(1, MODEL)
@@ -40,7 +40,7 @@ def a_damaged_piece_is_refused() -> None:
 
 def only_masked_values_leave_in_pieces() -> None:
     """Five uniform words are all below 1000 in size with probability 3e-32."""
-    with patch.object(pieces, "PIECE_VALUES", 2):
+    with patch.object(vector_pieces, "PIECE_VALUES", 2):
         epoch = Epoch(setting(3))
         server = epoch.set_up()
         server.begin(1, MODEL)
@@ -60,8 +60,8 @@ def a_record_is_of_its_terms() -> None:
 
 
 def _complete_at_once(patch: Patch) -> None:
-    patch.setattr(Incoming, "missing", ())
-    patch.setattr(Incoming, "_is_announced", lambda *_: True)
+    patch.setattr(IncomingVector, "missing", ())
+    patch.setattr(IncomingVector, "_is_announced", lambda *_: True)
 
 
 def _counted_with_the_header(patch: Patch) -> None:
@@ -79,13 +79,15 @@ def _nothing(*_: Any) -> None:
 
 
 def _plain(patch: Patch) -> None:
-    patch.setattr("lexfed.secagg.site.add_own", _nothing)
-    patch.setattr("lexfed.secagg.site.add_pairs", _nothing)
+    patch.setattr("lexfed.secagg.mask_sessions.site_rounds.add_own", _nothing)
+    patch.setattr("lexfed.secagg.mask_sessions.site_rounds.add_pairs", _nothing)
 
 
 def _signed_without_terms(patch: Patch) -> None:
-    patch.setattr("lexfed.secagg.setting.terms_digest", lambda *_: bytes(32))
-    patch.setattr("lexfed.secagg.record.terms_digest", lambda *_: bytes(32))
+    patch.setattr("lexfed.secagg.masks.terms.terms_digest", lambda *_: bytes(32))
+    patch.setattr(
+        "lexfed.secagg.mask_sessions.round_record.terms_digest", lambda *_: bytes(32)
+    )
 
 
 MUTANTS = (
@@ -103,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "hashes of pieces are not looked at",
-        lambda patch: patch.setattr(Incoming, "_is_announced", lambda *_: True),
+        lambda patch: patch.setattr(IncomingVector, "_is_announced", lambda *_: True),
         a_damaged_piece_is_refused,
     ),
     Mutant("pieces are not masked", _plain, only_masked_values_leave_in_pieces),

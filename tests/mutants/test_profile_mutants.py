@@ -10,29 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.data.raw_slots import raw_places
-from lexfed.data.split import Split
-from lexfed.federation import profile_planning
-from lexfed.federation.programme import Programme
-from lexfed.run import planning, profile_paid, profile_population
+from lexfed.data.people.test_split import Split
+from lexfed.data.reading.raw_slots import raw_places
+from lexfed.federation.planning import profile_programme
+from lexfed.federation.programme.sequence import Programme
+from lexfed.run.earlier_runs import used_profile
+from lexfed.run.pricing import priced_run
+from lexfed.run.purchases import profile_population
 from lexfed.tiers import Tier
 from support import profile_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _charged_to_less(patch: Patch) -> None:
-    real = profile_planning._wanted
+    real = profile_programme._wanted
 
     def lower(step: Any, *others: Any) -> Any:
         return real(replace(step, reads=Tier.NON_PERSONAL), *others)
 
-    patch.setattr(profile_planning, "_wanted", lower)
+    patch.setattr(profile_programme, "_wanted", lower)
 
 
 def _charged_as_label(patch: Patch) -> None:
-    real = profile_planning._wanted
+    real = profile_programme._wanted
     patch.setattr(
-        profile_planning,
+        profile_programme,
         "_wanted",
         lambda step, *o: real(replace(step, reads=None), *o),
     )
@@ -45,15 +47,15 @@ def _reads_the_slots_of_others(patch: Patch) -> None:
         own = raw_places(columns)
         return {**own, "dose": own["hba1c"]}
 
-    patch.setattr(profile_planning, "raw_places", places)
+    patch.setattr(profile_programme, "raw_places", places)
 
 
 def _free_of_charge(patch: Patch) -> None:
-    patch.setattr(planning, "left_of", lambda budget, *_: budget)
+    patch.setattr(priced_run, "remaining_budget", lambda budget, *_: budget)
 
 
 def _not_asked_what_it_cost(patch: Patch) -> None:
-    patch.setattr(profile_paid, "releases_before", lambda *_: ())
+    patch.setattr(used_profile, "earlier_releases", lambda *_: ())
 
 
 def _counts_test_rows(patch: Patch) -> None:

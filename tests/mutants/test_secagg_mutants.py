@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.secagg import prg, shamir
-from lexfed.secagg.agree import Context
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.envelopes.key_agreement import Context
+from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives import keystreams, shamir
 from support import secagg_checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -32,7 +32,7 @@ def _weights_by_size(patch: Patch) -> None:
 
 
 def _counter_from(first: int) -> Callable[[Patch], None]:
-    return lambda patch: patch.setattr(prg, "_FIRST_COUNTER", first)
+    return lambda patch: patch.setattr(keystreams, "_FIRST_COUNTER", first)
 
 
 def _context_without_the_model(patch: Patch) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from lexfed.errors import SecAggError
-from lexfed.federation import overlap_aggregator
-from lexfed.federation.overlap_aggregator import OverlapAggregator
-from lexfed.privacy import distributed
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.events import Release
-from lexfed.secagg.aggregator import AggregatorSession
-from lexfed.secagg.agree import agree
-from lexfed.secagg.prg import add_mask
-from lexfed.sketch.sharing import beaver, overlap_plan
+from lexfed.federation.sharing import overlap_aggregator
+from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
+from lexfed.privacy.noise import shares as distributed
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.releases import Release
+from lexfed.secagg.envelopes.key_agreement import pairwise_key
+from lexfed.secagg.primitives.keystreams import add_mask
+from lexfed.secagg.shares.aggregator import AggregatorSession
+from lexfed.sketch.sharing import beaver_triples, overlap_plan
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan
 from support import dealer_checks
 from support import overlap_checks as checks
@@ -35,7 +35,7 @@ def _no_test_of_bits(patch: Patch) -> None:
 
 
 def _half_of_the_noise(patch: Patch) -> None:
-    patch.setattr(overlap_plan, "AGGREGATORS", Cohort(2))
+    patch.setattr(overlap_plan, "AGGREGATORS", NoiseCohort(2))
 
 
 def _noise_of_one(patch: Patch) -> None:
@@ -53,7 +53,7 @@ def _both_add_what_is_public(patch: Patch) -> None:
 
 
 def _no_mask(patch: Patch) -> None:
-    real = beaver.gram_share
+    real = beaver_triples.gram_share
 
     def broken(opened: Any, triple: Any, first: bool) -> Any:
         return real(opened, replace(triple, gram=0 * triple.gram), first)
@@ -76,12 +76,12 @@ def _bare(left_bare: str) -> Callable[[Patch], None]:
 
 
 def _one_mask_for_all(patch: Patch) -> None:
-    real = agree
+    real = pairwise_key
 
     def broken(private: Any, peer: bytes, context: bytes, _: str, *rest: Any) -> bytes:
         return real(private, peer, context, "mask", *rest)
 
-    patch.setattr(overlap_aggregator, "agree", broken)
+    patch.setattr(overlap_aggregator, "pairwise_key", broken)
 
 
 def _both_add_the_mask(patch: Patch) -> None:

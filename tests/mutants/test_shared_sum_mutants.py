@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.federation import shared_sketches
-from lexfed.secagg.ring import Ring
-from lexfed.sketch import noise_shares
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.shape import SketchShape
-from lexfed.sketch.sharing import plausible, shared_plan
-from lexfed.sketch.sharing.shared_plan import SharedPlan
+from lexfed.federation.sharing import sketch_terms
+from lexfed.secagg.primitives.ring import Ring
+from lexfed.sketch.releases import noise_shares
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.sharing import plausibility, sum_plan
+from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.tables.shape import SketchShape
 from support import shared_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 from support.paying_checks import ledger_for
@@ -38,7 +38,7 @@ def _bare(patch: Patch) -> None:
         ledger.charge(masked.event())
         return np.concatenate([table.ravel() for table in cells])
 
-    patch.setattr(shared_plan, "noised_share", broken)
+    patch.setattr(sum_plan, "noised_share", broken)
 
 
 def _unpaid(patch: Patch) -> None:
@@ -48,11 +48,11 @@ def _unpaid(patch: Patch) -> None:
         del ledger
         return real(masked, cells, ledger_for(masked.event()), source)
 
-    patch.setattr(shared_plan, "noised_share", broken)
+    patch.setattr(sum_plan, "noised_share", broken)
 
 
 def _two_sites_are_enough(patch: Patch) -> None:
-    patch.setattr(shared_sketches, "_least", lambda _: 2)
+    patch.setattr(sketch_terms, "_least", lambda _: 2)
 
 
 def _whole_ring(patch: Patch) -> None:
@@ -64,7 +64,7 @@ def _whole_ring(patch: Patch) -> None:
 
 
 def _blind(patch: Patch) -> None:
-    patch.setattr(plausible, "_room", lambda *_: 1e9)
+    patch.setattr(plausibility, "_room", lambda *_: 1e9)
 
 
 MUTANTS = (

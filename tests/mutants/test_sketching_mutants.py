@@ -6,78 +6,82 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.federation import contribute, looking, sketch_planning, well_formed
-from lexfed.federation.looking import Looking
-from lexfed.federation.wanted import Wanted
-from lexfed.sketch.duplicates import Duplicated, duplicated
+from lexfed.federation.coordinator import sketch_learner
+from lexfed.federation.coordinator.sketch_learner import SketchLearner
+from lexfed.federation.planning import tower_sketches
+from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.site import contributions, query_checks
+from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
 from support import sketching_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _any_column(patch: Patch) -> None:
-    patch.setattr(well_formed, "_may_be_chosen", lambda *_: True)
+    patch.setattr(query_checks, "_may_be_chosen", lambda *_: True)
 
 
 def _any_weights(patch: Patch) -> None:
-    patch.setattr(well_formed, "are_weights", lambda *_: True)
+    patch.setattr(query_checks, "are_weights", lambda *_: True)
 
 
 def _weights_enlarge(patch: Patch) -> None:
     patch.setattr(
-        contribute,
-        "weighed",
+        contributions,
+        "sum_weights",
         lambda query, factors, _: factors * (2.0 if query.kind == "moments" else 1.0),
     )
 
 
 def _a_column_of_a_tower_above(patch: Patch) -> None:
-    patch.setattr(looking, "leaned_on", lambda *_: (6,))
+    patch.setattr(sketch_learner, "leading_columns", lambda *_: (6,))
 
 
 def _looks_that_read_nothing(patch: Patch) -> None:
-    real = sketch_planning._wanted
+    real = tower_sketches._wanted
 
-    def broken(*given: Any) -> Wanted:
+    def broken(*given: Any) -> DraftRelease:
         item = real(*given)
         return replace(item, draft=replace(item.draft, reads=None))
 
-    patch.setattr(sketch_planning, "_wanted", broken)
+    patch.setattr(tower_sketches, "_wanted", broken)
 
 
 def _free_sketches(patch: Patch) -> None:
-    patch.setattr(sketch_planning, "training_part", lambda *_: 1.0)
+    patch.setattr(tower_sketches, "training_part", lambda *_: 1.0)
 
 
 def _values_for_bounds(patch: Patch) -> None:
-    def broken(told: Any) -> tuple[Duplicated, ...]:
-        return tuple(Duplicated(one.part, one.part) for one in duplicated(told))
+    def broken(told: Any) -> tuple[DuplicateShare, ...]:
+        return tuple(
+            DuplicateShare(one.part, one.part) for one in duplicate_shares(told)
+        )
 
-    patch.setattr(looking, "duplicated", broken)
+    patch.setattr(sketch_learner, "duplicate_shares", broken)
 
 
 def _weights_unused(patch: Patch) -> None:
-    patch.setattr(looking, "site_weights", lambda factors: np.ones_like(factors))
+    patch.setattr(sketch_learner, "site_weights", lambda factors: np.ones_like(factors))
 
 
 def _one_divisor(patch: Patch) -> None:
-    patch.setattr(looking, "counted_less", lambda _, stage, *__: stage)
+    patch.setattr(sketch_learner, "weighted_stage", lambda _, stage, *__: stage)
 
 
 def _asked_again(patch: Patch) -> None:
-    real = vars(looking)["told_before"]
+    real = vars(sketch_learner)["told_before"]
     patch.setattr(
-        looking,
-        "told_before",
+        sketch_learner,
+        "tables_before",
         lambda *given: [t for t in real(*given) if t.table.domain != "chosen"],
     )
 
 
 def _drift_ignored(patch: Patch) -> None:
-    patch.setattr(Looking, "is_cautious", lambda *_: False)
+    patch.setattr(SketchLearner, "is_cautious", lambda *_: False)
 
 
 def _always_cautious(patch: Patch) -> None:
-    patch.setattr(Looking, "is_cautious", lambda *_: True)
+    patch.setattr(SketchLearner, "is_cautious", lambda *_: True)
 
 
 MUTANTS = (

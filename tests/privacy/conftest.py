@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Neighbours, Step
 
 Reference = Callable[[Sequence[Step], float, Neighbours], float]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from lexfed.privacy import gdp, pld
-from lexfed.privacy.accountant import Accountant, delta, epsilon
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants import gdp, pld
+from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.releases import Release, ReleaseGroup
 
 Reference = Callable[[Sequence[Step], float, Neighbours], float]
 RELATIONS: list[Neighbours] = ["add-remove", "replace-one"]
@@ -119,7 +119,7 @@ def test_integer_multipliers_do_not_under_report() -> None:
         accountant.compose(dp_accounting.PoissonSampledDpEvent(0.01, batch), 1000)
         return float(accountant.get_epsilon(1e-5))
 
-    groups = (Group("a", 1, 2), Group("b", 1, 1))
+    groups = (ReleaseGroup("a", 1, 2), ReleaseGroup("b", 1, 1))
     joint = Step(Release("r", groups, 0.01, None, 2).noise_multiplier, 0.01, 1000)
     ours = epsilon([joint], 1e-5, accountant="rdp")
     assert ours == pytest.approx(theirs(2.0), rel=1e-6)

@@ -12,12 +12,12 @@ from functools import partial
 
 import pytest
 
-from lexfed.privacy import accountant
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.events import Release
-from lexfed.privacy.filters import Envelope
-from lexfed.privacy.plan_filter import PlanFilter
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants import composition
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.filters.envelope import PlanEnvelope
+from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.releases import Release
 from support.adversary import (
     MENU,
     EnvelopeJudge,
@@ -55,7 +55,7 @@ def divergences(histories: int) -> Outcome:
 def envelopes(histories: int) -> Outcome:
     found = Outcome()
     for plan in (CASCADE, GROUPED, SAMPLED):
-        start, judge = partial(Envelope, plan), partial(EnvelopeJudge, plan)
+        start, judge = partial(PlanEnvelope, plan), partial(EnvelopeJudge, plan)
         part = attack(histories // 3 + 1, plan, start, judge)
         found = _sum(found, part)
     return found
@@ -139,7 +139,7 @@ class Live:
         if shape(asked) not in {shape(planned) for planned, _ in SAMPLED}:
             return None
         steps = (*self.steps, Step(multiplier(asked), asked.sampling_rate))
-        price = accountant.epsilon(steps, DELTA, "add-remove", self.by)
+        price = composition.epsilon(steps, DELTA, "add-remove", self.by)
         return None if price > self.target else replace(self, steps=steps)
 
 
@@ -172,7 +172,7 @@ CONTROLS: dict[str, Callable[[], Outcome]] = {
 
 def _target(by: Accountant) -> float:
     steps = [Step(multiplier(r), r.sampling_rate, n) for r, n in SAMPLED]
-    return accountant.epsilon(steps, DELTA, "add-remove", by)
+    return composition.epsilon(steps, DELTA, "add-remove", by)
 
 
 @pytest.mark.parametrize("name", CONTROLS)

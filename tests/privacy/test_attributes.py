@@ -8,24 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.attributes import (
-    Counted,
+from lexfed.privacy.accountants.gdp import epsilon_from
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import (
+    CountedRelease,
     label_epsilon,
-    per_person,
     record_epsilon,
+    release_per_person,
     tier_epsilon,
     tier_releases,
 )
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.gdp import epsilon_from
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
 
 
-def tower(reads: Tier | None, sigma: float, count: int, rate: float = 1.0) -> Counted:
+def tower(
+    reads: Tier | None, sigma: float, count: int, rate: float = 1.0
+) -> CountedRelease:
     name = "label" if reads is None else reads.label
-    return Release(name, (Group(name, 1.0, sigma),), rate, reads, 10), count
+    return Release(name, (ReleaseGroup(name, 1.0, sigma),), rate, reads, 10), count
 
 
 CASCADE = [
@@ -70,7 +72,7 @@ PLANS = st.lists(
 
 
 @given(PLANS)
-def test_more_sensitive_tiers_never_cost_more(plan: list[Counted]) -> None:
+def test_more_sensitive_tiers_never_cost_more(plan: list[CountedRelease]) -> None:
     costs = [tier_epsilon(plan, tier, DELTA) for tier in Tier]
     assert costs == sorted(costs, reverse=True)
     assert costs[0] <= record_epsilon(plan, DELTA, "replace-one")
@@ -98,8 +100,8 @@ def test_a_person_at_several_sites_multiplies_the_sensitivity() -> None:
 
 def test_a_person_at_several_sites_under_sampling_is_refused() -> None:
     release, _ = tower(Tier.SPECIAL, 30.0, 1, 0.5)
-    assert per_person(release, 1) == release
+    assert release_per_person(release, 1) == release
     with pytest.raises(ClaimError, match="2 sites"):
-        per_person(release, 2)
+        release_per_person(release, 2)
     with pytest.raises(ValueError, match="sites_per_person"):
-        per_person(release, 0)
+        release_per_person(release, 0)

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.privacy import pld
-from lexfed.privacy.accountant import Accountant, epsilon
-from lexfed.privacy.calibrate import noise_multiplier, scale_to_budget, scaled
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants import pld
+from lexfed.privacy.accountants.calibration import (
+    noise_multiplier,
+    scale_to_budget,
+    scaled_steps,
+)
+from lexfed.privacy.accountants.composition import Accountant, epsilon
+from lexfed.privacy.accountants.steps import Neighbours, Step
 
 
 @pytest.mark.parametrize("budget", [0.01, 0.3, 1.0, 8.0, 50.0])
@@ -26,7 +30,7 @@ def test_rounding_of_floats_never_breaks_the_budget() -> None:
     for number in range(1, 300):
         budget = 2.0 + number / 7
         factor = scale_to_budget(steps, budget, 1e-6, fixed=fixed)
-        assert epsilon([*scaled(steps, factor), *fixed], 1e-6) <= budget
+        assert epsilon([*scaled_steps(steps, factor), *fixed], 1e-6) <= budget
 
 
 def test_known_multiplier() -> None:
@@ -49,18 +53,18 @@ def test_sampled_steps_fit_and_fill(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = []
-    composed = pld.composed
+    composed = pld.composed_distribution
 
     def counting(steps: Sequence[Step], neighbours: Neighbours) -> Any:
         calls.append(1)
         return composed(steps, neighbours)
 
-    monkeypatch.setattr(pld, "composed", counting)
+    monkeypatch.setattr(pld, "composed_distribution", counting)
     factor = scale_to_budget(steps, budget, 1e-6, "replace-one", accountant)
     assert len(calls) <= 12
 
     def cost(factor: float) -> float:
-        return epsilon(scaled(steps, factor), 1e-6, "replace-one", accountant)
+        return epsilon(scaled_steps(steps, factor), 1e-6, "replace-one", accountant)
 
     assert cost(factor) <= budget < cost(factor * (1 - 3e-4))
 
@@ -68,7 +72,7 @@ def test_sampled_steps_fit_and_fill(
 def test_budgets_below_what_renyi_orders_prove_are_found_by_distributions() -> None:
     steps = [Step(1.0, 0.05, 100)]
     factor = scale_to_budget(steps, 5e-4, 1e-6)
-    assert epsilon(scaled(steps, factor), 1e-6) <= 5e-4
+    assert epsilon(scaled_steps(steps, factor), 1e-6) <= 5e-4
     with pytest.raises(Refused):
         scale_to_budget(steps, 5e-4, 1e-6, accountant="rdp")
 
@@ -84,7 +88,7 @@ def test_fixed_steps_are_paid_first(rate: float) -> None:
     fixed = [Step(8.0)]
     steps = [Step(1.0, rate, 20)]
     factor = scale_to_budget(steps, 2.0, 1e-6, fixed=fixed)
-    together = epsilon([*scaled(steps, factor), *fixed], 1e-6)
+    together = epsilon([*scaled_steps(steps, factor), *fixed], 1e-6)
     assert 2.0 * (1 - 1e-3) < together <= 2.0
     with pytest.raises(Refused, match="no amount of noise"):
         scale_to_budget(steps, 2.0, 1e-6, fixed=[Step(1.0)])

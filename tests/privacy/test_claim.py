@@ -9,29 +9,29 @@ import jsonschema
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.attributes import Counted
-from lexfed.privacy.claim import build_claim, check_claim, dump_claim, load_claim
-from lexfed.privacy.claim_record import Claim, schema
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.gdp import epsilon_from
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.accountants.gdp import epsilon_from
+from lexfed.privacy.claim.proof import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim.schema import Claim, claim_schema
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
 
 
 def tower(tier: Tier, sigma: float, rate: float = 1.0) -> Release:
-    group = Group(tier.label, 1.0, sigma)
+    group = ReleaseGroup(tier.label, 1.0, sigma)
     return Release(tier.label, (group,), rate, tier, 100)
 
 
-CASCADE: list[Counted] = [
+CASCADE: list[CountedRelease] = [
     (tower(Tier.PERSONAL, 20.0), 30),
     (tower(Tier.SPECIAL, 80.0), 15),
     (tower(Tier.SPECIAL, 60.0), 15),
 ]
 
 
-def build(releases: list[Counted] | None = None, **changes: Any) -> Claim:
+def build(releases: list[CountedRelease] | None = None, **changes: Any) -> Claim:
     settings: dict[str, Any] = {
         "delta": 1e-6,
         "neighbours": "add-remove",
@@ -152,8 +152,8 @@ def first_version(claim: Claim) -> dict[str, Any]:
     return value
 
 
-def dear(sigma: float, samples: int = 100) -> list[Counted]:
-    group = Group("special", 1.0, sigma)
+def dear(sigma: float, samples: int = 100) -> list[CountedRelease]:
+    group = ReleaseGroup("special", 1.0, sigma)
     return [(Release("special", (group,), 1.0, Tier.SPECIAL, samples), 1)]
 
 
@@ -206,8 +206,8 @@ def test_what_is_no_claim_is_refused(content: bytes | str) -> None:
 
 def test_one_model_without_groups_is_released_as_one() -> None:
     """Towers release tables of counts with several groups, under one `reads`."""
-    groups = (Group("a", 1.0, 9.0), Group("b", 1.0, 9.0))
-    joint: list[Counted] = [(Release("model", groups, 1.0, Tier.SPECIAL, 9), 5)]
+    groups = (ReleaseGroup("a", 1.0, 9.0), ReleaseGroup("b", 1.0, 9.0))
+    joint: list[CountedRelease] = [(Release("model", groups, 1.0, Tier.SPECIAL, 9), 5)]
     assert build(joint, mechanism="grouped").tiers["personal"].epsilon == (
         build(joint, mechanism="grouped").label.epsilon
     )
@@ -217,7 +217,7 @@ def test_one_model_without_groups_is_released_as_one() -> None:
 
 
 def test_without_towers_every_tier_is_read() -> None:
-    lower: list[Counted] = [(tower(Tier.PERSONAL, 9.0), 5)]
+    lower: list[CountedRelease] = [(tower(Tier.PERSONAL, 9.0), 5)]
     with pytest.raises(ClaimError, match="`special`, but no release"):
         build(lower, mechanism="uniform")
     assert build(lower).tiers["special"].epsilon == 0.0
@@ -231,7 +231,7 @@ def test_sampling_and_several_sites_prove_nothing() -> None:
 def test_the_published_schema_is_this_one_and_accepts_claims() -> None:
     text = resources.files("lexfed.privacy").joinpath("claim.schema.json").read_text()
     published = json.loads(text)
-    assert published == json.loads(json.dumps(schema()))
+    assert published == json.loads(json.dumps(claim_schema()))
     validator = jsonschema.Draft202012Validator
     validator.check_schema(published)
     validator(published).validate(stored())

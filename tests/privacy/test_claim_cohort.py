@@ -10,24 +10,29 @@ import jsonschema
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.attributes import Counted
-from lexfed.privacy.claim import build_claim, check_claim, dump_claim, load_claim
-from lexfed.privacy.claim_parts import Profile, scaled
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.claim.proof import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
 
-COHORT = Cohort(8, 1, 2)
+COHORT = NoiseCohort(8, 1, 2)
 SHARES = Release(
-    "tower", (Group("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 4 * 8 * 100, "skellam"
+    "tower",
+    (ReleaseGroup("all", 1.0, 20.0),),
+    1.0,
+    Tier.SPECIAL,
+    4 * 8 * 100,
+    "skellam",
 )
 GAUSSIAN = replace(SHARES, noise="gaussian")
-PLAN: tuple[Counted, ...] = ((SHARES, 30),)
+PLAN: tuple[CountedRelease, ...] = ((SHARES, 30),)
 
 
-def build(releases: tuple[Counted, ...] = PLAN, **changes: Any) -> Claim:
+def build(releases: tuple[CountedRelease, ...] = PLAN, **changes: Any) -> Claim:
     settings: dict[str, Any] = {
         "delta": 1e-6,
         "neighbours": "add-remove",
@@ -89,11 +94,11 @@ def test_other_claims_keep_their_bytes_but_for_the_cohort() -> None:
 
 
 def test_profiles_and_classes_are_of_the_same_noise() -> None:
-    half = {"eu": Profile(3, scaled(PLAN, 0.5))}
+    half = {"eu": ClaimProfile(3, scaled_releases(PLAN, 0.5))}
     claim = build(profiles=half, classes={"minors": 0.5})
     check_claim(claim)
     assert claim.profiles["eu"].epsilon == claim.classes["minors"].epsilon
-    other = {"eu": Profile(3, scaled(((GAUSSIAN, 30),), 0.5))}
+    other = {"eu": ClaimProfile(3, scaled_releases(((GAUSSIAN, 30),), 0.5))}
     with pytest.raises(ClaimError, match="not the planned ones"):
         build(profiles=other)
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.attributes import Counted
-from lexfed.privacy.claim import build_claim, check_claim, dump_claim, load_claim
-from lexfed.privacy.claim_parts import Profile, scaled
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.gdp import epsilon_from
+from lexfed.privacy.accountants.gdp import epsilon_from
+from lexfed.privacy.claim.proof import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
@@ -21,10 +21,10 @@ DELTA = 1e-6
 
 def tower(tier: Tier | None, sigma: float, rate: float = 1.0) -> Release:
     name = "label" if tier is None else tier.label
-    return Release(name, (Group(name, 1.0, sigma),), rate, tier, 100)
+    return Release(name, (ReleaseGroup(name, 1.0, sigma),), rate, tier, 100)
 
 
-PLAN: tuple[Counted, ...] = (
+PLAN: tuple[CountedRelease, ...] = (
     (tower(None, 20.0), 1),
     (tower(Tier.PERSONAL, 20.0), 30),
     (tower(Tier.SPECIAL, 80.0), 15),
@@ -32,7 +32,7 @@ PLAN: tuple[Counted, ...] = (
 SQUARE = 31 / 20**2 + 15 / 80**2
 
 
-def build(releases: tuple[Counted, ...] = PLAN, **changes: Any) -> Claim:
+def build(releases: tuple[CountedRelease, ...] = PLAN, **changes: Any) -> Claim:
     settings: dict[str, Any] = {
         "delta": DELTA,
         "neighbours": "add-remove",
@@ -50,7 +50,8 @@ def build(releases: tuple[Counted, ...] = PLAN, **changes: Any) -> Claim:
 
 def parts(weight: float = 0.5, scale: float = 0.25) -> Claim:
     return build(
-        profiles={"eu": Profile(3, scaled(PLAN, weight))}, classes={"minors": scale}
+        profiles={"eu": ClaimProfile(3, scaled_releases(PLAN, weight))},
+        classes={"minors": scale},
     )
 
 
@@ -93,12 +94,14 @@ def test_parts_survive_json_and_are_proven_again() -> None:
 def test_a_profile_may_merge_its_rounds_in_other_counts() -> None:
     split = ((PLAN[0][0], 1), (PLAN[1][0], 29), (PLAN[1][0], 1), (PLAN[2][0], 15))
     empty = ((tower(Tier.SPECIAL, 1.0), 0), *split)
-    assert build(profiles={"a": Profile(1, empty)}).profiles["a"].epsilon == (
+    assert build(profiles={"a": ClaimProfile(1, empty)}).profiles["a"].epsilon == (
         build().epsilon
     )
-    assert build(split, profiles={"a": Profile(1, PLAN)}).epsilon == build().epsilon
+    assert (
+        build(split, profiles={"a": ClaimProfile(1, PLAN)}).epsilon == build().epsilon
+    )
     huge = ((replace(tower(None, 2.0**28), samples=1), 2**50),)
-    assert build(huge, profiles={"a": Profile(1, huge)}).profiles["a"].sites == 1
+    assert build(huge, profiles={"a": ClaimProfile(1, huge)}).profiles["a"].sites == 1
 
 
 def stored(path: str, new: object) -> dict[str, Any]:
@@ -155,7 +158,9 @@ def test_a_profile_with_more_groups_or_a_higher_rate_is_refused() -> None:
     for own in (often, twice):
         with pytest.raises(ClaimError, match="not the planned ones"):
             build(
-                ((one, 3),), accountant="rdp", profiles={"a": Profile(1, ((own, 3),))}
+                ((one, 3),),
+                accountant="rdp",
+                profiles={"a": ClaimProfile(1, ((own, 3),))},
             )
 
 

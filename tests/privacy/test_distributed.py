@@ -6,17 +6,17 @@ import math
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.noise.shares import NoiseCohort
 
 
 def test_honest_survivors_and_inflation() -> None:
-    cohort = Cohort(120, 24, 12)
+    cohort = NoiseCohort(120, 24, 12)
     assert cohort.honest == 84
     assert cohort.least == 108
     assert cohort.threshold == 73
     assert cohort.inflation == pytest.approx(math.sqrt(120 / 84))
     assert "noise sized for 84 honest, 1.195 x" in str(cohort)
-    assert Cohort(5).inflation == 1.0
+    assert NoiseCohort(5).inflation == 1.0
 
 
 def test_every_accepted_cohort_has_honest_noise_and_enough_answers() -> None:
@@ -29,7 +29,7 @@ def test_every_accepted_cohort_has_honest_noise_and_enough_answers() -> None:
                 safe = any(2 * t > sites + colluders for t in range(answers + 1))
                 possible = answers - colluders >= 1 and safe
                 if possible:
-                    cohort = Cohort(sites, colluders, dropouts)
+                    cohort = NoiseCohort(sites, colluders, dropouts)
                     assert cohort.honest >= 1
                     assert 2 * cohort.threshold > sites + colluders
                     assert 2 * (cohort.threshold - 1) <= sites + colluders
@@ -37,23 +37,23 @@ def test_every_accepted_cohort_has_honest_noise_and_enough_answers() -> None:
                     accepted += 1
                 else:
                     with pytest.raises(ConfigError):
-                        Cohort(sites, colluders, dropouts)
+                        NoiseCohort(sites, colluders, dropouts)
     assert accepted > 30
 
 
 def test_three_sites_survive_one_dropout_only_with_no_colluder() -> None:
-    assert Cohort(3, 0, 1).honest == 2
+    assert NoiseCohort(3, 0, 1).honest == 2
     with pytest.raises(ConfigError, match="only with no colluder") as caught:
-        Cohort(3, 1, 1)
+        NoiseCohort(3, 1, 1)
     assert "3 sites with 1 colluder survive 0 dropouts, not 1" in caught.value.message
     assert "more sites" in caught.value.hint
 
 
 def test_nobody_honest_is_refused_with_words() -> None:
     with pytest.raises(ConfigError, match="nobody's noise would be secret"):
-        Cohort(4, 2, 2)
+        NoiseCohort(4, 2, 2)
     with pytest.raises(ConfigError, match="4 sites with 1 colluder survive 1 dropout,"):
-        Cohort(4, 1, 2)
+        NoiseCohort(4, 1, 2)
     for bad in [(1, 0, 0), (3, -1, 0), (3, 0, 4)]:
         with pytest.raises(ValueError, match="expected"):
-            Cohort(*bad)
+            NoiseCohort(*bad)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from lexfed.canonical import digest
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 
 POSITIVE = st.floats(1e-9, 1e9)
-GROUPS = st.lists(st.builds(Group, st.text(), POSITIVE, POSITIVE), min_size=1)
+GROUPS = st.lists(st.builds(ReleaseGroup, st.text(), POSITIVE, POSITIVE), min_size=1)
 RELEASES = st.builds(
     Release,
     st.text(),
@@ -26,7 +26,7 @@ RELEASES = st.builds(
 
 
 def one(**changes: object) -> dict[str, object]:
-    release = Release("tower", (Group("all", 1.0, 2.0),), 0.5, Tier.SPECIAL, 10)
+    release = Release("tower", (ReleaseGroup("all", 1.0, 2.0),), 0.5, Tier.SPECIAL, 10)
     return {**release.to_json(), **changes}
 
 
@@ -36,7 +36,7 @@ def test_a_release_survives_json_exactly(release: Release) -> None:
 
 
 def test_noise_is_stored_only_where_it_is_not_gaussian() -> None:
-    group = Group("all", 1.0, 2.0)
+    group = ReleaseGroup("all", 1.0, 2.0)
     plain = Release("tower", (group,), 1.0, Tier.SPECIAL, 10)
     shares = Release("tower", (group,), 1.0, Tier.SPECIAL, 10, "skellam")
     assert set(plain.to_json()) == set(one())
@@ -85,7 +85,7 @@ def test_what_is_unknown_or_wrong_is_refused(
 
 
 def test_groups_are_charged_together() -> None:
-    groups = (Group("a", 3.0, 10.0), Group("b", 0.4, 1.0))
+    groups = (ReleaseGroup("a", 3.0, 10.0), ReleaseGroup("b", 0.4, 1.0))
     release = Release("r", groups, 1.0, None, 1)
     assert release.noise_multiplier == pytest.approx(2.0)
 
@@ -104,7 +104,7 @@ def test_joint_groups_against_quadrature() -> None:
         return max(0.0, (1 - rate) * base + rate * moved - math.exp(epsilon) * base)
 
     plane, _ = integrate.dblquad(gap, -8, 10, -8, 10, epsabs=1e-7)
-    groups = (Group("a", first, 1.0), Group("b", second, 1.0))
+    groups = (ReleaseGroup("a", first, 1.0), ReleaseGroup("b", second, 1.0))
     shift = 1.0 / Release("r", groups, rate, None, 2).noise_multiplier
     edge = math.log((math.exp(epsilon) - 1 + rate) / rate) / shift + shift / 2
     line = rate * stats.norm.sf(edge - shift) + (

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from lexfed.privacy.accountant import epsilon
-from lexfed.privacy.attributes import Counted, steps_of
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.filters import Envelope, Filter, dominates, filter_name
-from lexfed.privacy.plan_filter import PlanFilter
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.filters.envelope import Filter, PlanEnvelope, dominates, filter_name
+from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease, steps_of
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
 
 
 def release(sigma: float, rate: float = 1.0, name: str = "tower") -> Release:
-    return Release(name, (Group("all", 1.0, sigma),), rate, Tier.PERSONAL, 10)
+    return Release(name, (ReleaseGroup("all", 1.0, sigma),), rate, Tier.PERSONAL, 10)
 
 
 class FilterSuite:
@@ -72,15 +72,15 @@ class FilterSuite:
 class TestEnvelope(FilterSuite):
     rates = (1.0, 0.1)
 
-    def start(self) -> Envelope:
-        return Envelope(((release(5.0, 0.5), 3), (release(3.0, 0.2), 4)))
+    def start(self) -> PlanEnvelope:
+        return PlanEnvelope(((release(5.0, 0.5), 3), (release(3.0, 0.2), 4)))
 
     def test_adds_nothing_up(self) -> None:
         assert self.start().costs(release(5.0)) == ()
 
     def test_the_plan_itself_passes_and_nothing_after_it(self) -> None:
-        plan: tuple[Counted, ...] = ((release(5.0), 2), (release(3.0), 1))
-        current: Envelope | None = Envelope(plan)
+        plan: tuple[CountedRelease, ...] = ((release(5.0), 2), (release(3.0), 1))
+        current: PlanEnvelope | None = PlanEnvelope(plan)
         for planned in (release(5.0), release(5.0), release(3.0)):
             assert current is not None
             current = current.after(planned)
@@ -89,20 +89,22 @@ class TestEnvelope(FilterSuite):
 
     def test_planned_releases_may_be_left_out_but_not_taken_up_again(self) -> None:
         plan = ((release(5.0, name="a"), 2), (release(3.0, name="b"), 1))
-        current = Envelope(plan).after(release(3.0, name="b"))
+        current = PlanEnvelope(plan).after(release(3.0, name="b"))
         assert current is not None
         assert current.after(release(5.0, name="a")) is None
 
     def test_a_later_entry_may_be_used_early(self) -> None:
-        current = Envelope(((release(5.0), 2), (release(3.0), 1))).after(release(4.0))
+        current = PlanEnvelope(((release(5.0), 2), (release(3.0), 1))).after(
+            release(4.0)
+        )
         assert current is not None
         assert current.position == 1
         assert current.after(release(5.0)) is None
 
     def test_no_budget_for_empty_plans(self) -> None:
-        assert Envelope(()).after(release(1e9)) is None
-        assert Envelope(()).epsilon(DELTA) == 0.0
-        assert Envelope(((release(1.0), 0),)).after(release(1.0)) is None
+        assert PlanEnvelope(()).after(release(1e9)) is None
+        assert PlanEnvelope(()).epsilon(DELTA) == 0.0
+        assert PlanEnvelope(((release(1.0), 0),)).after(release(1.0)) is None
 
 
 def test_domination_looks_at_everything_that_is_charged() -> None:
@@ -117,20 +119,28 @@ def test_domination_looks_at_everything_that_is_charged() -> None:
     assert not dominates(planned, replace(planned, reads=Tier.SPECIAL))
     assert not dominates(planned, replace(planned, samples=11))
     assert not dominates(replace(planned, reads=None), planned)
-    groups = (Group("a", 1.0, 5.0), Group("b", 2.0, 9.0))
+    groups = (ReleaseGroup("a", 1.0, 5.0), ReleaseGroup("b", 2.0, 9.0))
     two = Release("two", groups, 1.0, Tier.PERSONAL, 10)
-    louder = replace(two, groups=(groups[0], Group("b", 2.0, 8.9)))
-    traded = replace(two, groups=(Group("a", 1.0, 5.5), Group("b", 2.0, 8.9)))
-    assert dominates(two, replace(two, groups=(groups[0], Group("b", 2.0, 9.1))))
+    louder = replace(two, groups=(groups[0], ReleaseGroup("b", 2.0, 8.9)))
+    traded = replace(
+        two, groups=(ReleaseGroup("a", 1.0, 5.5), ReleaseGroup("b", 2.0, 8.9))
+    )
+    assert dominates(two, replace(two, groups=(groups[0], ReleaseGroup("b", 2.0, 9.1))))
     assert not dominates(two, louder)
     # Less noise on one group is not made good by more on another.
     assert traded.noise_multiplier > two.noise_multiplier
     assert not dominates(two, traded)
     # The same joint multiplier with other clips, other names, another number.
-    assert not dominates(two, replace(two, groups=(groups[0], Group("b", 4.0, 18.0))))
-    assert not dominates(two, replace(two, groups=(groups[0], Group("c", 2.0, 9.0))))
+    assert not dominates(
+        two, replace(two, groups=(groups[0], ReleaseGroup("b", 4.0, 18.0)))
+    )
+    assert not dominates(
+        two, replace(two, groups=(groups[0], ReleaseGroup("c", 2.0, 9.0)))
+    )
     assert not dominates(two, replace(two, groups=groups[:1]))
-    assert not dominates(two, replace(two, groups=(*groups, Group("c", 1.0, 1e9))))
+    assert not dominates(
+        two, replace(two, groups=(*groups, ReleaseGroup("c", 1.0, 1e9)))
+    )
 
 
 class TestRenyi(FilterSuite):
@@ -150,7 +160,7 @@ class TestSquares(FilterSuite):
         return PlanFilter.of(every(self.rates), DELTA, self.neighbours, "gdp")
 
 
-def every(rates: tuple[float, ...]) -> tuple[Counted, ...]:
+def every(rates: tuple[float, ...]) -> tuple[CountedRelease, ...]:
     """Return a plan with a release of each rate, so that all shapes are planned."""
     return tuple((release(4.0, rate), 3) for rate in rates)
 

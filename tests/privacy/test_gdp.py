@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.privacy.gdp import delta_from, epsilon_from, mu_from
+from lexfed.privacy.accountants.gdp import delta_from, epsilon_from, mu_from
 
 MUS = [1e-6, 1e-4, 1e-2, 0.1, 0.49, 0.51, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0]
 DELTAS = [1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9]

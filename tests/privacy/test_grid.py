@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lexfed.privacy.grid import CLIP_ROUNDING, Grid, GridVector
+from lexfed.privacy.noise.grids import CLIP_ROUNDING, Grid, GridVector
 from lexfed.randomness import SeededSource
 
 GRIDS = st.builds(

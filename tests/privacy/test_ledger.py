@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from lexfed.errors import ClaimError, Refused
-from lexfed.privacy import accountant
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import Counted, record_epsilon, tier_epsilon
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.ledger import Excess, Ledger, Limits
+from lexfed.privacy.accountants import composition
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import BudgetExcess, Ledger, Limits
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
@@ -22,7 +22,7 @@ LIMITS = Limits(2.0, DELTA, "add-remove", CAPS)
 
 def tower(tier: Tier | None, sigma: float, rate: float = 1.0) -> Release:
     name = "label" if tier is None else tier.label
-    return Release(name, (Group(name, 1.0, sigma),), rate, tier, 10)
+    return Release(name, (ReleaseGroup(name, 1.0, sigma),), rate, tier, 10)
 
 
 FREE, PERSONAL, SPECIAL = (
@@ -30,7 +30,7 @@ FREE, PERSONAL, SPECIAL = (
     tower(Tier.PERSONAL, 50.0),
     tower(Tier.SPECIAL, 150.0),
 )
-PLAN: tuple[Counted, ...] = ((FREE, 10), (PERSONAL, 10), (SPECIAL, 10))
+PLAN: tuple[CountedRelease, ...] = ((FREE, 10), (PERSONAL, 10), (SPECIAL, 10))
 
 
 def planned() -> Ledger:
@@ -83,13 +83,13 @@ def test_a_release_outside_the_plan_is_refused_by_name() -> None:
 def test_following_a_plan_prices_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     release = tower(Tier.SPECIAL, 3.0, 0.01)
     ledger = Ledger.planned(Limits(8.0, DELTA), [(release, 2000)])
-    monkeypatch.setattr(accountant, "merge", None)  # any pricing would fail
+    monkeypatch.setattr(composition, "merged_steps", None)  # any pricing would fail
     for _ in range(2000):
         assert ledger.would_exceed(release) is None
         ledger.charge(release)
 
 
-FILTERED: dict[str, tuple[Counted, ...]] = {
+FILTERED: dict[str, tuple[CountedRelease, ...]] = {
     "gdp": PLAN,
     "pld": PLAN,
     "rdp": tuple((replace(release, sampling_rate=0.5), n) for release, n in PLAN),
@@ -190,9 +190,9 @@ def test_a_person_at_two_sites_pays_double() -> None:
 
 
 def test_refusals_say_which_budget_and_how_far() -> None:
-    text = str(Excess("special", 1.02301, 1.0))
+    text = str(BudgetExcess("special", 1.02301, 1.0))
     assert text == "`special` would reach ε = 1.024 of 1.0"
-    assert "fixed beforehand" in str(Excess("record", 0.5, 1.0))
+    assert "fixed beforehand" in str(BudgetExcess("record", 0.5, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.privacy import noise
-from lexfed.privacy.noise import delta_sampler, rounded_gaussian
+from lexfed.privacy.noise import gaussian
+from lexfed.privacy.noise.gaussian import delta_sampler, rounded_gaussian
 from lexfed.randomness import SecureSource, SeededSource
 
 REJECT = 1e-9
@@ -73,7 +73,7 @@ def test_the_fast_path_decides_as_the_slow_one(scale: float) -> None:
     values = rounded_gaussian(SeededSource(4), scale, count).reshape(2, -1)
     words = SeededSource(4).words(count)
     for pair in range(count // 2):
-        exact = noise._decide(
+        exact = gaussian._decide(
             SeededSource(pair),
             int(words[pair]),
             int(words[count // 2 + pair]),
@@ -95,14 +95,14 @@ def test_float_errors_stay_inside_the_stated_bound() -> None:
     quarter = rng.integers(0, 4, 2 * count, dtype=np.uint64) * np.uint64(2**62)
     second = quarter + (2.0 ** rng.uniform(0, 61, 2 * count)).astype(np.uint64)
     words = np.concatenate([first, second])
-    uniform, radius, values = noise._standard_pairs(words)
-    bound = noise._error(uniform, radius)
-    assert bound.max() <= noise._GUARD
+    uniform, radius, values = gaussian._standard_pairs(words)
+    bound = gaussian._error(uniform, radius)
+    assert bound.max() <= gaussian._GUARD
     ends = [np.full(8, fill, dtype=np.uint64) for fill in (0, 2**64 - 1)]
     with mpmath.workprec(500):
         for pair in range(2 * count):
             for end in ends:
-                exact = noise._exact_pair(int(first[pair]), int(second[pair]), end)
+                exact = gaussian._exact_pair(int(first[pair]), int(second[pair]), end)
                 errors = [
                     abs(e - v) for e, v in zip(exact, values[:, pair], strict=True)
                 ]

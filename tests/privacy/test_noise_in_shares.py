@@ -6,32 +6,32 @@ from dataclasses import replace
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import (
-    Counted,
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.dominating_gaussian import dominating_releases
+from lexfed.privacy.filters.envelope import PlanEnvelope, dominates
+from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.scopes import (
+    CountedRelease,
     label_epsilon,
     record_epsilon,
     tier_epsilon,
 )
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.filters import Envelope, dominates
-from lexfed.privacy.ledger import Ledger, Limits
-from lexfed.privacy.plan_filter import PlanFilter
-from lexfed.privacy.running import RunningTotal
 from lexfed.privacy.selection import Repetitions, selection_cost
-from lexfed.privacy.selection_gaussian import dominating_releases
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
-GAUSSIAN = Release("tower", (Group("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 400)
+GAUSSIAN = Release("tower", (ReleaseGroup("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 400)
 SHARES = replace(GAUSSIAN, noise="skellam")
-PLAN: list[Counted] = [(SHARES, 10)]
+PLAN: list[CountedRelease] = [(SHARES, 10)]
 OTHERS: tuple[Accountant, ...] = ("pld", "gdp")
 
 
 @pytest.mark.parametrize("sites", [1, 2])
 def test_the_price_is_the_gaussians_in_renyi_accounting(sites: int) -> None:
-    plain: list[Counted] = [(GAUSSIAN, 10)]
+    plain: list[CountedRelease] = [(GAUSSIAN, 10)]
     assert record_epsilon(PLAN, DELTA, "add-remove", "rdp", sites) == record_epsilon(
         plain, DELTA, "add-remove", "rdp", sites
     )
@@ -41,7 +41,7 @@ def test_the_price_is_the_gaussians_in_renyi_accounting(sites: int) -> None:
 
 @pytest.mark.parametrize("accountant", OTHERS)
 def test_other_accountants_refuse(accountant: Accountant) -> None:
-    mixed: list[Counted] = [(GAUSSIAN, 1), *PLAN]
+    mixed: list[CountedRelease] = [(GAUSSIAN, 1), *PLAN]
     limits = Limits(10.0, DELTA)
     for price in (
         lambda: record_epsilon(mixed, DELTA, "add-remove", accountant),
@@ -82,7 +82,7 @@ def test_noise_of_another_law_is_never_dominated() -> None:
 
 
 def test_an_envelope_knows_its_price() -> None:
-    assert Envelope(tuple(PLAN)).epsilon(DELTA) == record_epsilon(
+    assert PlanEnvelope(tuple(PLAN)).epsilon(DELTA) == record_epsilon(
         PLAN, DELTA, "add-remove", "rdp"
     )
 

@@ -9,13 +9,13 @@ from fractions import Fraction
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import Counted, label_epsilon, record_epsilon
-from lexfed.privacy.attributes import tier_epsilon as price_of_tier
-from lexfed.privacy.claim_parts import scaled
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.plan_filter import PlanFilter
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.claim.subgroups import scaled_releases
+from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease, label_epsilon, record_epsilon
+from lexfed.privacy.scopes import tier_epsilon as price_of_tier
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
@@ -25,10 +25,10 @@ def release(sigma: float, reads: Tier | None = Tier.SPECIAL, rate: float = 1.0) 
     Release
 ):  # fmt: skip
     name = "label" if reads is None else reads.label
-    return Release(name, (Group(name, 1.0, sigma),), rate, reads, 10)
+    return Release(name, (ReleaseGroup(name, 1.0, sigma),), rate, reads, 10)
 
 
-PLAN: tuple[Counted, ...] = (
+PLAN: tuple[CountedRelease, ...] = (
     (release(30.0, None), 2),
     (release(11.0, Tier.PERSONAL), 7),
     (release(23.0), 0),
@@ -56,7 +56,7 @@ def test_the_guarantee_of_every_scope_is_the_price_of_the_plan(
     assert guaranteed["record"] == pytest.approx(record, rel=1e-10)
     label = label_epsilon(plan, DELTA, by)
     assert guaranteed["label"] == pytest.approx(label, rel=1e-10)
-    less = record_epsilon(scaled(plan, 0.25), DELTA, neighbours, by)
+    less = record_epsilon(scaled_releases(plan, 0.25), DELTA, neighbours, by)
     assert guaranteed["class"] == pytest.approx(less, rel=1e-10)
     for tier in (Tier.NON_PERSONAL, Tier.PERSONAL, Tier.SPECIAL):
         price = price_of_tier(plan, tier, DELTA, by)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.privacy import pld, rdp
-from lexfed.privacy.accountant import delta
-from lexfed.privacy.levels import round_down
-from lexfed.privacy.steps import Neighbours, Step, merge
+from lexfed.privacy.accountants import pld, rdp
+from lexfed.privacy.accountants.composition import delta
+from lexfed.privacy.accountants.noise_levels import round_down
+from lexfed.privacy.accountants.steps import Neighbours, Step, merged_steps
 
 
 @pytest.mark.parametrize("multiplier", [0.05, 0.5, 1.0, 5.0, 300.0])
@@ -56,7 +56,7 @@ def test_many_levels_cost_little_more(name: str, neighbours: Neighbours) -> None
         one = pld._single(step.noise_multiplier, step.sampling_rate, width, neighbours)
         exact = one if exact is None else exact.compose(one)
     truth = exact.get_epsilon_for_delta(1e-6)
-    ours = pld.composed(steps, neighbours).get_epsilon_for_delta(1e-6)
+    ours = pld.composed_distribution(steps, neighbours).get_epsilon_for_delta(1e-6)
     assert truth <= ours <= MOST[name] * truth
 
 
@@ -88,7 +88,7 @@ def _bands(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
             )
         ]
         bands.setdefault(tuple(place), []).append(step)
-    return merge(
+    return merged_steps(
         Step(
             min(step.noise_multiplier for step in band),
             max(step.sampling_rate for step in band),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.privacy import poisson
-from lexfed.privacy.poisson import centred_poisson
+from lexfed.privacy.noise import poisson
+from lexfed.privacy.noise.poisson import centred_poisson
 from lexfed.randomness import SeededSource
 
 REJECT = 1e-9

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import ClaimError, Refused
-from lexfed.privacy.accountant import Accountant, delta, epsilon
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.claim import build_claim, dump_claim, load_claim
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.ledger import Ledger, Limits
-from lexfed.privacy.pure import gaussian_of, pure_release
-from lexfed.privacy.rdp import ORDERS, curve
-from lexfed.privacy.running import RunningTotal
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
+from lexfed.privacy.accountants.rdp import ORDERS, curve
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.claim.proof import build_claim, dump_claim, load_claim
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.pure_epsilon import gaussian_of, pure_release
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 
 EPSILONS = [1e-6, 1e-3, 0.05, 0.3, 0.999, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0]
@@ -178,7 +178,7 @@ def test_a_tier_it_does_not_read_pays_nothing() -> None:
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
 def test_a_claim_rests_on_it_like_on_any_release(accountant: Accountant) -> None:
     pure = pure_release("overlap", 0.5, Tier.PERSONAL, 1)
-    tower = Release("tower", (Group("all", 1.0, 9.0),), 1.0, Tier.PERSONAL, 10)
+    tower = Release("tower", (ReleaseGroup("all", 1.0, 9.0),), 1.0, Tier.PERSONAL, 10)
     claim = build_claim(
         [(pure, 2), (tower, 3)],
         delta=1e-6,

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from lexfed.privacy import rdp
-from lexfed.privacy.accountant import epsilon
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants import rdp
+from lexfed.privacy.accountants.composition import epsilon
+from lexfed.privacy.accountants.steps import Neighbours, Step
 
 CASES = [
     (0.01, 1.0, 2),

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.running import RunningTotal
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 
 DELTA = 1e-6
 
 
 def release(sigma: float, rate: float = 1.0, reads: Tier | None = None) -> Release:
-    return Release("sum", (Group("all", 1.0, sigma),), rate, reads, 10)
+    return Release("sum", (ReleaseGroup("all", 1.0, sigma),), rate, reads, 10)
 
 
 def total(neighbours: Neighbours = "add-remove", sites: int = 1) -> RunningTotal:

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from lexfed.privacy import rdp
-from lexfed.privacy.attributes import Counted
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.accountants import rdp
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.privacy.selection import (
     MOST_RUNS,
     Distribution,
     Repetitions,
     SelectionCost,
-    selected,
+    selected_curve,
     selection_cost,
 )
-from lexfed.privacy.steps import Neighbours, Step
 from lexfed.randomness import SeededSource
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -37,8 +37,8 @@ DELTA = 1e-6
 
 def run(
     multiplier: float, rate: float = 1.0, reads: Tier | None = Tier.SPECIAL, n: int = 1
-) -> Counted:
-    return Release("sum", (Group("all", 1.0, multiplier),), rate, reads, 10), n
+) -> CountedRelease:
+    return Release("sum", (ReleaseGroup("all", 1.0, multiplier),), rate, reads, 10), n
 
 
 # Against the library
@@ -51,7 +51,7 @@ def test_agrees_with_dp_accounting(
     law: Distribution, mean: float, multiplier: float, rate: float
 ) -> None:
     curve = rdp.curve([Step(multiplier, rate, 20)], "add-remove")
-    ours = rdp.epsilon_from(selected(curve, Repetitions(law, mean)), DELTA)
+    ours = rdp.epsilon_from(selected_curve(curve, Repetitions(law, mean)), DELTA)
     event = dp_accounting.SelfComposedDpEvent(
         dp_accounting.PoissonSampledDpEvent(
             rate, dp_accounting.GaussianDpEvent(multiplier)
@@ -107,7 +107,7 @@ def test_never_below_the_exact_divergence(
     first, second = (high, 1.0 - high) if flip else (1.0 - high, high)
     repetitions = Repetitions(law, mean)
     fails = generating_function(repetitions)
-    bound = selected(both(high, 1.0 - high), repetitions)
+    bound = selected_curve(both(high, 1.0 - high), repetitions)
     for order, most in zip(rdp.ORDERS, bound, strict=True):
         if order > 64:
             break
@@ -140,7 +140,7 @@ def test_the_best_of_k_is_not_one_run() -> None:
         exact = renyi(fails(high), fails(1.0 - high), 8)
         once = both(high, 1.0 - high)
         place = rdp.ORDERS.index(8)
-        assert once[place] < exact <= selected(once, repetitions)[place]
+        assert once[place] < exact <= selected_curve(once, repetitions)[place]
 
 
 # The law of the number
@@ -201,7 +201,7 @@ GEOMETRIC = Repetitions("geometric", 10.0)
 
 
 def cost(
-    *settings: list[Counted],
+    *settings: list[CountedRelease],
     neighbours: Neighbours = "add-remove",
     sites_per_person: int = 1,
 ) -> SelectionCost:
@@ -221,7 +221,7 @@ def test_a_search_costs_what_its_dearest_setting_costs() -> None:
     assert cost(cheap, dear) == one
     usable = DELTA - delta_sampler(200, 2.0)
     curve = rdp.curve([Step(10.0), Step(30.0)], "add-remove")
-    exact = rdp.epsilon_from(selected(curve, GEOMETRIC), usable)
+    exact = rdp.epsilon_from(selected_curve(curve, GEOMETRIC), usable)
     assert exact <= one.epsilon <= exact * (1 + 1e-6)
     assert one.label > one.epsilon
     assert one.label == one.tiers[Tier.SPECIAL] == one.tiers[Tier.NON_PERSONAL]
@@ -237,7 +237,7 @@ def test_tiers_pay_for_what_reads_them() -> None:
     assert 0.0 < found.tiers[Tier.PERSONAL] < found.label == found.epsilon
     curve = rdp.curve([Step(10.0)], "replace-one")
     usable = DELTA - delta_sampler(200, 2.0)
-    exact = rdp.epsilon_from(selected(curve, GEOMETRIC), usable)
+    exact = rdp.epsilon_from(selected_curve(curve, GEOMETRIC), usable)
     assert found.tiers[Tier.PERSONAL] == pytest.approx(exact, rel=1e-6)
 
 
@@ -258,7 +258,7 @@ def test_every_line_of_a_search_pays_the_sampler_at_its_own_epsilon() -> None:
     def with_values(samples: int) -> SelectionCost:
         return cost([(replace(run(0.7)[0], samples=samples), 1)])
 
-    curve = selected(rdp.curve([Step(0.7)], "replace-one"), GEOMETRIC)
+    curve = selected_curve(rdp.curve([Step(0.7)], "replace-one"), GEOMETRIC)
     label = with_values(2_000_000).label
     taken = delta_sampler(math.ceil(2e6 * GEOMETRIC.mean), label)
     assert taken > DELTA / 10
@@ -271,4 +271,4 @@ def test_every_line_of_a_search_pays_the_sampler_at_its_own_epsilon() -> None:
 
 
 def test_a_run_that_says_nothing_stays_free() -> None:
-    assert not selected(np.zeros(len(rdp.ORDERS)), GEOMETRIC).any()
+    assert not selected_curve(np.zeros(len(rdp.ORDERS)), GEOMETRIC).any()

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from lexfed.privacy import gdp, rdp
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.selection import Distribution, Repetitions, selected
-from lexfed.privacy.selection_gaussian import (
+from lexfed.privacy.accountants import gdp, rdp
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.dominating_gaussian import (
     NEGLIGIBLE,
     _most,
     dominating_mu,
     dominating_releases,
 )
-from lexfed.privacy.steps import Step
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.selection import Distribution, Repetitions, selected_curve
 from lexfed.tiers import Tier
 
 LAWS: tuple[Distribution, ...] = ("logarithmic", "geometric", "poisson")
@@ -51,7 +51,7 @@ def test_the_gaussian_dominates_the_best_run(
     law: Distribution, mean: float, mu: float
 ) -> None:
     repetitions = Repetitions(law, mean)
-    curve = selected(rdp.curve([Step(1.0 / mu)], "add-remove"), repetitions)
+    curve = selected_curve(rdp.curve([Step(1.0 / mu)], "add-remove"), repetitions)
     found = dominating_mu(mu, curve, repetitions)
     assert mu < found < mu * math.sqrt(_most(repetitions, NEGLIGIBLE))
     exceeded = False
@@ -71,7 +71,7 @@ def test_a_run_that_says_nothing_needs_no_gaussian() -> None:
 def test_where_orders_do_not_reach_all_runs_are_paid() -> None:
     # Mu so small that no order proves a small delta: as if K were at its largest.
     law, mu = Repetitions("poisson", 3.0), 1e-6
-    curve = selected(rdp.curve([Step(1.0 / mu)], "add-remove"), law)
+    curve = selected_curve(rdp.curve([Step(1.0 / mu)], "add-remove"), law)
     most = _most(law, NEGLIGIBLE)
     assert dominating_mu(mu, curve, law) == pytest.approx(mu * math.sqrt(most))
 
@@ -90,7 +90,7 @@ def test_more_runs_than_the_most_are_as_rare_as_said(law: Distribution) -> None:
 
 
 def release(multiplier: float, reads: Tier | None) -> Release:
-    return Release("sum", (Group("all", 1.0, multiplier),), 1.0, reads, 1)
+    return Release("sum", (ReleaseGroup("all", 1.0, multiplier),), 1.0, reads, 1)
 
 
 def test_every_scope_pays_its_own_gaussian() -> None:
@@ -114,7 +114,7 @@ def test_every_scope_pays_its_own_gaussian() -> None:
         (Tier.SPECIAL, 2.0 / 50.0),
         (Tier.PERSONAL, 2.0 * math.sqrt(2.0) / 40.0),
     ):
-        curve = selected(rdp.curve([Step(2.0 / mu / 2.0)], "add-remove"), law)
+        curve = selected_curve(rdp.curve([Step(2.0 / mu / 2.0)], "add-remove"), law)
         wanted = dominating_mu(mu, curve, law)
         assert wanted * (1 - 1e-9) <= paid(tier) <= wanted * (1 + 1e-5)
     assert paid(None) > paid(Tier.PERSONAL) == paid(Tier.NON_PERSONAL)

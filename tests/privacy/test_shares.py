@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.errors import ConfigError
-from lexfed.privacy.distributed import (
+from lexfed.privacy.noise.grids import CLIP_ROUNDING, Grid
+from lexfed.privacy.noise.shares import (
     RING_BITS,
-    Cohort,
+    NoiseCohort,
     draw_share,
     half_variance,
     ring_bits,
     sum_bound,
     wrap_probability,
 )
-from lexfed.privacy.grid import CLIP_ROUNDING, Grid
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.secagg import ring
+from lexfed.secagg.primitives import ring
 from support.skellam_exact import log_probabilities
 
 GRID = Grid(1.0, 2.0, 40_000, 1000, fineness=128.0)
@@ -36,7 +36,7 @@ def test_shares_are_the_smallest_that_reach_theorem_d(
     sigma: float, sites: int, data: st.DataObject
 ) -> None:
     colluders = data.draw(st.integers(0, sites // 3))
-    cohort = Cohort(sites, colluders, (sites - colluders - 1) // 2)
+    cohort = NoiseCohort(sites, colluders, (sites - colluders - 1) // 2)
     half = half_variance(sigma, GRID.step, cohort)
     wanted = (Fraction(sigma) / Fraction(GRID.step)) ** 2 + Fraction(5, 2)
     assert 2 * half * cohort.honest >= wanted
@@ -44,19 +44,19 @@ def test_shares_are_the_smallest_that_reach_theorem_d(
 
 
 def test_shares_of_hardly_any_noise_still_pay_the_correction() -> None:
-    assert half_variance(1e-9, 1.0, Cohort(2)) == 1
-    assert half_variance(0.5, 1.0, Cohort(3, 0, 1)) == 1
-    assert half_variance(4.0, 1.0, Cohort(3, 0, 1)) == 5  # 18.5/4
+    assert half_variance(1e-9, 1.0, NoiseCohort(2)) == 1
+    assert half_variance(0.5, 1.0, NoiseCohort(3, 0, 1)) == 1
+    assert half_variance(4.0, 1.0, NoiseCohort(3, 0, 1)) == 5  # 18.5/4
     with pytest.raises(ConfigError, match="too much for a grid") as caught:
-        half_variance(1e12, 2.0**-20, Cohort(3))
+        half_variance(1e12, 2.0**-20, NoiseCohort(3))
     assert "coarser grid" in caught.value.hint
     for sigma, step in [(0.0, 1.0), (math.inf, 1.0), (1.0, 0.0)]:
         with pytest.raises(ValueError, match="expected"):
-            half_variance(sigma, step, Cohort(3))
+            half_variance(sigma, step, NoiseCohort(3))
 
 
 def test_noise_after_dropouts_and_without_colluders_is_at_least_the_charged() -> None:
-    cohort = Cohort(5, 1, 1)
+    cohort = NoiseCohort(5, 1, 1)
     half = half_variance(GRID.sigma, GRID.step, cohort)
     source, charged = SeededSource(1), GRID.scale**2
     shares = [draw_share(source, [half], [GRID.dimension]) for _ in range(5)]
@@ -66,7 +66,7 @@ def test_noise_after_dropouts_and_without_colluders_is_at_least_the_charged() ->
     everybody = np.sum(shares, axis=0).var()
     assert abs(everybody / charged / cohort.inflation**2 - 1) < VARIANCES
     # Negative control: shares sized for all five sites would leave too little.
-    small = half_variance(GRID.sigma, GRID.step, Cohort(5))
+    small = half_variance(GRID.sigma, GRID.step, NoiseCohort(5))
     less = [draw_share(source, [small], [GRID.dimension]) for _ in range(cohort.honest)]
     assert np.sum(less, axis=0).var() / charged < 1 - VARIANCES
 
@@ -91,7 +91,7 @@ def test_every_group_has_its_own_noise() -> None:
 @given(st.integers(0, 2**32), st.integers(1, 300), st.integers(1, 6))
 def test_sums_stay_within_their_bound(seed: int, dimension: int, sites: int) -> None:
     grid = Grid(1.0, 2.0, dimension, 3 * sites, fineness=128.0)
-    cohort = Cohort(sites + 1)
+    cohort = NoiseCohort(sites + 1)
     rng = np.random.default_rng(seed)
     total = np.zeros(dimension, dtype=np.int64)
     for _ in range(sites):
@@ -107,9 +107,9 @@ def test_sums_stay_within_their_bound(seed: int, dimension: int, sites: int) -> 
 def test_the_bound_counts_units_and_everybodys_noise() -> None:
     grid = Grid(1.0, 2.0, 4, 7, fineness=128.0)
     assert grid.step == 2.0**-8
-    assert sum_bound(grid, 500, Cohort(10, 1, 2)) == 7 * 256 + 800
+    assert sum_bound(grid, 500, NoiseCohort(10, 1, 2)) == 7 * 256 + 800
     with pytest.raises(ValueError, match="half"):
-        sum_bound(grid, 0, Cohort(3))
+        sum_bound(grid, 0, NoiseCohort(3))
 
 
 def test_rings_hold_signed_sums() -> None:
@@ -126,7 +126,7 @@ def test_rings_hold_signed_sums() -> None:
 
 @pytest.mark.parametrize("half", [1, 5, 500])
 def test_wraps_are_no_likelier_than_stated(half: int) -> None:
-    cohort = Cohort(3)
+    cohort = NoiseCohort(3)
     variance = 2 * half * cohort.sites
     reach = int(30 * math.sqrt(variance)) + 40
     law = np.exp(log_probabilities(variance, reach))
@@ -138,5 +138,5 @@ def test_wraps_are_no_likelier_than_stated(half: int) -> None:
 
 
 def test_wraps_are_rare_where_it_matters() -> None:
-    assert wrap_probability([10**7], [10**6], Cohort(5)) < 3e-8
-    assert wrap_probability([1], [10**9], Cohort(2)) == 1.0
+    assert wrap_probability([10**7], [10**6], NoiseCohort(5)) < 3e-8
+    assert wrap_probability([1], [10**9], NoiseCohort(2)) == 1.0

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import Refused, RunFolderError
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.site_ledger import FileLedger, SiteLedger
 from lexfed.tiers import Tier
 
-RELEASE = Release("tower", (Group("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)
+RELEASE = Release("tower", (ReleaseGroup("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)
 
 
 def rules(count: int = 3) -> Ledger:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.privacy import noise, skellam
+from lexfed.privacy.noise import gaussian, skellam
 from lexfed.randomness import SecureSource, SeededSource
 from support import skellam_exact
 
@@ -94,4 +94,4 @@ def test_seeds_repeat_and_secure_draws_do_not() -> None:
 
 
 def test_the_distance_of_a_share_is_four_of_a_gaussian_value() -> None:
-    assert skellam.TOTAL_VARIATION == 2.0**-88 == 4 * noise.TOTAL_VARIATION
+    assert skellam.TOTAL_VARIATION == 2.0**-88 == 4 * gaussian.TOTAL_VARIATION

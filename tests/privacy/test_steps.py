@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.privacy.levels import round_down
+from lexfed.privacy.accountants.noise_levels import round_down
+from lexfed.privacy.accountants.steps import (
+    Step,
+    gaussian_mu,
+    merged_steps,
+    sensitivity,
+)
 from lexfed.privacy.rounding import down, up
-from lexfed.privacy.steps import Step, gaussian_mu, merge, sensitivity
 
 STEPS = st.lists(
     st.builds(Step, st.floats(0.3, 30), st.floats(0.001, 1), st.integers(0, 5)),
@@ -20,15 +25,15 @@ STEPS = st.lists(
 
 def test_merge_counts_equal_steps_and_drops_free_ones() -> None:
     steps = [Step(2), Step(2.0, 1.0, 3), Step(math.inf), Step(1.0, 0.0), Step(5, 1, 0)]
-    assert merge(steps) == (Step(2.0, 1.0, 4),)
-    assert isinstance(merge(steps)[0].noise_multiplier, float)
+    assert merged_steps(steps) == (Step(2.0, 1.0, 4),)
+    assert isinstance(merged_steps(steps)[0].noise_multiplier, float)
 
 
 @given(STEPS, st.randoms())
 def test_merge_ignores_the_order(steps: list[Step], random: object) -> None:
     shuffled = list(steps)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert merge(shuffled) == merge(steps)
+    assert merged_steps(shuffled) == merged_steps(steps)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,7 @@ def test_rounded_levels_are_few_and_at_least_as_costly(
     steps: list[Step], limit: int
 ) -> None:
     rounded = round_down(steps, limit)
-    merged = merge(steps)
+    merged = merged_steps(steps)
     assert len(rounded) <= max(limit, 1)
     assert sum(s.count for s in rounded) == sum(s.count for s in merged)
     if len(merged) <= limit:

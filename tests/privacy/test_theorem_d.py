@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.privacy import accountant, gdp
-from lexfed.privacy.distributed import Cohort, half_variance
-from lexfed.privacy.rdp import ORDERS, curve
-from lexfed.privacy.steps import Neighbours, Step
+from lexfed.privacy.accountants import composition, gdp
+from lexfed.privacy.accountants.rdp import ORDERS, curve
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.noise.shares import NoiseCohort, half_variance
 from support import skellam_exact
 from support.skellam_exact import published_bound
 
@@ -128,10 +128,12 @@ def test_without_the_correction_the_published_bound_is_not() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("cohort", [Cohort(10), Cohort(12, 2, 4), Cohort(3, 0, 1)])
+@pytest.mark.parametrize(
+    "cohort", [NoiseCohort(10), NoiseCohort(12, 2, 4), NoiseCohort(3, 0, 1)]
+)
 @pytest.mark.parametrize("sigma", [0.5, 2.0, 20.0])
 def test_shares_on_a_grid_cost_at_most_the_charged_gaussian(
-    neighbours: Neighbours, cohort: Cohort, sigma: float
+    neighbours: Neighbours, cohort: NoiseCohort, sigma: float
 ) -> None:
     step, clip = 2.0**-7, 1.0
     moved = (1 if neighbours == "add-remove" else 2) * clip / step
@@ -152,19 +154,19 @@ def test_the_same_epsilon_takes_hardly_more_noise_than_central(
 ) -> None:
     # The charged Gaussian has a little less noise than what is drawn: at most five per
     # cent of epsilon, where central noise would be charged as it is drawn.
-    scale, cohort = 128.0 * math.sqrt(dimension), Cohort(10)
+    scale, cohort = 128.0 * math.sqrt(dimension), NoiseCohort(10)
     variance = 2 * half_variance(sigma, 1.0 / scale, cohort) * cohort.honest
     equal = sigma * sigma * scale * scale
     assert 1.0 <= variance / equal < 1.01
     drawn, charged = Step(math.sqrt(variance) / scale), Step(sigma)
-    central = accountant.epsilon([drawn], 1e-5, accountant="rdp")
-    shared = accountant.epsilon([charged], 1e-5, accountant="rdp")
+    central = composition.epsilon([drawn], 1e-5, accountant="rdp")
+    shared = composition.epsilon([charged], 1e-5, accountant="rdp")
     assert central <= shared <= 1.05 * central
 
 
 def test_noise_of_colluders_and_of_the_missing_is_not_charged() -> None:
-    cohort = Cohort(12, 2, 4)
+    cohort = NoiseCohort(12, 2, 4)
     honest = 2 * half_variance(3.0, 0.01, cohort)
-    everybody = 2 * half_variance(3.0, 0.01, Cohort(12))
+    everybody = 2 * half_variance(3.0, 0.01, NoiseCohort(12))
     assert math.sqrt(honest / everybody) == pytest.approx(cohort.inflation, rel=1e-4)
     assert np.isclose(cohort.inflation, math.sqrt(2))

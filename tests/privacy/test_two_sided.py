@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.privacy import two_sided
-from lexfed.privacy.two_sided import (
+from lexfed.privacy.noise import laplace
+from lexfed.privacy.noise.laplace import (
     kurtosis_of,
     reach_of,
     spread_within,
@@ -26,7 +26,7 @@ DRAWN = 200_000
 @pytest.mark.parametrize("scale", SCALES)
 def test_digits_make_the_geometric_law(scale: float) -> None:
     """The product over digits of k, with 60 digits, against (1 - r) r^k."""
-    chances = two_sided._digits(scale)
+    chances = laplace._digits(scale)
     with mpmath.workdps(60):
         ratio = mpmath.exp(-1 / mpmath.mpf(scale))
         for value in (0, 1, 2, 3, 5, 12, 63, 100, 1023):
@@ -44,7 +44,7 @@ def test_a_digit_with_half_its_chance_is_another_law() -> None:
     """Negative control of the enumeration."""
     with mpmath.workdps(60):
         ratio = mpmath.exp(-1)
-        chances = [chance // 2 for chance in two_sided._digits(1.0)]
+        chances = [chance // 2 for chance in laplace._digits(1.0)]
         zero = mpmath.mpf(1)
         for chance in chances:
             zero *= 1 - mpmath.ldexp(chance, -128)
@@ -151,7 +151,7 @@ class _Told:
 def test_ties_are_decided_by_further_bits() -> None:
     chance = (5 << 64) + 9
     source = _Told([[4, 5, 5, 6], [8, 9]])
-    assert two_sided._coins(source, chance, 4).tolist() == [True, True, False, False]
+    assert laplace._coins(source, chance, 4).tolist() == [True, True, False, False]
     assert source.requests == []
 
 

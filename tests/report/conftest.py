@@ -9,20 +9,20 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from lexfed.audit.entries import (
-    Completed,
+    AbortedRoundEntry,
+    CompletionEntry,
     Document,
     Governance,
     PrivacyTest,
     RecordOfProcessing,
-    Refusal,
-    Resumed,
-    Round,
-    RoundAborted,
+    RefusalEntry,
+    ResumptionEntry,
+    RoundEntry,
 )
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.rules import certify
 from lexfed.audit.verify import verify_run
-from lexfed.report.dossier import Dossier, build_dossier
+from lexfed.report.facts.dossier import Dossier, build_dossier
 from support import audit_worlds
 from support.audit_worlds import COORDINATOR, LOG, FakeRun, fake_run, sha256
 
@@ -125,24 +125,28 @@ def certified(run: FakeRun) -> FakeRun:
 def early_run() -> FakeRun:
     """Return a run that ended after three of four rounds."""
     run = fake_run()
-    run.drafts.remove(run.of(Round)[3])
+    run.drafts.remove(run.of(RoundEntry)[3])
     claim = json.loads(run.files["claim.json"])
     run.files["claim.json"] = audit_worlds.pretty({**claim, "rounds": 3})
     run.files["state.safetensors"] = b"state after round 3"
     digest = run.put(run.files["claim.json"])
-    run.edit(Completed, rounds=3, released=3, early=True, claim=digest)
+    run.edit(CompletionEntry, rounds=3, released=3, early=True, claim=digest)
     return run
 
 
 def refused_run() -> FakeRun:
     """Return a run whose first round was refused."""
     run = fake_run(rounds=(1, 1))
-    run.drafts = [d for d in run.drafts if not isinstance(d.entry, Round | Completed)]
+    run.drafts = [
+        d for d in run.drafts if not isinstance(d.entry, RoundEntry | CompletionEntry)
+    ]
     run.files.pop("model.safetensors", None)
     run.files.pop("state.safetensors", None)
     run.files.pop("claim.json", None)
     run.add(
-        Refusal(round=1, by="site", scope="special", would_reach="2.61", limit="2.5"),
+        RefusalEntry(
+            round=1, by="site", scope="special", would_reach="2.61", limit="2.5"
+        ),
         "refusal/1",
     )
     return run
@@ -151,14 +155,14 @@ def refused_run() -> FakeRun:
 def broken_run() -> FakeRun:
     """Return a run that was interrupted in round 3, resumed, and is not finished."""
     run = fake_run(finished=False)
-    lost = run.of(Round)[2]
-    assert isinstance(lost.entry, Round)
-    lost.entry = RoundAborted(
+    lost = run.of(RoundEntry)[2]
+    assert isinstance(lost.entry, RoundEntry)
+    lost.entry = AbortedRoundEntry(
         round=3, cause="interrupted", released="unknown", event=lost.entry.event
     )
     lost.key = "aborted/3"
     place = run.drafts.index(lost) + 1
-    run.add(Resumed(rounds=2), "resumed/7")
+    run.add(ResumptionEntry(rounds=2), "resumed/7")
     run.drafts.insert(place, run.drafts.pop())
     return run
 

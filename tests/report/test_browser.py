@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from lexfed.report.make import Source, make_report
-from lexfed.report.pdf import find_browser
+from lexfed.report.documents.pdf_printer import find_browser
+from lexfed.report.documents.run_documents import ReportSource, make_report
 from report.conftest import (
     broken_run,
     certified,
@@ -55,7 +55,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(params=RUNS, ids=str)
 def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     run: FakeRun = RUNS[request.param]
-    [path] = make_report(Source(run.write(tmp_path / "run")), ["html"]).paths
+    [path] = make_report(ReportSource(run.write(tmp_path / "run")), ["html"]).paths
     return path
 
 
@@ -123,7 +123,7 @@ def _contrast(*channels: int) -> float:
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
 def test_a4_cuts_no_table(page_file: Path) -> None:
-    made = make_report(Source(page_file.parent), ["html"], pdf=True)
+    made = make_report(ReportSource(page_file.parent), ["html"], pdf=True)
     words = _words(made.paths[-1])
     assert len(words) > 1
     for number, page in enumerate(words):

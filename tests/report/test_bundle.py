@@ -14,10 +14,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from lexfed.audit.entries import Deletion, FeatureTags
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import verify_run
-from lexfed.report.bundle import evidence_bundle, pack
-from lexfed.report.dossier import Dossier, build_dossier
+from lexfed.report.documents.evidence_bundle import evidence_bundle, pack
+from lexfed.report.facts.dossier import Dossier, build_dossier
 from report.conftest import MakeDossier, broken_run, certified, measured, told_run
 from support.audit_worlds import FakeRun, fake_run, place
 from support.masked_runs import masked_run

@@ -3,7 +3,7 @@
 
 from lexfed.audit.entries import Certificate
 from lexfed.audit.rules import catalogue, catalogue_bytes
-from lexfed.report.certificate import LAWS, certificate
+from lexfed.report.sections.certificate import LAWS, certificate
 from report.conftest import MakeDossier, certified, told_run
 from support.audit_worlds import fake_run
 

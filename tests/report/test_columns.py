@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.law.provenance import Proposal
 from lexfed.law.tags import Tag
-from lexfed.report.columns import column_rows
+from lexfed.report.sections.column_table import column_rows
 from lexfed.tiers import Tier
 from support.audit_worlds import tagged
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.cli import show
-from lexfed.report.digits import (
+from lexfed.cli.display import runs
+from lexfed.report.wording.rounding import (
     count,
     delta,
-    down_all,
     factor,
-    up,
-    up_all,
-    up_digits,
+    round_down_all,
+    round_up,
+    round_up_all,
+    round_up_digits,
 )
 
 POSITIVE = st.floats(1e-6, 1e6)
@@ -24,25 +24,25 @@ POSITIVE = st.floats(1e-6, 1e6)
 
 @given(POSITIVE)
 def test_spent_is_rounded_up_but_for_the_ninth_digit(value: float) -> None:
-    printed = float(up(value))
+    printed = float(round_up(value))
     assert printed >= value * (1 - 1e-8)
     assert printed <= value + max(0.01, value * 0.1)
 
 
 @given(st.lists(POSITIVE, min_size=1, max_size=5))
 def test_a_column_has_one_number_of_decimals(values: list[float]) -> None:
-    for printed in (up_all(values), down_all(values)):
+    for printed in (round_up_all(values), round_down_all(values)):
         places = {Decimal(text).as_tuple().exponent for text in printed}
         assert len(places) == 1
     assert all(
         float(text) <= value * (1 + 1e-8)
-        for text, value in zip(down_all(values), values, strict=True)
+        for text, value in zip(round_down_all(values), values, strict=True)
     )
 
 
 def test_columns_without_numbers_are_empty() -> None:
-    assert up_all([]) == down_all([]) == []
-    assert down_all([0.0]) == ["0"]
+    assert round_up_all([]) == round_down_all([]) == []
+    assert round_down_all([0.0]) == ["0"]
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_columns_without_numbers_are_empty() -> None:
     ],
 )
 def test_known_numbers(value: float | str, text: str) -> None:
-    assert up(value) == text
+    assert round_up(value) == text
 
 
 @given(st.floats(1e-3, 100.0))
 def test_page_and_screen_print_the_same(value: float) -> None:
     short = float(f"{value:.8g}")  # as claims are rounded
-    assert up(short) == show.up(short)
+    assert round_up(short) == runs.rounded_up(short)
 
 
 def test_probabilities_are_written_as_in_configurations() -> None:
@@ -75,7 +75,7 @@ def test_probabilities_are_written_as_in_configurations() -> None:
 
 @given(st.floats(1e-30, 1e-3))
 def test_one_digit_is_rounded_up(value: float) -> None:
-    found = up_digits(value)
+    found = round_up_digits(value)
     assert value * (1 - 1e-8) <= found <= value * 2.0000001
 
 

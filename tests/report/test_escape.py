@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lexfed.report.escape import csv_cell, markdown, markdown_code, visible
+from lexfed.report.markup.escaping import csv_cell, markdown, markdown_code, visible
 
 HOSTILE = [
     "<script>alert(1)</script>",

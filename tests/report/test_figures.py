@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.report.figures import Panel, bar, budget_panels, metric_curve
-from lexfed.report.svg import Scale, figure, steps, text, ticks
+from lexfed.report.markup.figures import Panel, bar, budget_panels, metric_curve
+from lexfed.report.markup.svg import AxisScale, figure, steps, text, ticks
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -72,5 +72,5 @@ def test_text_of_others_is_escaped() -> None:
 
 
 def test_steps_rise_at_each_place() -> None:
-    corners = steps([1.0, 3.0], [10.0, 20.0], Scale(0.0, 4.0, 100.0, 0.0))
+    corners = steps([1.0, 3.0], [10.0, 20.0], AxisScale(0.0, 4.0, 100.0, 0.0))
     assert corners == [(10.0, 100.0), (10.0, 75.0), (20.0, 75.0), (20.0, 25.0)]

@@ -3,8 +3,8 @@
 
 import pytest
 
-from lexfed.audit.entries import Round
-from lexfed.report.headline import headline
+from lexfed.audit.entries import RoundEntry
+from lexfed.report.sections.headline import headline
 from report.conftest import MakeDossier, broken_run, early_run, refused_run
 from support.audit_worlds import fake_run
 
@@ -23,7 +23,7 @@ def test_a_finished_run_verifies_and_kept_its_budgets(dossier_of: MakeDossier) -
 
 def test_a_failed_check_is_said_before_anything_else(dossier_of: MakeDossier) -> None:
     run = fake_run(test=True)
-    run.edit(Round, 1, epsilon="0.01")
+    run.edit(RoundEntry, 1, epsilon="0.01")
     found = headline(dossier_of(run))
     assert not found.sound
     assert found.sentence.startswith("This log does not verify: 1 of ")

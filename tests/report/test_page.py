@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import Completed, Deletion, Entry, FeatureTags, Policy
+from lexfed.audit.entries import (
+    CompletionEntry,
+    Deletion,
+    Entry,
+    FeatureTags,
+    PolicyEntry,
+)
 from lexfed.data.schema import Column, Schema
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
-from lexfed.report.dossier import Dossier
-from lexfed.report.html import words
-from lexfed.report.page import render
+from lexfed.report.documents.report_page import render
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.markup.page_templates import words
 from lexfed.tiers import Tier
 from report.conftest import (
     MakeDossier,
@@ -199,9 +205,9 @@ def test_blobs_of_another_shape_do_not_break_the_page(
 ) -> None:
     run = fake_run()
     kinds: dict[str, type[Entry]] = {
-        "config": Policy,
+        "config": PolicyEntry,
         "tags": FeatureTags,
-        "claim": Completed,
+        "claim": CompletionEntry,
     }
     run.edit(kinds[name], 0, **{name: run.put(b'{"not": [what it should be')})
     dossier = dossier_of(run)

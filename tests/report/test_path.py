@@ -3,9 +3,9 @@
 
 import pytest
 
-from lexfed.audit.merkle import Tree, leaf_hash, node_hash
+from lexfed.audit.tree.merkle import Tree, leaf_hash, node_hash
 from lexfed.errors import AuditError
-from lexfed.report.path import draw, merkle_path
+from lexfed.report.sections.merkle_path import draw_merkle_path, merkle_path
 
 
 def _tree(size: int) -> tuple[Tree, list[bytes]]:
@@ -45,7 +45,7 @@ def test_another_entry_has_no_path() -> None:
 
 def test_the_drawing_names_leaf_root_and_what_siblings_cover() -> None:
     tree, entries = _tree(6)
-    drawn = str(draw(merkle_path(tree, 4, entries[4])))
+    drawn = str(draw_merkle_path(merkle_path(tree, 4, entries[4])))
     for words in ("entry 4", "root", "entry 5", "entries 0–3"):
         assert f">{words}</text>" in drawn
     assert tree.root().hex()[:8] in drawn
@@ -53,4 +53,6 @@ def test_the_drawing_names_leaf_root_and_what_siblings_cover() -> None:
 
 def test_one_entry_is_leaf_and_root() -> None:
     tree, entries = _tree(1)
-    assert ">entry 0 = root</text>" in str(draw(merkle_path(tree, 0, entries[0])))
+    assert ">entry 0 = root</text>" in str(
+        draw_merkle_path(merkle_path(tree, 0, entries[0]))
+    )

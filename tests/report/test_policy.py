@@ -5,17 +5,19 @@ from collections.abc import Callable
 
 import pytest
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.entries import Policy
+from lexfed.audit.entries import PolicyEntry
 from lexfed.config.policy_file import read_policy
 from lexfed.config.policy_signature import PAYLOAD_TYPE
-from lexfed.report import guarantee
-from lexfed.report.dossier import Dossier
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.sections import guarantee
+from lexfed.signing.dsse import SignedEnvelope
 from support.audit_worlds import COORDINATOR, FakeRun, fake_run
 
 MakeDossier = Callable[[FakeRun], Dossier]
 PUBLISHED = read_policy("published").content
-SIGNED = Envelope.sign(PUBLISHED, COORDINATOR, payload_type=PAYLOAD_TYPE).to_bytes()
+SIGNED = SignedEnvelope.sign(
+    PUBLISHED, COORDINATOR, payload_type=PAYLOAD_TYPE
+).to_bytes()
 
 
 def told(run: FakeRun, dossier_of: MakeDossier) -> str | None:
@@ -37,13 +39,13 @@ def told(run: FakeRun, dossier_of: MakeDossier) -> str | None:
 def test_the_policy_is_named(blob: bytes, words: str, dossier_of: MakeDossier) -> None:
     run = fake_run()
     digest = run.put(blob)
-    run.edit(Policy, policy=digest)
+    run.edit(PolicyEntry, policy=digest)
     assert told(run, dossier_of) == f"default, SHA-256 {digest[:16]}{words}"
 
 
 def test_a_policy_that_was_erased_leaves_its_hash(dossier_of: MakeDossier) -> None:
     run = fake_run()
-    run.edit(Policy, policy="ab" * 32)
+    run.edit(PolicyEntry, policy="ab" * 32)
     assert told(run, dossier_of) == f"default, SHA-256 {'ab' * 8}…"
 
 

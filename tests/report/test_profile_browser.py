@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from lexfed.report.pdf import find_browser, print_pdf
-from lexfed.report.profile_page import profile_html
-from lexfed.sketch.profile.profile import Profile
+from lexfed.report.documents.pdf_printer import find_browser, print_pdf
+from lexfed.report.profile.page import profile_html
+from lexfed.sketch.profile.federation_profile import FederationProfile
 from support.profile_samples import HOSTILE, empty, odd, whole
 
 CHROMIUM = find_browser()
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
 ]
-PROFILES: dict[str, Callable[[], Profile]] = {
+PROFILES: dict[str, Callable[[], FederationProfile]] = {
     "whole": whole,
     "odd": odd,
     "empty": empty,

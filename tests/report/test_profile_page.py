@@ -5,15 +5,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from lexfed.report import profile_plots as plots
-from lexfed.report.profile_page import profile_html
-from lexfed.report.profile_words import gist, interval, number, persons, told
-from lexfed.sketch.profile.answers import Answer, Histogram, Listed
-from lexfed.sketch.profile.column import ColumnProfile
-from lexfed.sketch.profile.profile import Profile
+from lexfed.report.profile import plots
+from lexfed.report.profile.page import profile_html
+from lexfed.report.profile.wording import gist, interval, number, persons, value_text
+from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber, ValueCount
+from lexfed.sketch.profile.column_profile import ColumnProfile
+from lexfed.sketch.profile.federation_profile import FederationProfile
 from support.profile_samples import HOSTILE, LONG, empty, odd, whole
 
-ZERO = Answer(0.0, 0.0, 0.0)
+ZERO = ProfiledNumber(0.0, 0.0, 0.0)
 
 
 class Tags(HTMLParser):
@@ -59,7 +59,7 @@ def test_every_number_stands_with_its_interval() -> None:
         for pair in column.distances:
             assert interval(pair.distance) in page
     for overlap in profile.overlaps:
-        assert f"{told(overlap.persons)}</td>" in page
+        assert f"{value_text(overlap.persons)}</td>" in page
         assert interval(overlap.persons) in page
 
 
@@ -77,9 +77,9 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_long_lists_are_cut_and_say_so() -> None:
-    few = tuple(Listed(f"v{at}", ZERO) for at in range(45))
+    few = tuple(ValueCount(f"v{at}", ZERO) for at in range(45))
     column = ColumnProfile("ward", "category", "personal", values=few)
-    page = profile_html(Profile(5.0, (), (column,)), [])
+    page = profile_html(FederationProfile(5.0, (), (column,)), [])
     assert "5 more values are in the file" in page
     assert "v39" in page
     assert "v41" not in page
@@ -95,7 +95,7 @@ def test_notes_say_what_to_do() -> None:
 
 
 def test_bars_are_put_together_until_noise_is_small() -> None:
-    calm = Histogram(
+    calm = ProfiledHistogram(
         tuple(map(float, range(65))), (100.0,) * 64, (5.0,) * 64, ZERO, ZERO
     )
     assert plots.put_together(calm) is calm
@@ -109,12 +109,14 @@ def test_bars_are_put_together_until_noise_is_small() -> None:
 
 
 def test_bars_without_quantiles_have_no_box() -> None:
-    bars = Histogram((0.0, 1.0, 2.0), (5.0, -1.0), (2.0, 2.0), ZERO, ZERO)
+    bars = ProfiledHistogram((0.0, 1.0, 2.0), (5.0, -1.0), (2.0, 2.0), ZERO, ZERO)
     drawn = plots.histogram(bars, (), None, "x")
     assert 'class="box"' not in drawn
     assert drawn.count('class="soft"') == 2
     column = ColumnProfile("x", "number", "personal", histogram=bars)
-    assert "Share of values" not in profile_html(Profile(5.0, (), (column,)), [])
+    assert "Share of values" not in profile_html(
+        FederationProfile(5.0, (), (column,)), []
+    )
 
 
 def test_drawings_stay_inside() -> None:
@@ -132,7 +134,7 @@ def test_drawings_stay_inside() -> None:
 
 
 def test_whiskers_of_unknown_ends_go_to_the_edge() -> None:
-    drawn = plots.whisker(Answer(5.0, None, None), 10.0, "x", bar=False)
+    drawn = plots.whisker(ProfiledNumber(5.0, None, None), 10.0, "x", bar=False)
     assert 'x1="1" y1="8" x2="199" y2="8" class="whisker"' in drawn
 
 
@@ -157,10 +159,10 @@ def test_numbers_have_the_digits_that_they_bear(
 
 
 def test_what_is_not_known_is_said() -> None:
-    assert interval(Answer(1.0, None, None)) == "not known"
-    assert interval(Answer(1.0, None, 2.0)).endswith("or less")
+    assert interval(ProfiledNumber(1.0, None, None)) == "not known"
+    assert interval(ProfiledNumber(1.0, None, 2.0)).endswith("or less")
     assert persons(1.0) == "1 person"
     blank = ColumnProfile("x", "category", "personal")
     assert gist(blank) == "not known"
-    values = tuple(Listed(LONG[:16], ZERO, whole=False) for _ in range(8))
+    values = tuple(ValueCount(LONG[:16], ZERO, whole=False) for _ in range(8))
     assert gist(replace(blank, values=values)).endswith("… and 2 more")

@@ -9,7 +9,7 @@ import pytest
 
 import lexfed
 from lexfed.audit.verify import verify_run
-from lexfed.report.make import Source, make_report
+from lexfed.report.documents.run_documents import ReportSource, make_report
 from lexfed.run import RoundReport
 
 CONFIG = """\
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_real_run_is_reported_and_logged(case: str, tmp_path: Path) -> None:
     folder = lexfed.train(_config(tmp_path, *CASES[case])).folder
-    made = make_report(Source(folder))
+    made = make_report(ReportSource(folder))
     assert made.verdict.ok, [str(c) for c in made.verdict.checks]
     assert not any("not in the log" in note for note in made.notes)
     verdict = verify_run(folder)
@@ -109,10 +109,10 @@ def test_an_interrupted_run_is_reported_and_continued(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         lexfed.train(config, on_round=stop)
     folder = tmp_path / "runs" / "small"
-    made = make_report(Source(folder))
+    made = make_report(ReportSource(folder))
     assert made.verdict.ok
     assert "The run is not finished: 3 of 7 planned rounds" in made.sentence
     assert lexfed.train(config, resume=True).rounds == 7
-    again = make_report(Source(folder), ["html"])
+    again = make_report(ReportSource(folder), ["html"])
     assert again.sentence.endswith("Every budget recomputed from it was kept.")
     assert "started again after round 3" in (folder / "report.html").read_text()

@@ -3,14 +3,15 @@
 
 import pytest
 
-from lexfed.audit.entries import Cohort, Policy
-from lexfed.privacy.distributed import Cohort as Priced
-from lexfed.report import guarantee, sharing
-from lexfed.report.drafts import dpia
-from lexfed.report.headline import headline
-from lexfed.report.listing import listing
-from lexfed.report.page import render
-from lexfed.report.processing import processing
+from lexfed.audit.entries import CohortAssumptions, PolicyEntry
+from lexfed.privacy.noise.shares import NoiseCohort as Priced
+from lexfed.report.documents.drafts import dpia
+from lexfed.report.documents.report_page import render
+from lexfed.report.facts.entry_listing import listing
+from lexfed.report.sections import guarantee
+from lexfed.report.sections.headline import headline
+from lexfed.report.sections.processing_record import processing
+from lexfed.report.wording import site_assumptions
 from report.conftest import MakeDossier
 from support.audit_worlds import fake_run
 from support.masked_runs import masked_run
@@ -65,14 +66,18 @@ def test_the_guarantee_lists_the_assumptions(
 
 
 def test_without_colluders_a_site_is_not_kept_out() -> None:
-    rows = dict(sharing.rows(Cohort(sites=3, colluders=0, dropouts=0)))
+    rows = dict(
+        site_assumptions.rows(CohortAssumptions(sites=3, colluders=0, dropouts=0))
+    )
     assert "none may be missing" in rows["Sites"]
     assert rows["Assumed"].startswith("none of the 3 sites tells others")
     assert "not a site that takes part" in rows["Against whom"]
 
 
 def test_several_colluders_are_counted() -> None:
-    rows = dict(sharing.rows(Cohort(sites=9, colluders=2, dropouts=1)))
+    rows = dict(
+        site_assumptions.rows(CohortAssumptions(sites=9, colluders=2, dropouts=1))
+    )
     assert "together with any 2 sites" in rows["Against whom"]
     assert "at least 6 honest sites" in rows["Assumed"]
 
@@ -101,7 +106,7 @@ def test_entries_show_how_many_agreed(dossier_of: MakeDossier) -> None:
 
 def test_a_contradicted_assumption_is_a_failed_check(dossier_of: MakeDossier) -> None:
     run = masked_run()
-    run.edit(Policy, 0, cohort=Cohort(sites=5, colluders=0, dropouts=1))
+    run.edit(PolicyEntry, 0, cohort=CohortAssumptions(sites=5, colluders=0, dropouts=1))
     assert not headline(dossier_of(run)).sound
 
 

@@ -7,16 +7,22 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import BudgetPlan, Completed, Policy, Refusal, Round
-from lexfed.audit.verify.outcome import Status
-from lexfed.report import gains, guarantee, spending
-from lexfed.report.columns import column_rows
-from lexfed.report.listing import listing
-from lexfed.report.measured import Measured, read_measured
-from lexfed.report.noise import noise_rows
-from lexfed.report.page import render
-from lexfed.report.planned import planned_releases
-from lexfed.report.remarks import limits, open_items, proxies
+from lexfed.audit.entries import (
+    BudgetPlan,
+    CompletionEntry,
+    PolicyEntry,
+    RefusalEntry,
+    RoundEntry,
+)
+from lexfed.audit.verify.verdict import Status
+from lexfed.report.documents.report_page import render
+from lexfed.report.facts.entry_listing import listing
+from lexfed.report.facts.planned_releases import planned_releases
+from lexfed.report.facts.run_metrics import RunMetrics, read_run_metrics
+from lexfed.report.sections import guarantee, spending, tier_gains
+from lexfed.report.sections.caveats import limits, open_items, proxies
+from lexfed.report.sections.column_table import column_rows
+from lexfed.report.sections.noise_table import noise_rows
 from report.conftest import MakeDossier, broken_run, measured, refused_run, told_run
 from support.audit_worlds import fake_run, tagged
 
@@ -37,7 +43,7 @@ def test_the_whole_record_stands_before_tiers_and_label(
     assert rows[0].limit == "3.00"
     assert rows[1].columns == ("diagnosis",)
     assert rows[-1].columns == ("outcome",)
-    assert {row.entry for row in rows} == {dossier.index(Completed)}
+    assert {row.entry for row in rows} == {dossier.index(CompletionEntry)}
 
 
 def test_before_the_end_the_numbers_are_those_of_the_plan(
@@ -96,7 +102,7 @@ def test_a_person_at_several_sites_is_said(dossier_of: MakeDossier) -> None:
 
 def test_replace_one_needs_no_second_number(dossier_of: MakeDossier) -> None:
     run = fake_run(finished=False)
-    run.edit(Policy, neighbours="replace-one")
+    run.edit(PolicyEntry, neighbours="replace-one")
     facts = {f.name: f.value for f in guarantee.facts(dossier_of(run))}
     assert facts["Neighbours"].startswith("replace-one: ")
 
@@ -149,7 +155,7 @@ def test_refusals_without_numbers(
     changes: dict[str, str | None], words: str, dossier_of: MakeDossier
 ) -> None:
     run = refused_run()
-    run.edit(Refusal, 0, **changes)
+    run.edit(RefusalEntry, 0, **changes)
     [event] = spending.events(dossier_of(run).records)
     assert event.stage == words
 
@@ -198,7 +204,9 @@ def test_more_rounds_than_planned_are_told(dossier_of: MakeDossier) -> None:
     dossier = dossier_of(longer)
     facts = {f.name: f.value for f in guarantee.facts(dossier)}
     assert facts["Rounds"] == "5 run, 2 planned: more rounds with more noise each"
-    assert gains.rounds_line(dossier) == "5 rounds in the budget of 2 planned rounds"
+    assert (
+        tier_gains.rounds_line(dossier) == "5 rounds in the budget of 2 planned rounds"
+    )
     [row] = noise_rows(dossier.rounds, planned_releases(dossier))
     assert (row.sigma, row.planned) == ("8.00", "4.00")
     assert b"4.00" in render(dossier, "0" * 64)
@@ -263,19 +271,19 @@ def test_columns_are_listed_most_sensitive_first() -> None:
 
 def test_gains_say_what_each_tier_adds(dossier_of: MakeDossier) -> None:
     dossier = dossier_of(measured(fake_run()))
-    rows = gains.gain_rows(dossier)
+    rows = tier_gains.gain_rows(dossier)
     assert [(r.name, r.value, r.change) for r in rows] == [
         ("personal", "0.700", ""),
         ("and special", "0.836", "+0.136"),
     ]
-    assert gains.curve(dossier) is not None
-    assert gains.metrics_line(dossier) == "auc 0.836, accuracy 0.790"
+    assert tier_gains.curve(dossier) is not None
+    assert tier_gains.metrics_line(dossier) == "auc 0.836, accuracy 0.790"
 
 
 def test_a_tier_that_costs_is_shown_as_a_loss(dossier_of: MakeDossier) -> None:
     run = fake_run()
     run.files["result.json"] = b'{"gains": {"personal": 0.7, "special": 0.65}}'
-    assert gains.gain_rows(dossier_of(run))[1].change == "−0.050"
+    assert tier_gains.gain_rows(dossier_of(run))[1].change == "−0.050"
 
 
 @pytest.mark.parametrize(
@@ -293,13 +301,13 @@ def test_missing_gains_have_a_reason(
     if result is not None:
         run.files["result.json"] = json.dumps(result).encode()
     dossier = dossier_of(run)
-    assert gains.gain_rows(dossier) == ()
-    assert gains.no_gains(dossier) == why
-    assert gains.curve(dossier) is None
+    assert tier_gains.gain_rows(dossier) == ()
+    assert tier_gains.no_gains(dossier) == why
+    assert tier_gains.curve(dossier) is None
 
 
 def test_a_run_that_released_nothing_has_no_gains(dossier_of: MakeDossier) -> None:
-    assert gains.no_gains(dossier_of(refused_run())) == "nothing was released"
+    assert tier_gains.no_gains(dossier_of(refused_run())) == "nothing was released"
 
 
 def test_what_nobody_checked_is_a_note(dossier_of: MakeDossier) -> None:
@@ -316,7 +324,7 @@ def test_what_nobody_checked_is_a_note(dossier_of: MakeDossier) -> None:
 )  # fmt: skip
 def test_damaged_results_give_no_numbers(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_bytes(content)
-    assert read_measured(tmp_path) == Measured()
+    assert read_run_metrics(tmp_path) == RunMetrics()
 
 
 @pytest.mark.parametrize(
@@ -327,13 +335,13 @@ def test_damaged_results_give_no_numbers(content: bytes, tmp_path: Path) -> None
 )  # fmt: skip
 def test_damaged_metrics_give_no_curve(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_bytes(content)
-    assert read_measured(tmp_path).by_round == ()
+    assert read_run_metrics(tmp_path).by_round == ()
 
 
 def test_huge_results_are_not_read(tmp_path: Path) -> None:
     with (tmp_path / "result.json").open("wb") as file:
         file.truncate(1 << 25)
-    assert read_measured(tmp_path) == Measured()
+    assert read_run_metrics(tmp_path) == RunMetrics()
 
 
 def test_entries_are_listed_with_their_nested_fields(dossier_of: MakeDossier) -> None:
@@ -356,7 +364,7 @@ def test_open_items_list_what_people_should_see_to(dossier_of: MakeDossier) -> N
 
 def test_failed_checks_are_open_items(dossier_of: MakeDossier) -> None:
     run = fake_run(finished=False)
-    run.edit(Round, 1, epsilon="0.01")
+    run.edit(RoundEntry, 1, epsilon="0.01")
     items = open_items(dossier_of(run))
     assert items[0].words.startswith("Failed check: budgets spent: ")
     assert items[0].entry == 5

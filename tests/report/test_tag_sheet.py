@@ -10,9 +10,14 @@ import pytest
 
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN
-from lexfed.law.tagger.column import Column, Evidence, Proxy, Suggestion
 from lexfed.law.tagger.fingerprint import fingerprint
-from lexfed.report.tag_sheet import HEADER, tag_csv, tag_page
+from lexfed.law.tagger.suggestions import (
+    DescribedColumn,
+    Proxy,
+    Suggestion,
+    TagEvidence,
+)
+from lexfed.report.documents.tag_sheet import HEADER, tag_csv, tag_page
 
 LAWS = load_catalogues(BUILT_IN)
 HOSTILE = "<script>alert(1)</script><img src=x onerror=y>\u202e\x1b"
@@ -23,12 +28,12 @@ def column(
     name: str, description: str = "", kind: str = "name", review: bool = False
 ) -> Suggestion:
     evidence = (
-        Evidence(kind, "special", "health", 4.25, f"says `{name}`"),  # type: ignore[arg-type]
-        Evidence("table", "personal", "location", -1.0, "speaks against it"),
+        TagEvidence(kind, "special", "health", 4.25, f"says `{name}`"),  # type: ignore[arg-type]
+        TagEvidence("table", "personal", "location", -1.0, "speaks against it"),
     )
     proxies = (Proxy("origin", "ethnicity", "cramers_v", 0.81),) if review else ()
     return Suggestion(
-        Column("t", name, description, "", ("a value",)),
+        DescribedColumn("t", name, description, "", ("a value",)),
         "special", "health", 0.966, review, evidence, "en", proxies,
     )  # fmt: skip
 
@@ -38,7 +43,9 @@ COLUMNS = with_articles(
         column("hiv_status", "result of a test", review=True),
         column(HOSTILE, HOSTILE),
         column(FORMULA),
-        Suggestion(Column("", "x"), "non_personal", "technical", 0.0, True, (), "en"),
+        Suggestion(
+            DescribedColumn("", "x"), "non_personal", "technical", 0.0, True, (), "en"
+        ),
     ],
     LAWS,
 )

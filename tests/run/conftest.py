@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import loads
-from lexfed.run import Priced, load_population, price
+from lexfed.run import PricedRun, load_population, price
 
 CONFIG = """\
 version = 1
@@ -49,11 +49,11 @@ def config_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def priced_of() -> Callable[[str], Priced]:
+def priced_of() -> Callable[[str], PricedRun]:
     """Price a configuration text; the same text is priced once."""
-    known: dict[str, Priced] = {}
+    known: dict[str, PricedRun] = {}
 
-    def priced(text: str = CONFIG) -> Priced:
+    def priced(text: str = CONFIG) -> PricedRun:
         if text not in known:
             config = loads(text)
             known[text] = price(config, load_population(config, Path()))

@@ -30,13 +30,14 @@ from typing import Any
 import torch
 
 from lexfed import durable
-from lexfed.audit.entries.recorded import Recorded
-from lexfed.audit.log import AuditLog, Keyed
+from lexfed.audit.entries.envelopes import RecordedEntry
+from lexfed.audit.log.audit_log import AuditLog, KeyedEntry
 from lexfed.config import loads
 from lexfed.errors import LexfedError
-from lexfed.run import Priced, load_population, measured, price, resume, start
+from lexfed.run import PricedRun, load_population, price, resume, start
 from lexfed.run import train as train_rounds
-from lexfed.run.importance_run import priced_importance
+from lexfed.run.purchases.importance_purchase import priced_importance
+from lexfed.run.results import metrics_file
 
 
 class Countdown:
@@ -100,7 +101,9 @@ def note_acknowledged(file: Path, countdown: Countdown) -> None:
     """
     real = AuditLog.append_all
 
-    def append_all(log: AuditLog, entries: Sequence[Keyed]) -> tuple[Recorded, ...]:
+    def append_all(
+        log: AuditLog, entries: Sequence[KeyedEntry]
+    ) -> tuple[RecordedEntry, ...]:
         records = real(log, entries)
         with builtins.open(file, "a") as noted:
             for each in records:
@@ -111,7 +114,7 @@ def note_acknowledged(file: Path, countdown: Countdown) -> None:
     setattr(AuditLog, "append_all", append_all)  # noqa: B010 - in this process only
 
 
-def attempt(priced: Priced, folder: Path, text: str, at: int) -> int:
+def attempt(priced: PricedRun, folder: Path, text: str, at: int) -> int:
     """Start or continue the run in a process of its own; return how it ended."""
     child = os.fork()
     if child:
@@ -122,7 +125,7 @@ def attempt(priced: Priced, folder: Path, text: str, at: int) -> int:
         setattr(os, name, countdown.before(getattr(os, name)))
     note_acknowledged(folder.parent / "acknowledged", countdown)
     vars(durable)["open"] = countdown.open
-    vars(measured)["open"] = countdown.open
+    vars(metrics_file)["open"] = countdown.open
     code = 0
     try:
         begun = (folder / "events.jsonl").exists()

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import Change
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.entries import ChangeEntry
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import Status, verify_run
-from lexfed.budget.signals import Signal
+from lexfed.budget.adaptation.release_signals import Signal
 from lexfed.config import loads
 from lexfed.run import RunResult, load_population, price, read_result, start, train
-from lexfed.run.adapted import plan_lines
+from lexfed.run.results.adaptation_file import plan_lines
 from run.test_crashes import Ended, crash
 
 DESCENT = "rounds = 4\nlearning_rate = 1.0"
@@ -128,7 +128,9 @@ def test_a_frozen_tower_is_logged_once(
 
     monkeypatch.setattr(Signal, "is_sound", is_sound)
     result = ran(descending(config_text, FILTER), tmp_path / "run")
-    changes = [found.entry.what for found in read_evidence(result.folder).of(Change)]
+    changes = [
+        found.entry.what for found in read_evidence(result.folder).of(ChangeEntry)
+    ]
     assert changes == ["adaptation-frozen"]
     assert "frozen at the most noise" in result.adapted[0]
     assert not any("frozen" in line for line in result.adapted[1:])

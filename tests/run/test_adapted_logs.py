@@ -7,8 +7,8 @@ import pytest
 
 import lexfed
 from lexfed.audit.entries import BudgetPlan
-from lexfed.audit.evidence import read_evidence
-from lexfed.report.make import Source, make_report
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.report.documents.run_documents import ReportSource, make_report
 from support.two_verifiers import compared, failed
 
 CONFIG = """\
@@ -77,7 +77,7 @@ def test_adapted_runs_are_logged_claimed_verified_and_reported(
     assert plan is not None
     assert plan.filter == name
     assert list(plan.classes) == ["elders"]
-    make_report(Source(run.folder))
+    make_report(ReportSource(run.folder))
     page = (run.folder / "report.html").read_text()
     assert f"(filter {name})" in page
     assert "σ planned" in page

@@ -9,8 +9,8 @@ import pytest
 
 import lexfed
 from lexfed.errors import ConfigError, DataError, RunFolderError
-from lexfed.run import Priced, load_population
-from lexfed.run.rehearsal import compare
+from lexfed.run import PricedRun, load_population
+from lexfed.run.driver.rehearsal import compare
 from lexfed.tiers import Tier
 
 
@@ -118,7 +118,7 @@ def test_clients_and_no_test_rows(config_file: Path) -> None:
 
 
 def test_a_comparison_has_intervals(
-    priced_of: Callable[..., Priced], config_text: str
+    priced_of: Callable[..., PricedRun], config_text: str
 ) -> None:
     config = priced_of(config_text).config
     found = compare(config, ["none", "cascade"], seeds=2)

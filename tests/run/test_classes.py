@@ -10,11 +10,12 @@ import pytest
 
 import lexfed
 from lexfed.audit.verify import verify_run
-from lexfed.cli.show import plan_table
+from lexfed.cli.display.runs import plan_table
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError
-from lexfed.privacy.claim import load_claim
-from lexfed.run import Priced, load_population, population
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.run import PricedRun, load_population
+from lexfed.run.intake import population
 from lexfed.tiers import Tier
 
 CLASS = """
@@ -32,7 +33,7 @@ def with_class(text: str, where: str = "age >= 80", epsilon: float = 1.0) -> str
 
 
 def test_the_claim_states_every_class(
-    priced_of: Callable[[str], Priced], config_text: str
+    priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     priced = priced_of(with_class(config_text))
     claim = priced.claim(priced.programme.rounds)
@@ -58,7 +59,7 @@ def test_membership_follows_the_table(config_file: Path) -> None:
 
 
 def test_a_rule_on_a_personal_column_raises_the_tiers_below(
-    priced_of: Callable[[str], Priced], config_text: str
+    priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     plain = priced_of(config_text)
     priced = priced_of(with_class(config_text))
@@ -75,7 +76,7 @@ def test_a_rule_on_a_personal_column_raises_the_tiers_below(
 
 
 def test_a_rule_on_the_label_raises_nothing(
-    priced_of: Callable[[str], Priced], config_text: str
+    priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     plain, priced = priced_of(config_text), priced_of(
         with_class(config_text, "readmitted = true")
@@ -87,7 +88,7 @@ def test_a_rule_on_the_label_raises_nothing(
 
 
 def test_without_privacy_there_are_no_classes(
-    priced_of: Callable[[str], Priced], config_text: str
+    priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     text = with_class(config_text) + '\n[privacy]\nmechanism = "none"\n'
     priced = priced_of(text)
@@ -103,7 +104,7 @@ def test_a_rule_that_does_not_fit_the_source_is_refused(config_text: str) -> Non
 
 
 def test_a_tier_that_only_a_rule_reads_is_claimed(
-    priced_of: Callable[[str], Priced], config_text: str
+    priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     """Its tower is left out, but the rule looks at it, so its columns pay."""
     capped = config_text.replace(
@@ -147,7 +148,7 @@ def folders(
         def some(_: object, table: Table) -> np.ndarray:
             return np.random.default_rng(5).random(len(table)) < part
 
-        monkeypatch.setattr(population, "holds", some)
+        monkeypatch.setattr(population, "matching_rows", some)
         path = tmp_path / name / "lexfed.toml"
         path.parent.mkdir()
         text = with_class(config_text, "readmitted = true", epsilon)

@@ -9,12 +9,12 @@ import pytest
 
 import lexfed
 from lexfed.config import load
-from lexfed.data.lots import Coins
+from lexfed.data.people.lots import LotKeys
 from lexfed.errors import ConfigError, RunFolderError
 from lexfed.run import Population, load_population, price, resume, start, train
-from lexfed.run.coins import keep_coins, kept_coins
-from lexfed.run.facts import public_facts
 from lexfed.run.folder import COINS
+from lexfed.run.intake.coins import read_coins, write_coins
+from lexfed.run.intake.public_facts import public_facts
 
 ROWS = """\
 version = 1
@@ -86,7 +86,7 @@ def test_seeded_runs_have_the_same_coins(file: Path) -> None:
     config = load(file)
     one, other = (load_population(config, file.parent) for _ in range(2))
     assert places(one) == places(other)
-    assert one.coins == Coins.seeded(config.run.seed)
+    assert one.coins == LotKeys.seeded(config.run.seed)
     assert not one.coins.private
     folder = lexfed.train(file).folder
     assert not (folder / COINS).exists()
@@ -103,7 +103,7 @@ def test_coins_are_their_owners_alone_and_stay_for_a_continued_run(file: Path) -
     kept = folder / COINS
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     secret = kept.read_bytes()
-    coins = kept_coins(folder, config)
+    coins = read_coins(folder, config)
     assert coins is not None
     assert coins.private
     for path in folder.rglob("*"):
@@ -132,20 +132,20 @@ def test_other_coins_do_not_continue_a_run(file: Path) -> None:
         lexfed.train(file, resume=True)
     (folder / COINS).unlink()
     with pytest.raises(RunFolderError, match="missing or damaged"):
-        kept_coins(folder, config)
+        read_coins(folder, config)
 
 
 def test_a_run_that_never_began_has_no_coins_yet(file: Path) -> None:
-    assert kept_coins(file.parent / "nowhere", load(file)) is None
+    assert read_coins(file.parent / "nowhere", load(file)) is None
 
 
 def test_seeded_coins_are_for_experiments(file: Path) -> None:
     config = load(file)
-    population = load_population(config, file.parent, Coins.seeded(0))
+    population = load_population(config, file.parent, LotKeys.seeded(0))
     with pytest.raises(ValueError, match="seeded coins"):
         start(price(config, population), file.parent / "out", ROWS, file.parent)
     with pytest.raises(ValueError, match="seeded coins"):
-        keep_coins(file.parent, Coins.seeded(0), config)
+        write_coins(file.parent, LotKeys.seeded(0), config)
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_a_run_trains_with_its_own_coins(file: Path) -> None:
     folder = file.parent / "runs" / "rows"
     opened = start(priced, folder, ROWS, file.parent)
     train(priced, opened)
-    assert kept_coins(folder, config) == priced.population.coins
+    assert read_coins(folder, config) == priced.population.coins

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import RoundAborted
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.pins import read_pin
+from lexfed.audit.entries import AbortedRoundEntry
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.storage.pins import read_pin
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config import load
 from lexfed.run.api import priced_file
@@ -113,7 +113,7 @@ def judge_log(ended: Ended, lost: list[int]) -> None:
     noted = ended.acknowledged()
     for index, leaf, _, _ in noted:
         assert leaves[int(index)] == leaf
-    assert [found.entry.round for found in evidence.of(RoundAborted)] == lost
+    assert [found.entry.round for found in evidence.of(AbortedRoundEntry)] == lost
     # Entries that a killed process did not acknowledge may be there, the last are.
     assert int(noted[-1][0]) == len(leaves) - 1
     keys = ended.run.parent / "keys"

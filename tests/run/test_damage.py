@@ -18,11 +18,11 @@ import pytest
 
 from lexfed.audit.verify import verify_run
 from lexfed.errors import AuditError, LexfedError, RunFolderError
-from lexfed.run import Priced, finished, resume, start, train
+from lexfed.run import PricedRun, finished_result, resume, start, train
 from lexfed.run import folder as folders
 from support.damage import Case, cases, inflict
 
-PricedOf = Callable[..., Priced]
+PricedOf = Callable[..., PricedRun]
 SAMPLE = 20
 SHORT = '\n[privacy]\nmechanism = "uniform"\n'
 
@@ -43,7 +43,7 @@ def contents(path: Path) -> dict[str, bytes]:
 class World:
     """A run between two rounds, with keys and pins, and the same run a round before."""
 
-    def __init__(self, priced: Priced, text: str, place: Path, moment: str) -> None:
+    def __init__(self, priced: PricedRun, text: str, place: Path, moment: str) -> None:
         self.priced, self.text, self.place = priced, text, place
         self.now, self.before = place / "now", place / "before"
         run = self.now / "run"
@@ -69,7 +69,7 @@ class World:
             return "same"
         before, refusal = contents(run), None
         try:
-            if finished(self.priced.config, run) is None:
+            if finished_result(self.priced.config, run) is None:
                 opened = resume(self.priced, run, self.text)
                 before = {}
                 train(self.priced, opened)
@@ -184,7 +184,7 @@ def test_a_journal_that_says_more_than_the_log(
         resume(world.priced, run, world.text)
     if row == {"type": "end", "rounds": 2, "stopped": ""}:
         with pytest.raises(AuditError, match=said):
-            finished(world.priced.config, run)
+            finished_result(world.priced.config, run)
 
 
 def test_a_journal_that_is_gone(world: World) -> None:
@@ -296,4 +296,4 @@ def test_runs_of_every_kind_go_on_where_nothing_is_damaged(
     train(priced, resume(priced, run, text), most_rounds=1)
     train(priced, resume(priced, run, text))
     assert verify_run(run).ok
-    assert finished(priced.config, run) is not None
+    assert finished_result(priced.config, run) is not None

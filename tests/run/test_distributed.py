@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lexfed.audit.entries import Change, Policy, Round, RoundAborted
-from lexfed.audit.keys import fingerprint
+from lexfed.audit.entries import AbortedRoundEntry, ChangeEntry, PolicyEntry, RoundEntry
 from lexfed.errors import Refused, SecAggError
-from lexfed.federation.masked_setting import seat_name
-from lexfed.privacy.claim import check_claim
+from lexfed.federation.engines.masked_setting import seat_name
+from lexfed.privacy.claim.proof import check_claim
 from lexfed.run import resume, start, train
-from lexfed.run.training import MOST_LOST
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.ring import Integers
-from lexfed.secagg.site import SiteSession
+from lexfed.run.driver.training_loop import MOST_LOST
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.primitives.ring import Integers
+from lexfed.signing.keys import fingerprint
 from support.distributed_runs import (
     CENTRAL,
     CONFIG,
@@ -40,7 +40,9 @@ def lossy(monkeypatch: pytest.MonkeyPatch) -> Callable[[Loses], None]:
     """Put the sites of the next run behind a line that loses answers."""
 
     def put(loses: Loses) -> None:
-        monkeypatch.setattr("lexfed.run.engines.Doors", Line(loses))
+        monkeypatch.setattr(
+            "lexfed.run.driver.engine_choice.InProcessChannel", Line(loses)
+        )
 
     return put
 
@@ -60,9 +62,9 @@ def test_a_run_of_distributed_trust(priced_of: Price, tmp_path: Path) -> None:
         "sites": 4, "colluders": 0, "dropouts": 1, "honest": 3, "threshold": 3,
     }  # fmt: skip
     assert claim.epsilon <= 3.0
-    [policy] = entries(path, Policy)
+    [policy] = entries(path, PolicyEntry)
     assert (policy.noise, policy.aggregation) == ("skellam-shares", "masking")
-    rounds = entries(path, Round)
+    rounds = entries(path, RoundEntry)
     assert [entry.aggregation.epoch for entry in rounds] == [1, 1, 1, 2, 2, 2, 3]
     assert {entry.aggregation.survivors for entry in rounds} == {4}
     planned = [r for r, count in priced.programme.charges() for _ in range(count)]
@@ -115,7 +117,7 @@ def test_a_site_may_be_lost_in_the_middle_of_a_round(
     priced, path = priced_of(CONFIG), tmp_path / "run"
     result = train(priced, start(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (7, 0)
-    survivors = [entry.aggregation.survivors for entry in entries(path, Round)]
+    survivors = [entry.aggregation.survivors for entry in entries(path, RoundEntry)]
     assert survivors == [4, 3 if step == "ask" else 4, 4, 4, 4, 4, 4]
     assert ledgers(path) == [7, 7, 7, 7]  # it answered, and was charged for it
     verified(path)
@@ -134,7 +136,9 @@ def test_a_site_that_never_hears_of_a_round_is_not_charged(
             heard = {name: said for name, said in messages.items() if name != gone}
             return super().exchange(heard, most)
 
-    monkeypatch.setattr("lexfed.run.engines.Doors", Deaf(lambda *_: False))
+    monkeypatch.setattr(
+        "lexfed.run.driver.engine_choice.InProcessChannel", Deaf(lambda *_: False)
+    )
     priced, path = priced_of(CONFIG), tmp_path / "run"
     train(priced, start(priced, path, CONFIG))
     assert sorted(ledgers(path)) == [6, 7, 7, 7]
@@ -148,10 +152,10 @@ def test_with_too_few_left_a_round_is_lost_and_the_run_goes_on(
     priced, path = priced_of(CONFIG), tmp_path / "run"
     result = train(priced, start(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (6, 1)
-    [aborted] = entries(path, RoundAborted)
+    [aborted] = entries(path, AbortedRoundEntry)
     assert (aborted.round, aborted.cause, aborted.released) == (3, "site-lost", "no")
     assert aborted.event is not None
-    rounds = entries(path, Round)
+    rounds = entries(path, RoundEntry)
     assert [entry.round for entry in rounds] == [1, 2, 4, 5, 6, 7]
     assert [entry.aggregation.epoch for entry in rounds] == [1, 1, 2, 2, 2, 3]
     assert float(rounds[-1].epsilon_so_far) == pytest.approx(3.0)  # it stays paid
@@ -170,7 +174,7 @@ def test_rounds_that_are_lost_one_after_the_other_stop_the_run(
     with pytest.raises(Refused, match="3 rounds in a row were lost") as stopped:
         train(priced, start(priced, path, CONFIG))
     assert "stay paid" in stopped.value.hint
-    assert len(entries(path, RoundAborted)) == MOST_LOST
+    assert len(entries(path, AbortedRoundEntry)) == MOST_LOST
     lossy(lambda *_: False)
     result = train(priced, resume(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (4, 3)
@@ -186,7 +190,7 @@ def test_who_signs_another_list_is_excluded_also_from_later_jobs(
     def lies(self: SiteSession, message: bytes) -> bytes:
         said = honest(self, message)
         if self.name == self._setting.sites.names[0]:
-            return seal(Kind.CONSENT, self._round, self._identity, bytes(32))
+            return seal(EnvelopeKind.CONSENT, self._round, self._identity, bytes(32))
         return said
 
     monkeypatch.setattr(SiteSession, "consent", lies)
@@ -199,9 +203,9 @@ def test_who_signs_another_list_is_excluded_also_from_later_jobs(
     monkeypatch.undo()
     result = train(priced, resume(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (7, 0)
-    rounds = entries(path, Round)
+    rounds = entries(path, RoundEntry)
     assert [entry.aggregation.survivors for entry in rounds] == [4] + 6 * [3]
-    [change] = entries(path, Change)
+    [change] = entries(path, ChangeEntry)
     assert (change.what, change.after) == ("site-excluded", None)
     assert change.before == fingerprint(opened.logbook.keys.public[row["site"]])
     verified(path)
@@ -229,16 +233,16 @@ def test_a_sum_that_leaves_its_bound_ends_the_run_after_one_round(
         train(priced, opened)
     assert "stays paid" in stopped.value.hint
     assert sum(row["type"] == "charge" for row in events(path)) == 2
-    [aborted] = entries(path, RoundAborted)
+    [aborted] = entries(path, AbortedRoundEntry)
     assert (aborted.round, aborted.cause, aborted.released) == (
         2, "sum-out-of-bound", "no",
     )  # fmt: skip
-    assert entries(path, Change) == []  # nothing shows who it was
+    assert entries(path, ChangeEntry) == []  # nothing shows who it was
     # Left out by its people, as one of the dropouts, it costs nothing more.
     [liar] = [name for name in keys if seat_name(keys[name]) == loud["name"]]
     place = str(sorted(keys).index(liar))
     gone = Line(lambda _, step, site: step == "begin" and site == place)
-    monkeypatch.setattr("lexfed.run.engines.Doors", gone)
+    monkeypatch.setattr("lexfed.run.driver.engine_choice.InProcessChannel", gone)
     result = train(priced, resume(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (6, 1)
     verified(path)

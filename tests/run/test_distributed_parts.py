@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit.entries import Round, RoundAborted
-from lexfed.run import Priced, resume, start, train
+from lexfed.audit.entries import AbortedRoundEntry, RoundEntry
+from lexfed.run import PricedRun, resume, start, train
 from support.distributed_runs import (
     CENTRAL,
     CONFIG,
@@ -73,12 +73,14 @@ def test_an_interrupted_run_goes_on(priced_of: Price, tmp_path: Path) -> None:
         train(priced, start(priced, path, CONFIG), stop_after(2))
     result = train(priced, resume(priced, path, CONFIG))
     assert (result.rounds, result.lost) == (7, 0)
-    epochs = [entry.aggregation.epoch for entry in entries(path, Round)]
+    epochs = [entry.aggregation.epoch for entry in entries(path, RoundEntry)]
     assert epochs == [1, 1, 2, 2, 2, 3, 3]  # keys of an epoch die with the process
     verified(path)
 
 
-def interrupted(priced: Priced, path: Path, text: str, patch: Any, what: str) -> None:
+def interrupted(
+    priced: PricedRun, path: Path, text: str, patch: Any, what: str
+) -> None:
     """Run two rounds, and die in the third after it was charged."""
     opened = start(priced, path, text)
     with pytest.raises(Stop):
@@ -98,12 +100,12 @@ def test_a_round_that_was_charged_and_not_logged_is_lost(
     text: str, priced_of: Price, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     priced, path = priced_of(text), tmp_path / "run"
-    what = "lexfed.federation.coordinator.Coordinator.receive"
+    what = "lexfed.federation.coordinator.rounds.Coordinator.receive"
     interrupted(priced, path, text, monkeypatch, what)
     result = train(priced, resume(priced, path, text))
     rounds = priced.programme.rounds
     assert (result.rounds, result.lost) == (rounds - 1, 1)
-    [aborted] = entries(path, RoundAborted)
+    [aborted] = entries(path, AbortedRoundEntry)
     assert (aborted.round, aborted.cause) == (3, "interrupted")
     assert set(ledgers(path)) == {rounds}
     verified(path)
@@ -113,7 +115,7 @@ def test_with_central_trust_it_is_run_again(
     priced_of: Price, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     priced, path = priced_of(CENTRAL), tmp_path / "run"
-    what = "lexfed.federation.coordinator.Coordinator.receive"
+    what = "lexfed.federation.coordinator.rounds.Coordinator.receive"
     interrupted(priced, path, CENTRAL, monkeypatch, what)
     result = train(priced, resume(priced, path, CENTRAL))
     assert (result.rounds, result.lost) == (priced.programme.rounds, 0)

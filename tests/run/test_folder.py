@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from lexfed.errors import AuditError, Refused, RunFolderError
-from lexfed.run import Priced, RoundReport, read_result, resume, start, train
+from lexfed.run import PricedRun, RoundReport, read_result, resume, start, train
 from lexfed.run.folder import RunFolder, is_run_file, never_began
-from lexfed.run.measured import MetricsFile
+from lexfed.run.results.metrics_file import MetricsFile
 
-PricedOf = Callable[..., Priced]
+PricedOf = Callable[..., PricedRun]
 
 
 class Disk(NamedTuple):
@@ -40,7 +40,7 @@ def stop_after(rounds: int) -> Callable[[RoundReport], None]:
     return each
 
 
-def interrupted(priced: Priced, path: Path, text: str, rounds: int) -> None:
+def interrupted(priced: PricedRun, path: Path, text: str, rounds: int) -> None:
     folder = start(priced, path, text)
     with pytest.raises(KeyboardInterrupt):
         train(priced, folder, stop_after(rounds))

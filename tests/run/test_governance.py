@@ -13,16 +13,16 @@ from lexfed.audit.entries import (
     KINDS,
     Document,
     Governance,
-    PublicKey,
+    PublicKeyRecord,
     RecordOfProcessing,
 )
-from lexfed.audit.entries.base import Key
+from lexfed.audit.entries.envelopes import body_of
+from lexfed.audit.entries.fields import IdempotencyKey
 from lexfed.audit.entries.governance import names_digest
-from lexfed.audit.entries.recorded import body_of
 from lexfed.config import demo_config, loads
-from lexfed.config.audit_tables import AuditTable
+from lexfed.config.tables.audit import AuditTable
 from lexfed.errors import ConfigError
-from lexfed.run.governance import governance_entries, party_of
+from lexfed.run.audit_log.governance import governance_entries, party_of
 
 HERE = Path(__file__).parents[1] / "config"
 TEXT = (HERE / "good.toml").read_text() + (HERE / "audit.toml").read_text()
@@ -66,7 +66,7 @@ def test_everything_stated_is_logged(base: Path) -> None:
     ]
     assert stated == governance_entries(AUDIT, base, SITES)
     for each in stated:
-        TypeAdapter(Key).validate_python(each.key)
+        TypeAdapter(IdempotencyKey).validate_python(each.key)
         again = KINDS[each.entry.kind].model_validate_json(
             json.dumps(body_of(each.entry))
         )
@@ -134,7 +134,7 @@ def test_documents_are_hashed_and_stay_where_they_are(base: Path) -> None:
 
 
 def test_parties_are_what_is_stated_of_them(base: Path) -> None:
-    key = PublicKey(keyid="a" * 64, public="AAAA")
+    key = PublicKeyRecord(keyid="a" * 64, public="AAAA")
     north = party_of(AUDIT, base, "north", key)
     assert north.legal_role == "joint-controller"
     assert north.contract == sha256("docs/north.pdf")

@@ -10,14 +10,14 @@ import pytest
 
 import lexfed
 from lexfed.audit.verify import verify_run
-from lexfed.cli.show import plan_table
+from lexfed.cli.display.runs import plan_table
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.federation.messages import Query
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.claim import load_claim
-from lexfed.run import Priced, load_population, price
-from lexfed.run.importance_run import buy_importance, priced_importance
-from lexfed.run.logbook import Logbook
+from lexfed.federation.programme.messages import Query
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.run import PricedRun, load_population, price
+from lexfed.run.audit_log.logbook import Logbook
+from lexfed.run.purchases.importance_purchase import buy_importance, priced_importance
 from lexfed.tiers import Tier
 
 Write = Callable[..., Path]
@@ -83,7 +83,7 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def priced_of(path: Path) -> Priced:
+def priced_of(path: Path) -> PricedRun:
     config = lexfed.config.load(path)
     return price(config, load_population(config, path.parent), path.parent)
 
@@ -108,7 +108,7 @@ def test_a_public_table_moves_the_budget_to_what_helps(write: Write) -> None:
     assert values["dose"] == pytest.approx(values["copy"])
     assert values["dose"] > values["age"] > values["marker"]
 
-    def noise(of: Priced, name: str) -> float:
+    def noise(of: PricedRun, name: str) -> float:
         return next(
             release.noise_multiplier
             for release, _ in of.programme.charges()

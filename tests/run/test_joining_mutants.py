@@ -2,47 +2,55 @@
 """Mutants of paying for a joining; written like `test_paying_mutants`."""
 
 from lexfed.errors import Refused
-from lexfed.privacy.events import Release
+from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
-from lexfed.run import joining
-from lexfed.run.joining import Purse
-from lexfed.sketch.joining.keys import People
-from lexfed.sketch.joining.offered import Offered, exact_tables, offer
-from lexfed.sketch.joining.terms import Terms
+from lexfed.run.joining import payment
+from lexfed.run.joining.payment import JoiningPurse
+from lexfed.sketch.joining.keys import PersonKeys
+from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
+from lexfed.sketch.joining.terms import JoiningTerms
 from support import joining_order_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _noise_first(patch: Patch) -> None:
     def broken(
-        terms: Terms, people: People, purse: Purse | None, source: RandomSource
-    ) -> Offered:
+        terms: JoiningTerms,
+        people: PersonKeys,
+        purse: JoiningPurse | None,
+        source: RandomSource,
+    ) -> OfferedSketch:
         made = offer(terms, exact_tables(terms, people), source)
-        joining.pay(purse, terms.noise.event(terms.width))
+        payment.charge_joining(purse, terms.noise.event(terms.width))
         return made
 
-    patch.setattr(joining, "make_offer", broken)
+    patch.setattr(payment, "make_offer", broken)
 
 
 def _paid_unseen(patch: Patch) -> None:
     def broken(
-        terms: Terms, people: People, purse: Purse | None, source: RandomSource
-    ) -> Offered:
-        joining.pay(purse, terms.noise.event(terms.width))
+        terms: JoiningTerms,
+        people: PersonKeys,
+        purse: JoiningPurse | None,
+        source: RandomSource,
+    ) -> OfferedSketch:
+        payment.charge_joining(purse, terms.noise.event(terms.width))
         return offer(terms, exact_tables(terms, people), source)
 
-    patch.setattr(joining, "make_offer", broken)
+    patch.setattr(payment, "make_offer", broken)
 
 
 def _one_name_for_all(patch: Patch) -> None:
-    patch.setattr("lexfed.run.joining.secrets.token_hex", lambda _=16: "00" * 16)
+    patch.setattr(
+        "lexfed.run.joining.payment.secrets.token_hex", lambda _=16: "00" * 16
+    )
 
 
 def _never_paid(patch: Patch) -> None:
-    def broken(_purse: Purse | None, _event: Release) -> None:
+    def broken(_purse: JoiningPurse | None, _event: Release) -> None:
         return
 
-    patch.setattr(joining, "pay", broken)
+    patch.setattr(payment, "charge_joining", broken)
 
 
 MUTANTS = (

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.access import rotate
-from lexfed.audit.entries import Change, Genesis, RecordOfProcessing, Round
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.keys import create_key
-from lexfed.audit.log import AuditLog
-from lexfed.audit.store import Store
+from lexfed.audit.entries import ChangeEntry, Genesis, RecordOfProcessing, RoundEntry
+from lexfed.audit.log.access import rotate_key
+from lexfed.audit.log.audit_log import AuditLog
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, LexfedError, RunFolderError
-from lexfed.run import Priced, RoundReport, price, resume, start, train
-from lexfed.run.keys import run_keys
-from lexfed.run.opening import OpenRun, base_of, finished
-from lexfed.run.population import load_population
+from lexfed.run import PricedRun, RoundReport, price, resume, start, train
+from lexfed.run.audit_log.keys import run_keys
+from lexfed.run.driver.open_run import OpenRun, base_of, finished_result
+from lexfed.run.intake.population import load_population
+from lexfed.signing.keys import create_key
 
-PricedOf = Callable[..., Priced]
+PricedOf = Callable[..., PricedRun]
 
 
 def failures(path: Path) -> list[str]:
@@ -38,7 +38,7 @@ def stop_after(rounds: int) -> Callable[[RoundReport], None]:
     return each
 
 
-def interrupted(priced: Priced, path: Path, text: str, rounds: int = 2) -> None:
+def interrupted(priced: PricedRun, path: Path, text: str, rounds: int = 2) -> None:
     opened = start(priced, path, text)
     with pytest.raises(KeyboardInterrupt):
         train(priced, opened, stop_after(rounds))
@@ -120,16 +120,16 @@ def test_keys_rotated_in_the_middle_of_a_run(
     text = singly(config_text)
     priced, path = priced_of(text), tmp_path / "run"
     interrupted(priced, path, text, 2)
-    rotate(path, "log")
-    rotate(path, "coordinator")
+    rotate_key(path, "log")
+    rotate_key(path, "coordinator")
     opened = resume(priced, path, text)
     with pytest.raises(KeyboardInterrupt):
         train(priced, opened, stop_after(4))
-    rotate(path, "log")
+    rotate_key(path, "log")
     assert train(priced, resume(priced, path, text)).rounds == 7
     evidence = read_evidence(path)
     assert len(evidence.custody.log_keys) == 3
-    assert len(evidence.of(Round)) == 7
+    assert len(evidence.of(RoundEntry)) == 7
     assert failures(path) == []
 
 
@@ -204,7 +204,7 @@ def test_an_entry_too_large_to_begin_with_is_named(
     tmp_path: Path, config_text: str, priced_of: PricedOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("lexfed.audit.log.MAX_ENTRY", 100)
+    monkeypatch.setattr("lexfed.audit.log.audit_log.MAX_ENTRY", 100)
     with pytest.raises(AuditError, match=r"entry 0 \(`genesis`\) has \d+ bytes"):
         start(priced_of(config_text), tmp_path / "run", config_text)
     assert not (tmp_path / "run").exists()
@@ -281,12 +281,12 @@ def test_every_change_of_version_is_logged(
     own = read_evidence(path).genesis.software
     versions = ["lexfed-9.9.9", "lexfed-9.9.9", own, "lexfed-9.9.9"]
     for number, version in enumerate(versions, start=2):
-        monkeypatch.setattr("lexfed.run.logs.SOFTWARE", version)
+        monkeypatch.setattr("lexfed.run.audit_log.opening.SOFTWARE", version)
         opened = resume(priced, path, config_text)
         with pytest.raises(KeyboardInterrupt):
             train(priced, opened, stop_after(number))
     train(priced, resume(priced, path, config_text))
-    changes = [found.entry for found in read_evidence(path).of(Change)]
+    changes = [found.entry for found in read_evidence(path).of(ChangeEntry)]
     # To the other one, back, and there again; not each time it starts.
     assert len(changes) == 3
     assert changes[0].after == changes[1].before == changes[2].after
@@ -299,14 +299,14 @@ def test_a_finished_run_is_found(
 ) -> None:
     priced, path = priced_of(config_text), tmp_path / "run"
     interrupted(priced, path, config_text)
-    assert finished(priced.config, path) is None
+    assert finished_result(priced.config, path) is None
     result = train(priced, resume(priced, path, config_text))
-    found = finished(priced.config, path)
+    found = finished_result(priced.config, path)
     assert found is not None
     assert found.to_json() == result.to_json()
     other = loads(config_text.replace("seed = 3", "seed = 4"))
     with pytest.raises(RunFolderError, match="another configuration"):
-        finished(other, path)
+        finished_result(other, path)
     assert base_of(path) == tmp_path
     (path / "events.jsonl").write_text("")
     with pytest.raises(RunFolderError, match="does not say where it was started"):
@@ -315,7 +315,10 @@ def test_a_finished_run_is_found(
 
 @pytest.mark.parametrize(
     ("target", "again"),
-    [("lexfed.run.logs._tags", start), ("lexfed.run.opening.notes_of", resume)],
+    [
+        ("lexfed.run.audit_log.opening._tags", start),
+        ("lexfed.run.driver.open_run.notes_of", resume),
+    ],
 )
 def test_what_fails_after_the_log_was_opened_lets_it_go(
     tmp_path: Path, config_text: str, priced_of: PricedOf,

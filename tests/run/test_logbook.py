@@ -12,33 +12,33 @@ from typing import Any
 
 import pytest
 
-from lexfed.audit import receipts
 from lexfed.audit.entries import (
+    AbortedRoundEntry,
     BudgetPlan,
     Certificate,
-    Change,
-    Completed,
+    ChangeEntry,
+    CompletionEntry,
     Document,
     Genesis,
-    Refusal,
-    Resumed,
-    Round,
-    RoundAborted,
+    RefusalEntry,
+    ResumptionEntry,
+    RoundEntry,
+    receipts,
 )
-from lexfed.audit.evidence import Evidence, read_evidence
-from lexfed.audit.receipts import unseal
+from lexfed.audit.entries.receipts import unseal
+from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.verify import Status, verify_run
 from lexfed.durable import JsonLines
 from lexfed.errors import AuditError, Refused, RunFolderError
-from lexfed.federation.engines import InProcess
-from lexfed.federation.messages import Query, Reply
-from lexfed.federation.messages import Refusal as SiteRefusal
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Excess, Ledger
-from lexfed.run import Priced, RoundReport, resume, start, train
+from lexfed.federation.engines.clear_sums import InProcess
+from lexfed.federation.programme.messages import Query, Reply
+from lexfed.federation.programme.messages import Refusal as SiteRefusal
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import BudgetExcess, Ledger
+from lexfed.run import PricedRun, RoundReport, resume, start, train
 from lexfed.run.folder import RunFolder
 
-PricedOf = Callable[..., Priced]
+PricedOf = Callable[..., PricedRun]
 
 CLIENTS = """\
 version = 1
@@ -74,7 +74,7 @@ def singly(text: str) -> str:
     return text.replace('"simulation"', '"inprocess"')
 
 
-def trained(priced: Priced, path: Path, text: str) -> Evidence:
+def trained(priced: PricedRun, path: Path, text: str) -> Evidence:
     train(priced, start(priced, path, text))
     return read_evidence(path)
 
@@ -100,7 +100,7 @@ def test_a_run_is_logged_from_beginning_to_end(
     kinds = [record.kind for record in evidence.records]
     assert kinds[:4] == ["genesis", "policy", "feature-tags", "budget-plan"]
     assert kinds[-9:] == [*["round"] * 7, "completed", "certificate"]
-    rounds = [found.entry for found in evidence.of(Round)]
+    rounds = [found.entry for found in evidence.of(RoundEntry)]
     assert [entry.round for entry in rounds] == list(range(1, 8))
     assert {entry.participation.sites for entry in rounds} == {3}
     assert {entry.participation.receipts for entry in rounds} == {"open"}
@@ -120,7 +120,7 @@ def test_every_round_states_all_budgets(
     caps = "delta = 1e-5\ncaps = { special = 2.5, personal = 4.5 }"
     text = config_text.replace("delta = 1e-5", caps)
     evidence = trained(priced_of(text), tmp_path / "run", text)
-    for found in evidence.of(Round):
+    for found in evidence.of(RoundEntry):
         budgets = found.entry.budgets
         assert budgets == {"record": "3.0", "special": "2.5", "personal": "4.5"}
         for name, spent in found.entry.tiers_so_far.items():
@@ -138,7 +138,7 @@ def test_the_entry_is_durable_before_the_release(
 
     def publish(folder: RunFolder) -> None:
         before = folder.state()
-        logged = read_evidence(path).of(Round)
+        logged = read_evidence(path).of(RoundEntry)
         seen.append((0 if before is None else before.done, logged[-1].entry.round))
         real(folder)
 
@@ -152,7 +152,7 @@ def test_simulated_sites_sign_nothing_and_the_log_says_so(
 ) -> None:
     evidence = trained(priced_of(config_text), tmp_path / "run", config_text)
     assert [party.key for party in evidence.parties] == [None] * 3
-    for found in evidence.of(Round):
+    for found in evidence.of(RoundEntry):
         assert found.entry.participation.receipts == "none"
     assert not failures(tmp_path / "run")
 
@@ -162,11 +162,11 @@ def test_without_privacy_nothing_is_hashed(
 ) -> None:
     text = singly(config_text) + '\n[privacy]\nmechanism = "none"\n'
     evidence = trained(priced_of(text), tmp_path / "run", text)
-    for found in evidence.of(Round):
+    for found in evidence.of(RoundEntry):
         assert found.entry.update is None
         assert found.entry.state is None
         assert found.entry.event is None
-    done = evidence.of(Completed)[0].entry
+    done = evidence.of(CompletionEntry)[0].entry
     assert (done.model, done.claim) == (None, None)
     logged = b"".join(evidence.view.entries)
     blobs = tmp_path / "run" / "log" / "blobs"
@@ -184,7 +184,7 @@ def test_who_took_part_is_sealed_where_the_guarantee_needs_it(
     parties = json.loads((path / "parties.json").read_text())
     assert len(parties) == 12
     counts = []
-    for found in evidence.of(Round):
+    for found in evidence.of(RoundEntry):
         present = found.entry.participation
         assert (present.sites, present.receipts) == (None, "sealed")
         assert present.digest is not None
@@ -264,9 +264,9 @@ def test_a_round_without_every_receipt_is_not_released(
         with pytest.raises(Refused, match=r"receipt|did not answer|envelope|JSON"):
             train(priced, opened)
     evidence = read_evidence(path)
-    aborted = evidence.of(RoundAborted)[0].entry
+    aborted = evidence.of(AbortedRoundEntry)[0].entry
     assert (aborted.cause, aborted.released) == ("receipt-invalid", "no")
-    assert len(evidence.of(Round)) == (1 if ask is _late else 0)
+    assert len(evidence.of(RoundEntry)) == (1 if ask is _late else 0)
     assert not failures(path)
 
 
@@ -286,10 +286,10 @@ def test_a_refusing_site_is_logged_without_its_name_or_reason(
     result = train(priced, start(priced, path, text))
     assert "4711" in result.stopped  # for whoever runs it
     evidence = read_evidence(path)
-    refusal = evidence.of(Refusal)[0].entry
+    refusal = evidence.of(RefusalEntry)[0].entry
     assert (refusal.by, refusal.round, refusal.scope) == ("site", 3, "site")
-    assert evidence.of(RoundAborted)[0].entry.cause == "site-refused"
-    assert evidence.of(Completed)[0].entry.early
+    assert evidence.of(AbortedRoundEntry)[0].entry.cause == "site-refused"
+    assert evidence.of(CompletionEntry)[0].entry.early
     names = json.loads((path / "parties.json").read_text())
     payloads = b"".join(record.envelope.payload for record in evidence.records)
     assert b"4711" not in payloads
@@ -297,11 +297,13 @@ def test_a_refusing_site_is_logged_without_its_name_or_reason(
     assert not failures(path)
 
 
-def refusing(at: int, scope: str, reach: float) -> Callable[..., Excess | None]:
+def refusing(at: int, scope: str, reach: float) -> Callable[..., BudgetExcess | None]:
     """Return a ledger's word on a release, which is no from that round on."""
 
-    def would_exceed(ledger: Ledger, _: Release) -> Excess | None:
-        return Excess(scope, reach, 3.0) if len(ledger.events()) >= at - 1 else None
+    def would_exceed(ledger: Ledger, _: Release) -> BudgetExcess | None:
+        return (
+            BudgetExcess(scope, reach, 3.0) if len(ledger.events()) >= at - 1 else None
+        )
 
     return would_exceed
 
@@ -320,11 +322,11 @@ def test_a_refusal_of_the_first_round_is_logged(
         with pytest.raises(Refused, match="round 1 refused"):
             train(priced, resume(priced, path, config_text))
     evidence = read_evidence(path)
-    [refusal] = [found.entry for found in evidence.of(Refusal)]
+    [refusal] = [found.entry for found in evidence.of(RefusalEntry)]
     assert (refusal.round, refusal.by, refusal.scope) == (1, "coordinator", "record")
     assert (refusal.would_reach, refusal.limit) == ("3.25", "3.0")
-    assert not evidence.of(Round)
-    assert not evidence.of(RoundAborted)
+    assert not evidence.of(RoundEntry)
+    assert not evidence.of(AbortedRoundEntry)
     assert not failures(path)
     # Nothing was spent: a ledger that is content goes on.
     assert train(priced, resume(priced, path, config_text)).rounds == 7
@@ -341,10 +343,10 @@ def test_a_refusal_of_a_later_round_ends_the_run(
     result = train(priced, opened)
     assert (result.rounds, result.lost) == (3, 0)
     evidence = read_evidence(path)
-    [refusal] = [found.entry for found in evidence.of(Refusal)]
+    [refusal] = [found.entry for found in evidence.of(RefusalEntry)]
     assert (refusal.round, refusal.scope, refusal.limit) == (4, "special", "3.0")
     assert refusal.would_reach is None  # no number is large enough
-    [completed] = [found.entry for found in evidence.of(Completed)]
+    [completed] = [found.entry for found in evidence.of(CompletionEntry)]
     assert (completed.rounds, completed.released, completed.early) == (3, 3, True)
     assert not failures(path)
 
@@ -357,7 +359,7 @@ def test_a_round_refused_twice_for_two_reasons(
     for scope in ("site", "site", "receipt", "site", "receipt"):
         opened.logbook.refused(1, Refused("no", scope=scope))
     opened.close()
-    refusals = read_evidence(path).of(Refusal)
+    refusals = read_evidence(path).of(RefusalEntry)
     assert [found.entry.scope for found in refusals] == ["site", "receipt"]
     assert not failures(path)
 
@@ -373,7 +375,7 @@ def test_what_the_log_says_of_a_lost_round_stays(
     opened.logbook.aborted(1, release, "interrupted")
     assert opened.logbook.total == spent
     opened.close()
-    [aborted] = [found.entry for found in read_evidence(path).of(RoundAborted)]
+    [aborted] = [found.entry for found in read_evidence(path).of(AbortedRoundEntry)]
     assert (aborted.cause, aborted.released) == ("site-refused", "no")
 
 
@@ -421,7 +423,7 @@ def test_a_receipt_for_another_question_is_refused(
     monkeypatch.setattr(InProcess, "ask", ask)
     with pytest.raises(Refused, match="answered another question"):
         train(priced, opened)
-    assert not read_evidence(path).of(Round)
+    assert not read_evidence(path).of(RoundEntry)
 
 
 def test_sealed_receipts_that_cannot_be_kept_stop_the_round(
@@ -432,7 +434,7 @@ def test_sealed_receipts_that_cannot_be_kept_stop_the_round(
     (path / "sealed").write_text("a file")
     with pytest.raises(RunFolderError, match=r"cannot write .*round-1\.json"):
         train(priced, opened)
-    assert not read_evidence(path).of(Round)
+    assert not read_evidence(path).of(RoundEntry)
     (path / "sealed").unlink()
     (path / "sealed").mkdir(mode=0o755)
     assert train(priced, resume(priced, path, CLIENTS)).rounds == 5
@@ -462,11 +464,11 @@ def test_going_on_is_logged(
     priced, path = priced_of(config_text), tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         train(priced, start(priced, path, config_text), stop_after(2))
-    monkeypatch.setattr("lexfed.run.logs.SOFTWARE", "lexfed-9.9.9")
+    monkeypatch.setattr("lexfed.run.audit_log.opening.SOFTWARE", "lexfed-9.9.9")
     train(priced, resume(priced, path, config_text))
     evidence = read_evidence(path)
-    assert [found.entry.rounds for found in evidence.of(Resumed)] == [2]
-    assert [found.entry.what for found in evidence.of(Change)] == ["software"]
+    assert [found.entry.rounds for found in evidence.of(ResumptionEntry)] == [2]
+    assert [found.entry.what for found in evidence.of(ChangeEntry)] == ["software"]
     assert len(evidence.of(Certificate)) == 1
     assert not failures(path)
 
@@ -479,7 +481,7 @@ def test_a_round_between_its_entry_and_its_release_is_finished(
     real = RunFolder.publish
 
     def dies(folder: RunFolder) -> None:
-        if len(read_evidence(path).of(Round)) == 3:
+        if len(read_evidence(path).of(RoundEntry)) == 3:
             raise KeyboardInterrupt
         real(folder)
 

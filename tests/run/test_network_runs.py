@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import lexfed
-from lexfed.cli import show
-from lexfed.run import Priced, RoundReport
-from lexfed.run.result import NETWORKS_LEFT_OUT, notes_of
+from lexfed.cli.display import runs
+from lexfed.run import PricedRun, RoundReport
+from lexfed.run.results.run_result import NETWORKS_LEFT_OUT, notes_of
 
 SMALL = ("rounds = 1", 'model = "mlp:4"')
 LARGE = ("rounds = 1", 'rounds = 4\nmodel = "mlp:2"')
@@ -24,13 +24,13 @@ def edited(text: str, *changes: tuple[str, str]) -> str:
 
 
 def test_people_are_told_that_networks_are_left_out(
-    priced_of: Callable[[str], Priced], config_text: str
+    priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     priced = priced_of(edited(config_text, SMALL))
     assert not priced.programme.networks
-    said = "\n".join(show.opening(priced))
+    said = "\n".join(runs.opening(priced))
     assert said.count(NETWORKS_LEFT_OUT) == 1
-    assert NETWORKS_LEFT_OUT in show.plan_table(priced)
+    assert NETWORKS_LEFT_OUT in runs.plan_table(priced)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_people_are_told_that_networks_are_left_out(
     ],
 )
 def test_nothing_is_said_where_nothing_is_left_out(
-    change: tuple[str, str], priced_of: Callable[[str], Priced], config_text: str
+    change: tuple[str, str], priced_of: Callable[[str], PricedRun], config_text: str
 ) -> None:
     assert notes_of(priced_of(edited(config_text, change))) == ()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import loads
-from lexfed.models import captured
+from lexfed.models.networks import captured_model
 from lexfed.run import load_population, price
 from support.adversarial_models import (
     PIECES,
@@ -57,7 +57,7 @@ def test_a_place_beyond_a_table_moves_nobody_else(
     assert isinstance(found, float)
     assert found <= 1.0
     # Negative control: where the tables of all records are one.
-    monkeypatch.setattr(captured, "looks_up", lambda _: False)
+    monkeypatch.setattr(captured_model, "looks_up", lambda _: False)
     mixed = realised(tmp_path / "mixed", own)
     assert isinstance(mixed, float)
     assert mixed > 1.05

@@ -7,12 +7,12 @@ import pytest
 
 from lexfed.config import load
 from lexfed.errors import ConfigError
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
 from lexfed.privacy.rounding import up
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.run import load_population, price
-from lexfed.run.importance_run import priced_importance
-from lexfed.run.planning import Priced
-from lexfed.run.profile_run import buy_profile
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.run.purchases.importance_purchase import priced_importance
+from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.tiers import Tier
 from support.profile_files import NUMBERS_ONLY, written
 from support.two_verifiers import both, failed
@@ -28,7 +28,7 @@ DECLARED = (
 
 def used(
     folder: Path, *changes: Change, before: tuple[Change, ...] = (), epsilon: float = 4
-) -> Priced:
+) -> PricedRun:
     """Buy a profile, change the configuration, and price the run that uses it."""
     path = written(folder, *before, text=NUMBERS_ONLY)
     buy_profile(path, epsilon, folder / "p")

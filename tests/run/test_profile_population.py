@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from lexfed.config.open_columns import examine_open, load_open
-from lexfed.data.letters import text_of
-from lexfed.data.raw_slots import raw_places
+from lexfed.data.encoding.letter_pairs import text_of
+from lexfed.data.reading.raw_slots import raw_places
 from lexfed.data.table import Floats
 from lexfed.errors import ConfigError, DataError
-from lexfed.run.profile_population import ProfilePopulation, load_profile_population
-from lexfed.run.profile_pricing import is_open
+from lexfed.run.purchases.profile_population import (
+    ProfilePopulation,
+    load_profile_population,
+)
+from lexfed.run.purchases.profile_pricing import is_open
 from support.profile_checks import a_profile_counts_the_persons_of_training
 from support.profile_files import WARDS, written
 

@@ -11,11 +11,15 @@ import pytest
 from lexfed.config import load
 from lexfed.config.open_columns import load_open
 from lexfed.errors import ConfigError, DataError, RunFolderError
-from lexfed.federation.profile_worth import PERSONS
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
+from lexfed.federation.planning.profile_resolution import PERSONS
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.run import load_population, price
-from lexfed.run.profile_paid import read_profile
-from lexfed.run.profile_run import buy_profile, default_epsilon, priced_profile
+from lexfed.run.earlier_runs.used_profile import read_profile
+from lexfed.run.purchases.profile_purchase import (
+    buy_profile,
+    default_epsilon,
+    priced_profile,
+)
 from lexfed.tiers import Tier
 from support.profile_files import NUMBERS_ONLY, WARDS, written
 from support.two_verifiers import both, failed
@@ -86,7 +90,7 @@ def test_a_profile_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from lexfed.run.profile_run import buy_profile\n"
+        "from lexfed.run.purchases.profile_purchase import buy_profile\n"
         "def each(report):\n"
         "    if report.round == 3:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -12,11 +12,11 @@ import pytest
 import lexfed
 from lexfed.cli import app
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.run import Priced, start, train
-from lexfed.run.released import released_model
+from lexfed.run import PricedRun, start, train
+from lexfed.run.earlier_runs.released_model import released_model
 from support.damage import DAMAGES, Case, inflict
 
-PricedOf = Callable[..., Priced]
+PricedOf = Callable[..., PricedRun]
 SHORT = '\n[privacy]\nmechanism = "uniform"\n'
 ROWS = "ward,weekday,season,bed_occupancy\nsurgical,mon,winter,0.5\n"
 

@@ -19,14 +19,14 @@ import pytest
 
 from lexfed.config import load
 from lexfed.errors import AuditError, LedgerError, Refused
-from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.charging import LastingLedger
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run import resume
 from lexfed.run import train as train_rounds
 from lexfed.run.api import priced_file, train
-from lexfed.run.deployed.site_ledger import Purse
+from lexfed.run.deployed.site.purse import SitePurse
+from lexfed.run.driver.site_accounts import DataHolder, SiteAccounts
 from lexfed.run.folder import RunFolder
-from lexfed.run.site_accounts import Holder, SiteAccounts
 from support.restored_histories import histories
 from support.site_ledgers import book_of, ledgers, limited, writer
 
@@ -175,7 +175,7 @@ def test_a_ledger_that_bounds_the_record_refuses_replace_one(
         file.unlink()
     state = Path(os.environ["XDG_STATE_HOME"])
     shutil.rmtree(state)
-    holder = Holder("north", "north.csv", (0,))
+    holder = DataHolder("north", "north.csv", (0,))
     LastingLedger.open(folder / holder.file, "north", "north.csv").close()
     limited(folder, "north", 9.0, "record")
     with pytest.raises(Refused, match="tells the exact number of records") as caught:
@@ -196,9 +196,9 @@ def test_a_site_elsewhere_pays_for_no_older_copy_of_its_state(
     notes: list[str] = []
     own: list[FileLedger] = []
 
-    def purse(ledger: LastingLedger) -> Purse:
+    def purse(ledger: LastingLedger) -> SitePurse:
         own.append(FileLedger(place, rules))
-        return Purse(own[-1], ledger, priced, "run", notes.append)
+        return SitePurse(own[-1], ledger, priced, "run", notes.append)
 
     opened = purse(lasting)
     opened.reserve(charges)

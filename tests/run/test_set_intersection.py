@@ -8,9 +8,9 @@ import pytest
 
 from lexfed.errors import ConfigError, DataError
 from lexfed.randomness import SeededSource
-from lexfed.run import set_intersection
-from lexfed.sketch.joining import exact
-from lexfed.sketch.joining.exact import Agreement
+from lexfed.run.joining import set_intersection
+from lexfed.sketch.joining import exact_count
+from lexfed.sketch.joining.exact_count import Agreement
 from lexfed.sketch.joining.keys import people_of
 
 
@@ -34,7 +34,7 @@ SMALL = Agreement(20, 5.0)
 
 def _asked(psi: Any) -> tuple[bytes, bytes, list[str]]:
     people = people_of(f"p{n}" for n in range(12))
-    keys = exact.asking_keys(SMALL, people, SeededSource(1))
+    keys = exact_count.asking_keys(SMALL, people, SeededSource(1))
     return (*set_intersection.ask(keys), keys)
 
 
@@ -42,7 +42,7 @@ def test_the_protocol_finds_the_size_of_the_intersection(psi: Any) -> None:
     secret, question, keys = _asked(psi)
     set_intersection.check_question(question, SMALL)
     for seed, who in enumerate((range(1), range(5, 20), range(30, 50))):
-        own = exact.answering_keys(
+        own = exact_count.answering_keys(
             SMALL, people_of(f"p{n}" for n in who), SeededSource(seed, "answer")
         )
         parts = set_intersection.answer(question, SMALL, own)
@@ -52,7 +52,7 @@ def test_the_protocol_finds_the_size_of_the_intersection(psi: Any) -> None:
 
 def test_nothing_leaves_in_an_order_that_tells(psi: Any) -> None:
     _, question, keys = _asked(psi)
-    own = exact.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
+    own = exact_count.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
     setup, response = set_intersection.answer(question, SMALL, own)
     for points in (
         psi.Request.FromString(question).encrypted_elements,
@@ -64,10 +64,10 @@ def test_nothing_leaves_in_an_order_that_tells(psi: Any) -> None:
 
 
 def test_every_question_and_answer_has_a_secret_of_its_own(psi: Any) -> None:
-    keys = exact.asking_keys(SMALL, people_of(["p1"]), SeededSource(1))
+    keys = exact_count.asking_keys(SMALL, people_of(["p1"]), SeededSource(1))
     questions = [set_intersection.ask(keys)[1] for _ in range(2)]
     assert questions[0] != questions[1]
-    own = exact.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
+    own = exact_count.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
     answers = [set_intersection.answer(questions[0], SMALL, own)[0] for _ in range(2)]
     assert answers[0] != answers[1]
 
@@ -103,7 +103,7 @@ def test_questions_that_are_not_as_agreed_are_refused(psi: Any) -> None:
 
 def test_what_is_no_point_of_the_curve_is_refused(psi: Any) -> None:
     secret, question, _ = _asked(psi)
-    own = exact.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
+    own = exact_count.answering_keys(SMALL, people_of(["p1"]), SeededSource(1))
     setup, response = set_intersection.answer(question, SMALL, own)
     bad_question = psi.Request.FromString(question)
     bad_question.encrypted_elements[0] = b"\xff" * 33

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from lexfed.randomness import SecureSource
-from lexfed.run import set_intersection
-from lexfed.run.joining_exact import make_answer, make_question, open_answer
-from lexfed.sketch.joining.exact import Agreement
+from lexfed.run.joining import set_intersection
+from lexfed.run.joining.exact_count import make_answer, make_question, open_answer
+from lexfed.sketch.joining.exact_count import Agreement
+from lexfed.sketch.joining.exact_messages import ExactMessage
 from lexfed.sketch.joining.keys import people_of
-from lexfed.sketch.joining.messages import Message
 
 AGREED = Agreement(20, 5.0)
 OWN = [f"p{number}" for number in range(12)]
@@ -45,7 +45,7 @@ def test_an_asking_side_that_lies_learns_which_of_its_keys_the_other_has(
     request.reveal_intersection = False
     request.encrypted_elements.extend(sorted([*points, *filling.encrypted_elements]))
     parts = (request.SerializeToString(),)
-    question = Message("question", AGREED.size, AGREED.epsilon, "", parts)
+    question = ExactMessage("question", AGREED.size, AGREED.epsilon, "", parts)
     answer = make_answer(AGREED, question, people_of(OWN), None, SecureSource())
     setup = psi.ServerSetup.FromString(answer.parts[0])
     response = psi.Response.FromString(answer.parts[1])
@@ -87,5 +87,5 @@ def _counted(psi: Any, asking: list[str], seed: int) -> int:
     set_intersection._sort(setup.raw.encrypted_elements)
     set_intersection._sort(response.encrypted_elements)
     parts = (setup.SerializeToString(), response.SerializeToString())
-    answer = Message("answer", AGREED.size, AGREED.epsilon, question.hash, parts)
+    answer = ExactMessage("answer", AGREED.size, AGREED.epsilon, question.hash, parts)
     return open_answer(secret, answer).value + AGREED.margin

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.entries import Refusal
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.entries import RefusalEntry
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.config import load
 from lexfed.errors import LedgerError, Refused
-from lexfed.federation.engines import InProcess, Simulation
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
+from lexfed.federation.engines.clear_sums import InProcess, Simulation
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.run.api import priced_file, train
 from support.distributed_runs import Line
 from support.site_ledgers import (
@@ -71,7 +71,7 @@ def test_a_site_that_cannot_pay_stops_the_run_before_it_starts(
     [refusal] = [
         record.entry
         for record in read_evidence(run).records
-        if isinstance(record.entry, Refusal)
+        if isinstance(record.entry, RefusalEntry)
     ]
     assert (refusal.by, refusal.scope, refusal.would_reach) == ("site", "site", None)
     # Nobody keeps room for a run that does not take place.
@@ -145,8 +145,12 @@ def test_a_site_asks_its_ledger_whatever_the_coordinator_does(
     train(path)
     limited(folder, "south", 1.1)
     # A coordinator that neither reserves nor commits for anybody.
-    monkeypatch.setattr("lexfed.run.training.SiteAccounts.reserve", lambda _: None)
-    monkeypatch.setattr("lexfed.run.training.SiteAccounts.commit", lambda *_: None)
+    monkeypatch.setattr(
+        "lexfed.run.driver.training_loop.SiteAccounts.reserve", lambda _: None
+    )
+    monkeypatch.setattr(
+        "lexfed.run.driver.training_loop.SiteAccounts.commit", lambda *_: None
+    )
     result_or_refusal = made("inprocess", name="second")
     try:
         stopped = train(result_or_refusal).stopped
@@ -177,7 +181,7 @@ def test_sites_that_add_shares_pay_for_what_was_asked(
     """A round that a site never heard of is paid once, like all others."""
     path = made("inprocess", more=SHARES)
     line = Line(lambda query, step, _: query == 2 and step == "survivors")
-    monkeypatch.setattr("lexfed.run.engines.Doors", line)
+    monkeypatch.setattr("lexfed.run.driver.engine_choice.InProcessChannel", line)
     result = train(path)
     assert result.lost == 1
     folder = path.parent / "ledgers"

@@ -14,10 +14,10 @@ from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import verify_run
 from lexfed.config import loads
 from lexfed.errors import ConfigError
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.claim import dump_claim, load_claim
-from lexfed.run import Priced
-from lexfed.run.site_budgets import site_budgets
+from lexfed.privacy.claim.proof import dump_claim, load_claim
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.run import PricedRun
+from lexfed.run.pricing.site_budgets import site_budgets
 from lexfed.tiers import Tier
 
 CONFIG = """\
@@ -65,7 +65,7 @@ hospital-03 = 3.0
 PROFILES = CONFIG[CONFIG.index("[budget.profiles.eu]") : CONFIG.index("[federation]")]
 SHARED = CONFIG.replace(PROFILES, CLIENTS + "\n")
 
-Price = Callable[[str], Priced]
+Price = Callable[[str], PricedRun]
 
 
 def test_profiles_are_claimed_for_from_their_own_releases(priced_of: Price) -> None:

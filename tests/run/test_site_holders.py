@@ -8,9 +8,9 @@ import pytest
 
 from lexfed.config import load
 from lexfed.errors import Refused
-from lexfed.ledger.verify import verify
+from lexfed.ledger.verification import verify_ledger
 from lexfed.run.api import priced_file, train
-from lexfed.run.site_accounts import Holder, holders
+from lexfed.run.driver.site_accounts import DataHolder, data_holders
 from support.site_ledgers import PARTS, book_of, ledgers, limited, planned, writer
 
 
@@ -32,14 +32,14 @@ def test_parts_of_one_file_share_a_ledger(made: Callable[..., Path]) -> None:
 
 
 def test_who_holds_the_data(made: Callable[..., Path]) -> None:
-    def found(**words: str) -> tuple[Holder, ...]:
+    def found(**words: str) -> tuple[DataHolder, ...]:
         path = made(**words)
-        return holders(priced_file(path, load(path)))
+        return data_holders(priced_file(path, load(path)))
 
     assert [holder.site for holder in found()] == ["north", "south"]
     assert [holder.data_set for holder in found()] == ["north.csv", "south.csv"]
     [one] = found(source=PARTS)
-    assert one == Holder("all parts", "north.csv", (0, 1))
+    assert one == DataHolder("all parts", "north.csv", (0, 1))
     assert found(test="test = true") == ()
     by_column = 'source = "north.csv"\nsites = { column = "ward", names = ["a", "b"] }'
     names = [holder.site for holder in found(source=by_column)]
@@ -105,5 +105,5 @@ def test_sites_that_coins_leave_out_pay_too(made: Callable[..., Path]) -> None:
     for ledger in ledgers(path.parent / "ledgers").values():
         commits = [row for row in ledger.rows() if row.kind == "commit"]
         assert len(commits) == result.rounds
-        verify(ledger.database)
+        verify_ledger(ledger.database)
         ledger.close()

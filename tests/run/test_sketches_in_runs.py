@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.federation.learner import Learner, Progress
-from lexfed.models import cascade
+from lexfed.federation.coordinator.learner import Learner, Progress
+from lexfed.models.towers import cascade
 from lexfed.run import resume, start, train
-from lexfed.run.profile_run import buy_profile
-from lexfed.run.sketch_notes import sketch_lines, sketch_notes
+from lexfed.run.purchases.profile_purchase import buy_profile
+from lexfed.run.results.sketch_notes import sketch_lines, sketch_notes
 from support.sketched_files import (
     TRUST,
     priced_of,

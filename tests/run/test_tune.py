@@ -13,17 +13,28 @@ from typing import Any
 
 import pytest
 
-from lexfed.config.settings import Setting, configured, parse_grid, put
+from lexfed.config.search_grid import (
+    SearchSetting,
+    parse_grid,
+    searched_configs,
+    set_key,
+)
 from lexfed.errors import ConfigError, Refused, RunFolderError
-from lexfed.privacy.attributes import Counted
-from lexfed.privacy.events import Release
+from lexfed.privacy.releases import Release
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.run import load_population, tune_charged, tune_public
-from lexfed.run.importance import Importance
-from lexfed.run.tune_charged import Chosen, Search, plan_search, search
-from lexfed.run.tune_public import search_public
-from lexfed.run.tune_record import (
+from lexfed.run import load_population
+from lexfed.run.intake.column_importance import Importance
+from lexfed.run.tuning import charged_search, public_search
+from lexfed.run.tuning.charged_search import (
+    ChargedSearch,
+    ReleasedSetting,
+    plan_search,
+    run_search,
+)
+from lexfed.run.tuning.public_search import search_public
+from lexfed.run.tuning.search_record import (
     charged_record,
     finished_record,
     make_folder,
@@ -38,17 +49,17 @@ LAW = Repetitions("geometric", 3.0)
 
 def tables(text: str, *changes: tuple[tuple[str, ...], Any]) -> dict[str, Any]:
     found = copy.deepcopy(tomllib.loads(text))
-    put(found, ("evaluation", "metrics"), "paid")
+    set_key(found, ("evaluation", "metrics"), "paid")
     for path, value in changes:
-        put(found, path, value)
+        set_key(found, path, value)
     return found
 
 
 def planned(
     text: str, *changes: tuple[tuple[str, ...], Any], law: Repetitions = LAW
-) -> Search:
+) -> ChargedSearch:
     settings = GRID.settings()
-    configs = configured(tables(text, *changes), settings)
+    configs = searched_configs(tables(text, *changes), settings)
     population = load_population(configs[0], Path())
     return plan_search(settings, configs, population, law, Path())
 
@@ -92,7 +103,7 @@ def test_a_search_stays_within_budget_and_caps(
 def test_the_cost_is_that_of_the_recorded_releases(config_text: str) -> None:
     found = planned(config_text, CAPS)
     record = json.loads(json.dumps(charged_record(GRID, found, None)))
-    settings: list[list[Counted]] = [
+    settings: list[list[CountedRelease]] = [
         [(Release.from_json(row["release"]), row["count"]) for row in run["releases"]]
         for run in record["runs"]
     ]
@@ -152,14 +163,14 @@ def test_what_the_theorem_does_not_cover_is_refused(
     config_text: str, path: tuple[str, ...], value: object, key: str
 ) -> None:
     raw = tomllib.loads(config_text)
-    put(raw, path, value)
+    set_key(raw, path, value)
     if value == "filter":
-        put(raw, ("adapt", "noise"), "convergence")
-        put(raw, ("federation", "learning_rate"), 0.5)
+        set_key(raw, ("adapt", "noise"), "convergence")
+        set_key(raw, ("federation", "learning_rate"), 0.5)
     if value == "distributed":
-        put(raw, ("privacy", "accountant"), "rdp")
-        put(raw, ("federation", "engine"), "inprocess")
-    configs = configured(raw, GRID.settings())
+        set_key(raw, ("privacy", "accountant"), "rdp")
+        set_key(raw, ("federation", "engine"), "inprocess")
+    configs = searched_configs(raw, GRID.settings())
     population = load_population(configs[0], Path())
     with pytest.raises(ConfigError, match=key):
         plan_search(GRID.settings(), configs, population, LAW, Path())
@@ -168,7 +179,7 @@ def test_what_the_theorem_does_not_cover_is_refused(
 def test_importances_that_were_paid_for_are_not_searched_with(
     config_text: str,
 ) -> None:
-    configs = configured(tables(config_text), GRID.settings())
+    configs = searched_configs(tables(config_text), GRID.settings())
     population = load_population(configs[0], Path())
     paid = planned(config_text).runs[0].programme.charges()[:1]
     bought = replace(population, importance=Importance(paid=paid))
@@ -179,11 +190,11 @@ def test_importances_that_were_paid_for_are_not_searched_with(
 # Choosing
 
 
-def scored(values: dict[int, float], metric: str) -> Callable[..., Chosen]:
+def scored(values: dict[int, float], metric: str) -> Callable[..., ReleasedSetting]:
     """Stand in for a training: the score follows from the number of rounds."""
 
-    def one(run: Any, setting: Setting) -> Chosen:
-        return Chosen(setting, metric, values[run.config.federation.rounds])
+    def one(run: Any, setting: SearchSetting) -> ReleasedSetting:
+        return ReleasedSetting(setting, metric, values[run.config.federation.rounds])
 
     return one
 
@@ -204,16 +215,16 @@ def test_the_best_is_chosen(
     best: int,
 ) -> None:
     found = planned(config_text, law=Repetitions("poisson", 60.0))
-    monkeypatch.setattr(tune_charged, "_one", scored(values, metric))
+    monkeypatch.setattr(charged_search, "_one", scored(values, metric))
     # Sixty runs on average all draw the same one of two with chance below 1e-9.
-    chosen = search(found, SecureSource())
+    chosen = run_search(found, SecureSource())
     assert chosen is not None
     assert chosen.setting == GRID.settings()[best - 1]
 
 
 def test_settings_are_drawn_uniformly() -> None:
     source = SeededSource(1, "settings")
-    counts = Counter(tune_charged._below(3, source) for _ in range(3000))
+    counts = Counter(charged_search._below(3, source) for _ in range(3000))
     # Each is within 6 standard deviations of 1000; seeded, so it never fails twice.
     assert all(abs(counts[k] - 1000) < 6 * math.sqrt(3000 * 2 / 9) for k in range(3))
 
@@ -228,7 +239,7 @@ def test_words_that_would_favour_a_setting_are_drawn_again() -> None:
         def words(self, count: int) -> Any:
             return [self.left.pop(0) for _ in range(count)]
 
-    assert tune_charged._below(3, Words()) == 2
+    assert charged_search._below(3, Words()) == 2
 
 
 def test_no_run_at_all_chooses_nothing(
@@ -236,7 +247,7 @@ def test_no_run_at_all_chooses_nothing(
 ) -> None:
     found = planned(config_text)
     monkeypatch.setattr(Repetitions, "draw", lambda *_: 0)
-    assert search(found, SecureSource()) is None
+    assert run_search(found, SecureSource()) is None
     record = finished_record(charged_record(GRID, found, None), None)
     assert (record["state"], record["chosen"]) == ("done", None)
 
@@ -245,11 +256,11 @@ def test_a_run_trains_under_its_ledger_and_is_scored_by_noise(
     config_text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = planned(config_text)
-    chosen = tune_charged._one(found.runs[0], found.settings[0])
+    chosen = charged_search._one(found.runs[0], found.settings[0])
     assert chosen.metric == "auc"
     assert 0.0 <= chosen.score <= 1.0
-    monkeypatch.setattr(tune_charged, "paid_metrics", lambda *_: {})
-    assert math.isnan(tune_charged._one(found.runs[0], found.settings[0]).score)
+    monkeypatch.setattr(charged_search, "paid_metrics", lambda *_: {})
+    assert math.isnan(charged_search._one(found.runs[0], found.settings[0]).score)
 
 
 # Public data
@@ -267,14 +278,16 @@ def test_a_public_search_ranks_and_is_free(config_text: str) -> None:
 
 def test_files_of_sites_become_parts_of_the_public_file() -> None:
     raw = {"data": {"sites": {"files": ["a.csv", "b.csv"]}}}
-    changed = tune_public._on_public(raw, "public.csv")
+    changed = public_search._on_public(raw, "public.csv")
     assert changed["data"] == {"sites": {"count": 2}, "source": "public.csv"}
     assert raw == {"data": {"sites": {"files": ["a.csv", "b.csv"]}}}
 
 
 def test_of_an_error_less_is_better() -> None:
     setting = GRID.settings()[0]
-    ranks = [tune_public.Tried(setting, "rmse", score).rank for score in (1.0, 2.0)]
+    ranks = [
+        public_search.PublicTrial(setting, "rmse", score).rank for score in (1.0, 2.0)
+    ]
     assert ranks[0] > ranks[1]
 
 

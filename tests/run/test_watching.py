@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.data.encode import Encoding, build_encoding
-from lexfed.data.scaling import scaled
+from lexfed.data.encoding.scaling import scaled_values
+from lexfed.data.encoding.slots import Encoding, build_encoding
 from lexfed.data.schema import Column, Schema
-from lexfed.run.watching import expecting
-from lexfed.sketch.cells import bin_cells, double_cells, double_edges
-from lexfed.sketch.profile.answers import Answer, Histogram, Listed
-from lexfed.sketch.profile.column import ColumnProfile
-from lexfed.sketch.profile.profile import Profile
-from lexfed.sketch.watched import CELLS, EVEN_EDGES, WatchedColumn
+from lexfed.run.pricing.sketch_settings import expected_columns
+from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber, ValueCount
+from lexfed.sketch.profile.column_profile import ColumnProfile
+from lexfed.sketch.profile.federation_profile import FederationProfile
+from lexfed.sketch.queries.value_cells import bin_cells, double_cells, double_edges
+from lexfed.sketch.queries.watched_columns import CELLS, EVEN_EDGES, WatchedColumn
 from lexfed.tiers import Tier
 
 Floats = NDArray[np.float64]
@@ -29,20 +29,20 @@ def encoding(*columns: Column) -> Encoding:
     return build_encoding(schema, {c.name: Tier.PERSONAL for c in schema.columns})
 
 
-def around(value: float, wide: float = 20.0) -> Answer:
-    return Answer(value, value - wide, value + wide)
+def around(value: float, wide: float = 20.0) -> ProfiledNumber:
+    return ProfiledNumber(value, value - wide, value + wide)
 
 
 def watched(column: Column, known: ColumnProfile | None) -> WatchedColumn:
     columns = () if known is None else (known,)
     code = encoding(column)
-    return expecting(code, Profile(PEOPLE, ("a",), columns))[0]
+    return expected_columns(code, FederationProfile(PEOPLE, ("a",), columns))[0]
 
 
 def number(
     column: Column, edges: Floats, counts: Floats, by_size: bool
 ) -> ColumnProfile:
-    seen = Histogram(
+    seen = ProfiledHistogram(
         tuple(edges.tolist()),
         tuple(counts[1:-1].tolist()),
         (20.0,) * (len(counts) - 2),
@@ -54,7 +54,7 @@ def number(
         column.name,
         "number",
         "personal",
-        missing=Answer(0.1, 0.09, 0.11),
+        missing=ProfiledNumber(0.1, 0.09, 0.11),
         histogram=seen,
     )
 
@@ -93,7 +93,7 @@ def test_the_same_values_fall_into_the_same_cells(
     counts = np.bincount(cells, minlength=len(edges) + 1).astype(np.float64)
     found = watched(column, number(column, edges, counts, by_size))
     assert 3 < found.cells <= CELLS + 2
-    slots = np.stack([scaled(column, values), np.zeros(len(values))], axis=1)
+    slots = np.stack([scaled_values(column, values), np.zeros(len(values))], axis=1)
     again = found.cells_of(slots.astype(dtype))
     np.testing.assert_array_equal(
         np.bincount(again, minlength=found.cells)[:-1], np.array(found.expected)[:-1]
@@ -108,8 +108,8 @@ def test_lists_and_flags_are_expected_as_they_were_found() -> None:
         "x",
         "category",
         "personal",
-        missing=Answer(0.1, 0.09, 0.11),
-        values=(Listed("s", around(300.0)), Listed("n", around(500.0))),
+        missing=ProfiledNumber(0.1, 0.09, 0.11),
+        values=(ValueCount("s", around(300.0)), ValueCount("n", around(500.0))),
         other=around(40.0),
     )
     found = watched(ward, known)
@@ -119,8 +119,8 @@ def test_lists_and_flags_are_expected_as_they_were_found() -> None:
         "x",
         "flag",
         "personal",
-        missing=Answer(0.0, 0.0, 0.01),
-        values=(Listed("no", around(700.0)), Listed("yes", around(200.0))),
+        missing=ProfiledNumber(0.0, 0.0, 0.01),
+        values=(ValueCount("no", around(700.0)), ValueCount("yes", around(200.0))),
         other=around(0.0),
     )
     found = watched(Column("x", "flag"), flag)
@@ -138,7 +138,7 @@ def test_where_a_profile_says_too_little_nothing_is_expected() -> None:
     one = number(column, close, np.array([300.0, 300.0, 300.0]), True)
     for known in (
         None,
-        ColumnProfile("x", "flag", "personal", missing=Answer(1.0, 0.99, 1.0)),
+        ColumnProfile("x", "flag", "personal", missing=ProfiledNumber(1.0, 0.99, 1.0)),
         nothing,
         ColumnProfile("x", "number", "personal", missing=around(0.5, 0.1)),
         seen,
@@ -150,7 +150,7 @@ def test_where_a_profile_says_too_little_nothing_is_expected() -> None:
     ward = Column("x", "category", values=("n", "s"))
     half = ColumnProfile(
         "x", "category", "personal", missing=around(0.1, 0.01),
-        values=(Listed("n", around(5.0)),), other=around(1.0),
+        values=(ValueCount("n", around(5.0)),), other=around(1.0),
     )  # fmt: skip
     assert watched(ward, half).before is None
-    assert expecting(encoding(ward), None)[0].before is None
+    assert expected_columns(encoding(ward), None)[0].before is None

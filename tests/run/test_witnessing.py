@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.access import open_for_appending, rotate
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.log import AuditLog
-from lexfed.audit.note import ED25519, VerifierKey, parse_note
+from lexfed.audit.log.access import open_for_appending, rotate_key
+from lexfed.audit.log.audit_log import AuditLog
+from lexfed.audit.log.evidence import read_evidence
+from lexfed.audit.log.witness_panel import WitnessPanel, panel_named_by
 from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.verify import Status, verify_run
-from lexfed.audit.witnessing import Witnessing, witnessing_by
-from lexfed.cli.log import certify, cosign
+from lexfed.cli.commands.evidence.log import certify, cosign
 from lexfed.config import loads
 from lexfed.errors import AuditError, ConfigError, RunFolderError
-from lexfed.report.make import Source, make_report
-from lexfed.run import Priced, RoundReport, price, resume, start, train
-from lexfed.run.keys import run_keys
-from lexfed.run.witnessing import witnessing_of
+from lexfed.report.documents.run_documents import ReportSource, make_report
+from lexfed.run import PricedRun, RoundReport, price, resume, start, train
+from lexfed.run.audit_log.keys import run_keys
+from lexfed.run.audit_log.witnesses import witnessing_of
+from lexfed.signing.notes import ED25519, VerifierKey, parse_note
 from support.authority import Authority, make_authority, openssl
 from support.loopback import answering
 from support.witnessed import WITNESS, make_witness, served
 
-PricedOf = Callable[..., Priced]
+PricedOf = Callable[..., PricedRun]
 PROJECT = "audit.example.org/study"
 
 
@@ -46,7 +46,7 @@ def configured(text: str, folder: Path, url: str, *, policy: str = "") -> str:
     return f'{text}\n[audit]\norigin = "{PROJECT}"\npolicy = "trust.policy"\n'
 
 
-def priced_with(text: str, like: Priced) -> Priced:
+def priced_with(text: str, like: PricedRun) -> PricedRun:
     return price(loads(text), like.population)
 
 
@@ -177,14 +177,14 @@ def test_a_witness_that_comes_back_is_asked_at_the_end(
         opened = start(priced, path, text)
         opened.logbook.witnessing.failed["w1"] = "it was away"
         asked: list[int] = []
-        real = Witnessing.ask
+        real = WitnessPanel.ask
 
-        def ask(self: Witnessing, log: AuditLog, again: bool = False) -> None:
+        def ask(self: WitnessPanel, log: AuditLog, again: bool = False) -> None:
             real(self, log, again)
             asked.append(len(parse_note(log.store.checkpoint).signatures))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Witnessing, "ask", ask)
+            patch.setattr(WitnessPanel, "ask", ask)
             train(priced, opened)
     assert asked == [1] * 9 + [2]  # left in peace, then asked once more
     assert opened.logbook.witnessing.failed == {}
@@ -200,7 +200,7 @@ def test_a_witness_has_to_be_told_of_a_new_key(
         with pytest.raises(KeyboardInterrupt):
             train(priced, start(priced, path, text), stop_after(2))
     trusted = auditor(path)
-    rotate(path, "log")
+    rotate_key(path, "log")
     with served(witness) as target:
         text_now = configured(config_text, witness, target.url)
         assert text_now == text  # the address is in the policy, not in the text
@@ -325,7 +325,7 @@ def test_entries_after_a_run_reach_its_witness(
         priced = priced_with(text, priced_of(config_text))
         train(priced, start(priced, path, text))
         policy = auditor(path)
-        made = make_report(Source(path, policy), ["html", "evidence"])
+        made = make_report(ReportSource(path, policy), ["html", "evidence"])
         assert made.verdict.ok
         assert made.notes == ()
         assert witnessed(path, policy) == [True, True]
@@ -334,7 +334,7 @@ def test_entries_after_a_run_reach_its_witness(
         assert verify_run(bundle, policy).ok
         certify(path, None)
         assert witnessed(path, policy) == [True, True]
-        assert rotate(path, "coordinator").unwitnessed == {}
+        assert rotate_key(path, "coordinator").unwitnessed == {}
         assert witnessed(path, policy) == [True, True]
     page = (path / "report.html").read_text()
     assert "before the one on this page: quorum" in page
@@ -350,7 +350,7 @@ def test_a_witness_that_is_down_is_told_and_can_be_asked_again(
         priced = priced_with(text, priced_of(config_text))
         train(priced, start(priced, path, text))
         policy = auditor(path)
-    made = make_report(Source(path, policy), ["html", "evidence"])
+    made = make_report(ReportSource(path, policy), ["html", "evidence"])
     assert made.verdict.ok  # the witness vouches for the log without the report
     [note] = made.notes
     assert "`w1` has not cosigned the log with these documents" in note
@@ -364,7 +364,7 @@ def test_a_witness_that_is_down_is_told_and_can_be_asked_again(
         configured(config_text, witness, target.url)  # it may listen elsewhere now
         cosign(path, None)
         assert witnessed(path, policy) == [True, True]
-    make_report(Source(path, policy), ["evidence"])
+    make_report(ReportSource(path, policy), ["evidence"])
     assert witnessed(unpacked(path, tmp_path / "two"), policy) == [True, True]
 
 
@@ -375,10 +375,10 @@ def test_a_log_whose_witness_policy_was_erased_says_so(
     text = configured(config_text, witness, "http://127.0.0.1:9")
     start(priced_with(text, priced_of(config_text)), path, text).close()
     evidence = read_evidence(path)
-    assert len(witnessing_by(evidence.genesis, evidence.blobs).targets) == 1
+    assert len(panel_named_by(evidence.genesis, evidence.blobs).targets) == 1
     nested = evidence.blobs.put(b"a = " + b"[" * 100_000)
     other = evidence.genesis.model_copy(update={"config": nested})
-    assert witnessing_by(other, evidence.blobs).failed
+    assert panel_named_by(other, evidence.blobs).failed
     evidence.blobs.erase(evidence.genesis.witnesses or "")
     log = open_for_appending(path)
     log.close()

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.keys import Signer, create_key
-from lexfed.federation.messages import Refusal, answer_from_bytes
-from lexfed.federation.programme import Programme
-from lexfed.federation.programme_json import to_bytes
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.run.deployed.consent import consent
-from lexfed.run.deployed.messages import End, refused, seal, unseal
-from lexfed.run.deployed.site_side import LOG as OWN_LOG
+from lexfed.federation.programme.json_form import to_bytes
+from lexfed.federation.programme.messages import Refusal, answer_from_bytes
+from lexfed.federation.programme.sequence import Programme
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.run.deployed.site.consent import give_consent
+from lexfed.run.deployed.site.door import LOG as OWN_LOG
+from lexfed.run.deployed.wire.messages import RunEnd, refusal_code, seal, unseal
+from lexfed.signing.keys import Signer, create_key
 from lexfed.tiers import Tier
 from support.deployed_leader import RUN, Leader, rounds, with_clip, with_sigma
 from support.deployed_worlds import World, config_text
@@ -39,10 +39,12 @@ def test_the_last_bits_may_be_those_of_another_machine(world: World) -> None:
     asking = leader(world)
     ours = asking.priced().programme
     # Less noise than is paid for, by so little that a comparison lets it pass.
-    assert refused(asking.offer("north", with_sigma(ours, 1.0 - 2**-33))) == "budget"
+    assert (
+        refusal_code(asking.offer("north", with_sigma(ours, 1.0 - 2**-33))) == "budget"
+    )
     offered = with_sigma(ours, 1.0 - 2**-44)
-    assert refused(asking.offer("north", offered)) is None
-    assert refused(asking.begin("north", offered)) is None
+    assert refusal_code(asking.offer("north", offered)) is None
+    assert refusal_code(asking.begin("north", offered)) is None
 
 
 def _reads_less(programme: Programme) -> Programme:
@@ -83,16 +85,18 @@ def test_another_programme_than_it_computes_is_refused(
 ) -> None:
     asking = leader(world)
     answer = asking.offer("north", change(asking.priced().programme))
-    assert refused(answer) == "programme"
+    assert refusal_code(answer) == "programme"
     assert where in own_log(world, "north").splitlines()[-1]
-    assert refused(asking.begin("north", asking.priced().programme)) == "order"
+    assert refusal_code(asking.begin("north", asking.priced().programme)) == "order"
 
 
 def test_what_is_no_programme_is_refused(world: World) -> None:
     asking = leader(world)
     programme = asking.priced().programme
     for text in ("", "{}", to_bytes(programme).decode() + " "):
-        assert refused(asking.offer("north", programme, programme=text)) == "message"
+        assert (
+            refusal_code(asking.offer("north", programme, programme=text)) == "message"
+        )
 
 
 def test_statements_of_others_are_checked(world: World, tmp_path: Path) -> None:
@@ -101,7 +105,7 @@ def test_statements_of_others_are_checked(world: World, tmp_path: Path) -> None:
 
     def offered(**changed: bytes) -> str | None:
         said = {**asking.statements, **changed}
-        return refused(asking.offer("north", programme, said))
+        return refusal_code(asking.offer("north", programme, said))
 
     south, other = asking.said("south"), "cd" * 32
     stranger = Signer("south", create_key(tmp_path / "strange" / "key.pem"))
@@ -115,7 +119,7 @@ def test_statements_of_others_are_checked(world: World, tmp_path: Path) -> None:
     assert offered(south=asking.statements["north"]) == "statements"
     assert offered(south=b"") == "statements"
     two = {name: asking.statements[name] for name in ("north", "south")}
-    assert refused(asking.offer("north", programme, two)) == "statements"
+    assert refusal_code(asking.offer("north", programme, two)) == "statements"
 
 
 def test_the_coordinator_cannot_weaken_what_a_site_said(world: World) -> None:
@@ -129,13 +133,13 @@ def test_the_coordinator_cannot_weaken_what_a_site_said(world: World) -> None:
     world.doors()
     asking = Leader(world, before)
     asking.join_all()
-    assert refused(asking.offer("north", weaker)) == "programme"
+    assert refusal_code(asking.offer("north", weaker)) == "programme"
     loose = asking.said("north").model_copy(
         update={"tiers": {**asking.said("north").tiers, "age": "personal"}}
     )
     lying = {**asking.statements, "north": seal("statement", loose, world.signer())}
-    assert refused(asking.offer("north", weaker, lying)) == "statements"
-    assert refused(asking.offer("north", asking.priced().programme)) is None
+    assert refusal_code(asking.offer("north", weaker, lying)) == "statements"
+    assert refusal_code(asking.offer("north", asking.priced().programme)) is None
 
 
 def test_an_old_statement_of_its_own_is_not_its_word_any_more(world: World) -> None:
@@ -143,7 +147,7 @@ def test_an_old_statement_of_its_own_is_not_its_word_any_more(world: World) -> N
     before, weaker = dict(asking.statements), asking.priced().programme
     (world.sites["north"].folder / "site.toml").write_text("[budget]\nepsilon = 0.5\n")
     asking.join_all()
-    assert refused(asking.offer("north", weaker, before)) == "statements"
+    assert refusal_code(asking.offer("north", weaker, before)) == "statements"
     assert "not what it said" in own_log(world, "north")
 
 
@@ -154,12 +158,12 @@ def test_its_own_budget_is_part_of_what_it_computes(world: World) -> None:
     world.doors()
     asking = Leader(world, world.folder / "lexfed.toml")
     asking.join_all()
-    assert refused(asking.offer("north", generous)) == "programme"
+    assert refusal_code(asking.offer("north", generous)) == "programme"
     strict = asking.priced()
     claim = strict.claim(strict.programme.rounds)
     assert claim is not None
     assert claim.epsilon <= 0.5
-    assert refused(asking.offer("north", strict.programme)) is None
+    assert refusal_code(asking.offer("north", strict.programme)) is None
 
 
 def test_a_lasting_ledger_without_room_does_not_begin(world: World) -> None:
@@ -172,10 +176,10 @@ def test_a_lasting_ledger_without_room_does_not_begin(world: World) -> None:
     ledger.close()
     asking = leader(world, test="false", trust="central")
     programme = asking.priced().programme
-    assert refused(asking.offer("north", programme)) is None
-    assert refused(asking.begin("north", programme)) == "budget"
+    assert refusal_code(asking.offer("north", programme)) is None
+    assert refusal_code(asking.begin("north", programme)) == "budget"
     # The numbers say what others spent there: they stay at home.
-    assert refused(asking.begin("north", programme)) == "budget"
+    assert refusal_code(asking.begin("north", programme)) == "budget"
 
 
 def test_what_was_agreed_to_stays_after_a_restart(world: World) -> None:
@@ -184,25 +188,30 @@ def test_what_was_agreed_to_stays_after_a_restart(world: World) -> None:
     world.doors()
     asking.join_all()
     nearly = with_sigma(programme, 1.0 + 2**-48)
-    assert refused(asking.offer("north", nearly)) == "programme"
-    assert refused(asking.offer("north", programme)) is None
+    assert refusal_code(asking.offer("north", nearly)) == "programme"
+    assert refusal_code(asking.offer("north", programme)) is None
     other = {"log": "example.org/log/other/0123456789abcdef"}
-    assert refused(asking.begin("north", programme, **other)) == "order"
-    assert refused(asking.begin("north", programme, coordinator="ab" * 32)) == "order"
-    assert refused(asking.begin("north", programme, programme="0" * 64)) == "programme"
-    assert refused(asking.begin("north", programme)) is None
-    assert refused(asking.begin("north", programme)) == "order"
+    assert refusal_code(asking.begin("north", programme, **other)) == "order"
+    assert (
+        refusal_code(asking.begin("north", programme, coordinator="ab" * 32)) == "order"
+    )
+    assert (
+        refusal_code(asking.begin("north", programme, programme="0" * 64))
+        == "programme"
+    )
+    assert refusal_code(asking.begin("north", programme)) is None
+    assert refusal_code(asking.begin("north", programme)) == "order"
 
 
 def test_after_the_end_a_site_answers_no_query(world: World) -> None:
     asking = leader(world)
     priced = asking.opened("north")
     door = world.open_doors["north"]
-    over = seal("end", End(run=asking.run), asking.key)
-    other = seal("end", End(run="cd" * 32), asking.key)
-    assert refused(door(other)) == "order"
-    assert unseal("end", door(over), End, world.signer("north").public).run == RUN
-    assert refused(door(over)) == "order"
+    over = seal("end", RunEnd(run=asking.run), asking.key)
+    other = seal("end", RunEnd(run="cd" * 32), asking.key)
+    assert refusal_code(door(other)) == "order"
+    assert unseal("end", door(over), RunEnd, world.signer("north").public).run == RUN
+    assert refusal_code(door(over)) == "order"
     query = rounds(priced).next().query
     assert isinstance(answer_from_bytes(door(query.to_bytes())), Refusal)
     asking.join_all()
@@ -213,29 +222,29 @@ def test_steps_come_in_their_order(world: World) -> None:
     asking = leader(world)
     programme = asking.priced().programme
     world.doors()
-    assert refused(asking.offer("north", programme)) == "order"
-    assert refused(asking.begin("north", programme)) == "order"
-    assert refused(asking.join("north")) is None
-    assert refused(asking.begin("north", programme)) == "order"
-    assert refused(asking.offer("north", programme, run="cd" * 32)) == "order"
+    assert refusal_code(asking.offer("north", programme)) == "order"
+    assert refusal_code(asking.begin("north", programme)) == "order"
+    assert refusal_code(asking.join("north")) is None
+    assert refusal_code(asking.begin("north", programme)) == "order"
+    assert refusal_code(asking.offer("north", programme, run="cd" * 32)) == "order"
 
 
 def test_a_file_that_changes_between_two_steps_is_refused(world: World) -> None:
     asking = leader(world, neighbours="add-remove", data="units = 180")
     programme = asking.priced().programme
     world.data("north").write_text("patient,age,ward,ill\nXq7-1,40,a,1\n")
-    assert refused(asking.offer("north", programme)) == "data"
+    assert refusal_code(asking.offer("north", programme)) == "data"
     assert "has changed since" in own_log(world, "north")
 
 
 def test_only_sites_of_the_run_are_asked(world: World) -> None:
     path = world.write(config_text())
     kit = world.sites["north"]
-    consent(kit, path)
+    give_consent(kit, path)
     asking = Leader(world, world.write(config_text().replace("north", "west")))
     known = json.loads((kit.state / "consents.json").read_text())
     known["consents"][asking.bundle.digest] = None
     (kit.state / "consents.json").write_text(json.dumps(known))
     world.doors()
-    assert refused(asking.join("north")) == "configuration"
+    assert refusal_code(asking.join("north")) == "configuration"
     assert "not in the configuration" in own_log(world, "north")

@@ -10,36 +10,36 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lexfed.audit.keys import Signer, create_key
 from lexfed.cli.app import app
 from lexfed.config import loads
-from lexfed.config.training_rules import network_weights
+from lexfed.config.rules.training import network_weights
 from lexfed.errors import ConfigError, Refused, RunFolderError
-from lexfed.federation.programme_json import from_bytes, to_bytes
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.models.architecture import build
-from lexfed.run.deployed import sizes
-from lexfed.run.deployed.agreement import agreed
-from lexfed.run.deployed.bundle import (
+from lexfed.federation.programme.json_form import from_bytes, to_bytes
+from lexfed.ledger.charging import LastingLedger
+from lexfed.models.networks.architectures import build
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.coordinator.run_place import RunPlace, place_run
+from lexfed.run.deployed.site.consent import cost_in_words, give_consent
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import (
     Bundle,
     named_files,
     require_deployable,
     site_names,
 )
-from lexfed.run.deployed.consent import consent, cost_in_words
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.messages import (
-    Begin,
-    Consent,
-    Statement,
+from lexfed.run.deployed.terms.site_statements import read_statements
+from lexfed.run.deployed.wire import size_limits
+from lexfed.run.deployed.wire.messages import (
+    ProgrammeConsent,
+    RunStart,
+    SiteStatement,
     kind_of,
     refusal,
     seal,
     unseal,
 )
-from lexfed.run.deployed.session import RunPlace, place_run
-from lexfed.run.deployed.statement import read_statements
-from lexfed.run.planning import Priced
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing.keys import Signer, create_key
 from support.deployed_leader import with_sigma
 from support.deployed_worlds import SITES, Spy, World, config_text
 
@@ -54,13 +54,13 @@ def test_a_run_begins_with_everybody(world: World) -> None:
     name = world.agree(config_text())
     spy = Spy(world.doors())
     with pytest.raises(Refused, match="site `east` did not answer"):
-        drive(world.coordinator, name, spy, ("north", "south"))
+        drive_epoch(world.coordinator, name, spy, ("north", "south"))
     spy.from_site = lambda name, said: None if name == "south" else said
     with pytest.raises(Refused, match="site `south` did not answer"):
-        drive(world.coordinator, name, spy, SITES)
+        drive_epoch(world.coordinator, name, spy, SITES)
     assert not RunPlace(world.coordinator, name).begun
     spy.from_site = lambda _, said: said
-    assert drive(world.coordinator, name, spy, SITES)
+    assert drive_epoch(world.coordinator, name, spy, SITES)
 
 
 def test_a_site_without_a_key_in_the_roster_is_not_asked_for_long(
@@ -72,7 +72,7 @@ def test_a_site_without_a_key_in_the_roster_is_not_asked_for_long(
     (place.folder / "lexfed.toml").write_text(text)
     spy = Spy({**world.doors(), "west": lambda _: b""})
     with pytest.raises(Refused, match="site `west` is not in the roster"):
-        drive(world.coordinator, name, spy, ("north", "south", "west"))
+        drive_epoch(world.coordinator, name, spy, ("north", "south", "west"))
 
 
 def test_a_run_goes_on_without_those_it_can_do_without(world: World) -> None:
@@ -81,11 +81,14 @@ def test_a_run_goes_on_without_those_it_can_do_without(world: World) -> None:
     words = {**EPOCHS, "federation": "setup_rounds = 3\ndropouts = 1"}
     text = config_text(**words).replace('"east.csv"', '"east.csv", "west.csv"')
     name = four.agree(text)
-    assert drive(four.coordinator, name, Spy(four.doors()), (*SITES, "west")) is False
+    assert (
+        drive_epoch(four.coordinator, name, Spy(four.doors()), (*SITES, "west"))
+        is False
+    )
     with pytest.raises(Refused, match="`south` did not answer; site `east` did not"):
-        drive(four.coordinator, name, Spy(four.doors()), ("north", "west"))
-    assert drive(four.coordinator, name, Spy(four.doors()), SITES) is False
-    assert drive(four.coordinator, name, Spy(four.doors()), (*SITES, "west"))
+        drive_epoch(four.coordinator, name, Spy(four.doors()), ("north", "west"))
+    assert drive_epoch(four.coordinator, name, Spy(four.doors()), SITES) is False
+    assert drive_epoch(four.coordinator, name, Spy(four.doors()), (*SITES, "west"))
     four.close()
     shown = CliRunner().invoke(app, ["verify", str(four.run_folder(name))])
     assert shown.exit_code == 0, shown.output
@@ -95,7 +98,7 @@ def test_every_refusal_is_told_at_once_in_words(world: World) -> None:
     path = world.write(config_text())
     name = place_run(world.coordinator, path)
     with pytest.raises(Refused) as refused:
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
     for site in SITES:
         assert f"site `{site}` refuses: its people did not consent" in str(
             refused.value
@@ -121,13 +124,13 @@ def test_answers_of_strangers_and_of_other_runs_are_not_believed(
     def told(kind: str, change: Callable[[bytes], bytes], words: str) -> None:
         spy.from_site = _lies(kind, change)
         with pytest.raises(Exception, match=words) as found:
-            drive(world.coordinator, name, spy, SITES)
+            drive_epoch(world.coordinator, name, spy, SITES)
         assert "south" in str(found.value)
         world.doors()
         spy.doors = world.open_doors
 
-    def statement(said: bytes) -> Statement:
-        return unseal("statement", said, Statement, south.public)
+    def statement(said: bytes) -> SiteStatement:
+        return unseal("statement", said, SiteStatement, south.public)
 
     def other(said: bytes, **changed: object) -> bytes:
         return seal("statement", statement(said).model_copy(update=changed), south)
@@ -146,7 +149,7 @@ def test_answers_of_strangers_and_of_other_runs_are_not_believed(
         "consent",
         lambda said: seal(
             "consent",
-            unseal("consent", said, Consent, south.public).model_copy(
+            unseal("consent", said, ProgrammeConsent, south.public).model_copy(
                 update={"programme": "0" * 64}
             ),
             south,
@@ -158,7 +161,7 @@ def test_answers_of_strangers_and_of_other_runs_are_not_believed(
         "begun",
         lambda said: seal(
             "begun",
-            unseal("begun", said, Begin, south.public).model_copy(
+            unseal("begun", said, RunStart, south.public).model_copy(
                 update={"log": "elsewhere"}
             ),
             south,
@@ -166,25 +169,25 @@ def test_answers_of_strangers_and_of_other_runs_are_not_believed(
         "begins something else",
     )
     spy.from_site = lambda _, said: said
-    assert drive(world.coordinator, name, spy, SITES)
+    assert drive_epoch(world.coordinator, name, spy, SITES)
 
 
 def test_who_comes_back_is_held_to_what_it_said(world: World) -> None:
     name = world.agree(config_text(**EPOCHS))
-    assert drive(world.coordinator, name, Spy(world.doors()), SITES) is False
+    assert drive_epoch(world.coordinator, name, Spy(world.doors()), SITES) is False
     world.data("south").write_text("patient,age,ward,ill\nXq7-1,40,a,1\n")
     with pytest.raises(Refused, match="`south` says something else about itself"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
 
 
 def test_a_run_of_another_configuration_is_not_gone_on_with(world: World) -> None:
     name = world.agree(config_text(**EPOCHS))
     place = RunPlace(world.coordinator, name)
-    assert drive(world.coordinator, name, Spy(world.doors()), SITES) is False
+    assert drive_epoch(world.coordinator, name, Spy(world.doors()), SITES) is False
     before = (place.folder / "lexfed.toml").read_bytes()
     (place.folder / "lexfed.toml").write_text(config_text())
     with pytest.raises(RunFolderError, match="another configuration"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
     path = world.write(config_text())
     (place.folder / "lexfed.toml").write_bytes(before)
     with pytest.raises(RunFolderError, match="run of another configuration"):
@@ -201,13 +204,13 @@ def test_a_configuration_may_change_until_the_run_begins(world: World) -> None:
     assert world.agree(config_text()) == name
     assert place.session(place.bundle()).run != first.run
     assert world.agree(config_text()) == name
-    assert drive(world.coordinator, name, Spy(world.doors()), SITES)
+    assert drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
 
 
 def test_another_machine_goes_on_with_the_same_programme(world: World) -> None:
     name = world.agree(config_text(**EPOCHS))
     place = RunPlace(world.coordinator, name)
-    assert drive(world.coordinator, name, Spy(world.doors()), SITES) is False
+    assert drive_epoch(world.coordinator, name, Spy(world.doors()), SITES) is False
     path = place.folder / "programme.json"
     ours = from_bytes(path.read_bytes())
     priced = place.settled(_priced(world, place))
@@ -219,15 +222,15 @@ def test_another_machine_goes_on_with_the_same_programme(world: World) -> None:
         place.settled(_priced(world, place))
     path.unlink()
     with pytest.raises(RunFolderError, match="damaged"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
 
 
-def _priced(world: World, place: RunPlace) -> Priced:
+def _priced(world: World, place: RunPlace) -> PricedRun:
     bundle = place.bundle()
     session = place.session(bundle)
     roster = {name: world.signer(name).public for name in SITES}
     said = read_statements(session.statements, bundle, session.run, roster)
-    return agreed(bundle, place.base, said)
+    return agreed_programme(bundle, place.base, said)
 
 
 def test_a_damaged_session_is_not_guessed_at(world: World) -> None:
@@ -236,7 +239,7 @@ def test_a_damaged_session_is_not_guessed_at(world: World) -> None:
     place.session(place.bundle())
     (place.folder / "join.json").write_text("{}")
     with pytest.raises(RunFolderError, match="damaged"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
 
 
 def test_a_run_is_placed_once(world: World) -> None:
@@ -275,10 +278,10 @@ def test_a_run_that_cannot_begin_leaves_no_room_set_aside(world: World) -> None:
 
     spy = Spy(world.doors(), to_site=refuse)
     with pytest.raises(Refused, match="site `south` refuses"):
-        drive(world.coordinator, name, spy, SITES)
+        drive_epoch(world.coordinator, name, spy, SITES)
     assert not reserved(world, "north")
     assert not reserved(world, "east")
-    assert drive(world.coordinator, name, Spy(world.doors()), SITES)
+    assert drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
     assert not reserved(world, "south")
 
 
@@ -293,7 +296,7 @@ def test_a_site_that_cannot_begin_sets_no_room_aside(world: World) -> None:
         return content
 
     with pytest.raises(Refused, match="site `south` refuses: its state"):
-        drive(world.coordinator, name, Spy(doors, to_site=damage), SITES)
+        drive_epoch(world.coordinator, name, Spy(doors, to_site=damage), SITES)
     world.close()
     lasting = LastingLedger.open(world.sites["south"].state / "lasting.ledger")
     with closing(lasting):
@@ -358,7 +361,7 @@ def test_what_a_coordinator_without_data_cannot_run(
 def test_what_is_too_large_is_refused_before_anybody_consents(world: World) -> None:
     """Between its layers it has too few weights to be refused at sight."""
     path = world.write(config_text(federation='model = "mlp:999999,6"'))
-    for ask in (consent, cost_in_words):
+    for ask in (give_consent, cost_in_words):
         with pytest.raises(ConfigError, match="at most 10000000 weights"):
             ask(world.sites["north"], path)
     assert not (world.sites["north"].state / "consents.json").exists()
@@ -373,10 +376,10 @@ def test_many_values_and_classes_are_as_large_as_wide_layers(
     declared = {"ward": 'values = ["a", "b"]', "ill": 'kind = "flag"'}
     values = "values = " + json.dumps([f"v{at}" for at in range(4000)])
     text = text.replace(declared["ward"], values)
-    consent(world.sites["north"], world.write(text))  # two classes: it fits
+    give_consent(world.sites["north"], world.write(text))  # two classes: it fits
     text = text.replace(declared["ill"], f'kind = "category", {values}')
     with pytest.raises(ConfigError, match="at most 10000000 weights"):
-        consent(world.sites["south"], world.write(text))
+        give_consent(world.sites["south"], world.write(text))
 
 
 @pytest.mark.parametrize("model", ["logistic", "linear", "cnn", "mlp:5", "mlp:7,3"])
@@ -392,9 +395,9 @@ def test_a_programme_that_no_site_reads_is_refused_in_words(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = world.agree(config_text())
-    monkeypatch.setattr(sizes, "MOST_PROGRAMME", 1000)
+    monkeypatch.setattr(size_limits, "MOST_PROGRAMME", 1000)
     with pytest.raises(ConfigError, match=r"has \d+ bytes, sites read 1000"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
 
 
 def test_sites_are_named_by_their_files() -> None:

@@ -10,10 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from lexfed.cli.app import app
-from lexfed.federation.messages import Reply, answer_from_bytes, answer_to_bytes
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.messages import kind_of
-from lexfed.run.deployed.site_side import open_site
+from lexfed.federation.programme.messages import (
+    Reply,
+    answer_from_bytes,
+    answer_to_bytes,
+)
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.site.door import open_site
+from lexfed.run.deployed.wire.messages import kind_of
 from support.deployed_worlds import SITES, Spy, World, config_text
 
 TRUSTS = {
@@ -69,9 +73,9 @@ def test_a_coordinator_that_dies_anywhere_goes_on(
     name = world.agree(config_text(**TRUSTS[trust]))
     spy = Spy(world.doors())
     with pytest.raises(Killed):
-        drive(world.coordinator, name, Fragile(spy, at, answered), SITES)
+        drive_epoch(world.coordinator, name, Fragile(spy, at, answered), SITES)
     spy.doors = world.doors()
-    assert drive(world.coordinator, name, spy, SITES)
+    assert drive_epoch(world.coordinator, name, spy, SITES)
     out = world.run_folder(name)
     verified(out)
     result = json.loads((out / "result.json").read_text())
@@ -108,7 +112,7 @@ def test_answers_that_are_lost_stay_paid(world: World) -> None:
         return content
 
     spy = Spy(world.doors(), from_site=lose_the_third)
-    assert drive(world.coordinator, name, spy, SITES)
+    assert drive_epoch(world.coordinator, name, spy, SITES)
     out = world.run_folder(name)
     verified(out)
     result = json.loads((out / "result.json").read_text())
@@ -133,7 +137,9 @@ def test_a_sum_that_is_changed_on_its_way_is_not_counted(
                 return answer_to_bytes(replace(reply, total=reply.total + 1))
         return content
 
-    assert drive(world.coordinator, name, Spy(world.doors(), from_site=change), SITES)
+    assert drive_epoch(
+        world.coordinator, name, Spy(world.doors(), from_site=change), SITES
+    )
     out = world.run_folder(name)
     verified(out)
     result = json.loads((out / "result.json").read_text())
@@ -163,11 +169,11 @@ def test_a_site_that_restarts_sits_out_until_the_next_epoch(world: World) -> Non
 
     spy = Spy(doors, to_site=restart)
     everybody = (*SITES, "west")
-    assert drive(four.coordinator, name, spy, everybody) is False
+    assert drive_epoch(four.coordinator, name, spy, everybody) is False
     before = charged(four, "west")
     assert before < 3 == charged(four, "north")
-    assert drive(four.coordinator, name, Spy(four.doors()), everybody) is False
+    assert drive_epoch(four.coordinator, name, Spy(four.doors()), everybody) is False
     assert charged(four, "west") == before + 3
-    assert drive(four.coordinator, name, Spy(four.doors()), everybody)
+    assert drive_epoch(four.coordinator, name, Spy(four.doors()), everybody)
     four.close()
     verified(four.run_folder(name))

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.keys import Signer, create_key
 from lexfed.errors import AuditError, ConfigError, RunFolderError
-from lexfed.privacy.gdp import epsilon_from, mu_from
+from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
 from lexfed.privacy.rounding import up
-from lexfed.run.deployed.bundle import Bundle
-from lexfed.run.deployed.consent import consent, cost_in_words, take
-from lexfed.run.deployed.messages import (
+from lexfed.run.deployed.site.consent import cost_in_words, give_consent, take_consent
+from lexfed.run.deployed.site.door import LOG
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_statements import read_statements
+from lexfed.run.deployed.wire.messages import (
     WORDS,
-    Join,
-    Statement,
+    JoinRequest,
+    SiteStatement,
     kind_of,
     refusal,
-    refused,
+    refusal_code,
     seal,
     unseal,
 )
-from lexfed.run.deployed.site_side import LOG
-from lexfed.run.deployed.statement import read_statements
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer, create_key
 from support.deployed_leader import Leader
 from support.deployed_worlds import MARKER, SITES, World, config_text
 
@@ -88,7 +88,7 @@ def test_where_numbers_of_persons_are_private_they_are_not_told(world: World) ->
 def test_without_consent_nothing_is_said(world: World) -> None:
     path = world.write(config_text())
     world.doors()
-    assert refused(Leader(world, path).join("north")) == "consent"
+    assert refusal_code(Leader(world, path).join("north")) == "consent"
     assert "nobody consented" in own_log(world, "north")
 
 
@@ -100,27 +100,27 @@ def test_another_configuration_than_consented_to_is_refused(
 ) -> None:
     asking = leader(world)
     world.write(config_text().replace("epsilon = 3.0", other))
-    assert refused(asking.join("north")) == "consent"
+    assert refusal_code(asking.join("north")) == "consent"
 
 
 def test_another_policy_than_consented_to_is_refused(world: World) -> None:
     (world.folder / "policy.toml").write_text(POLICY)
     asking = leader(world, budget='policy = "policy.toml"')
-    assert refused(asking.join("north")) is None
+    assert refusal_code(asking.join("north")) is None
     (world.folder / "policy.toml").write_text(POLICY.replace("2.5", "2.4"))
-    assert refused(asking.join("north")) == "consent"
-    assert refused(asking.join("north", files={})) == "configuration"
-    assert refused(asking.join("north", files={"policy.toml": "!"})) == "message"
+    assert refusal_code(asking.join("north")) == "consent"
+    assert refusal_code(asking.join("north", files={})) == "configuration"
+    assert refusal_code(asking.join("north", files={"policy.toml": "!"})) == "message"
 
 
 def test_a_consent_is_for_one_run(world: World) -> None:
     asking = leader(world)
     asking.opened("north")
     other = Leader(world, asking.path, run="cd" * 32)
-    assert refused(other.join("north")) == "consent"
-    assert refused(asking.join("north")) is None
-    consent(world.sites["north"], asking.path)
-    assert refused(other.join("north")) is None
+    assert refusal_code(other.join("north")) == "consent"
+    assert refusal_code(asking.join("north")) is None
+    give_consent(world.sites["north"], asking.path)
+    assert refusal_code(other.join("north")) is None
 
 
 def test_a_consent_can_be_taken_by_one_run_only_also_between_two_steps(
@@ -129,17 +129,17 @@ def test_a_consent_can_be_taken_by_one_run_only_also_between_two_steps(
     asking = leader(world)
     asking.join_all()
     programme = asking.priced().programme
-    take(world.sites["north"], asking.bundle.digest, "ef" * 32)
-    assert refused(asking.offer("north", programme)) == "consent"
+    take_consent(world.sites["north"], asking.bundle.digest, "ef" * 32)
+    assert refusal_code(asking.offer("north", programme)) == "consent"
 
 
 def test_a_stranger_is_not_answered(world: World, tmp_path: Path) -> None:
     asking = leader(world)
     stranger = Signer("coordinator", create_key(tmp_path / "strange" / "key.pem"))
     asked = Leader(world, asking.path, signer=stranger)
-    assert refused(asked.join("north")) == "coordinator"
+    assert refusal_code(asked.join("north")) == "coordinator"
     by_site = Leader(world, asking.path, signer=world.signer("south"))
-    assert refused(by_site.join("north")) == "coordinator"
+    assert refusal_code(by_site.join("north")) == "coordinator"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_value_that_cannot_be_read_is_told_nowhere(world: World) -> None:
 def test_a_site_with_one_class_joins(world: World) -> None:
     asking = leader(world)
     world.data("north").write_text("patient,age,ward,ill\nXq7-1,40,a,1\nXq7-2,4,b,1\n")
-    assert refused(asking.join("north")) is None
+    assert refusal_code(asking.join("north")) is None
 
 
 def test_a_site_is_stricter_with_tags_and_budgets(world: World) -> None:
@@ -213,7 +213,7 @@ def test_own_rules_that_nobody_understands_are_not_passed_over(
 ) -> None:
     (world.sites["north"].folder / file).write_text(content)
     asking = leader(world)
-    assert refused(asking.join("north")) == "configuration"
+    assert refusal_code(asking.join("north")) == "configuration"
     assert reason in own_log(world, "north")
 
 
@@ -221,9 +221,9 @@ def test_what_the_coordinator_may_not_send(world: World) -> None:
     asking = leader(world)
     asking.join_all()
     door = world.open_doors["north"]
-    assert refused(door(asking.statements["north"])) == "message"
-    assert refused(asking.join("north", text="version = 2")) == "configuration"
-    assert refused(door(b"lexfed/join/1\n{}")) == "coordinator"
+    assert refusal_code(door(asking.statements["north"])) == "message"
+    assert refusal_code(asking.join("north", text="version = 2")) == "configuration"
+    assert refusal_code(door(b"lexfed/join/1\n{}")) == "coordinator"
 
 
 def test_statements_are_checked_by_whoever_reads_them(world: World) -> None:
@@ -231,7 +231,9 @@ def test_statements_are_checked_by_whoever_reads_them(world: World) -> None:
     asking.join_all()
     roster = {name: world.signer(name).public for name in SITES}
 
-    def read(changed: Statement, name: str = "north", signer: str = "north") -> None:
+    def read(
+        changed: SiteStatement, name: str = "north", signer: str = "north"
+    ) -> None:
         sealed = seal("statement", changed, world.signer(signer))
         said = {**asking.statements, name: sealed}
         read_statements(said, asking.bundle, asking.run, roster)
@@ -265,33 +267,35 @@ def test_statements_are_checked_by_whoever_reads_them(world: World) -> None:
 
 def test_a_message_has_one_kind_and_one_byte_form(world: World) -> None:
     signer = world.signer()
-    sealed = seal("join", Join(run="0" * 64, text="", files={}), signer)
+    sealed = seal("join", JoinRequest(run="0" * 64, text="", files={}), signer)
     assert kind_of(sealed) == "join"
     assert kind_of(b"") is None
-    assert unseal("join", sealed, Join, signer.public).run == "0" * 64
+    assert unseal("join", sealed, JoinRequest, signer.public).run == "0" * 64
     with pytest.raises(AuditError, match="not a message of kind"):
-        unseal("offer", sealed, Join, signer.public)
+        unseal("offer", sealed, JoinRequest, signer.public)
     as_offer = sealed.replace(b"lexfed/join/1", b"lexfed/offer/1")
     with pytest.raises(AuditError, match="another payload type"):
-        unseal("offer", as_offer, Join, signer.public)
+        unseal("offer", as_offer, JoinRequest, signer.public)
     with pytest.raises(AuditError, match="not the fields"):
-        unseal("join", sealed, Statement, signer.public)
+        unseal("join", sealed, SiteStatement, signer.public)
 
 
 def test_a_refusal_is_a_code_word() -> None:
     for why in WORDS:
-        assert refused(refusal(why)) == why
-    assert refused(b'lexfed/refusal/1\n{"why": "money"}') == "message"
-    assert refused(b"anything else") is None
+        assert refusal_code(refusal(why)) == why
+    assert refusal_code(b'lexfed/refusal/1\n{"why": "money"}') == "message"
+    assert refusal_code(b"anything else") is None
 
 
 def test_payloads_that_are_spelled_otherwise_are_refused(world: World) -> None:
     signer = world.signer()
     payload = json.dumps({"run": "0" * 64, "text": "", "files": {}}).encode()
     kind = "application/vnd.lexfed.join+json"
-    envelope = Envelope.sign(payload, signer, payload_type=kind)
+    envelope = SignedEnvelope.sign(payload, signer, payload_type=kind)
     with pytest.raises(AuditError, match="not canonical"):
-        unseal("join", b"lexfed/join/1\n" + envelope.to_bytes(), Join, signer.public)
+        unseal(
+            "join", b"lexfed/join/1\n" + envelope.to_bytes(), JoinRequest, signer.public
+        )
 
 
 # Consent
@@ -342,16 +346,16 @@ def test_people_read_what_it_costs(world: World) -> None:
 def test_nobody_consents_to_what_cannot_be_run(world: World) -> None:
     kit = world.sites["north"]
     with pytest.raises(ConfigError, match="cannot be read"):
-        consent(kit, world.folder / "none.toml")
+        give_consent(kit, world.folder / "none.toml")
     path = world.write(config_text().replace('"north.csv", ', ""))
     with pytest.raises(ConfigError, match="`north` is not among the sites"):
-        consent(kit, path)
+        give_consent(kit, path)
 
 
 def test_consents_that_cannot_be_read_are_none(world: World) -> None:
     kit = world.sites["north"]
     asking = leader(world)
     (kit.state / "consents.json").write_text('{"consents": {"x": null}}')
-    assert refused(asking.join("north")) == "state"
+    assert refusal_code(asking.join("north")) == "state"
     with pytest.raises(RunFolderError, match="damaged"):
-        consent(kit, asking.path)
+        give_consent(kit, asking.path)

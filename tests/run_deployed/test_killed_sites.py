@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lexfed.federation.messages import Reply, answer_from_bytes
+from lexfed.federation.programme.messages import Reply, answer_from_bytes
 from support.deployed_leader import RUN, Leader, rounds
 from support.deployed_worlds import World, config_text
 

@@ -10,18 +10,18 @@ import pytest
 
 import lexfed
 from lexfed.errors import ConfigError, RunFolderError
-from lexfed.federation.programme_json import from_bytes
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.claim import load_claim
-from lexfed.privacy.claim_record import counted
-from lexfed.run.deployed.bundle import Bundle, named_files
-from lexfed.run.deployed.consent import consent, cost_in_words
-from lexfed.run.deployed.messages import refused
-from lexfed.run.deployed.own_profiles import OwnProfiles
-from lexfed.run.deployed.profile_end import end_profile
-from lexfed.run.deployed.site_side import LOG
-from lexfed.run.planning import price
-from lexfed.run.profile_run import buy_profile
+from lexfed.federation.programme.json_form import from_bytes
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.privacy.claim.schema import counted_releases
+from lexfed.privacy.scopes import record_epsilon
+from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.site.consent import cost_in_words, give_consent
+from lexfed.run.deployed.site.door import LOG
+from lexfed.run.deployed.site.own_profiles import OwnProfiles
+from lexfed.run.deployed.terms.bundle import Bundle, named_files
+from lexfed.run.deployed.wire.messages import refusal_code
+from lexfed.run.pricing.priced_run import price
+from lexfed.run.purchases.profile_purchase import buy_profile
 from support.deployed_leader import Leader
 from support.deployed_worlds import World, config_text
 from support.two_verifiers import both, failed
@@ -67,7 +67,7 @@ def test_what_a_profile_cost_is_taken_off_by_everybody(
     assert not failed(both(out)[1])
     claim = load_claim((out / "claim.json").read_bytes())
     assert any("the profile, released before" in gap for gap in claim.not_covered)
-    releases = (*counted(before.releases), *counted(claim.releases))
+    releases = (*counted_releases(before.releases), *counted_releases(claim.releases))
     accountant = claim.accountant.name
     joint = record_epsilon(releases, claim.delta, claim.neighbours, accountant)
     assert claim.epsilon < joint <= 25.0
@@ -91,7 +91,7 @@ def test_files_of_the_profile_are_part_of_what_is_agreed_to(world: World) -> Non
     path = world.folder / FOLDER / "profile.json"
     path.write_bytes(path.read_bytes().replace(b"180", b"181"))
     assert asking.bundle.digest != agreed_to
-    assert refused(asking.join("north")) == "consent"
+    assert refusal_code(asking.join("north")) == "consent"
 
 
 def test_people_read_what_it_cost(world: World) -> None:
@@ -111,7 +111,7 @@ def test_a_site_that_took_no_part_does_not_agree(world: World) -> None:
     for record in kit.state.glob("runs/*/claim.json"):
         record.unlink()
     with pytest.raises(ConfigError, match="has not taken part in that profile"):
-        consent(kit, path)
+        give_consent(kit, path)
 
 
 def test_a_profile_of_one_process_is_nothing_sites_know(world: World) -> None:
@@ -173,7 +173,7 @@ def test_a_coordinator_that_lies_about_the_price_is_refused(
     lie(copy)
     path = world.write(text_of("copy"))
     with pytest.raises(ConfigError, match=told):
-        consent(world.sites["north"], path)
+        give_consent(world.sites["north"], path)
     digest = Bundle.read(path).digest
     for kit in world.sites.values():
         known = json.loads((kit.state / "consents.json").read_text())
@@ -184,7 +184,7 @@ def test_a_coordinator_that_lies_about_the_price_is_refused(
     asking.join_all()
     # It is found before programmes are compared, so any will do.
     programme = from_bytes((out.parent / "programme.json").read_bytes())
-    assert refused(asking.offer("north", programme)) == "configuration"
+    assert refusal_code(asking.offer("north", programme)) == "configuration"
     assert told in own_log(world)
 
 
@@ -192,7 +192,7 @@ def test_prices_of_different_things_do_not_add_up_at_a_site(world: World) -> Non
     out = profiled(world)
     asking = joined(world, text_of(FOLDER, trust="local"))
     programme = from_bytes((out.parent / "programme.json").read_bytes())
-    assert refused(asking.offer("north", programme)) == "configuration"
+    assert refusal_code(asking.offer("north", programme)) == "configuration"
     assert 'made with `trust = "central"`' in own_log(world)
     with pytest.raises(ConfigError, match="made with `trust"):
         asking.priced()
@@ -204,7 +204,7 @@ def test_a_tier_that_a_site_raised_since_then_is_not_paid_for(world: World) -> N
     (world.sites["south"].folder / "tags.toml").write_text(tags)
     asking = joined(world, text_of(FOLDER))
     programme = from_bytes((out.parent / "programme.json").read_bytes())
-    assert refused(asking.offer("north", programme)) == "configuration"
+    assert refusal_code(asking.offer("north", programme)) == "configuration"
     assert "`age` in the tier personal, and it is special now" in own_log(world)
 
 
@@ -214,8 +214,8 @@ def test_the_programme_without_the_price_taken_off_is_refused(world: World) -> N
     ours = asking.priced()
     greedy = price(ours.config, ours.population, world.folder, before=lambda *_: ())
     assert greedy.programme.digest != asking.priced().programme.digest
-    assert refused(asking.offer("north", greedy.programme)) == "programme"
-    assert refused(asking.offer("north", asking.priced().programme)) is None
+    assert refusal_code(asking.offer("north", greedy.programme)) == "programme"
+    assert refusal_code(asking.offer("north", asking.priced().programme)) is None
 
 
 def test_a_damaged_record_is_no_record(world: World) -> None:
@@ -237,7 +237,7 @@ def test_a_record_that_is_another_ends_the_profile(world: World) -> None:
     record.write_text("{}")
     world.doors()
     asking.join_all()
-    assert refused(asking.offer("north", priced.programme)) == "programme"
+    assert refusal_code(asking.offer("north", priced.programme)) == "programme"
     assert "another claim" in own_log(world)
 
 

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from lexfed.audit.entries import Export
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.errors import ConfigError, Refused, RunFolderError
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.privacy.claim import load_claim
-from lexfed.run.deployed.bundle import Bundle
-from lexfed.run.deployed.consent import consent, cost_in_words
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.messages import refused
-from lexfed.run.deployed.profile_end import end_profile
-from lexfed.run.deployed.session import RunPlace, place_run
-from lexfed.run.deployed.site_side import LOG
-from lexfed.run.profile_run import buy_profile, default_epsilon
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.coordinator.finished_profile import end_profile
+from lexfed.run.deployed.coordinator.run_place import RunPlace, place_run
+from lexfed.run.deployed.site.consent import cost_in_words, give_consent
+from lexfed.run.deployed.site.door import LOG
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.wire.messages import refusal_code
+from lexfed.run.purchases.profile_purchase import buy_profile, default_epsilon
 from support.deployed_leader import Leader
 from support.deployed_worlds import MARKER, SITES, Spy, World, config_text
 from support.two_verifiers import both, failed
@@ -97,7 +97,7 @@ def test_a_profile_goes_on_where_it_stopped(world: World) -> None:
     text = open_text(trust="central", federation="setup_rounds = 1")
     name = again.agree(text, PRICE)
     epochs = 0
-    while not drive(again.coordinator, name, Spy(again.doors()), SITES):
+    while not drive_epoch(again.coordinator, name, Spy(again.doors()), SITES):
         epochs += 1
         with pytest.raises(RunFolderError, match="no finished profile"):
             end_profile(again.coordinator, name)
@@ -135,20 +135,20 @@ def test_every_site_pays_from_its_own_ledgers(world: World) -> None:
 
 def test_a_consent_is_to_a_profile_at_a_price_or_to_training(world: World) -> None:
     asking = leader(world, data="units = 180")
-    assert refused(asking.join("north")) is None
+    assert refusal_code(asking.join("north")) is None
     for change in ({"profile": "30.5"}, {"profile": "3.0"}):
-        assert refused(asking.join("north", **change)) == "consent"
+        assert refusal_code(asking.join("north", **change)) == "consent"
     # Trained with, the configuration would have to be decided.
-    assert refused(asking.join("north", profile=None)) == "configuration"
-    assert refused(asking.join("north", profile="1e+999")) == "configuration"
-    assert refused(asking.join("north", profile="0")) == "configuration"
+    assert refusal_code(asking.join("north", profile=None)) == "configuration"
+    assert refusal_code(asking.join("north", profile="1e+999")) == "configuration"
+    assert refusal_code(asking.join("north", profile="0")) == "configuration"
     closed = config_text(budget="").replace("epsilon = 3.0", "epsilon = 60.0")
     world.agree(closed)
-    assert refused(Leader(world, asking.path).join("north")) is None
+    assert refusal_code(Leader(world, asking.path).join("north")) is None
     only = Leader(world, asking.path, profile=PRICE)
-    assert refused(only.join("north")) == "consent"
-    consent(world.sites["north"], asking.path, PRICE)
-    assert refused(only.join("north")) is None
+    assert refusal_code(only.join("north")) == "consent"
+    give_consent(world.sites["north"], asking.path, PRICE)
+    assert refusal_code(only.join("north")) is None
 
 
 def test_what_is_open_is_part_of_what_is_agreed_to(world: World) -> None:
@@ -167,7 +167,7 @@ def test_training_consent_is_no_consent_to_a_profile(world: World) -> None:
     name = place_run(world.coordinator, world.folder / "lexfed.toml", 1.0)
     assert name == NAME
     with pytest.raises(Refused, match="site `north` refuses: its people did not"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
     assert not RunPlace(world.coordinator, name).begun
 
 
@@ -206,7 +206,7 @@ def test_the_strictest_site_decides_what_a_profile_costs(world: World) -> None:
     assert claim is not None
     assert claim.epsilon <= 20.0
     assert claim.tiers["personal"].epsilon <= 15.0
-    assert refused(asking.offer("north", priced.programme)) is None
+    assert refusal_code(asking.offer("north", priced.programme)) is None
 
 
 def test_a_budget_too_small_for_anything_is_refused_before_it_is_spent(
@@ -215,7 +215,7 @@ def test_a_budget_too_small_for_anything_is_refused_before_it_is_spent(
     (world.sites["east"].folder / "site.toml").write_text("[budget]\nepsilon = 0.01\n")
     name = world.agree(open_text(trust="central"), PRICE)
     with pytest.raises(ConfigError, match="too small to say anything"):
-        drive(world.coordinator, name, Spy(world.doors()), SITES)
+        drive_epoch(world.coordinator, name, Spy(world.doors()), SITES)
     assert not RunPlace(world.coordinator, name).begun
     for kit in world.sites.values():
         assert not list(kit.state.glob("runs/*/ledger.jsonl"))
@@ -246,8 +246,8 @@ def test_another_profile_than_it_computes_is_refused(world: World) -> None:
     assert dearer.bundle.digest != asking.bundle.digest
     less = offered.stages[:-1]
     changed = type(offered)(**{**vars(offered), "stages": less})
-    assert refused(asking.offer("north", changed)) == "programme"
-    assert refused(asking.offer("north", offered)) is None
+    assert refusal_code(asking.offer("north", changed)) == "programme"
+    assert refusal_code(asking.offer("north", offered)) is None
 
 
 @pytest.mark.parametrize("row", ["Xq7-1,very old,a,1", "Xq7-1,40,a,perhaps"])
@@ -256,7 +256,7 @@ def test_what_is_wrong_in_a_file_is_told_at_home_without_values(
 ) -> None:
     world.data("north").write_text(f"patient,age,ward,ill\n{row}\n")
     asking = leader(world)
-    assert refused(asking.join("north")) == "data"
+    assert refusal_code(asking.join("north")) == "data"
     for secret in ("very old", "perhaps", MARKER):
         assert secret not in own_log(world)
 

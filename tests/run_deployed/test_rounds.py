@@ -10,17 +10,22 @@ from dataclasses import replace
 import pytest
 
 from lexfed.errors import SecAggError
-from lexfed.federation.masked_setting import settings
-from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.privacy.events import Release
-from lexfed.run.deployed.consent import consent
-from lexfed.run.deployed.messages import KINDS, refused
-from lexfed.run.deployed.run_state import RunState
-from lexfed.run.deployed.site_lock import Busy, SiteLock
-from lexfed.run.deployed.site_side import LOG as OWN_LOG
+from lexfed.federation.engines.masked_setting import epoch_settings
+from lexfed.federation.programme.messages import (
+    Query,
+    Refusal,
+    Reply,
+    answer_from_bytes,
+)
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.releases import Release
+from lexfed.run.deployed.site.consent import give_consent
+from lexfed.run.deployed.site.door import LOG as OWN_LOG
+from lexfed.run.deployed.site.run_state import RunState
+from lexfed.run.deployed.site.state_lock import SiteBusy, SiteLock
+from lexfed.run.deployed.wire.messages import KINDS, refusal_code
 from support.deployed_leader import LOG, RUN, Asking, Leader, rounds
 from support.deployed_worlds import MARKER, World, config_text
 
@@ -152,10 +157,10 @@ def test_a_site_that_does_not_know_what_it_answered_answers_nothing(
         world.doors()
         leader.join_all()
         programme = leader.priced().programme
-        assert refused(leader.offer("north", programme)) is None
-        assert refused(leader.begin("north", programme)) == "state"
+        assert refusal_code(leader.offer("north", programme)) is None
+        assert refusal_code(leader.begin("north", programme)) == "state"
         path.write_bytes(kept)
-    assert refused(leader.begin("north", programme)) is None
+    assert refusal_code(leader.begin("north", programme)) is None
 
 
 def test_a_place_that_cannot_be_written_costs_nothing(
@@ -199,7 +204,7 @@ def test_a_full_disk_is_a_refusal(
     leader, coordinator = opened(world)
     query = coordinator.next().query
     for kit in world.sites.values():
-        consent(kit, leader.path)
+        give_consent(kit, leader.path)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -209,7 +214,7 @@ def test_a_full_disk_is_a_refusal(
         assert reason(asked(world, query)) == "its state cannot be written"
         other = Leader(world, leader.path, run="cd" * 32)
         other.join_all()
-        assert refused(other.offer("south", other.priced().programme)) == "state"
+        assert refusal_code(other.offer("south", other.priced().programme)) == "state"
     assert ledger(world) == []
 
 
@@ -219,18 +224,18 @@ def test_a_state_that_cannot_be_written_is_a_refusal(world: World) -> None:
     leader = Leader(world, world.folder / "lexfed.toml")
     kit = world.sites["north"]
     (kit.state / "runs").write_text("in the way")
-    assert refused(leader.join("north")) == "state"
+    assert refusal_code(leader.join("north")) == "state"
     (kit.state / "runs").unlink()
     (kit.state / "lock").unlink()
     world.doors()
     (kit.state / "lock").mkdir()
-    assert refused(leader.join("north")) == "state"
+    assert refusal_code(leader.join("north")) == "state"
     (kit.state / "lock").rmdir()
-    assert refused(leader.join("north")) is None
+    assert refusal_code(leader.join("north")) is None
     state = RunState(kit, RUN)
     (state.folder / "programme.json").mkdir()
     leader.join_all()
-    assert refused(leader.offer("north", leader.priced().programme)) == "state"
+    assert refusal_code(leader.offer("north", leader.priced().programme)) == "state"
 
 
 def test_a_damaged_ledger_is_not_continued(world: World) -> None:
@@ -240,8 +245,8 @@ def test_a_damaged_ledger_is_not_continued(world: World) -> None:
     path.write_text("{}\n")
     leader.join_all()
     programme = leader.priced().programme
-    assert refused(leader.offer("north", programme)) is None
-    assert refused(leader.begin("north", programme)) == "state"
+    assert refusal_code(leader.offer("north", programme)) is None
+    assert refusal_code(leader.begin("north", programme)) == "state"
 
 
 def test_two_processes_never_share_a_ledger(world: World) -> None:
@@ -250,10 +255,10 @@ def test_two_processes_never_share_a_ledger(world: World) -> None:
     kit = world.sites["north"]
     leader = Leader(world, world.folder / "lexfed.toml")
     with SiteLock(kit):
-        assert refused(leader.join("north")) == "busy"
-        with pytest.raises(Busy, match="held by another process"):
+        assert refusal_code(leader.join("north")) == "busy"
+        with pytest.raises(SiteBusy, match="held by another process"):
             SiteLock(kit)
-    assert refused(leader.join("north")) is None
+    assert refusal_code(leader.join("north")) is None
 
 
 def test_a_defect_is_told_by_its_name_alone(
@@ -266,10 +271,10 @@ def test_a_defect_is_told_by_its_name_alone(
         raise ZeroDivisionError(f"{MARKER}1 is 40")
 
     with monkeypatch.context() as patch:
-        patch.setattr("lexfed.federation.site.contribute", broken)
-        patch.setattr("lexfed.run.deployed.site_steps.read_own", broken)
+        patch.setattr("lexfed.federation.site.data_holder.contribute", broken)
+        patch.setattr("lexfed.run.deployed.site.enrolment.read_own_data", broken)
         assert reason(asked(world, query)) == "something is wrong in its software"
-        assert refused(leader.join("south")) == "defect"
+        assert refusal_code(leader.join("south")) == "defect"
     for site in ("north", "south"):
         text = (world.sites[site].state / OWN_LOG).read_text()
         assert "ZeroDivisionError" in text
@@ -280,7 +285,7 @@ def test_a_kept_epoch_is_never_entered_again(world: World) -> None:
     leader, _ = opened(world, trust="distributed", privacy='accountant = "rdp"')
     keys = {name: world.signer(name).public for name in world.sites}
     programme = leader.priced().programme
-    agreed = settings(programme, LOG, keys, world.signer().public)
+    agreed = epoch_settings(programme, LOG, keys, world.signer().public)
     kept = RunState(world.sites["north"], RUN).settings(agreed)
     assert [kept(epoch).epoch for epoch in (1, 1, 3)] == [1, 1, 3]
     with pytest.raises(SecAggError, match="epoch 2 does not come after epoch 3"):
@@ -325,7 +330,7 @@ def test_whatever_arrives_the_door_answers_and_tells_nothing(
     for _ in range(300):
         answer = door(_spoiled(chance, chance.choice(said)))
         assert MARKER.encode() not in answer
-        if refused(answer) is None:
+        if refusal_code(answer) is None:
             assert isinstance(answer_from_bytes(answer), Refusal)
     assert ledger(world) == []
     log = (world.sites["north"].state / OWN_LOG).read_text()

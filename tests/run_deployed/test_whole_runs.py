@@ -9,12 +9,12 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 import lexfed
-from lexfed.audit.entries import Policy
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.entries import PolicyEntry
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.rules import catalogue_bytes
 from lexfed.cli.app import app
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.run.deployed.coordinator_side import drive
+from lexfed.ledger.charging import LastingLedger
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from support.deployed_worlds import MARKER, SITES, Spy, World, config_text
 
 DISTRIBUTED = {"trust": "distributed", "privacy": 'accountant = "rdp"'}
@@ -113,7 +113,7 @@ def test_the_run_folder_verifies_and_is_reported_on(
     assert parties == {name: world.signer(name).fingerprint for name in SITES}
     evidence = read_evidence(out)
     [policy] = [each.entry for each in evidence.records if each.key == "policy"]
-    assert isinstance(policy, Policy)
+    assert isinstance(policy, PolicyEntry)
     assert (policy.transport, policy.trust) == ("flare", words["trust"])
     [rule] = [
         rule
@@ -133,11 +133,11 @@ def test_a_run_goes_on_with_the_next_epoch(world: World) -> None:
     epochs: list[bool] = []
     while not any(epochs):
         spy = Spy(other.doors())
-        epochs.append(drive(other.coordinator, name, spy, SITES))
+        epochs.append(drive_epoch(other.coordinator, name, spy, SITES))
     assert len(epochs) == 4
     out = other.run_folder(name)
     assert (out / "model.safetensors").read_bytes() == model
-    assert drive(other.coordinator, name, Spy({}), ()) is True
+    assert drive_epoch(other.coordinator, name, Spy({}), ()) is True
     other.close()
     shown = CliRunner().invoke(app, ["verify", str(out)])
     assert shown.exit_code == 0, shown.output

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import SecAggError
-from lexfed.secagg import agree
-from lexfed.secagg.agree import Context, derive, private_key
+from lexfed.secagg.envelopes import key_agreement
+from lexfed.secagg.envelopes.key_agreement import Context, derived_key, private_key
 from support import secagg_checks
 
 HASH = st.binary(min_size=32, max_size=32)
@@ -40,8 +40,10 @@ def _public(number: int) -> bytes:
 
 def test_vectors_of_our_own_stay_as_they_are() -> None:
     assert CONTEXT.digest.hex() == DIGEST
-    assert derive(bytes(32), CONTEXT.digest, "self mask", 16).hex() == DERIVED
-    agreed = agree.agree(_key(1), _public(2), CONTEXT.digest, "mask", PAIR)
+    assert derived_key(bytes(32), CONTEXT.digest, "self mask", 16).hex() == DERIVED
+    agreed = key_agreement.pairwise_key(
+        _key(1), _public(2), CONTEXT.digest, "mask", PAIR
+    )
     assert agreed.hex() == AGREED
 
 
@@ -51,7 +53,9 @@ def test_the_key_is_hkdf_of_the_exchange() -> None:
     info = CONTEXT.digest + b"\x00\x04mask\x00\x05north\x00\x05south"
     extracted = hmac.new(bytes(32), shared, sha256).digest()
     wanted = hmac.new(extracted, info + b"\x01", sha256).digest()[:16]
-    found = agree.agree(_key(1), _public(2), CONTEXT.digest, "mask", ("south", "north"))
+    found = key_agreement.pairwise_key(
+        _key(1), _public(2), CONTEXT.digest, "mask", ("south", "north")
+    )
     assert found == wanted
 
 
@@ -67,8 +71,10 @@ def test_the_context_is_sha256_of_its_parts() -> None:
 def test_both_get_the_same_key(a: bytes, b: bytes, context: bytes, size: int) -> None:
     one, two = (private_key(seed, bytes(32), "mask key") for seed in (a, b))
     public = [key.public_key().public_bytes_raw() for key in (one, two)]
-    mine = agree.agree(one, public[1], context, "mask", PAIR, size)
-    theirs = agree.agree(two, public[0], context, "mask", PAIR[::-1], size)
+    mine = key_agreement.pairwise_key(one, public[1], context, "mask", PAIR, size)
+    theirs = key_agreement.pairwise_key(
+        two, public[0], context, "mask", PAIR[::-1], size
+    )
     assert mine == theirs
     assert len(mine) == size
 
@@ -91,7 +97,7 @@ def test_every_part_of_the_context_changes_the_key() -> None:
     ]
     contexts = [CONTEXT, *(replace(CONTEXT, **change) for change in changes)]  # type: ignore[arg-type]
     keys = {
-        agree.agree(_key(1), _public(2), context.digest, "mask", PAIR)
+        key_agreement.pairwise_key(_key(1), _public(2), context.digest, "mask", PAIR)
         for context in contexts
     }
     assert len(keys) == len(contexts)
@@ -106,17 +112,17 @@ def test_purposes_and_names_cannot_be_read_as_others() -> None:
         ("mask", ("north", "west")),
     ]
     keys = {
-        agree.agree(_key(1), _public(2), CONTEXT.digest, purpose, pair)
+        key_agreement.pairwise_key(_key(1), _public(2), CONTEXT.digest, purpose, pair)
         for purpose, pair in asked
     }
     assert len(keys) == len(asked)
-    assert len({derive(bytes(32), bytes(32), purpose) for purpose in "ab"}) == 2
+    assert len({derived_key(bytes(32), bytes(32), purpose) for purpose in "ab"}) == 2
 
 
 @pytest.mark.parametrize("peer", [bytes(32), bytes([1]) + bytes(31), b"", bytes(31)])
 def test_keys_of_small_order_or_size_are_refused(peer: bytes) -> None:
     with pytest.raises(SecAggError, match="between `north` and `south`"):
-        agree.agree(_key(1), peer, CONTEXT.digest, "mask", PAIR)
+        key_agreement.pairwise_key(_key(1), peer, CONTEXT.digest, "mask", PAIR)
 
 
 @pytest.mark.parametrize(
@@ -137,4 +143,4 @@ def test_contexts_that_cannot_be_are_refused(
 
 def test_a_context_that_is_no_hash_is_refused() -> None:
     with pytest.raises(ValueError, match="a context of 32 bytes"):
-        derive(bytes(32), b"short", "mask")
+        derived_key(bytes(32), b"short", "mask")

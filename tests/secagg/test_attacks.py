@@ -11,13 +11,13 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.masking import add_own, binding
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import pack_consents, pack_seats
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.payloads import pack_consents, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.round_masks import add_own, binding
+from lexfed.secagg.primitives.ring import Ring
 from support.secure_sums import (
     MODEL,
     SERVER,
@@ -41,14 +41,18 @@ class Running:
         self.agreed = self.epoch.sites["site000"]._cohort.agreed
 
     def says(
-        self, kind: Kind, payload: bytes, round_number: int = 1, model: bytes = MODEL
+        self,
+        kind: EnvelopeKind,
+        payload: bytes,
+        round_number: int = 1,
+        model: bytes = MODEL,
     ) -> bytes:
         """A message of a server that signs whatever it likes."""
         context = self.epoch.agreed.context(round_number, model)
         return seal(kind, context, SERVER, payload)
 
     def survivors(self, *seats: int) -> bytes:
-        return self.says(Kind.SURVIVORS, self.agreed + pack_seats(seats))
+        return self.says(EnvelopeKind.SURVIVORS, self.agreed + pack_seats(seats))
 
 
 @pytest.fixture
@@ -92,7 +96,9 @@ def test_a_list_outside_of_the_cohort_is_refused() -> None:
     epoch.masked(server, names(4))
     agreed = epoch.sites["site000"]._cohort.agreed
     context = epoch.agreed.context(1, MODEL)
-    bad = seal(Kind.SURVIVORS, context, SERVER, agreed + pack_seats((0, 1, 2, 4)))
+    bad = seal(
+        EnvelopeKind.SURVIVORS, context, SERVER, agreed + pack_seats((0, 1, 2, 4))
+    )
     site = epoch.sites["site000"]
     assert "outside of the cohort" in refused(lambda: site.consent(bad)).message
 
@@ -112,7 +118,7 @@ def test_two_lists_for_two_halves_open_nothing(masked: Running) -> None:
     consents = []
     for seat, (name, message) in enumerate(lists.items(), start=1):
         consents.append((seat, masked.epoch.sites[name].consent(message)[-64:]))
-    said = masked.says(Kind.CONSENTS, pack_consents(consents))
+    said = masked.says(EnvelopeKind.CONSENTS, pack_consents(consents))
     for name in lists:
         assert (
             "not signed"
@@ -124,14 +130,16 @@ def test_a_list_signed_by_fewer_than_t_opens_nothing(consented: Running) -> None
     rows = [
         (at, consented.epoch.sent["consent", names(5)[at]][-64:]) for at in range(5)
     ]
-    few = consented.says(Kind.CONSENTS, pack_consents(rows[:3]))
+    few = consented.says(EnvelopeKind.CONSENTS, pack_consents(rows[:3]))
     assert "signatures of 4" in refused(lambda: consented.site.unmask(few)).message
-    doubled = consented.says(Kind.CONSENTS, pack_consents([*rows[:3], rows[2]]))
+    doubled = consented.says(EnvelopeKind.CONSENTS, pack_consents([*rows[:3], rows[2]]))
     assert "twice" in refused(lambda: consented.site.unmask(doubled)).message
     wrong = [*rows[:3], (3, rows[4][1])]
-    forged = consented.says(Kind.CONSENTS, pack_consents(wrong))
+    forged = consented.says(EnvelopeKind.CONSENTS, pack_consents(wrong))
     assert "not signed" in refused(lambda: consented.site.unmask(forged)).message
-    assert consented.site.unmask(consented.says(Kind.CONSENTS, pack_consents(rows)))
+    assert consented.site.unmask(
+        consented.says(EnvelopeKind.CONSENTS, pack_consents(rows))
+    )
 
 
 def test_signers_outside_of_the_list_do_not_count(masked: Running) -> None:
@@ -141,7 +149,7 @@ def test_signers_outside_of_the_list_do_not_count(masked: Running) -> None:
         for at in range(4)
     ]
     rows[3] = (4, rows[3][1])
-    said = masked.says(Kind.CONSENTS, pack_consents(rows))
+    said = masked.says(EnvelopeKind.CONSENTS, pack_consents(rows))
     assert "of them" in refused(lambda: masked.site.unmask(said)).message
 
 
@@ -244,24 +252,26 @@ def test_oversized_messages_are_refused_on_both_sides(running: Running) -> None:
     epoch, server, site = running.epoch, running.server, running.site
     context = epoch.agreed.context(1, MODEL)
 
-    def too_long(kind: Kind, sender: Identity, take: Callable[[bytes], object]) -> None:
+    def too_long(
+        kind: EnvelopeKind, sender: Identity, take: Callable[[bytes], object]
+    ) -> None:
         message = seal(kind, context, sender, bytes(2**20))
         assert "is not expected" in refused(lambda: take(message)).message
 
     first = identity("site000")
     server.begin(1, MODEL)
-    too_long(Kind.MASKED, first, server.masked)
+    too_long(EnvelopeKind.MASKED, first, server.masked)
     for name in names(5):
         values = epoch.vector(name, 1)
         server.masked(epoch.sites[name].mask(1, MODEL, values))
     survivors = server.close_masked()
-    too_long(Kind.SURVIVORS, SERVER, site.consent)
-    too_long(Kind.CONSENT, first, server.consented)
+    too_long(EnvelopeKind.SURVIVORS, SERVER, site.consent)
+    too_long(EnvelopeKind.CONSENT, first, server.consented)
     for each in epoch.sites.values():
         server.consented(each.consent(survivors))
     consents = server.close_consents()
-    too_long(Kind.CONSENTS, SERVER, site.unmask)
-    too_long(Kind.UNMASK, first, server.unmasked)
+    too_long(EnvelopeKind.CONSENTS, SERVER, site.unmask)
+    too_long(EnvelopeKind.UNMASK, first, server.unmasked)
     for each in epoch.sites.values():
         server.unmasked(each.unmask(consents))
     server.reconstruct()

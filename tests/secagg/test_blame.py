@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.dealing import Secrets
-from lexfed.secagg.field import PRIME, Elements
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Advertised, pack_seats
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.site import SiteSession
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.envelopes.payloads import AdvertisedKeys, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.epoch_secrets import EpochSecrets
+from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives.small_field import PRIME, Elements
 from support.disputes import FAULTS, bad_part, complaint, flipped, said_instead
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
@@ -114,7 +114,7 @@ def test_a_dealer_that_shows_something_else_is_blamed(shown: bytes) -> None:
     for word in disputed.words.values():
         disputed.setup.ready(word)
     assert set(disputed.setup.inquiries()) == {LIAR}
-    disputed.setup.proven(said_instead(disputed.liar, Kind.EVIDENCE, shown))
+    disputed.setup.proven(said_instead(disputed.liar, EnvelopeKind.EVIDENCE, shown))
     assert refused(disputed.setup.established).blamed == (LIAR,)
 
 
@@ -130,7 +130,7 @@ def test_who_shows_what_it_dealt_takes_no_part_in_rounds() -> None:
 def test_an_inquiry_into_nobody_is_refused() -> None:
     disputed = Disputed()
     site, context = disputed.epoch.sites["site000"], disputed.epoch.agreed.context()
-    said = seal(Kind.INQUIRY, context, SERVER, pack_seats((0, 2)))
+    said = seal(EnvelopeKind.INQUIRY, context, SERVER, pack_seats((0, 2)))
     assert "dealt no shares" in refused(lambda: site.prove(said)).message
 
 
@@ -164,7 +164,7 @@ class Opening:
                 self.server.unmasked(said)
                 continue
             for dealer in dealers:
-                said = flipped(site, Kind.UNMASK, said, 32 * dealer)
+                said = flipped(site, EnvelopeKind.UNMASK, said, 32 * dealer)
             wrong = refused(partial(self.server.unmasked, said))
             assert wrong.blamed == (name,)
 
@@ -205,7 +205,7 @@ def test_what_is_no_share_is_blamed_although_its_dealer_committed_to_it() -> Non
         values = disputed.epoch.vector(name, 1)
         server.masked(disputed.epoch.sites[name].mask(1, MODEL, values))
     agreed = disputed.liar._cohort.agreed
-    vector = seal(Kind.MASKED, context, identity("site003"), agreed + bytes(20))
+    vector = seal(EnvelopeKind.MASKED, context, identity("site003"), agreed + bytes(20))
     server.masked(vector)
     survivors = server.close_masked()
     for name in alive:
@@ -217,7 +217,7 @@ def test_what_is_no_share_is_blamed_although_its_dealer_committed_to_it() -> Non
         else disputed.epoch.sites["site003"]._held[dealer][0].astype("<u2").tobytes()
         for dealer in range(5)
     )
-    message = seal(Kind.UNMASK, context, identity("site003"), given)
+    message = seal(EnvelopeKind.UNMASK, context, identity("site003"), given)
     error = refused(lambda: server.unmasked(message))
     assert error.blamed == ("site003",)
     assert "no share" in error.message
@@ -229,15 +229,15 @@ def test_a_dealer_whose_shares_open_no_secret_is_blamed(
     lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It deals points that lie on no polynomial, and commits to them."""
-    honest = Secrets.shares
+    honest = EpochSecrets.shares
 
-    def bent(self: Secrets, threshold: Threshold) -> Elements:
+    def bent(self: EpochSecrets, threshold: Threshold) -> Elements:
         shares = honest(self, threshold)
         if self._name == LIAR:
             shares[0] = (shares[0] + 1) % PRIME
         return shares
 
-    monkeypatch.setattr(Secrets, "shares", bent)
+    monkeypatch.setattr(EpochSecrets, "shares", bent)
     epoch = Epoch(setting(5))
     server = epoch.set_up()
     alive = [name for name in names(5) if name != lost]
@@ -251,7 +251,7 @@ def test_a_signature_of_another_list_is_blamed() -> None:
     server = epoch.set_up()
     epoch.masked(server, epoch.sites)
     server.close_masked()
-    other = said_instead(epoch.sites[LIAR], Kind.CONSENT, bytes(32))
+    other = said_instead(epoch.sites[LIAR], EnvelopeKind.CONSENT, bytes(32))
     assert refused(lambda: server.consented(other)).blamed == (LIAR,)
 
 
@@ -260,8 +260,8 @@ def test_a_key_of_small_order_is_blamed_on_who_sends_it(at: int) -> None:
     epoch = Epoch(setting(3))
     keys = [bytes([9]) + bytes(31)] * 3
     keys[at] = bytes(32)
-    said = Advertised(keys[0], (keys[1], keys[2]), (bytes(32),) * 2)
-    message = said_instead(epoch.sites[LIAR], Kind.ADVERTISE, said.packed())
+    said = AdvertisedKeys(keys[0], (keys[1], keys[2]), (bytes(32),) * 2)
+    message = said_instead(epoch.sites[LIAR], EnvelopeKind.ADVERTISE, said.packed())
     server = ServerSetup(SERVER, epoch.agreed)
     assert refused(lambda: server.advertised(message)).blamed == (LIAR,)
 

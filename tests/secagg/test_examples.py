@@ -26,7 +26,7 @@ def test_the_example_survives_two_lost_operators_of_five(
     text = text.replace('("ministry", "university")', five)
     text = text.replace("Additive(2, Ring(32), 4)", "Polynomial(5, 3, 4)")
     text = text.replace("import Additive", "import Polynomial")
-    text = text.replace("from lexfed.secagg.ring import Ring\n", "")
+    text = text.replace("from lexfed.secagg.primitives.ring import Ring\n", "")
     gone = f"for gone in {lost}:\n    del aggregators[operators[gone].name]\n"
     start = "# Both sign the list"
     text = text.replace(start, gone + start)

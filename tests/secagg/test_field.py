@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lexfed.randomness import SeededSource
-from lexfed.secagg.field import MAX_TERMS, PRIME, inverse, matmul, product, uniform
+from lexfed.secagg.primitives.small_field import (
+    MAX_TERMS,
+    PRIME,
+    inverse,
+    matmul,
+    product,
+    uniform,
+)
 
 ELEMENT = st.integers(0, PRIME - 1)
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from lexfed.errors import SecAggError
-from lexfed.secagg import pieces
-from lexfed.secagg.dealing import OWN, PAIR, row
-from lexfed.secagg.messages import Kind
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.shamir import secret_bytes
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks import vector_pieces
+from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, row
+from lexfed.secagg.primitives.shamir import secret_bytes
 from support.broken_messages import broken, changed
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, setting
 
@@ -115,7 +115,7 @@ def _fuzz_rounds(coins: random.Random, each: int) -> int:
             watched.ask(site.unmask, broken(coins, consents, SERVER, epoch, number))
         watched.ask(site.unmask, consents)
     assert list(watched.leaks()) == []
-    assert any(answer[5] == Kind.UNMASK for answer in watched.answers)
+    assert any(answer[5] == EnvelopeKind.UNMASK for answer in watched.answers)
     return watched.tried
 
 
@@ -208,7 +208,7 @@ def test_broken_headers_and_pieces_change_no_sum(
 
     Half of the headers are changed under the right signature, as by a site that cheats.
     """
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    monkeypatch.setattr(vector_pieces, "PIECE_VALUES", 2)
     coins = random.Random(20170281)
     rounds, tried, left_out = 80, 0, 0
     epoch = Epoch(setting(4, rounds=rounds))

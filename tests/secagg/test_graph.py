@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lexfed.errors import ConfigError
-from lexfed.secagg import graph
-from lexfed.secagg.graph import BREACH, LOSS, density, neighbours
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.masks import neighbour_graph
+from lexfed.secagg.masks.neighbour_graph import BREACH, LOSS, density, neighbours
+from lexfed.secagg.masks.thresholds import Threshold
 
 SEED = bytes(range(32))
 KNOWN = ((4, 6), (3, 4), (3, 5), (1, 2), (0, 1), (2, 6), (0, 5))
@@ -79,7 +79,9 @@ def test_removing_fewer_than_k_sites_never_cuts_it() -> None:
 )
 def test_tails_are_those_of_scipy(marked: int, drawn: int, least: int) -> None:
     wanted = stats.hypergeom.sf(least - 1, 100, marked, drawn)
-    assert graph.tail(100, marked, drawn, least) == pytest.approx(wanted, rel=1e-9)
+    assert neighbour_graph.hypergeometric_tail(
+        100, marked, drawn, least
+    ) == pytest.approx(wanted, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +102,17 @@ def test_known_densities_keep_their_bounds_and_the_next_smaller_do_not(
     assert not found.complete
 
     def safe(k: int) -> bool:
-        among = graph.most_colluders(sites, colluders, k)
-        outvoted = sites * graph.tail(sites - 1, colluders, k, among + 1)
+        among = neighbour_graph.most_colluders(sites, colluders, k)
+        outvoted = sites * neighbour_graph.hypergeometric_tail(
+            sites - 1, colluders, k, among + 1
+        )
         if among >= k:
             return False
         t = Threshold.malicious(k + 1, among).shares
         return (
-            outvoted + graph.split(sites, colluders, dropouts, k) <= BREACH
-            and graph.lost(sites, dropouts, k, t) <= LOSS
+            outvoted + neighbour_graph.split_bound(sites, colluders, dropouts, k)
+            <= BREACH
+            and neighbour_graph.loss_bound(sites, dropouts, k, t) <= LOSS
         )
 
     assert safe(degree)
@@ -167,7 +172,7 @@ def _splits(sites: int, colluders: int, dropouts: int, degree: int, runs: int) -
 def test_servers_that_choose_who_is_missing_split_no_more_than_the_bound() -> None:
     """Wrongly fails with probability 1e-6 over seeds; the seeds are fixed."""
     runs = 400
-    bound = graph.split(40, 15, 2, 12)
+    bound = neighbour_graph.split_bound(40, 15, 2, 12)
     assert 1e-3 < bound < 0.5
     assert stats.binom.sf(_splits(40, 15, 2, 12, runs) - 1, runs, bound) > 1e-6
     # The control: a graph of half the degree does not keep that bound.
@@ -186,7 +191,7 @@ def test_rounds_are_lost_no_more_than_the_bound() -> None:
             found += any(len(gone & set(near)) > 12 - shares for near in joined)
         return found
 
-    bound = graph.lost(80, 8, 12, 7)
+    bound = neighbour_graph.loss_bound(80, 8, 12, 7)
     assert 1e-3 < bound < 0.5
     assert stats.binom.sf(losses(7) - 1, 400, bound) > 1e-6
     assert stats.binom.sf(losses(9) - 1, 400, bound) < 1e-6  # the control

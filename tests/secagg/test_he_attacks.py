@@ -8,15 +8,15 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg.he_bfv import SecretKey
-from lexfed.secagg.he_coefficients import Coefficients, add, pack, zeros
-from lexfed.secagg.he_fingerprint import added, fingerprint, pack_tags
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_server import CiphertextSum
-from lexfed.secagg.he_site import SiteEncryptor
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import pack_bundle
+from lexfed.secagg.encrypted.coefficients import Coefficients, add, pack, zeros
+from lexfed.secagg.encrypted.fingerprints import fingerprint, pack_tags, summed_tags
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.server import CiphertextSum
+from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.tenseal_bfv import BfvSecretKey
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.payloads import pack_bundle
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from support.encrypted_sums import (
     HOLDER,
     SERVER,
@@ -77,7 +77,7 @@ def test_a_server_that_adds_something_else_gets_nothing_decrypted(
     false = lie(rows, epoch.setting.moduli.cipher)
     honest = epoch.add(1, sent)
     used: list[object] = []
-    monkeypatch.setattr(SecretKey, "decrypt", lambda *given: used.append(given))
+    monkeypatch.setattr(BfvSecretKey, "decrypt", lambda *given: used.append(given))
     message = claimed(epoch, receipts_of(epoch, sent), false)
     error = refused(lambda: epoch.holder.open(1, MODEL, message))
     assert "not the sum of what the listed sites encrypted" in error.message
@@ -108,7 +108,7 @@ def test_a_site_that_helps_the_server_opens_another_site(epoch: Encrypted) -> No
     helper = epoch.sites["site003"]
     rows = {name: parts(epoch, message)[1] for name, message in sent.items()}
     tag = partial(fingerprint, seed=helper._seed, context=context, modulus=modulus)
-    others = added([tag(rows[name]) for name in names(3)], modulus)
+    others = summed_tags([tag(rows[name]) for name in names(3)], modulus)
     wanted = rows["site000"]
     lie = tuple((a - b) % modulus for a, b in zip(tag(wanted), others, strict=True))
     receipts = receipts_of(epoch, sent)[:3]
@@ -205,14 +205,19 @@ def test_strangers_are_refused(epoch: Encrypted) -> None:
     raw = pack(rows, epoch.setting.moduli)
     payload = receipt[-64 - 64 : -64]
     for name, what in (("stranger", "not enrolled"), ("site000", "not signed by")):
-        forged = seal(Kind.HE_RECEIPT, context, Identity.generate(name), payload)
+        forged = seal(
+            EnvelopeKind.HE_RECEIPT, context, Identity.generate(name), payload
+        )
         error = refused(partial(epoch.server.take, forged + raw))
         assert what in error.message
         message = claimed(epoch, [forged, *receipts_of(epoch, sent)[1:]], rows)
         error = refused(partial(epoch.holder.open, 1, MODEL, message))
         assert what in error.message
         joining = seal(
-            Kind.HE_JOIN, epoch.setting.context(), Identity.generate(name), OTHER
+            EnvelopeKind.HE_JOIN,
+            epoch.setting.context(),
+            Identity.generate(name),
+            OTHER,
         )
         fresh = KeyHolder(identity(HOLDER), epoch.setting)
         assert what in refused(partial(fresh.admit, joining)).message
@@ -225,16 +230,16 @@ def test_strangers_are_refused(epoch: Encrypted) -> None:
         error = refused(partial(build, Identity.generate(name), epoch.setting))
         assert "enrolled with another key" in error.message
     fake = seal(
-        Kind.HE_SUM,
+        EnvelopeKind.HE_SUM,
         context,
         Identity.generate(SERVER),
         pack_bundle(receipts_of(epoch, sent)) + raw,
     )
     assert "not signed by" in refused(lambda: epoch.holder.open(1, MODEL, fake)).message
     site = SiteEncryptor(identity("site000"), epoch.setting)
-    other = SecretKey(epoch.setting.moduli).public
+    other = BfvSecretKey(epoch.setting.moduli).public
     substituted = seal(
-        Kind.HE_KEY,
+        EnvelopeKind.HE_KEY,
         epoch.setting.context(),
         identity(SERVER),
         OTHER + pack(other, epoch.setting.moduli) + bytes(50),
@@ -252,7 +257,7 @@ def test_a_site_that_did_not_join_is_refused() -> None:
     assert "no key of the key holder yet" in error.message
     payload = parts(epoch, sent["site000"])[0][-64 - 64 : -64]
     context = epoch.setting.context(1, MODEL)
-    foreign = seal(Kind.HE_RECEIPT, context, identity("site003"), payload)
+    foreign = seal(EnvelopeKind.HE_RECEIPT, context, identity("site003"), payload)
     message = claimed(epoch, [*receipts_of(epoch, sent), foreign], zeros(1))
     error = refused(lambda: epoch.holder.open(1, MODEL, message))
     assert "`site003` has not joined" in error.message
@@ -277,7 +282,9 @@ def test_keys_are_taken_once_and_only_by_the_site_that_they_are_for(
     error = refused(lambda: again.accept(epoch.announced))
     assert f"what `{HOLDER}` sent to `site000` cannot be decrypted" in error.message
     # Keys of small order agree with nobody.
-    small = seal(Kind.HE_JOIN, epoch.setting.context(), identity("site001"), bytes(32))
+    small = seal(
+        EnvelopeKind.HE_JOIN, epoch.setting.context(), identity("site001"), bytes(32)
+    )
     fresh.admit(small)
     assert "not sound" in refused(fresh.announce).message
 
@@ -287,7 +294,7 @@ def test_tags_made_in_another_round_do_not_decrypt(epoch: Encrypted) -> None:
     first = parts(epoch, epoch.encrypt(1)["site000"])[0]
     sent = epoch.encrypt(2)
     context = epoch.setting.context(2, MODEL)
-    moved = seal(Kind.HE_RECEIPT, context, identity("site000"), first[-128:-64])
+    moved = seal(EnvelopeKind.HE_RECEIPT, context, identity("site000"), first[-128:-64])
     receipts = [moved, *receipts_of(epoch, sent)[1:]]
     message = claimed(epoch, receipts, zeros(1), number=2)
     error = refused(lambda: epoch.holder.open(2, MODEL, message))

@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.secagg.agree import derive
-from lexfed.secagg.he_coefficients import Coefficients, add, zeros
-from lexfed.secagg.he_fingerprint import added, fingerprint, pack_tags, read_tags
-from lexfed.secagg.he_terms import CIPHER, DEGREE, Moduli
-from lexfed.secagg.prg import keystream
+from lexfed.secagg.encrypted.coefficients import Coefficients, add, zeros
+from lexfed.secagg.encrypted.fingerprints import (
+    fingerprint,
+    pack_tags,
+    read_tags,
+    summed_tags,
+)
+from lexfed.secagg.encrypted.terms import CIPHER, DEGREE, Moduli
+from lexfed.secagg.envelopes.key_agreement import derived_key
+from lexfed.secagg.primitives.keystreams import keystream
 from support.encrypted_sums import agreed
 from support.secure_sums import MODEL
 
@@ -29,7 +34,7 @@ def plainly(rows: Coefficients, modulus: int) -> tuple[int, ...]:
     """The definition, in whole numbers of any size."""
     tags = [0, 0]
     for at, row in enumerate(rows.tolist()):
-        key = derive(SEED, CONTEXT.digest, f"fingerprint of block {at}", 16)
+        key = derived_key(SEED, CONTEXT.digest, f"fingerprint of block {at}", 16)
         words = np.frombuffer(keystream(key, 16 * len(row)), "<u8").tolist()
         for which in (0, 1):
             tags[which] += sum(map(int.__mul__, words[which::2], row))
@@ -53,10 +58,10 @@ def test_the_fingerprint_of_a_sum_is_the_sum_of_fingerprints(
     for rows in vectors:
         add(total, rows, Moduli(65_537, modulus))
     tag = partial(fingerprint, seed=SEED, context=CONTEXT, modulus=modulus)
-    assert tag(total) == added([tag(rows) for rows in vectors], modulus)
+    assert tag(total) == summed_tags([tag(rows) for rows in vectors], modulus)
     # The negative control: any other sum has another fingerprint.
     total[1, 5] ^= np.uint64(1)
-    assert tag(total) != added([tag(rows) for rows in vectors], modulus)
+    assert tag(total) != summed_tags([tag(rows) for rows in vectors], modulus)
 
 
 def test_every_place_and_every_block_counts() -> None:

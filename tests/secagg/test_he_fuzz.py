@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from lexfed.secagg import he_bfv
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_site import SiteEncryptor
+from lexfed.secagg.encrypted import tenseal_bfv
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.site import SiteEncryptor
 from support.encrypted_sums import HOLDER, Encrypted, agreed
 from support.secure_sums import MODEL, identity, names, refused
 
@@ -55,7 +55,7 @@ def test_broken_messages_are_refused_and_change_nothing(
     late = SiteEncryptor(identity("site000"), epoch.setting)
     loads: list[object] = []
     with monkeypatch.context() as patch:
-        patch.setattr(he_bfv._Scheme, "load", lambda *given: loads.append(given))
+        patch.setattr(tenseal_bfv._Scheme, "load", lambda *given: loads.append(given))
         count = all_refused(fresh.admit, epoch.sites["site000"].join(), rng)
         count += all_refused(late.accept, epoch.announced, rng)
         epoch.server.start(1, MODEL)

@@ -7,15 +7,15 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg import he_bfv
-from lexfed.secagg.he_bfv import PublicKey, SecretKey
-from lexfed.secagg.he_coefficients import pack, zeros
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_opened import OpenedSum, pack_opened, read_opened
-from lexfed.secagg.he_site import SiteEncryptor
-from lexfed.secagg.he_terms import CIPHER, DEGREE, moduli_for
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.encrypted import tenseal_bfv
+from lexfed.secagg.encrypted.coefficients import pack, zeros
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.opened_sum import OpenedSum, pack_opened, read_opened
+from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
+from lexfed.secagg.encrypted.terms import CIPHER, DEGREE, moduli_for
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from support.encrypted_sums import (
     HOLDER,
     SERVER,
@@ -85,7 +85,7 @@ def test_malformed_ciphertexts_never_reach_the_parser_of_seal(
 ) -> None:
     sent = epoch.encrypt()
     read: list[object] = []
-    monkeypatch.setattr(he_bfv._Scheme, "load", lambda *given: read.append(given))
+    monkeypatch.setattr(tenseal_bfv._Scheme, "load", lambda *given: read.append(given))
     setting, context = epoch.setting, epoch.setting.context(1, MODEL)
     size, modulus = setting.vector_bytes, setting.moduli.cipher
     receipt = parts(epoch, sent["site000"])[0]
@@ -119,12 +119,12 @@ def test_malformed_ciphertexts_never_reach_the_parser_of_seal(
         (bytes(size + 3), "has bytes after its end"),
         (b"\xff" * (size + 40), "ends too early"),
     ):
-        message = seal(Kind.HE_SUM, context, server, payload)
+        message = seal(EnvelopeKind.HE_SUM, context, server, payload)
         error = refused(partial(epoch.holder.open, 1, MODEL, message))
         assert what in error.message
     key = above + np.uint64(0)
     announced = seal(
-        Kind.HE_KEY,
+        EnvelopeKind.HE_KEY,
         setting.context(),
         identity(HOLDER),
         epoch.announced[-64 - 4 * 50 - setting.key_bytes - 32 : -64 - 4 * 50][:32]
@@ -140,20 +140,20 @@ def test_malformed_ciphertexts_never_reach_the_parser_of_seal(
 
 def test_what_seal_refuses_is_said_in_words() -> None:
     moduli = moduli_for(100, 2)
-    secret = SecretKey(moduli)
+    secret = BfvSecretKey(moduli)
     above = np.full((1, 2 * DEGREE), CIPHER[3], dtype=np.uint64)
     error = refused(lambda: secret.decrypt(above, 5))
     assert "TenSEAL refuses a ciphertext or a key" in error.message
-    error = refused(lambda: PublicKey(moduli, above[0]))
+    error = refused(lambda: BfvPublicKey(moduli, above[0]))
     assert "TenSEAL refuses a ciphertext or a key" in error.message
 
 
 def test_what_was_encrypted_to_another_key_is_refused() -> None:
     # Under another key it is noise: its error is as large as can be.
     moduli = moduli_for(100, 2)
-    other = PublicKey(moduli, SecretKey(moduli).public)
+    other = BfvPublicKey(moduli, BfvSecretKey(moduli).public)
     rows = other.encrypt(np.zeros(5, dtype=np.int64))
-    error = refused(lambda: SecretKey(moduli).decrypt(rows, 5))
+    error = refused(lambda: BfvSecretKey(moduli).decrypt(rows, 5))
     assert "noise of a ciphertext is too large" in error.message
 
 
@@ -163,7 +163,7 @@ def test_opened_sums_are_checked() -> None:
     values = vector("site000", 1, 5)
     good = pack_opened(setting, OpenedSum(values, names(3), OTHER))
     read = partial(read_opened, setting, 1, MODEL)
-    assert read(seal(Kind.HE_OPENED, context, holder, good)).sites == names(3)
+    assert read(seal(EnvelopeKind.HE_OPENED, context, holder, good)).sites == names(3)
     far = OpenedSum(np.full(5, 10_001), names(3), OTHER)
     for payload, signer, what in (
         (good, identity(SERVER), "not enrolled"),
@@ -176,9 +176,9 @@ def test_opened_sums_are_checked() -> None:
         (good + bytes(6), holder, "is not expected"),
         (good[:40], holder, "is not expected"),
     ):
-        message = seal(Kind.HE_OPENED, context, signer, payload)
+        message = seal(EnvelopeKind.HE_OPENED, context, signer, payload)
         assert what in refused(partial(read, message)).message
-    message = seal(Kind.HE_OPENED, setting.context(2, MODEL), holder, good)
+    message = seal(EnvelopeKind.HE_OPENED, setting.context(2, MODEL), holder, good)
     assert "is of round 2" in refused(lambda: read(message)).message
 
 

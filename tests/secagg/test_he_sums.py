@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.secagg.he_bfv import PublicKey, SecretKey
-from lexfed.secagg.he_coefficients import add, pack, unpack, zeros
-from lexfed.secagg.he_opened import read_opened
-from lexfed.secagg.he_terms import (
+from lexfed.secagg.encrypted.coefficients import add, pack, unpack, zeros
+from lexfed.secagg.encrypted.opened_sum import read_opened
+from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey, BfvSecretKey
+from lexfed.secagg.encrypted.terms import (
     CIPHER,
     DEGREE,
     ERROR,
-    HeTerms,
+    EncryptionTerms,
     Moduli,
     is_prime,
     moduli_for,
@@ -57,8 +57,8 @@ def test_sums_within_the_bound_are_exact_and_no_other_looks_so(
 ) -> None:
     # Every site at the bound: one alone is at it, two or more must be seen beyond.
     moduli = moduli_for(bound, sites)
-    secret = SecretKey(moduli)
-    public = PublicKey(moduli, secret.public)
+    secret = BfvSecretKey(moduli)
+    public = BfvPublicKey(moduli, secret.public)
     signs = np.where(np.arange(DEGREE) % 2 == 0, 1, -1)
     rows, total = public.encrypt(bound * signs), zeros(1)
     for count in range(1, sites + 1):
@@ -84,8 +84,8 @@ def test_random_sums_are_exact_or_seen_to_be_beyond(
     sites: int, bound: int, seed: int
 ) -> None:
     moduli = moduli_for(bound, sites)
-    secret = SecretKey(moduli)
-    public = PublicKey(moduli, secret.public)
+    secret = BfvSecretKey(moduli)
+    public = BfvPublicKey(moduli, secret.public)
     rng, total = np.random.default_rng(seed), zeros(1)
     truth = np.zeros(7, dtype=np.int64)
     for _ in range(sites):
@@ -154,8 +154,8 @@ def test_the_error_of_fresh_ciphertexts_is_far_below_its_bound(
     # 2^12 is 17 deviations; 40 fresh ciphertexts stay below 2^11, that is 8.5
     # deviations of 163,840 coefficients: an honest code fails with chance 1e-11.
     moduli = Moduli(65_537, CIPHER[1])
-    secret = SecretKey(moduli)
-    public = PublicKey(moduli, secret.public)
+    secret = BfvSecretKey(moduli)
+    public = BfvPublicKey(moduli, secret.public)
     room = (moduli.cipher // (2 * moduli.plain * 2**11)).bit_length() - 1
     for _ in range(40):
         ciphertext = secret._scheme.seal.Ciphertext()
@@ -166,7 +166,7 @@ def test_the_error_of_fresh_ciphertexts_is_far_below_its_bound(
 
 def test_ciphertexts_of_equal_vectors_differ_and_look_uniform() -> None:
     moduli = moduli_for(100, 2)
-    public = PublicKey(moduli, SecretKey(moduli).public)
+    public = BfvPublicKey(moduli, BfvSecretKey(moduli).public)
     zero = np.zeros(8 * DEGREE, dtype=np.int64)
     first, second = public.encrypt(zero), public.encrypt(zero)
     # 65,536 numbers below 2^40: two equal ones at one place have a chance of 1e-7.
@@ -197,11 +197,11 @@ def test_coefficients_travel_unchanged_and_add_modulo_q(cipher: int) -> None:
 
 def test_terms_that_protect_nobody_are_refused() -> None:
     for build, what in (
-        (lambda: HeTerms(1, 9, 5), "least_sites"),
-        (lambda: HeTerms(2, 0, 5), "bound"),
-        (lambda: HeTerms(2, 2**31, 5), "bound"),
-        (lambda: HeTerms(2, 9, 0), "length"),
-        (lambda: HeTerms(2, 9, 2**27 + 1), "length"),
+        (lambda: EncryptionTerms(1, 9, 5), "least_sites"),
+        (lambda: EncryptionTerms(2, 0, 5), "bound"),
+        (lambda: EncryptionTerms(2, 2**31, 5), "bound"),
+        (lambda: EncryptionTerms(2, 9, 0), "length"),
+        (lambda: EncryptionTerms(2, 9, 2**27 + 1), "length"),
         (lambda: agreed(holder=SERVER), "other than the server"),
     ):
         with pytest.raises(ValueError, match=what):
@@ -251,7 +251,7 @@ def test_without_the_extra_a_server_works_and_others_are_told_what_to_install() 
 
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tenseal.sealapi", None)
-    error = refused(lambda: SecretKey(moduli_for(1, 2)))
+    error = refused(lambda: BfvSecretKey(moduli_for(1, 2)))
     assert error.hint == "`pip install 'lexfed[he]'`"
 
 

@@ -5,7 +5,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from lexfed.errors import ConfigError, SecAggError
-from lexfed.secagg.identities import Identity, Roster
+from lexfed.secagg.envelopes.identities import Identity, Roster
 
 
 def _identity(name: str) -> Identity:

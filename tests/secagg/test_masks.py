@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from lexfed.secagg.dealing import OWN, PAIR, row
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.shamir import secret_bytes
+from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, row
+from lexfed.secagg.primitives.ring import Ring
+from lexfed.secagg.primitives.shamir import secret_bytes
 from support.secure_sums import MODEL, Epoch, names, setting
 
 LENGTH = 20_000

@@ -7,30 +7,35 @@ from hashlib import sha256
 
 import pytest
 
-from lexfed.secagg.agree import Context
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.messages import Kind, Opened, open_sealed, seal
-from lexfed.secagg.payloads import (
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.envelopes.key_agreement import Context
+from lexfed.secagg.envelopes.payloads import (
     pack_seats,
     read_bundle,
     read_consents,
     read_delivery,
     read_seats,
 )
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.setting import Terms
+from lexfed.secagg.envelopes.sealed_messages import (
+    EnvelopeKind,
+    OpenedMessage,
+    open_sealed,
+    seal,
+)
+from lexfed.secagg.masks.terms import MaskTerms
+from lexfed.secagg.primitives.ring import Ring
 from support.secure_sums import refused
 
 A, B = sha256(b"a").digest(), sha256(b"b").digest()
 CONTEXT = Context(A, 1, 2, A, A, A)
 NORTH = Identity.generate("north")
 ROSTER = Roster({"north": NORTH.public})
-MESSAGE = seal(Kind.MASKED, CONTEXT, NORTH, b"payload")
+MESSAGE = seal(EnvelopeKind.MASKED, CONTEXT, NORTH, b"payload")
 
 
 def opened(
-    message: bytes, kind: Kind = Kind.MASKED, context: Context = CONTEXT
-) -> Opened:
+    message: bytes, kind: EnvelopeKind = EnvelopeKind.MASKED, context: Context = CONTEXT
+) -> OpenedMessage:
     return open_sealed(message, kind, context, ROSTER, (7,))
 
 
@@ -55,13 +60,15 @@ def test_a_message_says_what_was_sealed() -> None:
 def test_a_message_of_another_context_is_refused(context: Context, what: str) -> None:
     assert f"is of {what}" in refused(partial(opened, MESSAGE, context=context)).message
     # Nor can its head be rewritten: the signature covers it.
-    other = seal(Kind.MASKED, context, NORTH, b"payload")
+    other = seal(EnvelopeKind.MASKED, context, NORTH, b"payload")
     assert "not signed" in refused(lambda: opened(MESSAGE[:-64] + other[-64:])).message
 
 
 def test_another_kind_or_length_is_refused() -> None:
-    assert "is of kind" in refused(lambda: opened(MESSAGE, Kind.CONSENT)).message
-    longer = seal(Kind.MASKED, CONTEXT, NORTH, b"payload!")
+    assert (
+        "is of kind" in refused(lambda: opened(MESSAGE, EnvelopeKind.CONSENT)).message
+    )
+    longer = seal(EnvelopeKind.MASKED, CONTEXT, NORTH, b"payload!")
     assert "8 bytes is not expected" in refused(lambda: opened(longer)).message
 
 
@@ -84,7 +91,7 @@ def test_names_have_a_length_and_are_text() -> None:
         refused(partial(opened, MESSAGE[:at] + name + MESSAGE[at + 6 :]))
     for bad in ("", "n" * 33):
         identity = Identity(bad, NORTH.private)
-        refused(partial(seal, Kind.MASKED, CONTEXT, identity, b""))
+        refused(partial(seal, EnvelopeKind.MASKED, CONTEXT, identity, b""))
 
 
 def test_a_payload_that_no_envelope_holds_is_refused() -> None:
@@ -93,7 +100,8 @@ def test_a_payload_that_no_envelope_holds_is_refused() -> None:
             return 2**32
 
     assert (
-        "too long" in refused(lambda: seal(Kind.MASKED, CONTEXT, NORTH, Huge())).message
+        "too long"
+        in refused(lambda: seal(EnvelopeKind.MASKED, CONTEXT, NORTH, Huge())).message
     )
 
 
@@ -117,6 +125,6 @@ def test_lists_in_payloads_are_exact() -> None:
     [{"rounds": 0}, {"least_sites": 2}, {"length": 0}, {"least_change": 0}],
 )
 def test_terms_that_protect_nobody_are_refused(wrong: dict[str, int]) -> None:
-    terms = Terms(3, 1, 3, Ring(32), 10)
+    terms = MaskTerms(3, 1, 3, Ring(32), 10)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(terms, **wrong)  # type: ignore[arg-type]

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from lexfed.randomness import SecureSource
-from lexfed.secagg import mersenne
-from lexfed.secagg.mersenne import LARGEST, PRIME
-from lexfed.secagg.operators import OperatorTerms
-from lexfed.secagg.ring import Integers, Ring
-from lexfed.secagg.sharing import Additive, Polynomial, Scheme
+from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.shares import mersenne_field
+from lexfed.secagg.shares.mersenne_field import LARGEST, PRIME
+from lexfed.secagg.shares.schemes import (
+    AdditiveSharing,
+    PolynomialSharing,
+    SharingScheme,
+)
+from lexfed.secagg.shares.site import OperatorTerms
 from support.operator_sums import Round, additive, agreed, operators, polynomial
 from support.secure_sums import MODEL, names
 
@@ -90,7 +94,7 @@ def test_lists_need_more_signatures_if_aggregators_may_lie() -> None:
     for total in range(2, 8):
         for needed in range(2, total + 1):
             for liars in range(needed):
-                scheme = Polynomial(total, needed, 1)
+                scheme = PolynomialSharing(total, needed, 1)
                 terms = OperatorTerms(scheme, 2, 9, liars)
                 assert needed <= terms.quorum <= total
                 assert 2 * terms.quorum > total + liars
@@ -98,12 +102,12 @@ def test_lists_need_more_signatures_if_aggregators_may_lie() -> None:
 
 
 def test_extreme_values_are_exact() -> None:
-    top = Polynomial(5, 3, 3)
+    top = PolynomialSharing(5, 3, 3)
     values = np.array([LARGEST, -LARGEST, 0], dtype=np.int64)
     shares = top.split(values, MODEL, SecureSource())
     sums = {seat: top.add(seat, [shares[seat]], MODEL) for seat in (0, 2, 4)}
     assert top.open(sums, LARGEST).tolist() == values.tolist()
-    ring = Additive(2, Ring(16), 2)
+    ring = AdditiveSharing(2, Ring(16), 2)
     edge = np.array([32767, -32767], dtype=np.int64)
     pair = ring.split(edge, MODEL, SecureSource())
     opened = ring.open({at: ring.add(at, [pair[at]], MODEL) for at in (0, 1)}, 32767)
@@ -116,19 +120,21 @@ def test_field_arithmetic_never_overflows() -> None:
     values = np.array(edges + drawn, dtype=np.uint64)
     for factor in edges + drawn:
         expected = [int(value) * factor % PRIME for value in values]
-        assert mersenne.times(values, factor).tolist() == expected
+        assert mersenne_field.times(values, factor).tolist() == expected
     words = np.array([0, PRIME, PRIME + 1, 2**64 - 1], dtype=np.uint64)
-    assert mersenne.reduce(words).tolist() == [int(w) % PRIME for w in words]
+    assert mersenne_field.reduce(words).tolist() == [int(w) % PRIME for w in words]
     # The largest coefficients at every point: the bound of the module's text.
     rows = np.full((4, 2), PRIME - 1, dtype=np.uint64)
     for point in range(1, 8):
         powers = [(PRIME - 1) * point**j for j in range(4)]
-        assert set(mersenne.evaluate(rows, point).tolist()) == {sum(powers) % PRIME}
+        assert set(mersenne_field.evaluate(rows, point).tolist()) == {
+            sum(powers) % PRIME
+        }
     for point in (0, 8):
         with pytest.raises(ValueError, match="1 to 7"):
-            mersenne.evaluate(rows, point)
+            mersenne_field.evaluate(rows, point)
     signed = np.array([LARGEST, -LARGEST, -1, 0], dtype=np.int64)
-    back = mersenne.to_signed(mersenne.from_signed(signed))
+    back = mersenne_field.to_signed(mersenne_field.from_signed(signed))
     assert back.tolist() == signed.tolist()
 
 
@@ -147,7 +153,7 @@ def test_the_word_that_is_no_element_is_drawn_again() -> None:
             return found
 
     source = Source()
-    assert mersenne.uniform(source, 3).tolist() == [0, 2, 0]
+    assert mersenne_field.uniform(source, 3).tolist() == [0, 2, 0]
     assert source.requests == [3, 1]
 
 
@@ -180,26 +186,28 @@ def test_two_of_five_polynomial_shares_are_uniform_and_so_are_combinations() -> 
         pair = [shares[first], shares[second]]
         assert uniform(low_bytes(pair[0]))
         # What would open a vector that only two shares protect.
-        line = mersenne.interpolate([first + 1, second + 1], pair, 0)
+        line = mersenne_field.interpolate([first + 1, second + 1], pair, 0)
         assert uniform(low_bytes(line))
 
 
 def test_the_test_of_uniformity_notices_what_is_not_shared() -> None:
     assert not uniform(Ring(32).pack(Ring(32).encode(small())))
-    weak = Polynomial(5, 2, LENGTH).split(small(), MODEL, SecureSource())
+    weak = PolynomialSharing(5, 2, LENGTH).split(small(), MODEL, SecureSource())
     pair = [np.frombuffer(weak[at], "<u8").astype(np.uint64) for at in (0, 1)]
-    assert not uniform(low_bytes(mersenne.interpolate([1, 2], pair, 0)))
+    assert not uniform(low_bytes(mersenne_field.interpolate([1, 2], pair, 0)))
 
 
 @pytest.mark.parametrize("scheme", [additive(), polynomial()])
-def test_any_vector_explains_what_too_few_aggregators_see(scheme: Scheme) -> None:
+def test_any_vector_explains_what_too_few_aggregators_see(
+    scheme: SharingScheme,
+) -> None:
     # The simulation argument: one more share makes any other vector of the same view.
     values = np.array([5, -4, 3, -2, 1], dtype=np.int64)
     shares = scheme.split(values, MODEL, SecureSource())
     seen = {at: scheme.add(at, [shares[at]], MODEL) for at in range(scheme.needed - 1)}
     for other in (values, values[::-1].copy(), np.zeros(5, dtype=np.int64)):
         missing = scheme.needed - 1
-        if isinstance(scheme, Additive):
+        if isinstance(scheme, AdditiveSharing):
             ring = scheme.ring
             rest = ring.encode(other)
             for each in seen.values():
@@ -208,8 +216,8 @@ def test_any_vector_explains_what_too_few_aggregators_see(scheme: Scheme) -> Non
         else:
             rows = [np.frombuffer(e, "<u8").astype(np.uint64) for e in seen.values()]
             points = [0, *(at + 1 for at in seen)]
-            secret = mersenne.from_signed(other)
-            row = mersenne.interpolate(points, [secret, *rows], missing + 1)
+            secret = mersenne_field.from_signed(other)
+            row = mersenne_field.interpolate(points, [secret, *rows], missing + 1)
             fitting = row.astype("<u8").tobytes()
         opened = scheme.open({**seen, missing: fitting}, 100)
         assert opened.tolist() == other.tolist()

@@ -10,18 +10,22 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from lexfed.secagg.aggregator import AggregatorSession, open_sum, propose
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.operators import (
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.primitives.ring import Ring
+from lexfed.secagg.shares.aggregator import AggregatorSession, open_sum, propose_list
+from lexfed.secagg.shares.schemes import (
+    AdditiveSharing,
+    PolynomialSharing,
+    SharingScheme,
+)
+from lexfed.secagg.shares.site import (
     NONCE,
     OperatorSetting,
     OperatorTerms,
     SharingSite,
     channel,
 )
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.sharing import Additive, Polynomial, Scheme
 from support.operator_sums import Round, additive, agreed, operators, polynomial
 from support.secure_sums import MODEL, identity, names, refused, vector
 
@@ -39,17 +43,17 @@ def forged(round_: Round, operator: str, share: bytes, site: str = "site000") ->
     sealed = channel(private, peer, context, site, operator).encrypt(NONCE, share, None)
     seat = bytes((setting.operators.point(operator) - 1,))
     payload = private.public_key().public_bytes_raw() + seat + sealed
-    return seal(Kind.DEALT, context, identity(site), payload)
+    return seal(EnvelopeKind.DEALT, context, identity(site), payload)
 
 
 @BOTH
 def test_aggregators_that_are_shown_different_lists_add_nothing(
-    scheme: Scheme,
+    scheme: SharingScheme,
 ) -> None:
     round_ = Round(agreed(scheme))
     round_.take()
     held = {name: each.held() for name, each in round_.sessions.items()}
-    longer = propose(round_.setting, 1, MODEL, held.values())
+    longer = propose_list(round_.setting, 1, MODEL, held.values())
     shorter = longer[: 3 * 34]
     signed = {
         name: each.sign(shorter if name == FIRST else longer)
@@ -69,12 +73,12 @@ def test_liars_cannot_get_two_lists_added() -> None:
     round_ = Round(agreed(polynomial(), liars=2))
     round_.take()
     held = [each.held() for each in round_.sessions.values()]
-    longer = propose(round_.setting, 1, MODEL, held)
+    longer = propose_list(round_.setting, 1, MODEL, held)
     shorter = longer[: 3 * 34]
     context = round_.setting.context(1, MODEL)
     lies = {
         listed: [
-            seal(Kind.LISTED, context, identity(name), listed)
+            seal(EnvelopeKind.LISTED, context, identity(name), listed)
             for name in operators(5)[:2]
         ]
         for listed in (longer, shorter)
@@ -95,7 +99,7 @@ def test_a_sum_over_another_list_is_refused() -> None:
     signed = round_.sign()
     sums = round_.add(signed)
     wrong = seal(
-        Kind.PARTIAL_SUM,
+        EnvelopeKind.PARTIAL_SUM,
         round_.setting.context(1, MODEL),
         identity(FIRST),
         OTHER + bytes(round_.setting.terms.scheme.sum_bytes),
@@ -111,7 +115,7 @@ def test_a_sum_over_another_list_is_refused() -> None:
 
 
 @BOTH
-def test_replays_and_late_messages_are_refused(scheme: Scheme) -> None:
+def test_replays_and_late_messages_are_refused(scheme: SharingScheme) -> None:
     round_ = Round(agreed(scheme))
     session = round_.sessions[FIRST]
     mine = {site: sent[FIRST] for site, sent in round_.sent.items()}
@@ -150,7 +154,7 @@ def test_two_deals_of_one_site_are_never_mixed() -> None:
         sent = second if operator == FIRST else round_.sent["site003"]
         session.take(sent[operator])
     whole = round_.sessions[FIRST].held()
-    listed = propose(round_.setting, 1, MODEL, [whole])
+    listed = propose_list(round_.setting, 1, MODEL, [whole])
     error = refused(lambda: round_.sessions["operator1"].sign(listed))
     assert "no share of that deal of `site003`" in error.message
     signed = round_.sign()
@@ -159,7 +163,7 @@ def test_two_deals_of_one_site_are_never_mixed() -> None:
 
 
 @BOTH
-def test_other_hashes_are_refused(scheme: Scheme) -> None:
+def test_other_hashes_are_refused(scheme: SharingScheme) -> None:
     round_ = Round(agreed(scheme))
     session = round_.sessions[FIRST]
     keys = [each.announce() for each in round_.sessions.values()]
@@ -186,7 +190,7 @@ def test_a_share_that_is_signed_again_for_another_model_does_not_decrypt() -> No
     payload = round_.sent["site000"][FIRST][-64 - 81 : -64]
     session.start(2, OTHER)
     context = round_.setting.context(2, OTHER)
-    resealed = seal(Kind.DEALT, context, identity("site000"), payload)
+    resealed = seal(EnvelopeKind.DEALT, context, identity("site000"), payload)
     error = refused(lambda: session.take(resealed))
     assert "cannot be decrypted" in error.message
 
@@ -199,7 +203,7 @@ def test_keys_of_aggregators_are_checked() -> None:
     assert "announced two keys" in refused(lambda: build([*keys, keys[0]])).message
     assert "2 aggregators announced" in refused(lambda: build(keys[:2])).message
     stranger = Identity.generate(FIRST)
-    substituted = seal(Kind.OPERATOR_KEY, setting.context(), stranger, OTHER)
+    substituted = seal(EnvelopeKind.OPERATOR_KEY, setting.context(), stranger, OTHER)
     assert "not signed" in refused(lambda: build([substituted])).message
     for error in (
         refused(lambda: AggregatorSession(stranger, setting)),
@@ -216,7 +220,7 @@ def test_lists_are_exact_and_long_enough() -> None:
     round_ = Round(agreed(additive(), least=3))
     round_.take()
     session = round_.sessions[FIRST]
-    listed = propose(round_.setting, 1, MODEL, [session.held()])
+    listed = propose_list(round_.setting, 1, MODEL, [session.held()])
     rows = [listed[at : at + 34] for at in range(0, len(listed), 34)]
     stranger = (4).to_bytes(2, "big") + rows[0][2:]
     for bad, what in (
@@ -230,16 +234,17 @@ def test_lists_are_exact_and_long_enough() -> None:
         (rows[0][:2] + OTHER + rows[1] + rows[2], "no share of that deal"),
     ):
         assert what in refused(partial(session.sign, bad)).message
-    assert propose(round_.setting, 1, MODEL, []) == b""
+    assert propose_list(round_.setting, 1, MODEL, []) == b""
     lone = round_.next()
     lone.take(names(2))
     held = [each.held() for each in lone.sessions.values()]
-    short = propose(lone.setting, 2, MODEL, held)
+    short = propose_list(lone.setting, 2, MODEL, held)
     assert "too small" in refused(lambda: lone.sessions[FIRST].sign(short)).message
     # Nor does whoever opens take a short list, though all aggregators signed it.
     context = lone.setting.context(2, MODEL)
     signed = [
-        seal(Kind.LISTED, context, identity(name), short) for name in operators(3)
+        seal(EnvelopeKind.LISTED, context, identity(name), short)
+        for name in operators(3)
     ]
     error = refused(lambda: open_sum(lone.setting, 2, MODEL, signed, []))
     assert "too small" in error.message
@@ -267,7 +272,7 @@ def test_shares_that_do_not_belong_together_are_noticed() -> None:
     signed = round_.sign(operators(4))
     sums = round_.add(signed, operators(4))
     bad = seal(
-        Kind.PARTIAL_SUM,
+        EnvelopeKind.PARTIAL_SUM,
         round_.setting.context(1, MODEL),
         identity("operator3"),
         sums[3][-64 - 72 : -64 - 40] + bytes(40),
@@ -278,7 +283,7 @@ def test_shares_that_do_not_belong_together_are_noticed() -> None:
 
 
 @pytest.mark.parametrize("scheme", [additive(bits=16), polynomial()])
-def test_values_that_do_not_fit_are_refused(scheme: Scheme) -> None:
+def test_values_that_do_not_fit_are_refused(scheme: SharingScheme) -> None:
     round_ = Round(agreed(scheme))
     deal = partial(round_.sites["site000"].deal, 2, MODEL)
     big = np.full(5, scheme.largest + 1, dtype=np.int64)
@@ -291,7 +296,7 @@ def test_values_that_do_not_fit_are_refused(scheme: Scheme) -> None:
 
 
 @BOTH
-def test_a_sum_beyond_its_bound_is_refused(scheme: Scheme) -> None:
+def test_a_sum_beyond_its_bound_is_refused(scheme: SharingScheme) -> None:
     setting = agreed(scheme)
     tight = replace(setting, terms=replace(setting.terms, bound=1))
     round_ = Round(tight)
@@ -304,13 +309,13 @@ def test_a_sum_beyond_its_bound_is_refused(scheme: Scheme) -> None:
 def test_terms_that_protect_nobody_are_refused() -> None:
     scheme = polynomial()
     for build, what in (
-        (lambda: Additive(1, Ring(32), 5), "operators"),
-        (lambda: Additive(3, Ring(32), 0), "length"),
-        (lambda: Polynomial(8, 3, 5), "operators"),
-        (lambda: Polynomial(5, 1, 5), "needed"),
-        (lambda: Polynomial(5, 6, 5), "needed"),
-        (lambda: Polynomial(5, 3, 0), "length"),
-        (lambda: Polynomial(5, 3, 2**27 + 1), "length"),
+        (lambda: AdditiveSharing(1, Ring(32), 5), "operators"),
+        (lambda: AdditiveSharing(3, Ring(32), 0), "length"),
+        (lambda: PolynomialSharing(8, 3, 5), "operators"),
+        (lambda: PolynomialSharing(5, 1, 5), "needed"),
+        (lambda: PolynomialSharing(5, 6, 5), "needed"),
+        (lambda: PolynomialSharing(5, 3, 0), "length"),
+        (lambda: PolynomialSharing(5, 3, 2**27 + 1), "length"),
         (lambda: OperatorTerms(scheme, 1, 9), "least_sites"),
         (lambda: OperatorTerms(scheme, 2, 2**60), "bound"),
         (lambda: OperatorTerms(scheme, 2, 9, 3), "liars"),
@@ -349,7 +354,7 @@ def all_refused(
 
 
 @BOTH
-def test_broken_messages_are_refused_and_change_nothing(scheme: Scheme) -> None:
+def test_broken_messages_are_refused_and_change_nothing(scheme: SharingScheme) -> None:
     rng = np.random.default_rng(7)
     round_ = Round(agreed(scheme))
     setting = round_.setting
@@ -360,8 +365,8 @@ def test_broken_messages_are_refused_and_change_nothing(scheme: Scheme) -> None:
     count += all_refused(session.take, round_.sent["site000"][FIRST], rng)
     round_.take()
     held = session.held()
-    count += all_refused(lambda m: propose(setting, 1, MODEL, [m]), held, rng)
-    listed = propose(setting, 1, MODEL, [held])
+    count += all_refused(lambda m: propose_list(setting, 1, MODEL, [m]), held, rng)
+    listed = propose_list(setting, 1, MODEL, [held])
     others = [each for name, each in round_.sessions.items() if name != FIRST]
     signed = [each.sign(listed) for each in others]
     before = dict(session._shares)
@@ -380,7 +385,7 @@ def test_a_fuzzed_list_is_refused_or_signed_only_as_it_is() -> None:
     round_ = Round(setting)
     round_.take()
     session = round_.sessions[FIRST]
-    listed = propose(setting, 1, MODEL, [session.held()])
+    listed = propose_list(setting, 1, MODEL, [session.held()])
     whole = {2: listed[:68], 3: listed[:102]}
     for each in mutations(listed, 500, rng):
         if each not in whole.values():

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lexfed.secagg import pieces
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.server import ServerSession
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.masks import vector_pieces
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of two values, so that vectors of five have three."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    monkeypatch.setattr(vector_pieces, "PIECE_VALUES", 2)
 
 
 @pytest.mark.usefixtures("short")
@@ -140,7 +140,7 @@ def test_headers_are_taken_once_and_of_the_length_of_the_round() -> None:
     agreed = epoch.sites["site000"]._cohort.agreed
     context = epoch.agreed.context(1, MODEL)
 
-    def said(payload: bytes, kind: Kind = Kind.HEADER) -> bytes:
+    def said(payload: bytes, kind: EnvelopeKind = EnvelopeKind.HEADER) -> bytes:
         return seal(kind, context, identity("site000"), payload)
 
     hashes = bytes(96)
@@ -151,7 +151,7 @@ def test_headers_are_taken_once_and_of_the_length_of_the_round() -> None:
         (bytes(32) + size + hashes, "another set-up"),
     ):
         assert why in refused(partial(server.masked, said(payload))).message
-    whole = said(agreed + bytes(20), Kind.MASKED)
+    whole = said(agreed + bytes(20), EnvelopeKind.MASKED)
     assert "of kind" in refused(lambda: server.masked(whole)).message
     server.masked(said(agreed + size + hashes))
     again = said(agreed + size + hashes)

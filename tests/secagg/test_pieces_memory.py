@@ -6,8 +6,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg.pieces import PIECE_VALUES
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.vector_pieces import PIECE_VALUES
 from support.secure_sums import identity, names
 from support.server_process import far_server
 

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from lexfed.secagg import prg
-from lexfed.secagg.prg import Stream, add_mask, by_ctr, by_gcm, keystream, mask
-from lexfed.secagg.ring import Ring
+from lexfed.secagg.primitives import keystreams
+from lexfed.secagg.primitives.keystreams import (
+    Stream,
+    add_mask,
+    by_ctr,
+    by_gcm,
+    keystream,
+    mask,
+)
+from lexfed.secagg.primitives.ring import Ring
 
 KEY = bytes(range(16))
 KEYS = st.binary(min_size=16, max_size=16)
@@ -55,7 +62,7 @@ def way(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[bytes], Stream]:
     chosen: Callable[[bytes], Stream] = request.param
-    monkeypatch.setattr(prg, "fastest", lambda: chosen)
+    monkeypatch.setattr(keystreams, "fastest", lambda: chosen)
     return chosen
 
 
@@ -72,9 +79,9 @@ def test_it_is_what_gcm_encrypts_zeros_to() -> None:
 
 
 def test_the_faster_way_is_chosen_once() -> None:
-    assert prg.fastest() in (by_gcm, by_ctr)
-    assert prg.fastest() is prg.fastest()
-    assert prg.fastest.cache_info().currsize == 1
+    assert keystreams.fastest() in (by_gcm, by_ctr)
+    assert keystreams.fastest() is keystreams.fastest()
+    assert keystreams.fastest.cache_info().currsize == 1
 
 
 @given(KEYS, st.integers(0, 50), st.sampled_from([16, 24, 32]))
@@ -106,7 +113,7 @@ def test_what_is_added_can_be_subtracted(key: bytes, values: list[int]) -> None:
 
 def test_memory_is_one_chunk_whatever_the_length() -> None:
     total = np.zeros(4_000_000, dtype=np.uint32)
-    prg.fastest()
+    keystreams.fastest()
     tracemalloc.start()
     try:
         add_mask(total, KEY, 1)
@@ -126,7 +133,7 @@ def test_pieces_fit_together_across_chunks() -> None:
     [
         (lambda: keystream(b"\x5a\xa5" * 7, 1), "a key of 16 bytes, got: 14 bytes"),
         (lambda: keystream(KEY, -1), "`size`"),
-        (lambda: keystream(KEY, prg.MAX_STREAM + 1), "`size`"),
+        (lambda: keystream(KEY, keystreams.MAX_STREAM + 1), "`size`"),
         (lambda: mask(KEY, 1, 20), "16, 24 or 32"),
         (lambda: add_mask(np.zeros(1, np.uint32), KEY, 0), "`sign` 1 or -1"),
         (lambda: add_mask(np.zeros(1, np.uint64), KEY, 1), "uint16 or uint32"),

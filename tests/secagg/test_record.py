@@ -11,8 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from lexfed.canonical import canonical_bytes
-from lexfed.secagg.record import RoundRecord
-from lexfed.secagg.server import ServerSession
+from lexfed.secagg.mask_sessions.round_record import RoundRecord
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from support.secure_sums import Epoch, names, refused, setting
 
 

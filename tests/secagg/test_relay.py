@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.pieces import PIECE_VALUES
-from lexfed.secagg.relay import MaskRelay, RelayedServer
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
+from lexfed.secagg.masks.vector_pieces import PIECE_VALUES
 from support.secure_sums import (
     MODEL,
     SERVER,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from support.secure_sums import MODEL, SERVER, Epoch, names, refused, setting
 
 Door = Callable[[bytes], object]

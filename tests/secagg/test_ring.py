@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.ring import Ring, bits_for
+from lexfed.secagg.primitives.ring import Ring, bits_for
 
 RINGS = [Ring(16), Ring(24), Ring(32)]
 

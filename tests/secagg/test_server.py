@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Part, pack_seats
-from lexfed.secagg.server_setup import ServerSetup
+from lexfed.secagg.envelopes.payloads import SealedPart, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
 
@@ -19,13 +19,15 @@ def test_nobody_answers_twice_and_nobody_answers_unasked() -> None:
     assert "answered already" in refused(lambda: server.masked(again)).message
     agreed = epoch.sites["site000"]._cohort.agreed
     context = epoch.agreed.context(1, MODEL)
-    stranger = seal(Kind.MASKED, context, identity("site003"), agreed + bytes(20))
+    stranger = seal(
+        EnvelopeKind.MASKED, context, identity("site003"), agreed + bytes(20)
+    )
     assert "is not asked" in refused(lambda: server.masked(stranger)).message
-    other = seal(Kind.MASKED, context, identity("site002"), bytes(32 + 20))
+    other = seal(EnvelopeKind.MASKED, context, identity("site002"), bytes(32 + 20))
     server.begin(2, MODEL)
     assert "of round 1" in refused(lambda: server.masked(other)).message
     context = epoch.agreed.context(2, MODEL)
-    other = seal(Kind.MASKED, context, identity("site002"), bytes(32 + 20))
+    other = seal(EnvelopeKind.MASKED, context, identity("site002"), bytes(32 + 20))
     assert "another set-up" in refused(lambda: server.masked(other)).message
 
 
@@ -67,7 +69,9 @@ def test_a_word_on_another_set_up_is_refused() -> None:
     for site in epoch.sites.values():
         server.dealt(site.deal(keys))
     server.close_deals()
-    message = seal(Kind.READY, epoch.agreed.context(), identity("site001"), bytes(32))
+    message = seal(
+        EnvelopeKind.READY, epoch.agreed.context(), identity("site001"), bytes(32)
+    )
     assert "another set-up" in refused(lambda: server.ready(message)).message
 
 
@@ -79,7 +83,7 @@ def test_a_site_takes_no_shares_of_its_own() -> None:
     keys = server.close_keys()
     site = epoch.sites["site000"]
     site.deal(keys)
-    part = bytes(Part.length(2))
+    part = bytes(SealedPart.length(2))
     rows = b"".join(pack_seats((seat,)) + part for seat in range(3))
-    said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, rows)
+    said = seal(EnvelopeKind.DELIVERY, epoch.agreed.context(), SERVER, rows)
     assert "not for it" in refused(lambda: site.accept(said)).message

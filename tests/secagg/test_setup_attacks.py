@@ -7,9 +7,9 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Deal, pack_seats
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.envelopes.payloads import Deal, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from support.disputes import payload_of
 from support.secure_sums import (
     POLICY,
@@ -28,7 +28,7 @@ OTHER = sha256(b"another").digest()
 def _keys(epoch: Epoch, messages: list[bytes]) -> bytes:
     body = b"".join(len(each).to_bytes(4, "big") + each for each in messages)
     payload = len(messages).to_bytes(2, "big") + body
-    return seal(Kind.KEYS, epoch.agreed.context(), SERVER, payload)
+    return seal(EnvelopeKind.KEYS, epoch.agreed.context(), SERVER, payload)
 
 
 def test_substituted_keys_are_refused() -> None:
@@ -38,7 +38,10 @@ def test_substituted_keys_are_refused() -> None:
     payload = bytearray(adverts[1][-64 - 32 * 5 : -64])
     payload[:32] = OTHER
     forged = seal(
-        Kind.ADVERTISE, epoch.agreed.context(), identity("stranger"), bytes(payload)
+        EnvelopeKind.ADVERTISE,
+        epoch.agreed.context(),
+        identity("stranger"),
+        bytes(payload),
     )
     renamed = forged.replace(b"\x08stranger", b"\x07site001")
     site = epoch.sites["site000"]
@@ -68,10 +71,10 @@ def test_lists_that_are_longer_than_any_honest_one_are_refused() -> None:
     epoch = Epoch(setting(3))
     adverts = [site.advertise() for site in epoch.sites.values()]
     context, site = epoch.agreed.context(), epoch.sites["site000"]
-    long = seal(Kind.KEYS, context, SERVER, bytes(2000))
+    long = seal(EnvelopeKind.KEYS, context, SERVER, bytes(2000))
     assert "is not expected" in refused(lambda: site.deal(long)).message
     site.deal(_keys(epoch, adverts))
-    long = seal(Kind.DELIVERY, context, SERVER, bytes(2000))
+    long = seal(EnvelopeKind.DELIVERY, context, SERVER, bytes(2000))
     assert "is not expected" in refused(lambda: site.accept(long)).message
 
 
@@ -131,7 +134,7 @@ def test_shares_are_of_no_use_under_another_key_list() -> None:
     site = epoch.sites["site000"]
     site.deal(all_keys)
     rows = ((1).to_bytes(2, "big"), dealt[0], (2).to_bytes(2, "big"), dealt[1])
-    said = seal(Kind.DELIVERY, epoch.agreed.context(), SERVER, b"".join(rows))
+    said = seal(EnvelopeKind.DELIVERY, epoch.agreed.context(), SERVER, b"".join(rows))
     complaint = site.accept(said)
     assert complaint[-66:-64] == pack_seats((1,))
 
@@ -158,7 +161,7 @@ def test_parts_that_are_shown_and_shares_of_colluders_open_nothing(
     assert 1 <= most == listed.threshold.shares - 1 - listed.threshold.colluders
     context, site = epoch.agreed.context(), epoch.sites["site000"]
     for asked, answered in ((most + 1, False), (most, True)):
-        said = seal(Kind.INQUIRY, context, SERVER, pack_seats(near[:asked]))
+        said = seal(EnvelopeKind.INQUIRY, context, SERVER, pack_seats(near[:asked]))
         if answered:
             assert len(payload_of(site.prove(said))) == 32 * most
         elif asked <= len(near):

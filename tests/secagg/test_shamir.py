@@ -12,9 +12,14 @@ from scipy import stats
 
 from lexfed.errors import SecAggError
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.secagg import shamir
-from lexfed.secagg.field import PRIME, Elements
-from lexfed.secagg.shamir import random_secret, reconstruct, secret_bytes, share
+from lexfed.secagg.primitives import shamir
+from lexfed.secagg.primitives.shamir import (
+    random_secret,
+    reconstruct,
+    secret_bytes,
+    share,
+)
+from lexfed.secagg.primitives.small_field import PRIME, Elements
 from support import secagg_checks
 
 

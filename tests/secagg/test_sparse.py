@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Deal, Part, pack_seats
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
+from lexfed.secagg.envelopes.payloads import Deal, SealedPart, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
 from support.secure_sums import MODEL, SERVER, Epoch, identity, names, refused, setting
 
 SITES, COLLUDERS, MISSING = 64, 2, 4
@@ -76,7 +76,7 @@ def test_wrong_shares_of_several_are_blamed_and_the_sum_is_opened(
         payload = bytearray(message[-64 - 13 * 32 : -64])
         payload[32 * 12] ^= 1
         context = epoch.agreed.context(5, MODEL)
-        return seal(Kind.UNMASK, context, identity(name), bytes(payload))
+        return seal(EnvelopeKind.UNMASK, context, identity(name), bytes(payload))
 
     epoch.masked(server, epoch.sites, 5)
     epoch.consented(server, epoch.sites)
@@ -110,6 +110,6 @@ def test_shares_of_a_site_that_is_no_neighbour_are_refused() -> None:
     site.deal(keys)
     circle = site._listed.circles[0]
     stranger = next(seat for seat in range(61) if seat not in circle)
-    row = pack_seats((stranger,)) + bytes(Part.length(1))
-    said = seal(Kind.DELIVERY, fresh.agreed.context(), SERVER, row)
+    row = pack_seats((stranger,)) + bytes(SealedPart.length(1))
+    said = seal(EnvelopeKind.DELIVERY, fresh.agreed.context(), SERVER, row)
     assert "not for it" in refused(lambda: site.accept(said)).message

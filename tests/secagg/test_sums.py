@@ -7,8 +7,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from lexfed.secagg import pieces
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.masks import vector_pieces
+from lexfed.secagg.masks.thresholds import Threshold
 from support.secure_sums import Epoch, names, refused, setting
 
 STAGES = ("vector", "signature", "shares", "never lost")
@@ -58,7 +58,7 @@ def test_every_fate_of_every_site_with_vectors_in_pieces(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two values a piece: vectors of up to two travel whole, of up to five in three."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    monkeypatch.setattr(vector_pieces, "PIECE_VALUES", 2)
     assert 0 < run_patterns(count, list(product(STAGES, repeat=count))) < 4**count
 
 
@@ -68,7 +68,7 @@ def test_every_fate_of_every_site_with_vectors_in_pieces(
 def test_every_subset_lost_before_every_stage_with_vectors_in_pieces(
     count: int, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    monkeypatch.setattr(vector_pieces, "PIECE_VALUES", 2)
     assert run_patterns(count, one_stage(count, stage)) > 0
 
 
@@ -128,7 +128,7 @@ def test_random_cohorts_up_to_two_hundred(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Vectors of random lengths, which travel in pieces of two values."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 2)
+    monkeypatch.setattr(vector_pieces, "PIECE_VALUES", 2)
     coins = np.random.default_rng(seed)
     count = 200 if seed == 0 else int(coins.integers(9, 200))
     colluders = int(coins.integers(0, count // 4))

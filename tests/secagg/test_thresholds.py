@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import ConfigError
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.masks.thresholds import Threshold
 from support import secagg_checks
 
 

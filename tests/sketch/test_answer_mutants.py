@@ -6,54 +6,57 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from lexfed.report import html, profile_page
-from lexfed.sketch import following
-from lexfed.sketch.asked import Floats, ToldTable
-from lexfed.sketch.estimates.estimate import normal_quantile
-from lexfed.sketch.profile import lists, sites, spread
-from lexfed.sketch.profile.answers import Answer
-from lexfed.sketch.profile.everybody import Everybody
-from lexfed.sketch.profile.profile import Profile
+from lexfed.report.markup import page_templates
+from lexfed.report.profile import page
+from lexfed.sketch.estimates.intervals import normal_quantile
+from lexfed.sketch.profile import cell_spread, site_comparisons, value_lists
+from lexfed.sketch.profile.answers import ProfiledNumber
+from lexfed.sketch.profile.federation_profile import FederationProfile
+from lexfed.sketch.profile.person_total import PersonTotal
+from lexfed.sketch.queries import refinements
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
 from support import answer_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 from support.profile_tables import exactly
 
 
 def _threshold_of_one_cell(patch: Patch) -> None:
-    real = following.threshold
+    real = refinements.threshold
     patch.setattr(
-        following, "threshold", lambda _, variance, error: real(1, variance, error)
+        refinements, "threshold", lambda _, variance, error: real(1, variance, error)
     )
 
 
 def _noise_of_one_site(patch: Patch) -> None:
-    def broken(told: ToldTable) -> tuple[Floats, float]:
+    def broken(told: ReleasedTable) -> tuple[Floats, float]:
         return told.counts.sum(axis=0), told.variance
 
-    patch.setattr(spread, "pooled", broken)
+    patch.setattr(cell_spread, "pooled", broken)
 
 
 def _ended_words_go_on(patch: Patch) -> None:
-    patch.setattr(following, "is_ended", lambda _: False)
+    patch.setattr(refinements, "is_ended", lambda _: False)
 
 
 def _usual_interval_of_what_was_chosen(patch: Patch) -> None:
-    def broken(noised: float, least: float, deviation: float, most: float) -> Answer:
+    def broken(
+        noised: float, least: float, deviation: float, most: float
+    ) -> ProfiledNumber:
         reach = normal_quantile(0.95) * deviation
-        return Answer(noised, noised - reach, noised + reach)
+        return ProfiledNumber(noised, noised - reach, noised + reach)
 
-    patch.setattr(lists, "chosen", broken)
+    patch.setattr(value_lists, "chosen_count", broken)
 
 
 def _quantiles_of_a_tenth_of_the_noise(patch: Patch) -> None:
-    real = spread.Spread.place
+    real = cell_spread.Spread.place
 
     def broken(
-        self: spread.Spread, share: float, confidence: float = 0.95
-    ) -> spread.Place | None:
+        self: cell_spread.Spread, share: float, confidence: float = 0.95
+    ) -> cell_spread.QuantileSpan | None:
         return real(replace(self, variance=self.variance / 100), share, confidence)
 
-    patch.setattr(spread.Spread, "place", broken)
+    patch.setattr(cell_spread.Spread, "place", broken)
 
 
 def _noise_counted_as_distance(patch: Patch) -> None:
@@ -61,22 +64,22 @@ def _noise_counted_as_distance(patch: Patch) -> None:
         reach = normal_quantile(0.95) * math.sqrt(2 * cells) * noise
         return max(squared - reach, 0.0), squared + reach
 
-    patch.setattr(sites, "squared_interval", broken)
+    patch.setattr(site_comparisons, "squared_interval", broken)
 
 
 def _public_number_taken_for_the_sum(patch: Patch) -> None:
-    patch.setattr(Everybody, "without", lambda *_: exactly(500.0))
+    patch.setattr(PersonTotal, "without", lambda *_: exactly(500.0))
 
 
 def _other_keys_passed_over(patch: Patch) -> None:
-    def broken(data: bytes) -> Profile:
-        return TypeAdapter(Profile).validate_json(data, strict=True)
+    def broken(data: bytes) -> FederationProfile:
+        return TypeAdapter(FederationProfile).validate_json(data, strict=True)
 
-    patch.setattr(Profile, "from_bytes", broken)
+    patch.setattr(FederationProfile, "from_bytes", broken)
 
 
 def _names_printed_as_they_are(patch: Patch) -> None:
-    for module in (html, profile_page):
+    for module in (page_templates, page):
         patch.setattr(module, "visible", lambda text: text)
 
 

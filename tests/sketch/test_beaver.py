@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.sketch.sharing import beaver, word_products
-from lexfed.sketch.sharing.beaver import TESTS, TripleShare
-from lexfed.sketch.sharing.word_products import Words, product
+from lexfed.sketch.sharing import beaver_triples, word_products
+from lexfed.sketch.sharing.beaver_triples import TESTS, TripleShare
+from lexfed.sketch.sharing.word_products import Words32, product
 
 
-def _words(rng: np.random.Generator, *shape: int) -> Words:
+def _words(rng: np.random.Generator, *shape: int) -> Words32:
     return rng.integers(0, 2**32, shape, dtype=np.uint32)
 
 
-def _exact(left: Words, right: Words) -> list[list[int]]:
+def _exact(left: Words32, right: Words32) -> list[list[int]]:
     whole = left.astype(object) @ right.astype(object)
     return [[int(value) % 2**32 for value in row] for row in whole]
 
@@ -57,7 +57,7 @@ def test_what_is_no_matrix_of_words_is_refused() -> None:
 class Shared:
     """Rows in shares and a triple, all drawn."""
 
-    def __init__(self, rows: Words, seed: int = 1) -> None:
+    def __init__(self, rows: Words32, seed: int = 1) -> None:
         rng = np.random.default_rng(seed)
         sites, width = rows.shape
         first = _words(rng, sites, width)
@@ -67,25 +67,28 @@ class Shared:
             _words(rng, sites, sites),
             _words(rng, sites, width),
         )
-        self.triples = one, beaver.completed(one, _words(rng, sites, width))
+        self.triples = (
+            one,
+            beaver_triples.completed_share(one, _words(rng, sites, width)),
+        )
         self.opened = rows - one.mask - self.triples[1].mask
         self.columns = _words(rng, width, TESTS)
 
-    def gram(self) -> Words:
+    def gram(self) -> Words32:
         left, right = (
-            beaver.gram_share(self.opened, triple, at == 0)
+            beaver_triples.gram_share(self.opened, triple, at == 0)
             for at, triple in enumerate(self.triples)
         )
         return left + right
 
     def bits(self) -> list[bool]:
         left, right = (
-            beaver.bits_share(self.opened, rows, triple, at == 0, self.columns)
+            beaver_triples.bits_share(self.opened, rows, triple, at == 0, self.columns)
             for at, (rows, triple) in enumerate(
                 zip(self.rows, self.triples, strict=True)
             )
         )
-        found: list[bool] = beaver.all_bits((left, right)).tolist()
+        found: list[bool] = beaver_triples.all_bits((left, right)).tolist()
         return found
 
 
@@ -121,7 +124,7 @@ def test_triples_of_some_sites_are_triples() -> None:
     shared = Shared(rows)
     some = [0, 3, 4]
     left, right = (
-        beaver.gram_share(shared.opened[some], triple.of(some), at == 0)
+        beaver_triples.gram_share(shared.opened[some], triple.of(some), at == 0)
         for at, triple in enumerate(shared.triples)
     )
     assert (left + right).tolist() == _exact(rows[some], rows[some].T)

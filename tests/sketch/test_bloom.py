@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.sketch.bloom import Bits, BloomFilter
-from lexfed.sketch.hashing import Keys
-from lexfed.sketch.shape import HEADER_BYTES, Kind, SketchShape
+from lexfed.sketch.tables.bloom_filter import BloomFilter, FilterBits
+from lexfed.sketch.tables.hashing import ItemKeys
+from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
 
-SHAPE = SketchShape(Kind.BLOOM, 1, 64, 11, "ab" * 32)
+SHAPE = SketchShape(SketchKind.BLOOM, 1, 64, 11, "ab" * 32)
 SMALL = replace(SHAPE, width=4)
 
 _items = st.lists(st.integers(0, 2**64 - 1), max_size=30)
 
 
-def _keys(values: list[int]) -> Keys:
+def _keys(values: list[int]) -> ItemKeys:
     return np.array(values, dtype=np.uint64)
 
 
@@ -96,11 +96,11 @@ def test_filters_of_other_shapes_are_refused() -> None:
     with pytest.raises(DataError, match="the seed"):
         BloomFilter.from_bytes(theirs.to_bytes(), ours.shape)
     with pytest.raises(ValueError, match="kind `bloom`"):
-        BloomFilter.build(replace(SHAPE, kind=Kind.COUNT_MIN), _keys([1]))
+        BloomFilter.build(replace(SHAPE, kind=SketchKind.COUNT_MIN), _keys([1]))
 
 
 @pytest.mark.parametrize("bits", [np.zeros(63, dtype=np.bool_), np.zeros(64)])
-def test_bits_of_another_size_or_type_are_refused(bits: Bits) -> None:
+def test_bits_of_another_size_or_type_are_refused(bits: FilterBits) -> None:
     with pytest.raises(ValueError, match="as many bits"):
         BloomFilter(SHAPE, bits)
 

@@ -4,9 +4,9 @@
 import pytest
 
 from lexfed.errors import DataError, Refused
-from lexfed.privacy.ledger import Limits
+from lexfed.privacy.run_ledger import Limits
 from lexfed.randomness import SeededSource
-from lexfed.sketch.cadence import Cadence, RenewedSketch, planned_releases
+from lexfed.sketch.releases.cadence import Cadence, RenewedSketch, planned_releases
 from support import cadence_checks as checks
 from support.paying_checks import ledger_for, zeros
 

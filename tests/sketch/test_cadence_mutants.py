@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from lexfed.errors import Refused
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Ledger
-from lexfed.sketch import cadence, running_sums
-from lexfed.sketch.cadence import Cadence, RenewedSketch
-from lexfed.sketch.noised import add_noise
-from lexfed.sketch.running_sums import RunningSums, TreePlan
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.privacy.scopes import record_epsilon
+from lexfed.sketch.releases import cadence, running_sums
+from lexfed.sketch.releases.cadence import Cadence, RenewedSketch
+from lexfed.sketch.releases.noised_sketch import add_noise
+from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
 from support import cadence_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.data.letters import LEVELS, PAIRS, pairs_of
-from lexfed.sketch.cells import (
+from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.sketch.queries.value_cells import (
     DOUBLES,
     HALVES,
     MOST_PREFIXES,

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.sketch.drift import (
+from lexfed.sketch.queries.drift import (
     ERROR,
     WORTH_A_WARNING,
-    Histogram,
+    NoisedHistogram,
     _largest_square,
     drift,
 )
@@ -21,10 +21,10 @@ SKEWED = np.array([0.7, 0.2, 0.1] + [0.0] * 13)
 
 def sample(
     parts: NDArray[np.float64], people: int, noise: float, seed: int
-) -> Histogram:
+) -> NoisedHistogram:
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(people, parts) + rng.normal(0, noise, len(parts))
-    return Histogram(counts, noise**2)
+    return NoisedHistogram(counts, noise**2)
 
 
 def moved(parts: NDArray[np.float64], by: float) -> NDArray[np.float64]:
@@ -80,7 +80,7 @@ def test_noise_that_nobody_speaks_of_is_caught() -> None:
     wrong = 0
     for k in range(60):
         before, now = sample(FLAT, 300, 12.0, 2 * k), sample(FLAT, 300, 12.0, 2 * k + 1)
-        quiet = (Histogram(before.counts, 0.0), Histogram(now.counts, 0.0))
+        quiet = (NoisedHistogram(before.counts, 0.0), NoisedHistogram(now.counts, 0.0))
         wrong += drift(*quiet).at_least > 0
     assert wrong > 10
 
@@ -101,19 +101,24 @@ def test_the_bound_holds_for_squares() -> None:
 @pytest.mark.parametrize("counts", [np.zeros(16), np.full(16, -3.0), np.full(16, 0.05)])
 def test_nothing_is_said_where_the_total_is_lost(counts: NDArray[np.float64]) -> None:
     known = sample(FLAT, 1000, 1.0, 1)
-    for pair in ((known, Histogram(counts, 1.0)), (Histogram(counts, 1.0), known)):
+    for pair in (
+        (known, NoisedHistogram(counts, 1.0)),
+        (NoisedHistogram(counts, 1.0), known),
+    ):
         assert drift(*pair).at_least == 0.0
         assert not drift(*pair).warns
 
 
 def test_what_is_no_histogram_is_refused() -> None:
     with pytest.raises(ValueError, match="vector"):
-        Histogram(np.zeros((2, 2)), 1.0)
+        NoisedHistogram(np.zeros((2, 2)), 1.0)
     with pytest.raises(ValueError, match="finite"):
-        Histogram(np.array([1.0, np.nan]), 1.0)
+        NoisedHistogram(np.array([1.0, np.nan]), 1.0)
     with pytest.raises(ValueError, match="variance"):
-        Histogram(np.ones(3), -1.0)
+        NoisedHistogram(np.ones(3), -1.0)
     with pytest.raises(ValueError, match="same cells"):
-        drift(Histogram(np.ones(3), 0.0), Histogram(np.ones(4), 0.0))
+        drift(NoisedHistogram(np.ones(3), 0.0), NoisedHistogram(np.ones(4), 0.0))
     with pytest.raises(ValueError, match="asked"):
-        drift(Histogram(np.ones(3), 0.0), Histogram(np.ones(3), 0.0), asked=0)
+        drift(
+            NoisedHistogram(np.ones(3), 0.0), NoisedHistogram(np.ones(3), 0.0), asked=0
+        )

@@ -6,22 +6,22 @@ import math
 import numpy as np
 import pytest
 
-from lexfed.sketch.asked import AskedTable, ToldTable
-from lexfed.sketch.duplicates import (
+from lexfed.sketch.queries.duplicates import (
     ERROR,
-    duplicated,
+    duplicate_shares,
     noise_of_overlap,
-    persons,
+    persons_by_site,
     reach,
 )
-from lexfed.sketch.hashing import HashRows
+from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
+from lexfed.sketch.tables.hashing import HashRows
 
 DEPTH, WIDTH = 5, 256
 
 
 def told(
     sizes: tuple[int, ...], common: int, noise: float, seed: int, hashed: int
-) -> ToldTable:
+) -> ReleasedTable:
     """Return noised tables of sites of which the first two share persons."""
     rng = np.random.default_rng(seed)
     rows = HashRows(hashed, DEPTH, WIDTH)
@@ -37,12 +37,12 @@ def told(
             np.add.at(cells[site, row], at, sign)
         start += size
     cells += rng.normal(0.0, noise, cells.shape)
-    table = AskedTable("", "keys", (), WIDTH, DEPTH, hashed, len(sizes))
-    return ToldTable(table, np.zeros(0), cells, noise**2)
+    table = RequestedTable("", "keys", (), WIDTH, DEPTH, hashed, len(sizes))
+    return ReleasedTable(table, np.zeros(0), cells, noise**2)
 
 
 def test_a_planted_overlap_is_found() -> None:
-    found = duplicated(told((4000, 2000, 2000), 1500, 1.0, seed=1, hashed=1))
+    found = duplicate_shares(told((4000, 2000, 2000), 1500, 1.0, seed=1, hashed=1))
     assert found[1].part == pytest.approx(0.75, abs=0.15)
     assert 0.3 < found[1].at_least <= 0.75
     assert 0.1 < found[0].at_least <= 0.375
@@ -58,7 +58,8 @@ def test_without_overlap_some_lower_end_is_above_zero_in_5_percent_at_most(
     """At 5 %, 200 trials show more than 20 with probability 5e-4."""
     wrong = sum(
         any(
-            each.at_least > 0 for each in duplicated(told(sizes, 0, noise, k, 1000 + k))
+            each.at_least > 0
+            for each in duplicate_shares(told(sizes, 0, noise, k, 1000 + k))
         )
         for k in range(200)
     )
@@ -69,7 +70,7 @@ def test_lower_ends_are_below_the_truth() -> None:
     """At 5 %, 200 trials show more than 20 with probability 5e-4."""
     wrong = 0
     for k in range(200):
-        found = duplicated(told((800, 800), 400, 2.0, k, 3000 + k))
+        found = duplicate_shares(told((800, 800), 400, 2.0, k, 3000 + k))
         wrong += any(each.at_least > 0.5 for each in found)
     assert wrong <= 20
 
@@ -78,7 +79,7 @@ def test_the_value_itself_would_be_no_bound() -> None:
     """Negative control: half of all unbiased values are above the truth."""
     wrong = 0
     for k in range(40):
-        found = duplicated(told((900, 500, 700), 0, 3.0, k, 5000 + k))
+        found = duplicate_shares(told((900, 500, 700), 0, 3.0, k, 5000 + k))
         wrong += any(each.part > 0 for each in found)
     assert wrong > 10
 
@@ -88,8 +89,8 @@ def test_whatever_the_cells_are_parts_are_parts(value: float) -> None:
     one = told((50, 50), 10, 1.0, 1, 1)
     cells = one.counts.copy()
     cells[0] = value
-    found = duplicated(ToldTable(one.table, one.asked, cells, one.variance))
-    sizes = persons(ToldTable(one.table, one.asked, cells, one.variance))
+    found = duplicate_shares(ReleasedTable(one.table, one.asked, cells, one.variance))
+    sizes = persons_by_site(ReleasedTable(one.table, one.asked, cells, one.variance))
     assert np.isfinite(sizes).all()
     assert (sizes >= 0.0).all()
     for each in found:
@@ -115,6 +116,6 @@ def test_more_sites_are_further_away() -> None:
 
 @pytest.mark.parametrize("sites", [0, 1])
 def test_one_table_for_all_says_nothing_about_overlap(sites: int) -> None:
-    table = AskedTable("", "keys", (), WIDTH, DEPTH, 1, sites)
+    table = RequestedTable("", "keys", (), WIDTH, DEPTH, 1, sites)
     with pytest.raises(ValueError, match="each of several sites"):
-        duplicated(ToldTable(table, np.zeros(0), np.zeros(table.cells), 1.0))
+        duplicate_shares(ReleasedTable(table, np.zeros(0), np.zeros(table.cells), 1.0))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lexfed.sketch.estimates import heavy, points, products
+from lexfed.sketch.estimates import heavy_hitters, inner_products, item_counts
 from support.sketch_trials import (
     EVERY_KIND,
     Trials,
@@ -28,7 +28,7 @@ def test_counts_are_unbiased_and_covered(kind: str, signed: bool) -> None:
     items = np.array([int(np.argmax(f)), 150, int(np.argmin(f))], dtype=np.uint64)
     truth = f[items.astype(int)]
     asked = Trials(8, 128, 6.0, signed).draw(f)
-    answers = [points.counts(table, hashes, items) for hashes, (table,) in asked]
+    answers = [item_counts.counts(table, hashes, items) for hashes, (table,) in asked]
     for place, count in enumerate(truth):
         mine = [answer[place] for answer in answers]
         assert deviations_off(np.array([each.value for each in mine]), count) < 6
@@ -42,7 +42,7 @@ def test_intervals_are_not_too_narrow_beside_very_heavy_items() -> None:
     f = np.round(400 / (np.arange(300) + 1) ** 1.1)
     items = np.array([0, 150], dtype=np.uint64)
     asked = Trials(8, 64, 1.0, True).draw(f)
-    answers = [points.counts(table, hashes, items) for hashes, (table,) in asked]
+    answers = [item_counts.counts(table, hashes, items) for hashes, (table,) in asked]
     for place, count in enumerate(f[[0, 150]]):
         assert 0.95 < coverage([answer[place] for answer in answers], count) < 0.995
 
@@ -53,8 +53,10 @@ def test_variance_of_a_count_is_as_stated(signed: bool) -> None:
     items = np.array([150], dtype=np.uint64)
     rows = []
     for hashes, (table,) in Trials(10, 64, 4.0, signed).draw(f):
-        rows.append(points.point_rows(table, hashes, items))
-    stated = points.point_variance(table, float(f @ f), float(f[150])) * table.depth
+        rows.append(item_counts.point_rows(table, hashes, items))
+    stated = (
+        item_counts.point_variance(table, float(f @ f), float(f[150])) * table.depth
+    )
     assert np.var(rows) == pytest.approx(stated, rel=0.05)
     # Negative control: without the collisions the formula says less.
     assert np.var(rows) != pytest.approx(table.noise_variance, rel=0.05)
@@ -74,7 +76,7 @@ def test_lists_of_heavy_hitters_hold_as_a_whole() -> None:
     items = np.arange(500, dtype=np.uint64)
     sound = means_sound = 0
     for hashes, (table,) in Trials(7, 256, 4.0, True, count=1000).draw(f):
-        listed = heavy.heavy_hitters(table, hashes, items, 300.0)
+        listed = heavy_hitters.heavy_hitters(table, hashes, items, 300.0)
         sound += all(
             f[each.item] > 300 and each.count.low <= f[each.item] <= each.count.high
             for each in listed
@@ -84,7 +86,7 @@ def test_lists_of_heavy_hitters_hold_as_a_whole() -> None:
         assert surely <= {each.item for each in listed}
         values = [each.count.value for each in listed]
         assert values == sorted(values, reverse=True)
-        mean = points.point_rows(table, hashes, items).mean(axis=0)
+        mean = item_counts.point_rows(table, hashes, items).mean(axis=0)
         normal = stats.norm.ppf(1 - 0.025 / 500) * np.sqrt(listed[0].count.variance)
         means_sound += bool((f[mean - normal > 50] > 50).all())
     assert sound > 910
@@ -94,7 +96,7 @@ def test_lists_of_heavy_hitters_hold_as_a_whole() -> None:
 
 @pytest.mark.parametrize("depth", [2, 5, 8])
 def test_the_tail_of_a_row_is_that_of_the_binomial_law(depth: int) -> None:
-    row = heavy.row_tail(1e-4, depth)
+    row = heavy_hitters.row_tail(1e-4, depth)
     assert stats.binom.sf((depth + 1) // 2 - 1, depth, row) == pytest.approx(1e-4)
 
 
@@ -103,20 +105,22 @@ def test_what_has_no_sound_list_is_refused() -> None:
     for signed in (True, False):
         hashes, (table,) = next(Trials(2, 4, 1.0, signed).draw(f))
         with pytest.raises(ValueError, match="candidates" if signed else "biased"):
-            heavy.heavy_hitters(table, hashes, np.array([], dtype=np.uint64), 1.0)
+            heavy_hitters.heavy_hitters(
+                table, hashes, np.array([], dtype=np.uint64), 1.0
+            )
 
 
 def test_totals_are_unbiased_and_covered() -> None:
     f, _ = two_sites("skewed")
     drawn = [table for _, (table,) in Trials(8, 64, 4.0, False).draw(f)]
-    answers = [points.total(table) for table in drawn]
+    answers = [item_counts.total(table) for table in drawn]
     values = np.array([each.value for each in answers])
     assert deviations_off(values, float(f.sum())) < 6
     assert 0.93 < coverage(answers, float(f.sum())) < 0.97
     # 4000 values: 12 % are five standard errors of a variance, 6e-7.
     assert values.var() == pytest.approx(answers[0].variance, rel=0.12)
     # A correlation of 0.1 would be six standard errors.
-    moments = [products.second_moment(table).value for table in drawn]
+    moments = [inner_products.second_moment(table).value for table in drawn]
     assert abs(np.corrcoef(values, moments)[0, 1]) < 0.1
     # Negative control: a total two deviations away is not covered so often.
     away = float(f.sum()) + 2 * np.sqrt(answers[0].variance)
@@ -127,4 +131,4 @@ def test_signed_cells_have_no_total() -> None:
     f, _ = two_sites("skewed")
     _, (table,) = next(Trials(2, 4, 1.0, True).draw(f))
     with pytest.raises(ValueError, match="no total"):
-        points.total(table)
+        item_counts.total(table)

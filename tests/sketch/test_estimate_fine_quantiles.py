@@ -4,12 +4,12 @@
 import numpy as np
 import pytest
 
-from lexfed.sketch.estimates.consistent import NoisedTree
+from lexfed.sketch.estimates.consistent_trees import NoisedTree
 from lexfed.sketch.estimates.fine_quantiles import fine_quantile
-from lexfed.sketch.estimates.ranges import Quantile, SketchedLevel, quantile
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.hashing import HashRows
-from lexfed.sketch.range_tree import RangeTree, TreeShape
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.range_counts import QuantileBin, SketchedLevel, quantile
+from lexfed.sketch.tables.hashing import HashRows
+from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
 from support.sketch_trials import Counts, Trials
 
 TRIALS = 300
@@ -72,7 +72,7 @@ def test_a_real_tree_fits_its_estimates(share: float, value: int) -> None:
     tree = NoisedTree(
         16, tuple(table.cells[0].astype(float) for table in built.levels), (1e-6, 1e-6)
     )
-    assert quantile(tree, share) == Quantile(value, value, value)
+    assert quantile(tree, share) == QuantileBin(value, value, value)
     assert tree.weighted(np.ones(256)).value == pytest.approx(3000)
 
 

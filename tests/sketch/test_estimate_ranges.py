@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.sketch.estimates import ranges
-from lexfed.sketch.estimates.consistent import NoisedTree
-from lexfed.sketch.estimates.estimate import Estimate
-from lexfed.sketch.estimates.ranges import SketchedLevel
+from lexfed.sketch.estimates import range_counts
+from lexfed.sketch.estimates.consistent_trees import NoisedTree
+from lexfed.sketch.estimates.intervals import Estimate
+from lexfed.sketch.estimates.range_counts import SketchedLevel
 from support.sketch_trials import Counts, Trials, coverage, deviations_off
 
 RNG_SEED = 11
@@ -80,7 +80,7 @@ def test_ranges_are_unbiased_and_covered() -> None:
     levels = summed_levels(counts, 4, 4)
     trees = [noised(levels, 4, [9.0] * 4, rng) for _ in range(4000)]
     for start, stop in ((0, 256), (3, 251), (37, 41), (16, 32)):
-        answers = [ranges.range_count(tree, [], start, stop) for tree in trees]
+        answers = [range_counts.range_count(tree, [], start, stop) for tree in trees]
         truth = float(counts[start:stop].sum())
         assert deviations_off(np.array([each.value for each in answers]), truth) < 6
         assert 0.93 < coverage(answers, truth) < 0.97
@@ -106,12 +106,12 @@ def test_ranges_over_sketched_levels_are_covered() -> None:
         tree = noised(levels[:2], 4, [9.0] * 2, rng)
         finer = [SketchedLevel(table, hashes) for hashes, (table,) in drawn]
         for (start, stop), found in answers.items():
-            found.append(ranges.range_count(tree, finer, start, stop))
+            found.append(range_counts.range_count(tree, finer, start, stop))
     for (start, stop), found in answers.items():
         truth = float(counts[start:stop].sum())
         assert deviations_off(np.array([each.value for each in found]), truth) < 6
         assert 0.93 < coverage(found, truth) < 0.97
-    nothing = ranges.range_count(tree, finer, 5, 5)
+    nothing = range_counts.range_count(tree, finer, 5, 5)
     assert nothing.value == nothing.high == 0
 
 
@@ -119,7 +119,7 @@ def test_a_tree_is_better_than_its_leaves() -> None:
     levels = summed_levels(np.zeros(4096), 16, 3)
     tree = noised(levels, 16, [3.0] * 3, np.random.default_rng(1))
     # Three levels share what one would have alone: each has three times its variance.
-    assert ranges.range_count(tree, [], 100, 3900).variance < 3800 / 20
+    assert range_counts.range_count(tree, [], 100, 3900).variance < 3800 / 20
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
@@ -129,7 +129,8 @@ def test_quantiles_are_covered(share: float) -> None:
     levels = summed_levels(counts, 4, 3)
     truth = int(np.argmax(np.cumsum(counts) >= share * counts.sum()))
     got = [
-        ranges.quantile(noised(levels, 4, [900.0] * 3, rng), share) for _ in range(1000)
+        range_counts.quantile(noised(levels, 4, [900.0] * 3, rng), share)
+        for _ in range(1000)
     ]
     assert all(each.low <= each.bin <= each.high for each in got)
     # 95 % at least; below 92.5 % in 1000 trials with 3e-4, the seed is fixed.
@@ -145,19 +146,21 @@ def test_quantiles_without_noise_to_speak_of_are_exact() -> None:
     counts[[3, 20, 63]] = 1000.0
     tree = noised(summed_levels(counts, 4, 3), 4, [1e-6] * 3, np.random.default_rng(1))
     for share, leaf in ((0.1, 3), (0.5, 20), (0.9, 63)):
-        assert ranges.quantile(tree, share) == ranges.Quantile(leaf, leaf, leaf)
+        assert range_counts.quantile(tree, share) == range_counts.QuantileBin(
+            leaf, leaf, leaf
+        )
 
 
 def test_what_has_no_answer_is_refused() -> None:
     tree = noised([np.zeros(4)], 4, [1.0], np.random.default_rng(1))
     with pytest.raises(DataError, match="the total"):
-        ranges.quantile(tree, 0.5)
+        range_counts.quantile(tree, 0.5)
     for share in (0.0, 1.0):
         with pytest.raises(ValueError, match="share"):
-            ranges.quantile(tree, share)
+            range_counts.quantile(tree, share)
     for start, stop in ((-1, 2), (3, 2), (0, 5)):
         with pytest.raises(ValueError, match="st"):
-            ranges.range_count(tree, [], start, stop)
+            range_counts.range_count(tree, [], start, stop)
     hashes, (table,) = next(Trials(2, 4, 1.0, False).draw(np.zeros(4)))
     with pytest.raises(ValueError, match="Count-Sketch"):
         SketchedLevel(table, hashes)

@@ -12,13 +12,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.estimates import flipped_bits, points, products
-from lexfed.sketch.estimates.estimate import Estimate
+from lexfed.sketch.estimates import flipped_bits, inner_products, item_counts
 from lexfed.sketch.estimates.flipped_bits import FlippedBits
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.tables import CountMin, CountSketch
+from lexfed.sketch.estimates.intervals import Estimate
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.counts import CountMin, CountSketch
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from support.sketch_trials import coverage, deviations_off, two_sites
 
 SEEDS = 4000
@@ -69,13 +69,15 @@ def test_products_and_counts_of_real_tables(
     f, g = two_sites(kind)
     joined, counted, tables = [], [], []
     for shape, (left, right) in drawn(table, kind):
-        joined.append(products.inner_product(left, right))
-        counted.append(points.counts(left, shape.rows, KEYS[120:121])[0])
+        joined.append(inner_products.inner_product(left, right))
+        counted.append(item_counts.counts(left, shape.rows, KEYS[120:121])[0])
         tables.append(left)
     check(joined, float(f @ g))
     check(counted, float(f[120]))
     # Negative control: tables of two seeds do not find what their sites share.
-    mixed = [products.inner_product(one, other) for one, other in pairwise(tables)]
+    mixed = [
+        inner_products.inner_product(one, other) for one, other in pairwise(tables)
+    ]
     assert deviations_off(np.array([each.value for each in mixed]), float(f @ f)) > 6
 
 
@@ -84,7 +86,7 @@ def test_intersections_of_real_filters() -> None:
     flip = 0.1
     answers = []
     for seed in range(SEEDS):
-        shape = SketchShape(Kind.BLOOM, 1, 1024, seed, "0" * 64)
+        shape = SketchShape(SketchKind.BLOOM, 1, 1024, seed, "0" * 64)
         left, right = (
             FlippedBits(
                 BloomFilter.build(shape, keys).bits ^ (rng.random(1024) < flip), flip

@@ -13,18 +13,18 @@ import pytest
 
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import ConfigError, DataError
-from lexfed.privacy.pure import gaussian_of
-from lexfed.privacy.two_sided import variance_of
+from lexfed.privacy.noise.laplace import variance_of
+from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SeededSource
-from lexfed.sketch.joining import exact
-from lexfed.sketch.joining.exact import Agreement
+from lexfed.sketch.joining import exact_count
+from lexfed.sketch.joining.exact_count import Agreement
+from lexfed.sketch.joining.exact_messages import ExactMessage, read_message
 from lexfed.sketch.joining.keys import people_of
-from lexfed.sketch.joining.messages import Message, read
 from support import exact_checks as checks
 
 AGREED = checks.AGREED
-QUESTION = Message("question", 30, 1.0, "", (b"one",))
-SECRET = Message("secret", 30, 1.0, "ab", (b"key",), people=7, data_set="a.csv")
+QUESTION = ExactMessage("question", 30, 1.0, "", (b"one",))
+SECRET = ExactMessage("secret", 30, 1.0, "ab", (b"key",), people=7, data_set="a.csv")
 
 
 def test_no_outcome_is_likelier_than_stated() -> None:
@@ -49,8 +49,8 @@ def test_counts_are_right_in_mean_and_have_the_stated_spread() -> None:
 def test_noise_is_cut_at_the_margin(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody will ever see it: such noise has a chance below 2^-100."""
     far = np.array([sign * 10**6])
-    monkeypatch.setattr(exact, "two_sided_geometric", lambda *_: far)
-    assert exact.drawn(AGREED, SeededSource(1)) == sign * AGREED.margin
+    monkeypatch.setattr(exact_count, "two_sided_geometric", lambda *_: far)
+    assert exact_count.drawn_noise(AGREED, SeededSource(1)) == sign * AGREED.margin
 
 
 def test_the_event_is_that_of_the_agreed_epsilon() -> None:
@@ -83,16 +83,16 @@ def test_numbers_out_of_range_are_refused(size: int, epsilon: float) -> None:
 
 def test_a_person_whose_key_looks_made_up_is_a_person() -> None:
     people = people_of(["made up\x003", "3"])
-    keys = exact.asking_keys(AGREED, people, SeededSource(1))
+    keys = exact_count.asking_keys(AGREED, people, SeededSource(1))
     assert len(set(keys)) == AGREED.elements
     assert len(people) == 2
 
 
 def test_files_are_read_as_they_were_written() -> None:
-    assert read(QUESTION.to_bytes(), "question", 1) == QUESTION
-    assert read(SECRET.to_bytes(), "secret", 1) == SECRET
+    assert read_message(QUESTION.to_bytes(), "question", 1) == QUESTION
+    assert read_message(SECRET.to_bytes(), "secret", 1) == SECRET
     answer = replace(QUESTION, kind="answer", parts=(b"", b"two"))
-    assert read(answer.to_bytes(), "answer", 2) == answer
+    assert read_message(answer.to_bytes(), "answer", 2) == answer
     assert QUESTION.agreement == AGREED
     assert QUESTION.hash == hashlib.sha256(QUESTION.to_bytes()).hexdigest()
 
@@ -127,7 +127,7 @@ def _changed(**changes: Any) -> bytes:
 )
 def test_files_that_are_not_as_agreed_are_refused(data: bytes, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        read(data, "question", 1)
+        read_message(data, "question", 1)
 
 
 def test_another_agreement_is_named() -> None:

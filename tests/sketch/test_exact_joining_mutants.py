@@ -3,22 +3,22 @@
 
 import numpy as np
 
-from lexfed.privacy.two_sided import two_sided_geometric
+from lexfed.privacy.noise.laplace import two_sided_geometric
 from lexfed.randomness import RandomSource
-from lexfed.sketch.joining import exact
-from lexfed.sketch.joining.exact import Agreement
-from lexfed.sketch.joining.keys import People
+from lexfed.sketch.joining import exact_count
+from lexfed.sketch.joining.exact_count import Agreement
+from lexfed.sketch.joining.keys import PersonKeys
 from support import exact_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _noise_forgotten(patch: Patch) -> None:
-    patch.setattr(exact, "drawn", lambda _agreement, _source: 0)
+    patch.setattr(exact_count, "drawn_noise", lambda _agreement, _source: 0)
 
 
 def _half_the_noise(patch: Patch) -> None:
     patch.setattr(
-        exact,
+        exact_count,
         "two_sided_geometric",
         lambda source, scale, count: two_sided_geometric(source, scale / 2.5, count),
     )
@@ -26,7 +26,7 @@ def _half_the_noise(patch: Patch) -> None:
 
 def _noise_in_one_direction(patch: Patch) -> None:
     patch.setattr(
-        exact,
+        exact_count,
         "two_sided_geometric",
         lambda source, scale, count: np.abs(two_sided_geometric(source, scale, count)),
     )
@@ -34,11 +34,11 @@ def _noise_in_one_direction(patch: Patch) -> None:
 
 def _nothing_filled_up(patch: Patch) -> None:
     def bare(
-        _agreement: Agreement, people: People, made_up: int, _source: RandomSource
+        _agreement: Agreement, people: PersonKeys, made_up: int, _source: RandomSource
     ) -> list[str]:
         return [*people.texts, *(f"made up\0{n}" for n in range(made_up))]
 
-    patch.setattr(exact, "_filled", bare)
+    patch.setattr(exact_count, "_filled", bare)
 
 
 MUTANTS = (

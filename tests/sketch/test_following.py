@@ -4,10 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.data.letters import END, LEVELS, PAIRS, SYMBOLS, is_ended, pairs_of
-from lexfed.sketch.asked import AskedTable, Domain, Floats, ToldTable
-from lexfed.sketch.cells import BINS, DOUBLES, MOST_PREFIXES, double_cells
-from lexfed.sketch.following import (
+from lexfed.data.encoding.letter_pairs import (
+    END,
+    LEVELS,
+    PAIRS,
+    SYMBOLS,
+    is_ended,
+    pairs_of,
+)
+from lexfed.sketch.queries.refinements import (
     ERROR,
     asked_prefixes,
     ends_after,
@@ -15,6 +20,13 @@ from lexfed.sketch.following import (
     standing_out,
     threshold,
 )
+from lexfed.sketch.queries.requested_tables import (
+    Domain,
+    Floats,
+    ReleasedTable,
+    RequestedTable,
+)
+from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES, double_cells
 
 NOISE = 10.0
 
@@ -25,10 +37,10 @@ def width_of(level: int) -> int:
 
 def told(
     domain: Domain, cells: Floats, asked: Floats | None = None, sites: int = 0
-) -> ToldTable:
+) -> ReleasedTable:
     slots = range(1 + (0 if asked is None else len(asked)) // MOST_PREFIXES)
-    table = AskedTable("age", domain, tuple(slots), cells.shape[-1], sites=sites)
-    return ToldTable(
+    table = RequestedTable("age", domain, tuple(slots), cells.shape[-1], sites=sites)
+    return ReleasedTable(
         table,
         np.empty(0) if asked is None else asked,
         cells.reshape(table.shape),
@@ -36,13 +48,15 @@ def told(
     )
 
 
-def doubles(values: Floats, seed: int = 0) -> ToldTable:
+def doubles(values: Floats, seed: int = 0) -> ReleasedTable:
     counts = np.bincount(double_cells(values), minlength=DOUBLES + 1)
     noise = np.random.default_rng(seed).normal(0, NOISE, DOUBLES + 1)
     return told("doubles", counts + noise)
 
 
-def letters(words: list[str], level: int, asked: Floats, seed: int = 0) -> ToldTable:
+def letters(
+    words: list[str], level: int, asked: Floats, seed: int = 0
+) -> ReleasedTable:
     """The table of a level that sites would count for these words, with noise."""
     cells = np.random.default_rng(seed).normal(0, NOISE, width_of(level))
     prefixes = asked.reshape(-1, level - 1).tolist() if level > 1 else [[]]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lexfed.sketch.hashing import HashRows, Keys, string_keys
+from lexfed.sketch.tables.hashing import HashRows, ItemKeys, string_keys
 
 ROWS = HashRows(seed=7, depth=5, width=256)
 # Written down once; another value would break every sketch that was stored.
@@ -23,7 +23,7 @@ STRINGS = [
 ]
 
 
-def _keys(count: int, step: int = 1) -> Keys:
+def _keys(count: int, step: int = 1) -> ItemKeys:
     return np.arange(count, dtype=np.uint64) * np.uint64(step)
 
 

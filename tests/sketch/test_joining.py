@@ -13,16 +13,21 @@ from hypothesis import strategies as st
 
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import ConfigError, DataError
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.pure import gaussian_of
+from lexfed.privacy.pure_epsilon import gaussian_of
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.sketch.joining.keys import FORM, one_form, people_of
 from lexfed.sketch.joining.noise import JoiningNoise
-from lexfed.sketch.joining.offered import MAGIC, Offered, exact_tables, offer
-from lexfed.sketch.joining.terms import LARGEST_EPSILON, MOST_WIDTH, Terms
+from lexfed.sketch.joining.offered_sketch import (
+    MAGIC,
+    OfferedSketch,
+    exact_tables,
+    offer,
+)
+from lexfed.sketch.joining.terms import LARGEST_EPSILON, MOST_WIDTH, JoiningTerms
 from support import joining_checks as checks
 
-TERMS = Terms(size=400, seed=7, epsilon=1.0)
+TERMS = JoiningTerms(size=400, seed=7, epsilon=1.0)
 PEOPLE = people_of(f"person {n}" for n in range(300))
 
 
@@ -62,7 +67,7 @@ def test_no_outcome_is_likelier_than_stated() -> None:
 @pytest.mark.parametrize("delta", [None, 1e-6, 1e-9])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
 def test_the_noise_costs_what_was_allowed(epsilon: float, delta: float | None) -> None:
-    terms = Terms(10**6, 1, epsilon, delta)
+    terms = JoiningTerms(10**6, 1, epsilon, delta)
     cost = terms.noise.costs(delta, terms.width)
     assert epsilon * (1 - 1e-6) < cost <= epsilon
     event = terms.noise.event(terms.width)
@@ -89,23 +94,25 @@ def test_the_count_is_as_exact_as_its_noise() -> None:
 def test_budgets_that_say_nothing_are_refused_with_the_least_that_does() -> None:
     for size, delta in ((300, None), (20_000, 1e-6)):
         with pytest.raises(ConfigError, match="half of them are shared or none") as got:
-            Terms(size, 1, 0.01, delta)
+            JoiningTerms(size, 1, 0.01, delta)
         hint = got.value.problems[0].hint
         least = float(hint.split("=")[1].split()[0])
-        assert 2 * Terms(size, 1, least, delta).reach <= size
+        assert 2 * JoiningTerms(size, 1, least, delta).reach <= size
         with pytest.raises(ConfigError):
-            Terms(size, 1, least * 0.99, delta)
+            JoiningTerms(size, 1, least * 0.99, delta)
     with pytest.raises(ConfigError) as got:
-        Terms(2, 1, 1.0, 1e-9)
+        JoiningTerms(2, 1, 1.0, 1e-9)
     assert "no ε up to 5" in got.value.problems[0].hint
 
 
 def test_tables_have_the_best_width_and_never_more_than_the_largest() -> None:
-    noise = Terms(20_000, 1, 1.0).noise
+    noise = JoiningTerms(20_000, 1, 1.0).noise
     best = 20_000 / noise.variances[0]
-    assert best / math.sqrt(2) <= Terms(20_000, 1, 1.0).width <= best * math.sqrt(2)
-    assert Terms(10**9, 1, 5.0).width == MOST_WIDTH
-    assert Terms(300, 1, 0.7).width == 64
+    assert (
+        best / math.sqrt(2) <= JoiningTerms(20_000, 1, 1.0).width <= best * math.sqrt(2)
+    )
+    assert JoiningTerms(10**9, 1, 5.0).width == MOST_WIDTH
+    assert JoiningTerms(300, 1, 0.7).width == 64
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,7 @@ def test_tables_have_the_best_width_and_never_more_than_the_largest() -> None:
 )
 def test_terms_out_of_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
-        Terms(**{"size": 400, "seed": 7, "epsilon": 1.0, name: value})  # type: ignore[arg-type]
+        JoiningTerms(**{"size": 400, "seed": 7, "epsilon": 1.0, name: value})  # type: ignore[arg-type]
 
 
 def test_nobody_and_too_many_are_refused() -> None:
@@ -132,8 +139,8 @@ def test_nobody_and_too_many_are_refused() -> None:
         exact_tables(TERMS, people_of(map(str, range(401))))
 
 
-def _offered(source: Any = None, delta: float | None = None) -> Offered:
-    terms = TERMS if delta is None else Terms(2000, 7, 2.0, delta)
+def _offered(source: Any = None, delta: float | None = None) -> OfferedSketch:
+    terms = TERMS if delta is None else JoiningTerms(2000, 7, 2.0, delta)
     return offer(terms, exact_tables(terms, PEOPLE), source or SeededSource(1))
 
 
@@ -141,7 +148,7 @@ def _offered(source: Any = None, delta: float | None = None) -> Offered:
 def test_a_file_is_read_as_it_was_written(delta: float | None) -> None:
     sketch = _offered(delta=delta)
     data = sketch.to_bytes()
-    found = Offered.from_bytes(data)
+    found = OfferedSketch.from_bytes(data)
     assert found.to_bytes() == data
     assert (found.cells == sketch.cells).all()
     assert (found.people, found.noise) == (sketch.people, sketch.noise)
@@ -207,7 +214,7 @@ def _spaced() -> bytes:
 )
 def test_bytes_that_are_not_as_agreed_are_refused(data: bytes, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        Offered.from_bytes(data, "theirs")
+        OfferedSketch.from_bytes(data, "theirs")
 
 
 def test_the_form_of_keys_is_part_of_the_file() -> None:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.privacy import gdp
-from lexfed.privacy.noise import delta_sampler
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.randomness import SeededSource
-from lexfed.sketch.joining.compared import Overlap, compare, together
-from lexfed.sketch.joining.keys import People, people_of
-from lexfed.sketch.joining.offered import Offered, exact_tables, offer
-from lexfed.sketch.joining.terms import Terms
+from lexfed.sketch.joining.comparison import PeopleOverlap, combined_price, compare
+from lexfed.sketch.joining.keys import PersonKeys, people_of
+from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
+from lexfed.sketch.joining.terms import JoiningTerms
 
 TRIALS = 600
 SLACK = 5 * math.sqrt(0.95 * 0.05 / TRIALS)
@@ -45,21 +45,21 @@ class Case:
             "right_share": self.both / self.right,
         }
 
-    def people(self) -> tuple[People, People]:
+    def people(self) -> tuple[PersonKeys, PersonKeys]:
         start = self.left - self.both
         return (
             people_of(f"p{n}" for n in range(self.left)),
             people_of(f"p{n}" for n in range(start, start + self.right)),
         )
 
-    def found(self) -> Iterator[Overlap]:
+    def found(self) -> Iterator[PeopleOverlap]:
         people = self.people()
         for seed in range(TRIALS):
             left, right = (self.side(seed, at, people[at]) for at in (0, 1))
             yield compare(left, right)
 
-    def side(self, seed: int, at: int, people: People) -> Offered:
-        terms = Terms(self.size, seed, *self.budgets[at])
+    def side(self, seed: int, at: int, people: PersonKeys) -> OfferedSketch:
+        terms = JoiningTerms(self.size, seed, *self.budgets[at])
         tables = exact_tables(terms, people)
         return offer(terms, tables, SeededSource(seed, f"side {at}"))
 
@@ -77,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_and_values_are_right_in_mean(case: Case) -> None:
     found, truth = list(case.found()), case.truth()
-    for field in fields(Overlap):
+    for field in fields(PeopleOverlap):
         each = [getattr(overlap, field.name) for overlap in found]
         true = truth[field.name]
         held = np.mean([e.low <= true <= e.high for e in each])
@@ -119,14 +119,14 @@ def test_a_forgotten_noise_would_be_noticed() -> None:
     assert held / 150 < 0.9
 
 
-def _sketch(seed: int = 1, name: str = "a", epsilon: float = 1.0) -> Offered:
-    terms = Terms(400, seed, epsilon)
+def _sketch(seed: int = 1, name: str = "a", epsilon: float = 1.0) -> OfferedSketch:
+    terms = JoiningTerms(400, seed, epsilon)
     people = people_of(f"p{n}" for n in range(300))
     return offer(terms, exact_tables(terms, people), SeededSource(3, name))
 
 
 def test_a_folded_table_is_the_table_that_was_built_so() -> None:
-    wide, narrow = Terms(400, 1, 4.0), Terms(400, 1, 1.0)
+    wide, narrow = JoiningTerms(400, 1, 4.0), JoiningTerms(400, 1, 1.0)
     assert wide.width > narrow.width
     people = people_of(f"p{n}" for n in range(300))
     cells = exact_tables(wide, people)[0][0]
@@ -153,19 +153,19 @@ def test_sizes_that_noise_hides_are_refused(side: str) -> None:
 
 def test_what_a_person_in_both_pays() -> None:
     pure = _sketch()
-    assert together(pure, _sketch(name="b", epsilon=2.0)) == (3.0, 0.0)
-    terms = Terms(3000, 1, 1.0, 1e-6)
+    assert combined_price(pure, _sketch(name="b", epsilon=2.0)) == (3.0, 0.0)
+    terms = JoiningTerms(3000, 1, 1.0, 1e-6)
     people = people_of(f"p{n}" for n in range(300))
     loud = offer(terms, exact_tables(terms, people), SeededSource(1))
-    epsilon, delta = together(loud, loud)
+    epsilon, delta = combined_price(loud, loud)
     mu = math.sqrt(2) / loud.event.noise_multiplier
     samplers = delta_sampler(2 * loud.event.samples, 2.0)
     assert samplers > 0.0
     assert (epsilon, delta) == (gdp.epsilon_from(mu, 2e-6 - samplers), 2e-6)
     assert epsilon < 2.0
     # A pure sketch has the delta of its sampler, however small beside the other's.
-    epsilon, delta = together(loud, pure)
+    epsilon, delta = combined_price(loud, pure)
     assert epsilon == 2.0
     sampler = Fraction(delta_sampler(pure.event.samples, 1.0))
     assert Fraction(1e-6) + sampler <= Fraction(delta) <= Fraction(1e-6 * (1 + 1e-15))
-    assert together(pure, loud) == (epsilon, delta)
+    assert combined_price(pure, loud) == (epsilon, delta)

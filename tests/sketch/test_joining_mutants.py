@@ -4,16 +4,16 @@
 from collections.abc import Iterable
 
 from lexfed.sketch.joining import keys, noise
-from lexfed.sketch.joining.keys import People
+from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.noise import JoiningNoise
 from support import joining_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
 
 def _rows_instead_of_people(patch: Patch) -> None:
-    def every_row(texts: Iterable[str]) -> People:
+    def every_row(texts: Iterable[str]) -> PersonKeys:
         found = tuple(sorted(texts))
-        return People(found, len(found), 0)
+        return PersonKeys(found, len(found), 0)
 
     patch.setattr(keys, "people_of", every_row)
 

@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError, Refused
-from lexfed.privacy.pure import gaussian_of
+from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.sketch.estimates.estimate import Estimate
-from lexfed.sketch.estimates.products import inner_product, second_moment
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.laplace import LaplaceColumn, LaplacePlan, add_noise, release
-from lexfed.sketch.sensitivity import Contribution
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.tables import CountMin, CountSketch, Table
+from lexfed.sketch.estimates.inner_products import inner_product, second_moment
+from lexfed.sketch.estimates.intervals import Estimate
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.releases.laplace import (
+    LaplaceColumn,
+    LaplacePlan,
+    add_noise,
+    release_laplace,
+)
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.tables.counts import CountMin, CountSketch, CountTable
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support import laplace_checks as checks
 from support.paying_checks import Watched, ledger_for
@@ -53,16 +58,18 @@ def test_who_is_there_reads_no_tier() -> None:
 def test_the_ledger_is_charged_before_noise_is_drawn() -> None:
     plan, table = checks.PLAN, np.zeros((1, checks.CELLS), dtype=np.int64)
     ledger = ledger_for(plan.event())
-    sketch = release(plan, [table], ledger, SeededSource(1))
+    sketch = release_laplace(plan, [table], ledger, SeededSource(1))
     assert ledger.events() == (plan.event(),) == (sketch.event,)
     assert not sketch.private
     assert not table.any()
     assert (sketch.tables[0].cells == np.rint(sketch.tables[0].cells)).all()
     source = Watched()
     with pytest.raises(Refused):
-        release(plan, [table], ledger, source)
+        release_laplace(plan, [table], ledger, source)
     assert source.asked == 0
-    assert release(plan, [table], ledger_for(plan.event()), SecureSource()).private
+    assert release_laplace(
+        plan, [table], ledger_for(plan.event()), SecureSource()
+    ).private
 
 
 def test_nothing_is_charged_for_tables_that_do_not_fit() -> None:
@@ -75,7 +82,7 @@ def test_nothing_is_charged_for_tables_that_do_not_fit() -> None:
         ([huge], "larger than any honest one"),
     ):
         with pytest.raises(DataError, match=words):
-            release(checks.PLAN, tables, ledger, SeededSource(1))
+            release_laplace(checks.PLAN, tables, ledger, SeededSource(1))
     assert ledger.events() == ()
 
 
@@ -91,7 +98,9 @@ def test_plans_that_protect_nobody_are_refused() -> None:
         LaplaceColumn("a", None, Contribution(), 0, 1.0)
 
 
-def _covered(kind: type[Table], kurtosis: float | None, trials: int = 400) -> float:
+def _covered(
+    kind: type[CountTable], kurtosis: float | None, trials: int = 400
+) -> float:
     """Share of second moments whose interval holds the truth; small set, much noise."""
     own = np.arange(300, dtype=np.uint64)
     column = LaplaceColumn("set", None, Contribution(3), 256, 12.0)
@@ -112,7 +121,7 @@ def _covered(kind: type[Table], kurtosis: float | None, trials: int = 400) -> fl
 
 
 @pytest.mark.parametrize("kind", [CountMin, CountSketch])
-def test_second_moments_are_covered_under_laplace_noise(kind: type[Table]) -> None:
+def test_second_moments_are_covered_under_laplace_noise(kind: type[CountTable]) -> None:
     """95 % of 400 trials, 5 deviations: false with probability below 1e-6."""
     slack = 5 * math.sqrt(0.95 * 0.05 / 400)
     assert abs(_covered(kind, None) - 0.95) < slack
@@ -124,7 +133,7 @@ def test_the_variance_of_gaussian_noise_would_be_too_small() -> None:
 
 
 def _overlap(seed: int) -> Estimate:
-    shape = SketchShape(Kind.COUNT_SKETCH, 5, 128, seed, "0" * 64)
+    shape = SketchShape(SketchKind.COUNT_SKETCH, 5, 128, seed, "0" * 64)
     column = LaplaceColumn("keys", None, Contribution(5, signed=True), 128, 5.0)
     plan = LaplacePlan("keys", (column,))
     tables = []

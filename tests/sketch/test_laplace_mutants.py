@@ -4,10 +4,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.privacy.two_sided import two_sided_geometric
+from lexfed.privacy.noise.laplace import two_sided_geometric
 from lexfed.randomness import RandomSource
-from lexfed.sketch import laplace
-from lexfed.sketch.sensitivity import Sensitivity
+from lexfed.sketch.releases import laplace
+from lexfed.sketch.releases.sensitivity import Sensitivity
 from support import laplace_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 

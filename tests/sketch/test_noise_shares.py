@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 
 from lexfed.errors import ClaimError, ConfigError, DataError, Refused, SecAggError
-from lexfed.privacy import distributed
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.noise import shares
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SeededSource
-from lexfed.sketch.noise_shares import MaskedPlan, noised_share, opened
-from lexfed.sketch.noised import Column, NoisedSketch, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
 from support import paying_checks as checks
 
 PLAN = NoisePlan(
     "profile",
     (
-        Column("age", Tier.PERSONAL, Contribution(depth=2), 4, 6.0),
-        Column("codes", Tier.SPECIAL, Contribution(items=3), 5, 9.0),
+        GaussianColumn("age", Tier.PERSONAL, Contribution(depth=2), 4, 6.0),
+        GaussianColumn("codes", Tier.SPECIAL, Contribution(items=3), 5, 9.0),
     ),
     people=50,
 )
-MASKED = MaskedPlan(PLAN, Cohort(3, dropouts=1))
+MASKED = MaskedPlan(PLAN, NoiseCohort(3, dropouts=1))
 
 
 def test_a_masked_sum_tells_no_more_than_its_event() -> None:
@@ -42,7 +42,7 @@ def test_noise_forgotten_at_one_site_is_noticed_on_neighbouring_inputs() -> None
         ledger = checks.ledger_for(masked.event())
         share = noised_share(masked, tables, ledger, SeededSource(0, seed))
         bare = np.zeros_like(share)
-        return opened(masked, share + bare, 2, private=False)
+        return opened_sketch(masked, share + bare, 2, private=False)
 
     found = checks.least_mu(
         broken(checks.zeros(checks.PLAN), "without"),
@@ -57,7 +57,11 @@ def test_few_sites_open_nothing() -> None:
 
 
 def test_shares_of_honest_sites_are_enough_for_theorem_d() -> None:
-    for cohort in (Cohort(2), Cohort(3, dropouts=1), Cohort(7, colluders=2)):
+    for cohort in (
+        NoiseCohort(2),
+        NoiseCohort(3, dropouts=1),
+        NoiseCohort(7, colluders=2),
+    ):
         masked = MaskedPlan(PLAN, cohort)
         for column, half in zip(PLAN.columns, masked.halves(), strict=True):
             assert 2 * half * cohort.honest >= column.sigma**2 + 2.5
@@ -74,7 +78,7 @@ def test_an_opened_sum_is_the_sum_of_all_tables_and_its_event() -> None:
         for site, (own, ledger) in enumerate(zip(tables, ledgers, strict=True))
     )
     assert isinstance(total, np.ndarray)
-    sketch = opened(MASKED, total, 3, private=True)
+    sketch = opened_sketch(MASKED, total, 3, private=True)
     assert sketch.private
     assert all(ledger.events() == (sketch.event,) for ledger in ledgers)
     assert sketch.event == replace(
@@ -103,27 +107,27 @@ def test_only_renyi_accounting_pays_for_shares() -> None:
 
 def test_rings_hold_people_and_noise() -> None:
     assert MASKED.ring() == 16
-    assert MaskedPlan(replace(PLAN, people=20_000), Cohort(3)).ring() == 24
+    assert MaskedPlan(replace(PLAN, people=20_000), NoiseCohort(3)).ring() == 24
     # The same bound as that of a grid whose step is the unit.
-    half = distributed.half_variance(64.0, 1.0, Cohort(3))
-    bound = distributed.sum_bound(
-        Grid(128.0, 64.0, 1, 10, fineness=128.0), half, Cohort(3)
+    half = shares.half_variance(64.0, 1.0, NoiseCohort(3))
+    bound = shares.sum_bound(
+        Grid(128.0, 64.0, 1, 10, fineness=128.0), half, NoiseCohort(3)
     )
     edge = (2**15 - 1 - (bound - 1280)) // 128
-    column = Column("age", Tier.PERSONAL, Contribution(items=128), 1, 64.0)
+    column = GaussianColumn("age", Tier.PERSONAL, Contribution(items=128), 1, 64.0)
     fits, wraps = (
-        MaskedPlan(NoisePlan("profile", (column,), people), Cohort(3))
+        MaskedPlan(NoisePlan("profile", (column,), people), NoiseCohort(3))
         for people in (edge, edge + 1)
     )
     assert (fits.ring(), wraps.ring()) == (16, 24)
-    assert fits.wrap_probability() == distributed.wrap_probability(
-        [half], [1], Cohort(3)
+    assert fits.wrap_probability() == shares.wrap_probability(
+        [half], [1], NoiseCohort(3)
     )
 
 
 def test_what_does_not_fit_is_refused_before_it_costs() -> None:
     with pytest.raises(ConfigError, match="bits"):
-        MaskedPlan(replace(PLAN, people=2**31), Cohort(3))
+        MaskedPlan(replace(PLAN, people=2**31), NoiseCohort(3))
     ledger = checks.ledger_for(MASKED.event())
     with pytest.raises(DataError, match="2 are planned"):
         noised_share(MASKED, [], ledger, SeededSource(1))
@@ -133,8 +137,8 @@ def test_what_does_not_fit_is_refused_before_it_costs() -> None:
 def test_sums_that_are_not_the_plans_are_refused() -> None:
     total = np.zeros(13, dtype=np.int64)
     with pytest.raises(DataError, match=r"the sum has the shape \(12,\)"):
-        opened(MASKED, total[:12], 3, private=False)
+        opened_sketch(MASKED, total[:12], 3, private=False)
     with pytest.raises(ValueError, match="`present`"):
-        opened(MASKED, total, 4, private=False)
+        opened_sketch(MASKED, total, 4, private=False)
     with pytest.raises(SecAggError, match="sized for 2 or more"):
-        opened(MASKED, total, 1, private=False)
+        opened_sketch(MASKED, total, 1, private=False)

@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError, Refused
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.ledger import Ledger, Limits
-from lexfed.privacy.noise import rounded_gaussian
+from lexfed.privacy.noise.gaussian import rounded_gaussian
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import RandomSource, SecureSource, SeededSource
-from lexfed.sketch.noised import (
+from lexfed.sketch.releases.noised_sketch import (
     LEAST_MULTIPLIER,
-    Column,
+    GaussianColumn,
     NoisedSketch,
     NoisedTable,
     NoisePlan,
-    release,
+    release_sketch,
 )
-from lexfed.sketch.sensitivity import Contribution, person_moves
+from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.tiers import Tier
 from support import paying_checks as checks
 
@@ -30,8 +30,8 @@ PERSON = Contribution(depth=2, items=3)
 PLAN = NoisePlan(
     "profile",
     (
-        Column("age", Tier.PERSONAL, PERSON, 8, 6.0),
-        Column("codes", Tier.SPECIAL, Contribution(signed=True), 5, 2.0),
+        GaussianColumn("age", Tier.PERSONAL, PERSON, 8, 6.0),
+        GaussianColumn("codes", Tier.SPECIAL, Contribution(signed=True), 5, 2.0),
     ),
     people=50,
 )
@@ -87,7 +87,7 @@ def test_an_event_has_the_sensitivities_of_the_tables() -> None:
 
 
 def test_one_table_costs_depth_over_twice_the_variance() -> None:
-    column = Column("age", Tier.PERSONAL, Contribution(depth=5), 8, 10.0)
+    column = GaussianColumn("age", Tier.PERSONAL, Contribution(depth=5), 8, 10.0)
     event = NoisePlan("profile", (column,), 50).event()
     # rho of a Gaussian is the square of clip/sigma, halved.
     assert math.isclose(1 / (2 * event.noise_multiplier**2), 5 / (2 * 10.0**2))
@@ -98,7 +98,7 @@ def test_a_person_at_two_sites_pays_twice_the_sensitivity() -> None:
     once = Ledger.planned(Limits(1000.0, 1e-6), [(event, 1)], "gdp")
     twice = Ledger.planned(Limits(1000.0, 1e-6), [(event, 1)], "gdp", 2)
     for ledger in (once, twice):
-        release(PLAN, checks.zeros(PLAN), ledger, SeededSource(1))
+        release_sketch(PLAN, checks.zeros(PLAN), ledger, SeededSource(1))
     half = tuple(replace(column, sigma=column.sigma / 2) for column in PLAN.columns)
     quieter = replace(PLAN, columns=half).event()
     expected = record_epsilon([(quieter, 1)], 1e-6, "add-remove", "gdp")
@@ -110,7 +110,7 @@ def test_a_sketch_returns_what_it_was_charged_for() -> None:
     ledger = _ledger(PLAN)
     tables = [np.arange(16).reshape(2, 8), np.arange(5).reshape(1, 5)]
     kept = [table.copy() for table in tables]
-    sketch = release(PLAN, tables, ledger, SeededSource(1))
+    sketch = release_sketch(PLAN, tables, ledger, SeededSource(1))
     assert ledger.events() == (sketch.event,)
     assert sketch.event == PLAN.event()
     assert not sketch.private
@@ -125,7 +125,9 @@ def test_a_sketch_returns_what_it_was_charged_for() -> None:
 def test_noise_of_a_secure_source_is_private_and_never_the_same() -> None:
     ledger = _ledger(PLAN, 2)
     zeros = checks.zeros(PLAN)
-    first, second = (release(PLAN, zeros, ledger, SecureSource()) for _ in range(2))
+    first, second = (
+        release_sketch(PLAN, zeros, ledger, SecureSource()) for _ in range(2)
+    )
     assert first.private
     # Two grids of 2^-14 steps: all 16 cells agree with probability below 2^-160.
     assert (first.tables[0].cells != second.tables[0].cells).any()
@@ -147,7 +149,7 @@ def test_integer_tables_move_on_the_grid_as_far_as_they_move(
     person: Contribution, width: int, people: int, beyond: int, seed: int
 ) -> None:
     """Nothing is rounded, and at the edge of the box nothing moves further apart."""
-    column = Column("age", Tier.PERSONAL, person, width, 1e7)
+    column = GaussianColumn("age", Tier.PERSONAL, person, width, 1e7)
     (grid,) = NoisePlan("profile", (column,), people).grids()
     assert grid.step <= 1.0
     rng = np.random.default_rng(seed)
@@ -164,7 +166,7 @@ def test_more_people_than_declared_are_cut_off_and_not_refused() -> None:
     plan = replace(PLAN, people=1)
     ledger = _ledger(plan)
     tables = [np.full(column.shape, 10**15) for column in plan.columns]
-    sketch = release(plan, tables, ledger, SeededSource(1))
+    sketch = release_sketch(plan, tables, ledger, SeededSource(1))
     assert np.abs(sketch.tables[0].cells).max() < PERSON.occurrences * 2 + 8 * 6.0
 
 
@@ -172,10 +174,10 @@ def test_tables_that_do_not_fit_cost_nothing() -> None:
     ledger, source = _ledger(PLAN), checks.Watched()
     good = checks.zeros(PLAN)
     with pytest.raises(DataError, match="1 tables, and 2 are planned"):
-        release(PLAN, good[:1], ledger, source)
+        release_sketch(PLAN, good[:1], ledger, source)
     turned = [good[0].T.copy(), good[1].astype(np.int32)]
     with pytest.raises(DataError) as caught:
-        release(PLAN, turned, ledger, source)  # type: ignore[arg-type]
+        release_sketch(PLAN, turned, ledger, source)  # type: ignore[arg-type]
     assert len(caught.value.problems) == 2
     assert "column `age`: the table is (8, 2) of int64" in caught.value.message
     assert "of int32" in caught.value.message
@@ -202,7 +204,7 @@ def test_another_plan_is_not_paid_by_this_one() -> None:
         replace(PLAN, columns=(replace(PLAN.columns[0], width=16), PLAN.columns[1])),
     ):
         with pytest.raises(Refused):
-            release(plan, checks.zeros(plan), ledger, source)
+            release_sketch(plan, checks.zeros(plan), ledger, source)
     assert ledger.events() == ()
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError, Refused
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.shape import Kind, SketchShape
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan, width_for
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support import overlap_checks
 from support.overlap_sums import KEYS, plan, shape
@@ -58,7 +58,7 @@ def test_every_part_of_a_plan_is_in_its_digest() -> None:
 
 
 def test_plans_that_nobody_could_keep_are_refused() -> None:
-    counts = SketchShape(Kind.COUNT_SKETCH, 5, 256, 7, KEYS.digest)
+    counts = SketchShape(SketchKind.COUNT_SKETCH, 5, 256, 7, KEYS.digest)
     with pytest.raises(ValueError, match="counts have no bound"):
         replace(PLAN, shape=counts)
     with pytest.raises(ValueError, match="places"):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.sketch.estimates.estimate import Estimate
-from lexfed.sketch.sharing.overlaps import CommonBits, Floats
+from lexfed.sketch.estimates.intervals import Estimate
+from lexfed.sketch.sharing.common_bits import CommonBits, Floats
 
 TRIALS = 4000
 NAMES = ("a", "b")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.sketch.sharing.packing import packed, unpacked
-from lexfed.sketch.tables import LARGEST_CELL
+from lexfed.sketch.sharing.packed_tables import pack_integers, unpack_integers
+from lexfed.sketch.tables.counts import LARGEST_CELL
 from support import shared_sums as sums
 
 TOP = LARGEST_CELL
@@ -31,7 +31,10 @@ TOP = LARGEST_CELL
 )
 def test_everything_comes_back_to_the_bit(values: list[int]) -> None:
     given_ = np.array(values, dtype=np.int64)
-    assert unpacked(packed(given_), len(values), TOP, "here").tolist() == values
+    assert (
+        unpack_integers(pack_integers(given_), len(values), TOP, "here").tolist()
+        == values
+    )
 
 
 @pytest.mark.parametrize("sigma", [3.0, 10.0, 100.0, 1000.0])
@@ -43,15 +46,15 @@ def test_noise_is_packed_near_its_entropy(sigma: float) -> None:
     cells = 5 * 1024
     noise = np.rint(np.random.default_rng(1).normal(0, sigma, cells)).astype(np.int64)
     bound = math.log2(sigma * math.sqrt(2 * math.pi * math.e))
-    assert bound * 0.99 < 8 * len(packed(noise)) / cells < bound * 1.03
+    assert bound * 0.99 < 8 * len(pack_integers(noise)) / cells < bound * 1.03
 
 
 def test_a_few_heavy_cells_cost_little() -> None:
     rng = np.random.default_rng(2)
     cells = np.rint(rng.normal(0, 10, 5 * 1024)).astype(np.int64)
-    alone = len(packed(cells))
+    alone = len(pack_integers(cells))
     cells[:50] += rng.integers(0, 100_000, 50)
-    assert len(packed(cells)) - alone < 50 * 8
+    assert len(pack_integers(cells)) - alone < 50 * 8
 
 
 def test_what_is_no_vector_of_counts_is_refused() -> None:
@@ -62,7 +65,7 @@ def test_what_is_no_vector_of_counts_is_refused() -> None:
         np.array([TOP + 1], dtype=np.int64),
     ):
         with pytest.raises(ValueError, match="expected"):
-            packed(values)  # type: ignore[arg-type]
+            pack_integers(values)  # type: ignore[arg-type]
 
 
 def _deflated(raw: bytes) -> bytes:
@@ -77,7 +80,7 @@ def _made(low: int, planes: list[bytes], smallest: int = 0, raw: bytes = b"") ->
 
 def test_bytes_that_are_none_are_refused() -> None:
     fine = _deflated(bytes(4))
-    assert unpacked(_made(0, [fine]), 4, 9, "here").tolist() == [0] * 4
+    assert unpack_integers(_made(0, [fine]), 4, 9, "here").tolist() == [0] * 4
     for data in (
         b"",
         b"123456789",
@@ -95,14 +98,14 @@ def test_bytes_that_are_none_are_refused() -> None:
         struct.pack("<BBq", 0, 2, 0) + struct.pack("<I", len(fine)) + fine,
     ):
         with pytest.raises(DataError, match="here: these bytes are not"):
-            unpacked(data, 4, 9, "here")
+            unpack_integers(data, 4, 9, "here")
 
 
 def test_values_beyond_honest_ones_are_refused() -> None:
-    data = packed(np.array([3, -10], dtype=np.int64))
-    assert unpacked(data, 2, 10, "here").tolist() == [3, -10]
+    data = pack_integers(np.array([3, -10], dtype=np.int64))
+    assert unpack_integers(data, 2, 10, "here").tolist() == [3, -10]
     with pytest.raises(DataError, match="larger than any honest one"):
-        unpacked(data, 2, 9, "here")
+        unpack_integers(data, 2, 9, "here")
 
 
 def test_a_bomb_takes_no_memory() -> None:
@@ -110,7 +113,7 @@ def test_a_bomb_takes_no_memory() -> None:
     assert len(bomb) < 200_000
     tracemalloc.start()
     with pytest.raises(DataError):
-        unpacked(bomb, 1000, 9, "here")
+        unpack_integers(bomb, 1000, 9, "here")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10**6

@@ -9,45 +9,49 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
-from lexfed.sketch.hashing import HashRows, Keys
-from lexfed.sketch.noise_shares import MaskedPlan, noised_share, opened
-from lexfed.sketch.noised import Column, NoisePlan, release
-from lexfed.sketch.persons import bounded
-from lexfed.sketch.range_tree import RangeTree, TreeShape
-from lexfed.sketch.sensitivity import Contribution, person_moves
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.tables import CountMin, CountSketch, ExactCounts, Table
+from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
+from lexfed.sketch.releases.noised_sketch import (
+    GaussianColumn,
+    NoisePlan,
+    release_sketch,
+)
+from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.sketch.tables.counts import CountMin, CountSketch, CountTable, ExactCounts
+from lexfed.sketch.tables.hashing import HashRows, ItemKeys
+from lexfed.sketch.tables.person_bounds import bounded_items
+from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support.paying_checks import ledger_for
 from support.secure_sums import Epoch, names, setting
 
 Integers = NDArray[np.int64]
 
-KINDS: tuple[type[Table], ...] = (CountMin, CountSketch, ExactCounts)
+KINDS: tuple[type[CountTable], ...] = (CountMin, CountSketch, ExactCounts)
 DOMAIN = "0" * 64
 MOST = 4
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace-one")
 
 
-def _shape(kind: type[Table]) -> SketchShape:
+def _shape(kind: type[CountTable]) -> SketchShape:
     if kind is ExactCounts:
-        return SketchShape(Kind.EXACT, 1, 64, 0, DOMAIN)
+        return SketchShape(SketchKind.EXACT, 1, 64, 0, DOMAIN)
     return SketchShape(kind.kind, 2, 4, 11, DOMAIN)
 
 
 def _person(shape: SketchShape) -> Contribution:
-    return Contribution(shape.depth, MOST, signed=shape.kind is Kind.COUNT_SKETCH)
+    return Contribution(shape.depth, MOST, signed=shape.kind is SketchKind.COUNT_SKETCH)
 
 
-def _built(kind: type[Table], items: Keys, persons: Integers) -> Integers:
-    return kind.build(_shape(kind), bounded(persons, items, MOST)).cells
+def _built(kind: type[CountTable], items: ItemKeys, persons: Integers) -> Integers:
+    return kind.build(_shape(kind), bounded_items(persons, items, MOST)).cells
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_person_moves_a_real_table_further(kind: type[Table]) -> None:
+def test_no_person_moves_a_real_table_further(kind: type[CountTable]) -> None:
     shape = _shape(kind)
     joins, replaces = (person_moves([_person(shape)], name) for name in RELATIONS)
     for seed in range(200):
@@ -89,7 +93,7 @@ def test_public_seeds_let_items_be_found_that_reach_the_bounds() -> None:
 def test_a_range_tree_is_paid_for_level_by_level() -> None:
     shape = TreeShape(DOMAIN, 2**14, 16, HashRows(3, 5, 64))
     levels = [
-        Contribution(level.depth, signed=level.kind is Kind.COUNT_SKETCH)
+        Contribution(level.depth, signed=level.kind is SketchKind.COUNT_SKETCH)
         for level in shape.levels
     ]
     assert [level.depth for level in shape.levels] == [1, 1, 1, 5]
@@ -104,7 +108,7 @@ def test_a_range_tree_is_paid_for_level_by_level() -> None:
     plan = NoisePlan(
         "ages",
         tuple(
-            Column(f"level {at}", Tier.PERSONAL, person, level.width, 10.0)
+            GaussianColumn(f"level {at}", Tier.PERSONAL, person, level.width, 10.0)
             for at, (person, level) in enumerate(zip(levels, shape.levels, strict=True))
         ),
         people=100,
@@ -112,7 +116,7 @@ def test_a_range_tree_is_paid_for_level_by_level() -> None:
     assert math.isclose(1.0 / plan.event().noise_multiplier, joins.l2 / 10.0)
     tree = RangeTree.build(shape, values)
     tables = [table.cells for table in tree.levels]
-    sketch = release(plan, tables, ledger_for(plan.event()), SeededSource(1))
+    sketch = release_sketch(plan, tables, ledger_for(plan.event()), SeededSource(1))
     for exact, noised in zip(tables, sketch.tables, strict=True):
         # 8 deviations: below 1e-10 for all cells together.
         assert np.abs(noised.cells - exact).max() < 8 * math.sqrt(noised.variance)
@@ -130,8 +134,10 @@ class _Shares(Epoch):
 
 def test_shares_go_through_masks_and_open_to_the_plain_sum() -> None:
     shape = _shape(CountSketch)
-    column = Column("codes", Tier.SPECIAL, _person(shape), shape.width, 20.0)
-    masked = MaskedPlan(NoisePlan("codes", (column,), people=60), Cohort(3, dropouts=1))
+    column = GaussianColumn("codes", Tier.SPECIAL, _person(shape), shape.width, 20.0)
+    masked = MaskedPlan(
+        NoisePlan("codes", (column,), people=60), NoiseCohort(3, dropouts=1)
+    )
     event = masked.event()
     rng = np.random.default_rng(2)
     exact, shares = {}, {}
@@ -148,6 +154,6 @@ def test_shares_go_through_masks_and_open_to_the_plain_sum() -> None:
         epoch = _Shares(agreed, shares=shares)
         total = epoch.round(epoch.set_up(), alive)
         assert (total == sum(shares[name] for name in alive)).all()
-        (table,) = opened(masked, total, len(alive), private=False).tables
+        (table,) = opened_sketch(masked, total, len(alive), private=False).tables
         truth = np.sum([exact[name] for name in alive], axis=0)
         assert np.abs(table.cells - truth).max() < 8 * math.sqrt(table.variance)

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.privacy.distributed import Cohort, draw_share, half_variance
-from lexfed.privacy.events import Release
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.ledger import Ledger
-from lexfed.privacy.noise import rounded_gaussian
+from lexfed.privacy.noise.gaussian import rounded_gaussian
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.noise.shares import NoiseCohort, draw_share, half_variance
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
-from lexfed.sketch import noise_shares, noised, sensitivity
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.noised import Column, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.releases import noise_shares, noised_sketch, sensitivity
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
 from support import paying_checks as checks
 from support.mutant import Mutant, Patch, both_tests
@@ -29,14 +29,16 @@ Integers = NDArray[np.int64]
 
 
 def _depth_unpaid(patch: Patch) -> None:
-    patch.setattr(Column, "clip", property(lambda self: self.person.occurrences))
+    patch.setattr(
+        GaussianColumn, "clip", property(lambda self: self.person.occurrences)
+    )
 
 
 def _distinct_cells_assumed(patch: Patch) -> None:
-    def clip(column: Column) -> float:
+    def clip(column: GaussianColumn) -> float:
         return math.sqrt(column.person.occurrences * column.person.depth)
 
-    patch.setattr(Column, "clip", property(clip))
+    patch.setattr(GaussianColumn, "clip", property(clip))
 
 
 def _one_record_assumed(patch: Patch) -> None:
@@ -67,12 +69,12 @@ def _noise_shared_by_rows(patch: Patch) -> None:
 def _drawn_before_charged(patch: Patch) -> None:
     def broken(
         plan: NoisePlan, tables: list[Integers], ledger: Ledger, source: RandomSource
-    ) -> noised.NoisedSketch:
-        drawn = noised.add_noise(plan, tables, source)
+    ) -> noised_sketch.NoisedSketch:
+        drawn = noised_sketch.add_noise(plan, tables, source)
         ledger.charge(plan.event())
-        return noised.NoisedSketch(drawn, plan.event(), source.private)
+        return noised_sketch.NoisedSketch(drawn, plan.event(), source.private)
 
-    patch.setattr(noised, "release", broken)
+    patch.setattr(noised_sketch, "release_sketch", broken)
 
 
 def _never_charged(patch: Patch) -> None:
@@ -97,8 +99,8 @@ def _one_group_charged(patch: Patch) -> None:
 
 
 def _shares_for_everybody(patch: Patch) -> None:
-    def broken(sigma: float, step: float, cohort: Cohort) -> int:
-        return half_variance(sigma, step, Cohort(cohort.sites))
+    def broken(sigma: float, step: float, cohort: NoiseCohort) -> int:
+        return half_variance(sigma, step, NoiseCohort(cohort.sites))
 
     patch.setattr(noise_shares, "half_variance", broken)
 
@@ -129,7 +131,7 @@ def _values_of_one_site_counted(patch: Patch) -> None:
 
 
 def _any_sum_opened(patch: Patch) -> None:
-    patch.setattr(Cohort, "least", property(lambda _: 0))
+    patch.setattr(NoiseCohort, "least", property(lambda _: 0))
 
 
 def _shares_too_quiet(patch: Patch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.sketch.persons import bounded, flattened
+from lexfed.sketch.tables.person_bounds import bounded_items, flattened_values
 
 _rows = st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 3)), max_size=40)
 
@@ -16,7 +16,7 @@ _rows = st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 3)), max_size=40)
 def _kept(rows: list[tuple[int, int]], most: int, once: bool) -> list[int]:
     persons = np.array([person for person, _ in rows], dtype=np.int64)
     items = np.array([item for _, item in rows], dtype=np.uint64)
-    kept: list[int] = bounded(persons, items, most, once=once).tolist()
+    kept: list[int] = bounded_items(persons, items, most, once=once).tolist()
     return kept
 
 
@@ -50,7 +50,7 @@ def test_one_person_more_adds_at_most_so_many_items_and_changes_no_others(
 
 def test_values_of_records_are_taken_one_by_one() -> None:
     records = [["a", "b"], [], ["c"]]
-    persons, values = flattened(np.array([7, 8, 7]), records)
+    persons, values = flattened_values(np.array([7, 8, 7]), records)
     assert persons.tolist() == [7, 7, 7]
     assert values == ["a", "b", "c"]
 
@@ -58,6 +58,6 @@ def test_values_of_records_are_taken_one_by_one() -> None:
 def test_bounds_and_lengths_that_make_no_sense_are_refused() -> None:
     persons, items = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.uint64)
     with pytest.raises(ValueError, match="`most` >= 1, got: 0"):
-        bounded(persons, items, 0)
+        bounded_items(persons, items, 0)
     with pytest.raises(ValueError, match="one person for every item"):
-        bounded(persons[:1], items, 1)
+        bounded_items(persons[:1], items, 1)

@@ -15,12 +15,13 @@ from itertools import count
 import numpy as np
 import pytest
 
-from lexfed.privacy.distributed import draw_share
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Ledger
-from lexfed.sketch import noise_shares, noised, persons
-from lexfed.sketch.hashing import Keys
-from lexfed.sketch.sensitivity import Sensitivity, person_moves
+from lexfed.privacy.noise.shares import draw_share
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.sketch.releases import noise_shares, noised_sketch
+from lexfed.sketch.releases.sensitivity import Sensitivity, person_moves
+from lexfed.sketch.tables import person_bounds
+from lexfed.sketch.tables.hashing import ItemKeys
 from support import pipeline_audit as pipelines
 from support.mutant import Mutant, Patch, both_tests
 
@@ -46,7 +47,7 @@ def _noise_forgotten(patch: Patch) -> None:
     """The second of the sites in the sum sends its bare table."""
     turn = count()
 
-    def broken(*asked: object) -> noised.Integers:
+    def broken(*asked: object) -> noised_sketch.Integers:
         drawn = draw_share(*asked)  # type: ignore[arg-type]
         return drawn if next(turn) % pipelines.PRESENT == 0 else np.zeros_like(drawn)
 
@@ -54,10 +55,10 @@ def _noise_forgotten(patch: Patch) -> None:
 
 
 def _nobody_bounded(patch: Patch) -> None:
-    def broken(owners: persons.Persons, items: Keys, most: int) -> Keys:
+    def broken(owners: person_bounds.Persons, items: ItemKeys, most: int) -> ItemKeys:
         return items
 
-    patch.setattr(persons, "bounded", broken)
+    patch.setattr(person_bounds, "bounded_items", broken)
 
 
 def _clip_of_different_cells(patch: Patch) -> None:
@@ -67,7 +68,7 @@ def _clip_of_different_cells(patch: Patch) -> None:
         found = person_moves(*asked)  # type: ignore[arg-type]
         return Sensitivity(found.l1, found.l2 / pipelines.MOST**0.5)
 
-    patch.setattr(noised, "person_moves", broken)
+    patch.setattr(noised_sketch, "person_moves", broken)
 
 
 def _charged_once(patch: Patch) -> None:

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.privacy.distributed import Cohort
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.noised import Column, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.sharing import plausible
-from lexfed.sketch.sharing.plausible import implausible
-from lexfed.sketch.sharing.shared_plan import SharedPlan
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.sharing import plausibility
+from lexfed.sketch.sharing.plausibility import implausibilities
+from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support import shared_sums as sums
 
@@ -26,16 +26,16 @@ WIDTH = 32
 
 def counted() -> SharedPlan:
     """A Count-Min sketch of three rows, so that rows can contradict each other."""
-    column = Column("code", Tier.SPECIAL, Contribution(depth=3), WIDTH, 2.0)
-    shape = SketchShape(Kind.COUNT_MIN, 3, WIDTH, 7, sums.CODES.digest)
-    masked = MaskedPlan(NoisePlan("codes", (column,), 500), Cohort(3))
+    column = GaussianColumn("code", Tier.SPECIAL, Contribution(depth=3), WIDTH, 2.0)
+    shape = SketchShape(SketchKind.COUNT_MIN, 3, WIDTH, 7, sums.CODES.digest)
+    masked = MaskedPlan(NoisePlan("codes", (column,), 500), NoiseCohort(3))
     return SharedPlan(masked, (shape,))
 
 
 def test_sums_of_honest_sites_are_plausible() -> None:
     for seed in range(100):
         total = sums.truth(sums.shares(PLAN, f"honest {seed}"))
-        assert implausible(PLAN, PLAN.opened(total, 3, private=False)) == ()
+        assert implausibilities(PLAN, PLAN.opened(total, 3, private=False)) == ()
 
 
 def test_the_room_for_noise_is_used_but_not_wasted(
@@ -49,14 +49,14 @@ def test_the_room_for_noise_is_used_but_not_wasted(
     found = 0
     plan = counted()
     tests = 3 * 3 * WIDTH + 3 * 5
-    monkeypatch.setattr(plausible, "FALSE_ALARM", tests / np.e)
+    monkeypatch.setattr(plausibility, "FALSE_ALARM", tests / np.e)
     deviation = (
         plan.opened(np.zeros(3 * WIDTH, int), 3, False).tables[0].variance ** 0.5
     )
     for seed in range(20):
         noise = np.random.default_rng(seed).normal(0, deviation, 3 * WIDTH)
         total = np.rint(noise).astype(np.int64)
-        found += bool(implausible(plan, plan.opened(total, 3, private=False)))
+        found += bool(implausibilities(plan, plan.opened(total, 3, private=False)))
     assert found > 15
 
 
@@ -72,9 +72,9 @@ def test_the_room_for_noise_is_used_but_not_wasted(
 def test_lies_are_found(cells: tuple[slice, int], what: str) -> None:
     plan = counted()
     total = np.zeros(3 * WIDTH, dtype=np.int64)
-    assert implausible(plan, plan.opened(total, 3, private=False)) == ()
+    assert implausibilities(plan, plan.opened(total, 3, private=False)) == ()
     total[cells[0]] += cells[1]
-    problems = implausible(plan, plan.opened(total, 3, private=False))
+    problems = implausibilities(plan, plan.opened(total, 3, private=False))
     assert any(what in problem.what for problem in problems)
     assert all("`codes`, column `code`" in problem.where for problem in problems)
 
@@ -85,4 +85,4 @@ def test_signed_tables_may_be_below_zero_but_not_huge() -> None:
     for size, problems in ((-400.0, 0), (-700.0, 1)):
         table = replace(signed, cells=signed.cells + size)
         changed = replace(sketch, tables=(table, *sketch.tables[1:]))
-        assert len(implausible(PLAN, changed)) == problems
+        assert len(implausibilities(PLAN, changed)) == problems

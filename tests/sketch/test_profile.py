@@ -8,17 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.sketch.estimates.estimate import from_variance
-from lexfed.sketch.profile.answers import Answer, Histogram, Quantile
-from lexfed.sketch.profile.column import ColumnProfile, best
-from lexfed.sketch.profile.columns import ProfiledColumn
-from lexfed.sketch.profile.profile import MOST_BYTES, Profile, build_profile
+from lexfed.sketch.estimates.intervals import from_variance
+from lexfed.sketch.profile.answers import (
+    ProfiledHistogram,
+    ProfiledNumber,
+    ProfiledQuantile,
+)
+from lexfed.sketch.profile.column_profile import ColumnProfile, best
+from lexfed.sketch.profile.federation_profile import (
+    MOST_BYTES,
+    FederationProfile,
+    build_profile,
+)
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier
 from support.profile_samples import PEOPLE, SITES, category, number, whole
 from support.profile_tables import Federation
 
 
-def column(profile: Profile, name: str) -> ColumnProfile:
+def column(profile: FederationProfile, name: str) -> ColumnProfile:
     found = profile.column(name)
     assert found is not None
     return found
@@ -114,8 +122,8 @@ def test_missing_shares_are_covered() -> None:
 def test_bytes_are_read_back() -> None:
     profile = whole()
     data = profile.to_bytes()
-    assert Profile.from_bytes(data) == profile
-    assert Profile.from_bytes(data).to_bytes() == data
+    assert FederationProfile.from_bytes(data) == profile
+    assert FederationProfile.from_bytes(data).to_bytes() == data
 
 
 @pytest.mark.parametrize(
@@ -135,37 +143,37 @@ def test_what_is_no_profile_is_refused(edit, says: str) -> None:  # type: ignore
 
     changed = canonical_bytes(edit(json.loads(whole().to_bytes())))
     with pytest.raises(DataError, match=says) as refused:
-        Profile.from_bytes(changed, "there.json")
+        FederationProfile.from_bytes(changed, "there.json")
     assert refused.value.problems[0].where == "there.json"
 
 
 @given(st.binary(max_size=50))
 def test_no_bytes_raise_anything_else(data: bytes) -> None:
     with pytest.raises(DataError):
-        Profile.from_bytes(data)
+        FederationProfile.from_bytes(data)
 
 
 def test_other_spellings_of_the_same_profile_are_refused() -> None:
     data = whole().to_bytes()
     for other in (data + b"\n", data.replace(b'"people":4000', b'"people":4e3')):
         with pytest.raises(DataError, match="canonical"):
-            Profile.from_bytes(other)
+            FederationProfile.from_bytes(other)
     huge = b" " * (MOST_BYTES + 1)
     with pytest.raises(DataError, match="more than any profile"):
-        Profile.from_bytes(huge)
+        FederationProfile.from_bytes(huge)
     with pytest.raises(DataError, match="people"):
-        Profile.from_bytes(data.replace(b'"people":4000', b'"people":NaN'))
+        FederationProfile.from_bytes(data.replace(b'"people":4000', b'"people":NaN'))
 
 
 def test_answers_check_themselves() -> None:
-    one = Answer(1.0, 0.0, 2.0)
+    one = ProfiledNumber(1.0, 0.0, 2.0)
     with pytest.raises(ValueError, match="low <= value"):
-        Answer(3.0, 0.0, 2.0)
+        ProfiledNumber(3.0, 0.0, 2.0)
     with pytest.raises(ValueError, match="finite"):
-        Answer(float("nan"), None, None)
+        ProfiledNumber(float("nan"), None, None)
     with pytest.raises(ValueError, match="share"):
-        Quantile(1.0, one)
-    bars = Histogram((0.0, 1.0), (5.0,), (1.0,), one, one)
+        ProfiledQuantile(1.0, one)
+    bars = ProfiledHistogram((0.0, 1.0), (5.0,), (1.0,), one, one)
     for change, says in (
         ({"edges": (0.0,)}, "one more edge"),
         ({"edges": (1.0, 0.0)}, "rise"),
@@ -178,7 +186,9 @@ def test_answers_check_themselves() -> None:
     with pytest.raises(ValueError, match="range that rises"):
         ColumnProfile("x", "number", "personal", range=(2.0, 1.0))
     with pytest.raises(ValueError, match="all quantiles"):
-        ColumnProfile("x", "number", "personal", quantiles=(Quantile(0.5, one),))
+        ColumnProfile(
+            "x", "number", "personal", quantiles=(ProfiledQuantile(0.5, one),)
+        )
     with pytest.raises(ValueError, match="expected one of"):
         ColumnProfile("x", "number", "secret")
 

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from lexfed.sketch.profile.columns import ProfiledColumn
-from lexfed.sketch.profile.everybody import Everybody
-from lexfed.sketch.profile.lists import unlisted
-from lexfed.sketch.profile.profile import build_profile
-from lexfed.sketch.profile.spread import Spread
+from lexfed.sketch.profile.cell_spread import Spread
+from lexfed.sketch.profile.federation_profile import build_profile
+from lexfed.sketch.profile.person_total import PersonTotal
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.profile.value_lists import unlisted_count
 from lexfed.tiers import Tier
 from support.profile_tables import Federation
 from support.sketch_trials import deviations_off
@@ -23,7 +23,7 @@ def test_the_number_of_persons_is_covered() -> None:
     for seed in range(500):
         draw = Federation(10.0, seed)
         told = (draw.codes("a", [CODES], 2), draw.bins("b", [CODES], (0.0, 1.0)))
-        counted = Everybody(told).counted
+        counted = PersonTotal(told).counted
         held += counted.low <= 1000 <= counted.high
         assert counted.variance == pytest.approx(1 / (1 / 400 + 1 / 6700))
     assert 455 < held < 493
@@ -32,13 +32,13 @@ def test_the_number_of_persons_is_covered() -> None:
 def test_a_table_does_not_tell_its_own_sum() -> None:
     draw = Federation(10.0)
     one, two = draw.codes("a", [CODES], 2), draw.codes("b", [CODES], 2)
-    everybody = Everybody((one, two))
+    everybody = PersonTotal((one, two))
     assert everybody.without(one).value == pytest.approx(float(two.counts.sum()))
-    assert math.isinf(Everybody((one,)).without(one).variance)
+    assert math.isinf(PersonTotal((one,)).without(one).variance)
 
 
 def test_without_noise_the_number_is_exact() -> None:
-    exact = Everybody((Federation(0.0).codes("a", [CODES], 2),)).counted
+    exact = PersonTotal((Federation(0.0).codes("a", [CODES], 2),)).counted
     assert (exact.low, exact.high) == (1000.0, 1000.0)
 
 
@@ -89,4 +89,4 @@ def test_what_nobody_counted_is_not_told() -> None:
     )
     assert lost.columns[0].missing is None
     (first,) = draw.words("b", {})
-    assert unlisted([first], [], Everybody((first,)).without(first)) is None
+    assert unlisted_count([first], [], PersonTotal((first,)).without(first)) is None

@@ -4,7 +4,13 @@
 import numpy as np
 import pytest
 
-from lexfed.sketch.profile.lists import chosen, declared, found, other, unlisted
+from lexfed.sketch.profile.value_lists import (
+    chosen_count,
+    declared_values,
+    found_values,
+    other_count,
+    unlisted_count,
+)
 from support.profile_tables import Federation, exactly
 
 NOISE = 10.0
@@ -17,9 +23,9 @@ def test_counts_of_a_declared_list_are_covered() -> None:
     held = np.zeros(4)
     for _ in range(4000):
         table = federation.codes("ward", [codes], 3)
-        listed = declared(table, ("a", "b", "c"), exactly(500))
+        listed = declared_values(table, ("a", "b", "c"), exactly(500))
         assert [each.value for each in listed] == ["a", "b", "c"]
-        counts = [*(each.count for each in listed), other(table, exactly(500))]
+        counts = [*(each.count for each in listed), other_count(table, exactly(500))]
         for at, (truth, count) in enumerate(zip(truths, counts, strict=True)):
             assert count.low is not None
             assert count.high is not None
@@ -30,7 +36,7 @@ def test_counts_of_a_declared_list_are_covered() -> None:
 def test_a_list_of_another_length_is_refused() -> None:
     table = Federation(NOISE).codes("ward", [np.zeros(10)], 3)
     with pytest.raises(ValueError, match="3 values, got 2"):
-        declared(table, ("a", "b"), exactly(10))
+        declared_values(table, ("a", "b"), exactly(10))
 
 
 @pytest.mark.parametrize("truth", [30.0, 50.0, 60.0, 200.0])
@@ -38,7 +44,7 @@ def test_counts_of_what_stood_out_are_covered_given_that(truth: float) -> None:
     least = 50.0
     noised = truth + np.random.default_rng(1).normal(0, NOISE, 200_000)
     told = noised[noised > least][:4000]
-    answers = [chosen(each, least, NOISE, 1000.0) for each in told]
+    answers = [chosen_count(each, least, NOISE, 1000.0) for each in told]
     held = [each.low <= truth <= each.high for each in answers]  # type: ignore[operator]
     assert len(held) == 4000
     assert 0.935 < np.mean(held) < 0.965
@@ -50,11 +56,11 @@ def test_counts_of_what_stood_out_are_covered_given_that(truth: float) -> None:
 
 
 def test_counts_stay_between_nobody_and_all() -> None:
-    near = chosen(50.001, 50.0, NOISE, 1000.0)
+    near = chosen_count(50.001, 50.0, NOISE, 1000.0)
     assert near.low == 0.0
-    far = chosen(2000.0, 50.0, NOISE, 1000.0)
+    far = chosen_count(2000.0, 50.0, NOISE, 1000.0)
     assert far.high == pytest.approx(1000.0)
-    assert chosen(70.0, 0.0, 0.0, 1000.0).low == 70.0
+    assert chosen_count(70.0, 0.0, 0.0, 1000.0).low == 70.0
 
 
 def test_words_are_found_whole_with_their_counts() -> None:
@@ -68,7 +74,7 @@ def test_words_are_found_whole_with_their_counts() -> None:
     }
     people = sum(words.values())
     tables = Federation(NOISE, 1).words("kind", words)
-    listed = found(tables)
+    listed = found_values(tables)
     assert [(each.value, each.whole) for each in listed] == [
         ("emergency", True),
         ("elective", True),
@@ -77,7 +83,7 @@ def test_words_are_found_whole_with_their_counts() -> None:
     ]
     for each, truth in zip(listed, (900, 700, 400, 300), strict=True):
         assert each.count.value == pytest.approx(truth, abs=50)
-    rest = unlisted(tables, listed, exactly(people))
+    rest = unlisted_count(tables, listed, exactly(people))
     assert rest is not None
     assert rest.low is not None
     assert rest.high is not None
@@ -86,7 +92,9 @@ def test_words_are_found_whole_with_their_counts() -> None:
 
 def test_values_that_nobody_has_are_listed_as_rarely_as_stated() -> None:
     # At most 5 % of 200, 10; 24 or more have probability 1e-4 at most.
-    wrong = sum(bool(found(Federation(NOISE, s).words("kind", {}))) for s in range(200))
+    wrong = sum(
+        bool(found_values(Federation(NOISE, s).words("kind", {}))) for s in range(200)
+    )
     assert wrong < 24
 
 
@@ -97,7 +105,7 @@ def test_unlisted_persons_are_covered() -> None:
     held = 0
     for seed in range(1000):
         tables = Federation(NOISE, seed).words("kind", words)
-        rest = unlisted(tables, found(tables), exactly(people))
+        rest = unlisted_count(tables, found_values(tables), exactly(people))
         assert rest is not None
         assert rest.low is not None
         assert rest.high is not None

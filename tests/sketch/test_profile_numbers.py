@@ -4,15 +4,15 @@
 import numpy as np
 import pytest
 
-from lexfed.sketch.asked import Floats
-from lexfed.sketch.profile.answers import Answer, Quantile
-from lexfed.sketch.profile.numbers import (
+from lexfed.sketch.profile.answers import ProfiledNumber, ProfiledQuantile
+from lexfed.sketch.profile.number_summaries import (
     SHARES,
-    Scale,
+    CellScale,
     histogram,
     quantiles,
     range_of,
 )
+from lexfed.sketch.queries.requested_tables import Floats
 from support.profile_tables import Federation, exactly
 
 TRIALS = 600
@@ -36,9 +36,9 @@ def amounts(persons: int = 5000) -> Floats:
 COLUMNS = {"ages": ages(), "incomes": incomes(), "amounts": amounts()}
 
 
-def scales(values: Floats, noise: float, seed: int) -> list[Scale]:
+def scales(values: Floats, noise: float, seed: int) -> list[CellScale]:
     tables = Federation(noise, seed).number("x", values)
-    return [Scale.of(table, exactly(len(values))) for table in reversed(tables)]
+    return [CellScale.of(table, exactly(len(values))) for table in reversed(tables)]
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -98,13 +98,13 @@ def test_ranges_hold_nearly_all_values_in_round_numbers(
     assert all(len(f"{end:.12g}".lstrip("-0.").replace(".", "")) <= 3 for end in found)
 
 
-def bins(values: Floats, ends: tuple[float, float]) -> Scale:
-    return Scale.of(Federation(1.0).bins("x", [values], ends), exactly(len(values)))
+def bins(values: Floats, ends: tuple[float, float]) -> CellScale:
+    return CellScale.of(Federation(1.0).bins("x", [values], ends), exactly(len(values)))
 
 
 def test_a_range_stays_between_the_ends_that_were_asked() -> None:
     told = [
-        Quantile(share, Answer(value, None, None))
+        ProfiledQuantile(share, ProfiledNumber(value, None, None))
         for share, value in ((0.005, -1e9), (0.995, 1e9))
     ]
     assert range_of(told, bins(ages(), (0.0, 128.0))) == (0.0, 130.0)
@@ -112,8 +112,8 @@ def test_a_range_stays_between_the_ends_that_were_asked() -> None:
 
 def test_a_range_goes_hardly_further_than_occupied_cells() -> None:
     wide = [
-        Quantile(0.005, Answer(40.0, None, 45.0)),
-        Quantile(0.995, Answer(60.0, 55.0, None)),
+        ProfiledQuantile(0.005, ProfiledNumber(40.0, None, 45.0)),
+        ProfiledQuantile(0.995, ProfiledNumber(60.0, 55.0, None)),
     ]
     low, high = range_of(wide, bins(np.repeat([30.0, 70.0], 500), (0.0, 128.0)))
     # 5 persons of 1000 are hidden in a cell: an eighth of the way to the ends.
@@ -121,8 +121,8 @@ def test_a_range_goes_hardly_further_than_occupied_cells() -> None:
     assert 70 <= high <= 80
     # Where the intervals are narrow, it goes no further than these.
     narrow = [
-        Quantile(0.005, Answer(40.0, 39.0, 45.0)),
-        Quantile(0.995, Answer(60.0, 55.0, 61.0)),
+        ProfiledQuantile(0.005, ProfiledNumber(40.0, 39.0, 45.0)),
+        ProfiledQuantile(0.995, ProfiledNumber(60.0, 55.0, 61.0)),
     ]
     assert range_of(narrow, bins(np.repeat([30.0, 70.0], 500), (0.0, 128.0))) == (
         39,
@@ -148,14 +148,17 @@ def test_noise_that_hides_the_ends_makes_a_range_wider() -> None:
 
 
 def test_the_range_of_one_number_is_no_point() -> None:
-    told = [Quantile(share, Answer(20.0, 20.0, 20.0)) for share in (0.005, 0.995)]
+    told = [
+        ProfiledQuantile(share, ProfiledNumber(20.0, 20.0, 20.0))
+        for share in (0.005, 0.995)
+    ]
     assert range_of(told, bins(np.full(500, 20.0), (0.0, 100.0))) == (20.0, 20.05)
 
 
 def test_a_histogram_has_everybody_once() -> None:
     values = np.append(ages(), [np.nan] * 500)
     table = Federation(0.001).bins("x", [values], (20.0, 84.0))
-    bars = histogram(Scale.of(table, exactly(len(values))), None)
+    bars = histogram(CellScale.of(table, exactly(len(values))), None)
     assert not bars.by_size
     assert len(bars.counts) == 64
     total = sum(bars.counts) + bars.below.value + bars.above.value
@@ -190,9 +193,9 @@ def test_a_single_value_is_shown_by_bins() -> None:
     bins, sizes = scales(np.ones(5000), 5.0, 1)
     assert not histogram(bins, sizes).by_size
     nothing = Federation(5.0).doubles("x", np.empty(0))
-    assert not histogram(bins, Scale.of(nothing, exactly(5000))).by_size
+    assert not histogram(bins, CellScale.of(nothing, exactly(5000))).by_size
 
 
 def test_nobody_has_no_quantiles() -> None:
     table = Federation(20.0).bins("x", [np.full(100, np.nan)], (0.0, 1.0))
-    assert quantiles([Scale.of(table, exactly(100))]) == ()
+    assert quantiles([CellScale.of(table, exactly(100))]) == ()

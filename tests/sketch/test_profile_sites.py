@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from lexfed.sketch.profile.answers import Answer
-from lexfed.sketch.profile.sites import (
+from lexfed.sketch.profile.answers import ProfiledNumber
+from lexfed.sketch.profile.site_comparisons import (
     distances,
     elsewhere,
     overlaps,
@@ -19,7 +19,7 @@ SITES = ("north", "south", "west")
 PERSONS = (np.arange(0.0, 600), np.arange(400.0, 1000), np.arange(2000.0, 2300))
 
 
-def holds(answer: Answer, truth: float) -> bool:
+def holds(answer: ProfiledNumber, truth: float) -> bool:
     low = -math.inf if answer.low is None else answer.low
     return low <= truth <= (math.inf if answer.high is None else answer.high)
 

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from lexfed.sketch.profile.spread import Spread
+from lexfed.sketch.profile.cell_spread import Spread
 from support.sketch_trials import deviations_off
 
 TRIALS = 4000

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import ConfigError, Refused
-from lexfed.privacy.pure import gaussian_of
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SecureSource, SeededSource
-from lexfed.sketch.randomised_response import (
+from lexfed.sketch.releases.randomised_response import (
     MOST_FLIPPED,
     FlipPlan,
     flip_bits,
     release_bits,
 )
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
 from support import response_checks as checks
 from support.paying_checks import Watched, ledger_for

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.sketch.hashing import HashRows, Keys
-from lexfed.sketch.range_tree import RangeTree, TreeShape
-from lexfed.sketch.shape import Kind
-from lexfed.sketch.tables import CountSketch
+from lexfed.sketch.tables.counts import CountSketch
+from lexfed.sketch.tables.hashing import HashRows, ItemKeys
+from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
+from lexfed.sketch.tables.shape import SketchKind
 
 BINS = "ab" * 32
 SMALL = TreeShape(BINS, size=20, branching=3)
@@ -22,7 +22,7 @@ LARGE = TreeShape(BINS, size=50_000, branching=16, rows=HashRows(3, 4, 64))
 _values = st.lists(st.integers(0, 19), max_size=30)
 
 
-def _keys(values: list[int]) -> Keys:
+def _keys(values: list[int]) -> ItemKeys:
     return np.array(values, dtype=np.uint64)
 
 
@@ -58,7 +58,7 @@ def test_a_node_is_the_sum_of_its_children(values: list[int]) -> None:
 
 def test_levels_too_large_are_sketches_of_the_nodes() -> None:
     kinds = [level.kind for level in LARGE.levels]
-    assert kinds == [Kind.EXACT] * 3 + [Kind.COUNT_SKETCH]
+    assert kinds == [SketchKind.EXACT] * 3 + [SketchKind.COUNT_SKETCH]
     values = np.random.default_rng(2).integers(0, 50_000, 500).astype(np.uint64)
     finest = RangeTree.build(LARGE, values).levels[-1]
     assert np.array_equal(

@@ -6,8 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.randomness import RandomSource, bernoulli
-from lexfed.sketch import randomised_response
-from lexfed.sketch.randomised_response import Bits, FlippedBits, FlipPlan, flip_bits
+from lexfed.sketch.releases import randomised_response
+from lexfed.sketch.releases.randomised_response import (
+    FlippedFilter,
+    FlipPlan,
+    ResponseBits,
+    flip_bits,
+)
 from support import response_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -28,7 +33,9 @@ def _flips_rounded_down(patch: Patch) -> None:
 
 
 def _zeros_only_flipped(patch: Patch) -> None:
-    def broken(plan: FlipPlan, bits: Bits, source: RandomSource) -> FlippedBits:
+    def broken(
+        plan: FlipPlan, bits: ResponseBits, source: RandomSource
+    ) -> FlippedFilter:
         flipped = flip_bits(plan, bits, source)
         return replace(flipped, bits=flipped.bits | bits)
 

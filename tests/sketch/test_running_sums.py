@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.noise import rounded_gaussian
+from lexfed.privacy.noise.gaussian import rounded_gaussian
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SeededSource
-from lexfed.sketch.running_sums import RunningSums, TreePlan
+from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
 from support import cadence_checks as checks
 from support.paying_checks import ledger_for, zeros
 

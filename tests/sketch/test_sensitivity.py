@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lexfed.privacy.steps import Neighbours
-from lexfed.sketch.sensitivity import (
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.sketch.releases.sensitivity import (
     MOST,
     Contribution,
     Sensitivity,

@@ -8,17 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.sketch.shape import HEADER_BYTES, Kind, SketchShape
+from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
 
 BINS = "0123456789abcdef" * 4
-SHAPE = SketchShape(Kind.COUNT_MIN, 5, 64, 3, BINS)
-EXACT = SketchShape(Kind.EXACT, 1, 10, 0, BINS)
+SHAPE = SketchShape(SketchKind.COUNT_MIN, 5, 64, 3, BINS)
+EXACT = SketchShape(SketchKind.EXACT, 1, 10, 0, BINS)
 
 
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (replace(SHAPE, kind=Kind.COUNT_SKETCH), "`count-sketch`, not `count-min`"),
+        (
+            replace(SHAPE, kind=SketchKind.COUNT_SKETCH),
+            "`count-sketch`, not `count-min`",
+        ),
         (replace(SHAPE, depth=4), "the depth differs: 4, not 5"),
         (replace(SHAPE, width=32), "the width differs: 32, not 64"),
         (replace(SHAPE, seed=4), "the seed of the hashes differs: 4, not 3"),
@@ -52,10 +55,10 @@ def test_equal_shapes_pass() -> None:
         ({"width": 48}, "power of two"),
         ({"seed": -1}, "`seed`"),
         ({"bins": "x"}, "64 hexadecimal digits"),
-        ({"kind": Kind.BLOOM}, "`depth` 1 for `bloom`"),
-        ({"kind": Kind.EXACT}, "`depth` 1 for `exact`"),
-        ({"kind": Kind.EXACT, "depth": 1}, "`seed`"),
-        ({"kind": Kind.EXACT, "depth": 1, "seed": 0, "width": 0}, "`width`"),
+        ({"kind": SketchKind.BLOOM}, "`depth` 1 for `bloom`"),
+        ({"kind": SketchKind.EXACT}, "`depth` 1 for `exact`"),
+        ({"kind": SketchKind.EXACT, "depth": 1}, "`seed`"),
+        ({"kind": SketchKind.EXACT, "depth": 1, "seed": 0, "width": 0}, "`width`"),
     ],
 )
 def test_shapes_that_make_no_sense_are_refused(
@@ -76,7 +79,7 @@ def test_exact_counts_have_no_hashes_and_no_half() -> None:
 
 _SHAPES = st.builds(
     SketchShape,
-    st.sampled_from([Kind.COUNT_MIN, Kind.COUNT_SKETCH]),
+    st.sampled_from([SketchKind.COUNT_MIN, SketchKind.COUNT_SKETCH]),
     st.integers(1, 64),
     st.integers(0, 30).map(lambda bits: 1 << bits),
     st.integers(0, 2**64 - 1),

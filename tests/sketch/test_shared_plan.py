@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.sharing.shared_plan import SharedPlan
+from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support import shared_sums as sums
 from support.paying_checks import ledger_for
@@ -31,7 +31,7 @@ def test_every_part_of_a_plan_is_in_its_digest() -> None:
         SharedPlan(
             PLAN.masked, (replace(sums.SHAPES[0], bins="0" * 64), *sums.SHAPES[1:])
         ),
-        replace(PLAN, masked=replace(PLAN.masked, cohort=Cohort(4))),
+        replace(PLAN, masked=replace(PLAN.masked, cohort=NoiseCohort(4))),
         sums.plan(people=501),
         replace(PLAN, masked=replace(PLAN.masked, plan=replace(NOISE, name="x"))),
         _column(name="x"),
@@ -78,8 +78,8 @@ def test_a_huge_site_is_cut_to_what_the_declared_people_can_reach() -> None:
 
 
 def test_shapes_that_are_not_those_of_the_columns_are_refused() -> None:
-    unsigned = replace(sums.SHAPES[0], kind=Kind.COUNT_MIN)
-    bloom = SketchShape(Kind.BLOOM, 1, 16, 7, sums.CODES.digest)
+    unsigned = replace(sums.SHAPES[0], kind=SketchKind.COUNT_MIN)
+    bloom = SketchShape(SketchKind.BLOOM, 1, 16, 7, sums.CODES.digest)
     for first in (unsigned, bloom, replace(sums.SHAPES[0], width=32)):
         with pytest.raises(ValueError, match="column `code`"):
             SharedPlan(PLAN.masked, (first, sums.SHAPES[1]))

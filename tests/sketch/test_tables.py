@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.sketch.hashing import Keys
-from lexfed.sketch.shape import HEADER_BYTES, Kind, SketchShape
-from lexfed.sketch.tables import (
+from lexfed.sketch.tables.counts import (
     LARGEST_CELL,
     CountMin,
     Counts,
     CountSketch,
+    CountTable,
     ExactCounts,
-    Table,
 )
+from lexfed.sketch.tables.hashing import ItemKeys
+from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
 
 BINS = "ab" * 32
-MIN = SketchShape(Kind.COUNT_MIN, 3, 16, 5, BINS)
-SIGNED = replace(MIN, kind=Kind.COUNT_SKETCH)
-EXACT = SketchShape(Kind.EXACT, 1, 10, 0, BINS)
-TABLES: list[tuple[type[Table], SketchShape]] = [
+MIN = SketchShape(SketchKind.COUNT_MIN, 3, 16, 5, BINS)
+SIGNED = replace(MIN, kind=SketchKind.COUNT_SKETCH)
+EXACT = SketchShape(SketchKind.EXACT, 1, 10, 0, BINS)
+TABLES: list[tuple[type[CountTable], SketchShape]] = [
     (CountMin, MIN),
     (CountSketch, SIGNED),
     (ExactCounts, EXACT),
@@ -36,7 +36,7 @@ _items = st.lists(st.integers(0, 9), max_size=30)
 _tables = st.sampled_from(TABLES)
 
 
-def _keys(values: list[int]) -> Keys:
+def _keys(values: list[int]) -> ItemKeys:
     return np.array(values, dtype=np.uint64)
 
 
@@ -50,9 +50,9 @@ def _one_by_one(shape: SketchShape, items: list[int]) -> list[list[int]]:
     for item in items:
         for row in range(shape.depth):
             column, sign = item, 1
-            if shape.kind is not Kind.EXACT:
+            if shape.kind is not SketchKind.EXACT:
                 column = int(shape.rows.columns(_keys([item]))[row, 0])
-            if shape.kind is Kind.COUNT_SKETCH:
+            if shape.kind is SketchKind.COUNT_SKETCH:
                 sign = int(shape.rows.signs(_keys([item]))[row, 0])
             cells[row][column] += sign
     return cells
@@ -60,7 +60,7 @@ def _one_by_one(shape: SketchShape, items: list[int]) -> list[list[int]]:
 
 @given(_tables, _items)
 def test_cells_are_what_the_definition_says(
-    table: tuple[type[Table], SketchShape], items: list[int]
+    table: tuple[type[CountTable], SketchShape], items: list[int]
 ) -> None:
     kind, shape = table
     assert kind.build(shape, _keys(items)).cells.tolist() == _one_by_one(shape, items)
@@ -68,7 +68,7 @@ def test_cells_are_what_the_definition_says(
 
 @given(_tables, _items, _items)
 def test_a_sum_is_the_table_of_all_items(
-    table: tuple[type[Table], SketchShape], ours: list[int], theirs: list[int]
+    table: tuple[type[CountTable], SketchShape], ours: list[int], theirs: list[int]
 ) -> None:
     kind, shape = table
     added = kind.build(shape, _keys(ours)).add(kind.build(shape, _keys(theirs)))
@@ -79,7 +79,7 @@ def test_a_sum_is_the_table_of_all_items(
 
 @given(_tables, st.lists(st.integers(0, 5), min_size=10, max_size=10))
 def test_counts_are_items_that_often(
-    table: tuple[type[Table], SketchShape], counts: list[int]
+    table: tuple[type[CountTable], SketchShape], counts: list[int]
 ) -> None:
     kind, shape = table
     often = kind.build(shape, _keys(list(range(10))), _counts(counts))
@@ -88,7 +88,7 @@ def test_counts_are_items_that_often(
 
 
 @pytest.mark.parametrize(("kind", "shape"), TABLES)
-def test_blocks_do_not_show(kind: type[Table], shape: SketchShape) -> None:
+def test_blocks_do_not_show(kind: type[CountTable], shape: SketchShape) -> None:
     items = np.random.default_rng(1).integers(0, 10, 70_001).astype(np.uint64)
     parts = [kind.build(shape, part) for part in np.array_split(items, 7)]
     total = parts[0]
@@ -103,7 +103,7 @@ def test_blocks_do_not_show(kind: type[Table], shape: SketchShape) -> None:
 @pytest.mark.parametrize(("kind", "shape"), HASHED)
 @given(items=st.lists(st.integers(0, 2**64 - 1), max_size=30))
 def test_a_folded_table_equals_one_built_narrow(
-    kind: type[Table], shape: SketchShape, items: list[int]
+    kind: type[CountTable], shape: SketchShape, items: list[int]
 ) -> None:
     folded = kind.build(shape, _keys(items)).fold()
     narrow = kind.build(shape.folded(), _keys(items))
@@ -129,7 +129,7 @@ def test_cells_cannot_be_written_to() -> None:
 
 @pytest.mark.parametrize(("kind", "shape"), TABLES)
 def test_tables_of_other_shapes_are_not_added(
-    kind: type[Table], shape: SketchShape
+    kind: type[CountTable], shape: SketchShape
 ) -> None:
     ours = kind.build(shape, _keys([1]))
     other = kind.build(replace(shape, bins="cd" * 32), _keys([1]))
@@ -186,7 +186,7 @@ def test_counts_that_make_no_sense_are_refused(counts: Counts, words: str) -> No
 
 @given(_tables, _items)
 def test_bytes_read_are_the_table_written(
-    table: tuple[type[Table], SketchShape], items: list[int]
+    table: tuple[type[CountTable], SketchShape], items: list[int]
 ) -> None:
     kind, shape = table
     written = kind.build(shape, _keys(items))

@@ -7,12 +7,12 @@ from functools import cache
 
 import numpy as np
 
-from lexfed.budget import convergence
-from lexfed.budget.adapting import Adapting, Seen
-from lexfed.budget.signals import Signal
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Refusal, Reply, answer_from_bytes
-from lexfed.federation.site import Site
+from lexfed.budget.adaptation import convergence
+from lexfed.budget.adaptation.release_signals import Signal
+from lexfed.budget.adaptation.tower_steering import Adaptation, ObservedRelease
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.programme.messages import Refusal, Reply, answer_from_bytes
+from lexfed.federation.site.data_holder import Site
 from lexfed.tiers import Tier
 from support import checks
 from support.worlds import World, play, seeded, world
@@ -21,14 +21,14 @@ from support.worlds import World, play, seeded, world
 @cache
 def filtered() -> World:
     """Return a world whose noise follows convergence under a filter."""
-    adapting = Adapting("convergence", "filter")
+    adapting = Adaptation("convergence", "filter")
     return world(sizes=(20, 15), learning_rate=1.0, rounds=6, adapting=adapting)
 
 
 @cache
 def quantile() -> World:
     """Return a world whose clip follows a quantile."""
-    adapting = Adapting(clip="quantile")
+    adapting = Adaptation(clip="quantile")
     return world(sizes=(20, 15), learning_rate=1.0, rounds=3, adapting=adapting)
 
 
@@ -63,7 +63,7 @@ def bits_are_bounded() -> None:
 
 def client_bits_are_bounded() -> None:
     """One client moves neither updates nor bits by more than is charged."""
-    adapting = Adapting(clip="quantile")
+    adapting = Adaptation(clip="quantile")
     of = world(sizes=(20, 15), unit="client", rounds=3, adapting=adapting)
     checks.check_client_sensitivity(of)
 
@@ -94,9 +94,9 @@ def factors_are_bounded() -> None:
 
 def broken_releases_freeze() -> None:
     """After what honest sums cannot be, a tower has the most noise for good."""
-    adapting = Adapting("convergence")
+    adapting = Adaptation("convergence")
     state = adapting.start(Tier.SPECIAL)
     for size in (0.1, 1e30, *[0.1] * 13):
-        seen = Seen(Signal(np.array([size]), 0.0), 1.0, 10.0)
+        seen = ObservedRelease(Signal(np.array([size]), 0.0), 1.0, 10.0)
         state = adapting.after(state, seen, Tier.SPECIAL)
     assert state.noise == adapting.noise_range(Tier.SPECIAL)[1]

@@ -28,13 +28,13 @@ from torch import Tensor, nn
 
 import lexfed
 from lexfed.errors import ConfigError
-from lexfed.federation import sums
-from lexfed.federation.programme import Stage
-from lexfed.models import architecture
-from lexfed.models.captured import Captured
-from lexfed.models.layers import closed_form
-from lexfed.models.parameters import trainable
-from lexfed.privacy.events import Release
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.sequence import Stage
+from lexfed.models.networks import architectures
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.flat_parameters import trainable
+from lexfed.models.networks.known_layers import closed_form
+from lexfed.privacy.releases import Release
 
 Integers = NDArray[np.int64]
 
@@ -387,7 +387,7 @@ class Noised:
 @contextmanager
 def recorded(history: list[Noised] | None) -> Iterator[list[Noised]]:
     """Write down what is noised; with a history, release what was released then."""
-    real = sums.add_noise
+    real = integer_sums.add_noise
     seen: list[Noised] = []
 
     def add_noise(
@@ -400,7 +400,7 @@ def recorded(history: list[Noised] | None) -> Iterator[list[Noised]]:
         return released
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "add_noise", add_noise)
+        patch.setattr(integer_sums, "add_noise", add_noise)
         yield seen
 
 
@@ -485,7 +485,7 @@ def realised(folder: Path, of: Adversary, seed: int = 0) -> float | str:
 # The control
 
 
-class WholeBatch(Captured):
+class WholeBatch(CapturedModel):
     """A user's module as it was run before: on all rows at once, by its own code."""
 
     def __init__(self, module: nn.Module, slots: int, outputs: int) -> None:
@@ -526,10 +526,10 @@ class WholeBatch(Captured):
 def whole_batches() -> Iterator[None]:
     """Run users' modules by their own code, on all rows at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(architecture, "Captured", WholeBatch)
-        patch.setattr(architecture, "_agree", lambda *_: True)
+        patch.setattr(architectures, "CapturedModel", WholeBatch)
+        patch.setattr(architectures, "_agree", lambda *_: True)
         # Chains too were run as they came.
-        patch.setattr(architecture, "rebuilt", _as_it_is)
+        patch.setattr(architectures, "rebuilt_chain", _as_it_is)
         yield
 
 

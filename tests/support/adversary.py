@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 
 Plan = tuple[tuple[Release, int], ...]
@@ -59,7 +59,7 @@ def release(
 ) -> Release:
     """Return a release of one group."""
     label = name or ("label" if reads is None else reads.label)
-    return Release(label, (Group(label, clip, sigma),), rate, reads, 10)
+    return Release(label, (ReleaseGroup(label, clip, sigma),), rate, reads, 10)
 
 
 def multiplier(asked: Release) -> float:

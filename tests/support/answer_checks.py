@@ -9,13 +9,13 @@ import pytest
 
 from lexfed.errors import DataError
 from lexfed.evaluate.own.page import evaluation_html
-from lexfed.evaluate.own.questions import LeftOut
-from lexfed.report.profile_page import profile_html
-from lexfed.sketch.following import ends_after, prefixes_after
-from lexfed.sketch.profile import lists, numbers, sites
-from lexfed.sketch.profile.answers import Answer
-from lexfed.sketch.profile.columns import ProfiledColumn
-from lexfed.sketch.profile.profile import Profile, build_profile
+from lexfed.evaluate.own.questions import Omission
+from lexfed.report.profile.page import profile_html
+from lexfed.sketch.profile import number_summaries, site_comparisons, value_lists
+from lexfed.sketch.profile.answers import ProfiledNumber
+from lexfed.sketch.profile.federation_profile import FederationProfile, build_profile
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.queries.refinements import ends_after, prefixes_after
 from lexfed.tiers import Tier
 from support.own_evaluation import measured
 from support.profile_samples import odd, whole
@@ -24,7 +24,7 @@ from support.profile_tables import Federation, exactly
 NOISE = 10.0
 
 
-def _holds(answer: Answer, truth: float) -> bool:
+def _holds(answer: ProfiledNumber, truth: float) -> bool:
     low = answer.low is None or answer.low <= truth
     return low and (answer.high is None or truth <= answer.high)
 
@@ -41,7 +41,7 @@ def tables_of_sites_have_the_noise_of_all() -> None:
     found = 0
     for seed in range(200):
         told = Federation(NOISE, seed).codes("x", nothing, 3)
-        counts = lists.declared(told, ("a", "b", "c"), exactly(1.0))
+        counts = value_lists.declared_values(told, ("a", "b", "c"), exactly(1.0))
         found += any(not _holds(each.count, 0.0) for each in counts)
     assert found < 50
 
@@ -58,7 +58,7 @@ def counts_of_listed_values_are_covered() -> None:
     truth, least = 35.0, 50.0
     noised = truth + np.random.default_rng(1).normal(0, NOISE, 20_000)
     told = noised[noised > least][:1000]
-    answers = [lists.chosen(each, least, NOISE, 1000.0) for each in told]
+    answers = [value_lists.chosen_count(each, least, NOISE, 1000.0) for each in told]
     assert np.mean([_holds(answer, truth) for answer in answers]) > 0.92
 
 
@@ -68,8 +68,11 @@ def quantiles_are_covered() -> None:
     held = 0
     for seed in range(200):
         tables = Federation(20.0, seed).number("x", values)
-        scales = [numbers.Scale.of(table, exactly(3000)) for table in reversed(tables)]
-        middle = numbers.quantiles(scales)[2].at
+        scales = [
+            number_summaries.CellScale.of(table, exactly(3000))
+            for table in reversed(tables)
+        ]
+        middle = number_summaries.quantiles(scales)[2].at
         held += _holds(middle, float(np.median(values)))
     assert held > 176
 
@@ -80,7 +83,9 @@ def distances_of_equal_sites_hold_zero() -> None:
     held = 0
     for seed in range(300):
         told = Federation(NOISE, seed).codes("x", values, 30)
-        (pair,) = sites.distances(told, sites.people_by_site([told]), ("a", "b"))
+        (pair,) = site_comparisons.distances(
+            told, site_comparisons.people_by_site([told]), ("a", "b")
+        )
         held += _holds(pair.distance, 0.0)
     assert held > 270
 
@@ -102,7 +107,9 @@ def files_are_read_to_the_byte() -> None:
     """A key that nobody knows is not passed over."""
     data = whole().to_bytes()
     with pytest.raises(DataError):
-        Profile.from_bytes(data.replace(b'{"columns"', b'{"and":1,"columns"', 1))
+        FederationProfile.from_bytes(
+            data.replace(b'{"columns"', b'{"and":1,"columns"', 1)
+        )
 
 
 def text_of_others_is_text() -> None:
@@ -115,7 +122,7 @@ def text_of_others_is_text() -> None:
 def text_of_others_is_text_in_an_evaluation() -> None:
     """The same of names and reasons on the page of an evaluation."""
     odd_text = "<script>\u202eodd"
-    left = [LeftOut(odd_text, odd_text)]
+    left = [Omission(odd_text, odd_text)]
     page = evaluation_html(odd_text, list(measured().values()), left, odd_text)
     assert "<script" not in page
     assert "\u202e" not in page

@@ -14,24 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.units import UnitBlock
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.learner import Learner
-from lexfed.federation.told import told_tables
-from lexfed.privacy.ledger import Ledger
-from lexfed.sketch.asked import AskedTable, ToldTable
-from lexfed.sketch.estimates.points import counts
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.hashing import HashRows
+from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.sketch.estimates.item_counts import counts
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
+from lexfed.sketch.tables.hashing import HashRows
 from support.masked_worlds import ask, federation
 from support.pipeline_audit import Audited, audited, lower_mu
 from support.sketch_worlds import raw_block, sketch_world
 from support.worlds import BUDGET, World, engine_of, seeded
 
 Floats = NDArray[np.float64]
-Told = Callable[[World, int], tuple[tuple[ToldTable, ...], Ledger]]
+Told = Callable[[World, int], tuple[tuple[ReleasedTable, ...], Ledger]]
 
-KEYS = AskedTable("", "keys", (), 2**16, 3, seed=5)
+KEYS = RequestedTable("", "keys", (), 2**16, 3, seed=5)
 ROWS = HashRows(KEYS.seed, KEYS.depth, KEYS.width)
 CUT = 0.5
 """Half of what a person counts."""
@@ -86,7 +86,7 @@ def _together(few: UnitBlock, keys: NDArray[np.int64]) -> UnitBlock:
     )
 
 
-def in_one_process(of: World, seed: int) -> tuple[tuple[ToldTable, ...], Ledger]:
+def in_one_process(of: World, seed: int) -> tuple[tuple[ReleasedTable, ...], Ledger]:
     """Sum at a coordinator, which adds the noise."""
     ledger, learner = of.ledger(), Learner(of.programme)
     assert ledger is not None
@@ -97,19 +97,19 @@ def in_one_process(of: World, seed: int) -> tuple[tuple[ToldTable, ...], Ledger]
     while (asked := coordinator.next()) is not None:
         answers = engine.ask(asked.query, asked.participants)
         coordinator.receive(asked.query, answers)
-    return told_tables(of.programme, coordinator.progress.memory), ledger
+    return tables_so_far(of.programme, coordinator.progress.memory), ledger
 
 
-def under_masks(of: World, seed: int) -> tuple[tuple[ToldTable, ...], Ledger]:
+def under_masks(of: World, seed: int) -> tuple[tuple[ReleasedTable, ...], Ledger]:
     """Sum with masks, with noise in shares; return the ledger of the first site."""
     fed = federation(of, seed)
     asked, reply = ask(fed)
     fed.coordinator.receive(asked.query, [reply])
-    told = told_tables(of.programme, fed.coordinator.progress.memory)
+    told = tables_so_far(of.programme, fed.coordinator.progress.memory)
     return told, fed.ledgers[of.sites[0].name]
 
 
-def _answers(told: tuple[ToldTable, ...], known: Floats) -> Floats:
+def _answers(told: tuple[ReleasedTable, ...], known: Floats) -> Floats:
     """Return the mean answer of all tables for each canary, less what is known."""
     found = [
         [each.value for each in counts(_cells(t), ROWS, canaries().view(np.uint64))]
@@ -118,7 +118,7 @@ def _answers(told: tuple[ToldTable, ...], known: Floats) -> Floats:
     return np.asarray(np.mean(found, axis=0) - known)
 
 
-def _cells(told: ToldTable) -> NoisedCells:
+def _cells(told: ReleasedTable) -> NoisedCells:
     return NoisedCells(told.counts[0], told.variance, signed=True)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.config import Config, from_mapping
-from lexfed.run.population import Population, seeded_population
+from lexfed.run.intake.population import Population, seeded_population
 
 
 def hospital(

@@ -22,45 +22,46 @@ from typing import Any, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit import receipts, tiles
-from lexfed.audit.base64_text import encode_base64
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.cosignature import cosign
 from lexfed.audit.entries import (
     Aggregation,
     BudgetPlan,
-    Completed,
+    ChargedEvent,
+    CompletionEntry,
     Entry,
-    Event,
     FeatureTags,
     Genesis,
     Participation,
     Party,
-    Policy,
-    PublicKey,
-    Round,
+    PolicyEntry,
+    PublicKeyRecord,
+    RoundEntry,
     decimal,
+    receipts,
 )
-from lexfed.audit.entries.recorded import Recorded, seal, unseal
-from lexfed.audit.keys import Signer
-from lexfed.audit.masking import aggregation_of
-from lexfed.audit.merkle import Tree, leaf_hash
-from lexfed.audit.note import parse_note
+from lexfed.audit.entries.envelopes import RecordedEntry, seal, unseal
+from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.rules import catalogue_bytes, certify
+from lexfed.audit.tree import tiles
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.merkle import Tree, leaf_hash
 from lexfed.canonical import canonical_bytes
-from lexfed.data.encode import build_encoding
+from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import Counted
-from lexfed.privacy.claim import build_claim, dump_claim
-from lexfed.privacy.claim_parts import Profile, scaled
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.guarantee import Guarantee
-from lexfed.privacy.running import RunningTotal
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.claim.proof import build_claim, dump_claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
+from lexfed.privacy.filters.names import Guarantee
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.scopes import CountedRelease
+from lexfed.signing.base64_text import encode_base64
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import parse_note
 from lexfed.tiers import Tier
 from support.masked_rounds import MaskedRounds
 
@@ -85,9 +86,9 @@ def signer(name: str, seed: str = "") -> Signer:
     return Signer(name, Ed25519PrivateKey.from_private_bytes(secret))
 
 
-def public_key(of: Signer) -> PublicKey:
+def public_key(of: Signer) -> PublicKeyRecord:
     """Return the key as genesis lists it."""
-    return PublicKey(keyid=of.fingerprint, public=encode_base64(of.public))
+    return PublicKeyRecord(keyid=of.fingerprint, public=encode_base64(of.public))
 
 
 COORDINATOR = signer("coordinator")
@@ -164,7 +165,7 @@ class FakeRun:
             found.append(data)
         return found
 
-    def records(self) -> list[Recorded]:
+    def records(self) -> list[RecordedEntry]:
         """Return the entries as a reader of the log sees them."""
         return [unseal(data, index) for index, data in enumerate(self.sealed())]
 
@@ -251,7 +252,7 @@ def fake_run(
     adapted: Sequence[tuple[int, float]] | None = None,
     weights: Mapping[str, float] | None = None,
     classes: Mapping[str, float] | None = None,
-    cohort: Cohort | None = None,
+    cohort: NoiseCohort | None = None,
     louder: float = 1.0,
 ) -> FakeRun:
     """Return a sound run: two towers, so many rounds of each.
@@ -291,7 +292,7 @@ def fake_run(
         accountant,
         guarantee,
         {
-            name: Profile(2, weighed(planned(rounds, sampling_rate), weight))
+            name: ClaimProfile(2, weighed(planned(rounds, sampling_rate), weight))
             for name, weight in (weights or {}).items()
         },
         dict(classes or {}),
@@ -310,13 +311,20 @@ def fake_run(
     return made.run
 
 
-def planned(rounds: tuple[int, int], rate: float, sites: int = 1) -> list[Counted]:
+def planned(
+    rounds: tuple[int, int], rate: float, sites: int = 1
+) -> list[CountedRelease]:
     """Return the releases of the two towers, for a person at so many sites."""
     towers = ((Tier.PERSONAL, 4.0), (Tier.SPECIAL, 8.0))
     if rate < 1.0:
         towers = ((Tier.PERSONAL, 3.0), (Tier.SPECIAL, 3.0))
     return [
-        (Release(t.label, (Group(t.label, 1.0, sites * sigma),), rate, t, 100), count)
+        (
+            Release(
+                t.label, (ReleaseGroup(t.label, 1.0, sites * sigma),), rate, t, 100
+            ),
+            count,
+        )
         for (t, sigma), count in zip(towers, rounds, strict=True)
     ]
 
@@ -327,15 +335,17 @@ def with_noise(release: Release, factor: float) -> Release:
     return replace(release, groups=groups)
 
 
-def weighed(plan: Sequence[Counted], weight: float) -> tuple[Counted, ...]:
+def weighed(
+    plan: Sequence[CountedRelease], weight: float
+) -> tuple[CountedRelease, ...]:
     """Return what sites of that weight are charged for."""
     if weight > 0.0:
-        return scaled(plan, weight)
+        return scaled_releases(plan, weight)
     first, (second, count) = plan
     return (first, (replace(second, sampling_rate=0.0), count))
 
 
-def plan_rows(releases: Sequence[Counted]) -> list[dict[str, Any]]:
+def plan_rows(releases: Sequence[CountedRelease]) -> list[dict[str, Any]]:
     """Return releases as a plan lists them."""
     return [{"release": r.to_json(), "count": n} for r, n in releases]
 
@@ -380,9 +390,9 @@ class _Making:
     simulated: int
     accountant: Accountant
     guarantee: Guarantee
-    profiles: dict[str, Profile]
+    profiles: dict[str, ClaimProfile]
     classes: dict[str, float]
-    cohort: Cohort | None
+    cohort: NoiseCohort | None
     louder: float
 
     def __post_init__(self) -> None:
@@ -461,8 +471,8 @@ class _Making:
         run.add(feature_tags, "feature-tags")
         run.add(self.budget_plan(blob["plan.json"]), "budget-plan")
 
-    def policy(self, config: str) -> Policy:
-        return Policy.model_validate(
+    def policy(self, config: str) -> PolicyEntry:
+        return PolicyEntry.model_validate(
             {
                 "config": config,
                 "programme": PROGRAMME,
@@ -526,13 +536,13 @@ class _Making:
         release = with_noise(self.plan[tower][0], factor)
         event = asked = None
         if self.private:
-            event = Event.of(release)
-            asked = Event.of(with_noise(release, 1.0 / self.louder))
+            event = ChargedEvent.of(release)
+            asked = ChargedEvent.of(with_noise(release, 1.0 / self.louder))
         self.total = self.total.after(release)
         total = self.total
         state = f"state after round {number}".encode()
         tiers = {t.label: decimal(value) for t, value in total.tiers.items()}
-        entry = Round.model_validate(
+        entry = RoundEntry.model_validate(
             {
                 "round": number,
                 "stage": release.name,
@@ -565,7 +575,7 @@ class _Making:
         self.run.put(record)
         return aggregation_of(record)
 
-    def participation(self, number: int, event: Event | None) -> Participation:
+    def participation(self, number: int, event: ChargedEvent | None) -> Participation:
         signed = [
             receipts.sign(receipt_of(number, event), site)
             for site in self.alive(number)
@@ -582,14 +592,14 @@ class _Making:
         return Participation(sites=None, receipts="sealed", digest=commitment)
 
     def ending(self) -> None:
-        run, done = self.run, len(self.run.of(Round))
+        run, done = self.run, len(self.run.of(RoundEntry))
         claim = None
         if self.private:
             run.files["claim.json"] = pretty(dump_claim(self.claim(done)))
             claim = run.put(run.files["claim.json"])
         run.files["model.safetensors"] = b"the model"
         model = sha256(b"the model") if self.private else None
-        completed = Completed(
+        completed = CompletionEntry(
             rounds=done,
             released=done,
             early=done < sum(self.rounds),
@@ -599,7 +609,9 @@ class _Making:
         run.add(completed, "completed")
 
 
-def receipt_of(number: int, event: Event | None, /, **changes: Any) -> receipts.Receipt:
+def receipt_of(
+    number: int, event: ChargedEvent | None, /, **changes: Any
+) -> receipts.Receipt:
     """Return the receipt every site signs for a round."""
     receipt = receipts.Receipt(
         log=ORIGIN,

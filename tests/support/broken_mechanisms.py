@@ -12,11 +12,12 @@ from typing import Any
 from torch import Tensor
 
 from lexfed.data.table import Floats
-from lexfed.federation import contribute, sums
-from lexfed.models.cascade import Tower
-from lexfed.models.clipped_sum import clipped_sum
-from lexfed.models.rule import contribution
-from lexfed.privacy.noise import rounded_gaussian
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.site import contributions
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.rule import contributions as rule_contributions
+from lexfed.models.towers.cascade import Tower
+from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.tiers import Tier
 from support.mutant import Patch
 
@@ -26,10 +27,10 @@ Break = Callable[[Patch], None]
 def a_third_of_the_noise(patch: Patch) -> None:
     """Noise is drawn with sigma/3, as where a variance is taken for a deviation."""
 
-    def broken(source: Any, scales: Any, count: int) -> sums.Integers:
+    def broken(source: Any, scales: Any, count: int) -> integer_sums.Integers:
         return rounded_gaussian(source, scales / 3.0, count)
 
-    patch.setattr(sums, "rounded_gaussian", broken)
+    patch.setattr(integer_sums, "rounded_gaussian", broken)
 
 
 def no_clip(patch: Patch) -> None:
@@ -46,9 +47,9 @@ def no_clip(patch: Patch) -> None:
         free = [math.inf] * len(clips)
         return clipped_sum(module, loss, batch, free, *rest, **named)
 
-    patch.setattr(contribute, "_clip", unclipped)
-    patch.setattr(contribution, "into_ball", as_it_is)
-    patch.setattr(contribute, "clipped_sum", unclipped_sum)
+    patch.setattr(contributions, "_clip", unclipped)
+    patch.setattr(rule_contributions, "into_ball", as_it_is)
+    patch.setattr(contributions, "clipped_sum", unclipped_sum)
 
 
 def leaking_tower(special: Sequence[int]) -> Break:

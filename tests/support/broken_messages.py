@@ -3,8 +3,8 @@
 
 import random
 
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.messages import Kind, seal
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from support.secure_sums import MODEL, Epoch
 
 HEAD = 4 + 2 + 32 + 8 + 8 + 32 * 3 + 1
@@ -47,4 +47,4 @@ def broken(
     start = HEAD + message[HEAD - 1] + 4
     context = epoch.agreed.context(at, MODEL) if at else epoch.agreed.context()
     payload = changed(coins, message[start:-64])
-    return seal(Kind(message[5]), context, signer, payload)
+    return seal(EnvelopeKind(message[5]), context, signer, payload)

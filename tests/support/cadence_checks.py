@@ -8,14 +8,19 @@ import pytest
 from numpy.typing import NDArray
 
 from lexfed.errors import Refused
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.ledger import Limits
+from lexfed.privacy.run_ledger import Limits
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import RandomSource, SeededSource
-from lexfed.sketch import running_sums
-from lexfed.sketch.cadence import Cadence, RenewedSketch, planned_releases
-from lexfed.sketch.noised import Column, NoisedTable, NoisePlan, add_noise
-from lexfed.sketch.running_sums import RunningSums, TreePlan
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.releases import running_sums
+from lexfed.sketch.releases.cadence import Cadence, RenewedSketch, planned_releases
+from lexfed.sketch.releases.noised_sketch import (
+    GaussianColumn,
+    NoisedTable,
+    NoisePlan,
+    add_noise,
+)
+from lexfed.sketch.releases.running_sums import RunningSums, TreePlan
+from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.tiers import Tier
 from support.paying_checks import Watched, ledger_for, zeros
 
@@ -24,8 +29,8 @@ Integers = NDArray[np.int64]
 PLAN = NoisePlan(
     "drift",
     (
-        Column("age", Tier.PERSONAL, Contribution(depth=2, items=3), 4, 50.0),
-        Column("town", Tier.NON_PERSONAL, Contribution(), 3, 20.0),
+        GaussianColumn("age", Tier.PERSONAL, Contribution(depth=2, items=3), 4, 50.0),
+        GaussianColumn("town", Tier.NON_PERSONAL, Contribution(), 3, 20.0),
     ),
     people=1000,
 )
@@ -127,7 +132,7 @@ def running_sums_have_the_stated_noise() -> None:
 
     Rounds 2 and 3 share a node, so their difference has the noise of one node.
     """
-    column = Column("age", Tier.PERSONAL, Contribution(), 20_000, 5.0)
+    column = GaussianColumn("age", Tier.PERSONAL, Contribution(), 20_000, 5.0)
     plan = NoisePlan("drift", (column,), 1000)
     tree = TreePlan(plan, 7)
     sums = RunningSums(tree, ledger_for(tree.event()), SeededSource(5))

@@ -18,12 +18,13 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
-from lexfed.federation import contribute as contributions
-from lexfed.federation import engines, sums
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.messages import Query
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.gdp import mu_from
+from lexfed.federation.engines import clear_sums
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.messages import Query
+from lexfed.federation.site import contributions
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.privacy.accountants.gdp import mu_from
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support.worlds import EngineName, Floats, World, play, seeded, with_slots
 
@@ -36,7 +37,7 @@ ERROR = 1e-9
 ODD_VALUES = (math.nan, math.inf, -math.inf, 1e308, -1e308, 1e30, 1e-320)
 
 
-def sum_of(of: World, query: Query, cohort: Cohort) -> NDArray[np.int64]:
+def sum_of(of: World, query: Query, cohort: UnitBatch) -> NDArray[np.int64]:
     """Return what one site of weight 1 would send before noise."""
     stage = of.programme.stages[query.stage]
     weights = torch.ones(len(cohort.sites), dtype=torch.float64)
@@ -44,13 +45,13 @@ def sum_of(of: World, query: Query, cohort: Cohort) -> NDArray[np.int64]:
     places = range(len(cohort.sites))
     with np.errstate(all="ignore"):
         total = contributions.contribute(query, of.programme, cohort, weights, places)
-        return sums.to_grid(total, stage)
+        return integer_sums.to_grid(total, stage)
 
 
-def cohort_of(of: World, query: Query) -> Cohort:
+def cohort_of(of: World, query: Query) -> UnitBatch:
     """Return the units of the first site that a query is about."""
     site = of.sites[0]
-    return Cohort.of([site.test if query.kind == "metrics" else site.train])
+    return UnitBatch.of([site.test if query.kind == "metrics" else site.train])
 
 
 def check_sensitivity(of: World, seed: int = 0, persons: int = 3) -> None:
@@ -81,8 +82,8 @@ def within(of: World, query: Query, moved: NDArray[np.int64], clips: float) -> N
 
 
 def _neighbours(
-    cohort: Cohort, gone: int, generator: np.random.Generator
-) -> Iterator[Cohort]:
+    cohort: UnitBatch, gone: int, generator: np.random.Generator
+) -> Iterator[UnitBatch]:
     kept = np.ones(len(cohort), dtype=bool)
     kept[gone] = False
     yield cohort.take(kept)
@@ -181,7 +182,7 @@ def check_isolation(
 def watched_coins(log: list[NDArray[np.bool_]]) -> Iterator[None]:
     """Write down every round's coins of the simulation."""
     # Whatever stands there now, a mutant included.
-    real = vars(engines)["flip_coins"]
+    real = vars(clear_sums)["flip_coins"]
 
     def watch(
         sources: Any, sites: Sequence[int], rates: Sequence[float]
@@ -192,7 +193,7 @@ def watched_coins(log: list[NDArray[np.bool_]]) -> Iterator[None]:
         return coins
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engines, "flip_coins", watch)
+        patch.setattr(clear_sums, "flip_coins", watch)
         yield
 
 
@@ -303,7 +304,7 @@ def audit_attribute(of: World, tier: Tier, trials: int = 4000) -> float:
         for trial in range(trials):
             for name, total, scores in (("in", high, ins), ("out", low, outs)):
                 source = seeded(trial)(f"{name}/{query.round}")
-                noisy = sums.add_noise(total, stage, query.release, source)
+                noisy = integer_sums.add_noise(total, stage, query.release, source)
                 scores[trial] += float(noisy @ direction)
     return mu_lower(ins, outs)
 
@@ -349,7 +350,7 @@ def audit_record(of: World, stage_name: str) -> float:
         canary = round(group.clip / block.grid.step)
         source = seeded(trial)("audit")
         total = here.astype(np.int64) * canary
-        noisy = sums.add_noise(total, stage, release, source)
+        noisy = integer_sums.add_noise(total, stage, release, source)
         ins.append(noisy[here].astype(np.float64))
         outs.append(noisy[~here].astype(np.float64))
     return mu_lower(np.concatenate(ins), np.concatenate(outs))

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from lexfed.budget.classes import RecordClass
-from lexfed.data import units
-from lexfed.data.conditions import Bools, Condition
-from lexfed.data.encode import Encoding
-from lexfed.data.units import UnitBlock
-from lexfed.federation import planning
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.programme import Programme
+from lexfed.budget.record_classes import RecordClass
+from lexfed.data.conditions import Bools, RowCondition
+from lexfed.data.encoding.slots import Encoding
+from lexfed.data.people import unit_blocks
+from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.federation.planning import training_programme
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site.unit_batch import UnitBatch
 from support import checks
 from support.worlds import Floats, World, play, with_slots, world
 
@@ -47,14 +47,14 @@ def classed(rules: Sequence[Rule], **options: Any) -> World:
     classes = tuple(
         RecordClass(
             rule.column,
-            Condition(f"{rule.column} > {rule.above}", ()),
+            RowCondition(f"{rule.column} > {rule.above}", ()),
             rule.epsilon,
             base.encoding.tiers[rule.column],
         )
         for rule in rules
     )
     facts = replace(base.facts, classes=classes)
-    programme = planning.plan(facts, base.budget, base.choices)
+    programme = training_programme.plan_training(facts, base.budget, base.choices)
     return with_members(replace(base, facts=facts, programme=programme), rules)
 
 
@@ -96,7 +96,7 @@ def check_class_sensitivity(of: World, seed: int = 0, persons: int = 4) -> None:
     for query in queries.values():
         site = of.sites[0]
         block = site.test if query.kind == "metrics" else site.train
-        cohort = Cohort.of([block], of.programme.precision, scales)
+        cohort = UnitBatch.of([block], of.programme.precision, scales)
         assert block.members is not None
         own = np.where(block.members, scales, 1.0).min(axis=1)
         if query.kind != "metrics":
@@ -110,8 +110,8 @@ def check_class_sensitivity(of: World, seed: int = 0, persons: int = 4) -> None:
 
 
 def _neighbours(
-    cohort: Cohort, gone: int, generator: np.random.Generator
-) -> list[Cohort]:
+    cohort: UnitBatch, gone: int, generator: np.random.Generator
+) -> list[UnitBatch]:
     """Return the cohort without a unit, and with other values for it.
 
     Large values, so that the contribution is clipped: where the scale was applied
@@ -164,7 +164,7 @@ def check_members_have_smaller_sums() -> None:
 def check_one_row_makes_a_member() -> None:
     """A person is in a class if one of their rows is."""
     rows = np.array([[True], [False], [False]])
-    made = units.group_units(
+    made = unit_blocks.group_units(
         np.zeros((3, 1)), np.zeros(3), np.array([4, 4, 5]), 2, rows
     )
     assert made.members is not None

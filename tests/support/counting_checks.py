@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.contribute import contribute
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Refusal
-from lexfed.federation.site import Site
-from lexfed.federation.sketch_vectors import cells_of, table_sums
-from lexfed.federation.told import remembered, told_tables
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.released_tables import table_memory, tables_so_far
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.programme.messages import Query, Refusal
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Site
+from lexfed.federation.site.table_counts import cells_of, table_sums
+from lexfed.federation.site.unit_batch import UnitBatch
 from support import checks
 from support.sketch_worlds import TABLES, cohort_of_all, ones, plain_sum, sketch_world
 from support.worlds import World, engine_of, play, seeded
@@ -30,7 +30,7 @@ def sums_are_exact() -> None:
     of, query = _asked("keys", "doubles", "declared", "codes", "by site", "letters")
     stage = of.programme.stages[0]
     for place, site in enumerate(of.sites):
-        cohort = Cohort.of([site.train])
+        cohort = UnitBatch.of([site.train])
         total = table_sums(stage, query.arrays, cohort, place).numpy()
         assert np.array_equal(total, plain_sum(stage, query.arrays, cohort, place))
 
@@ -45,7 +45,7 @@ def nobody_exceeds_the_clip() -> None:
 def room_is_left_for_rounding() -> None:
     """A contribution is as long as the grid clips to, but for rounding to the grid."""
     of, query = _asked("keys", "codes", places=1)
-    cohort = Cohort.of([of.sites[0].train]).between(0, 1)
+    cohort = UnitBatch.of([of.sites[0].train]).between(0, 1)
     one = contribute(query, of.programme, cohort, ones(cohort), (0,)).numpy()
     for table, block in zip(
         of.programme.stages[0].tables, of.programme.stages[0].blocks, strict=True
@@ -58,7 +58,7 @@ def room_is_left_for_rounding() -> None:
 def weights_of_a_unit_are_one_at_most() -> None:
     """Whatever weights a unit has, it counts once."""
     of, query = _asked("keys", "codes", places=2)
-    cohort = Cohort.of([of.sites[0].train]).between(0, 1)
+    cohort = UnitBatch.of([of.sites[0].train]).between(0, 1)
     bent = replace(cohort, weights=torch.tensor([[1.0, 1.0]], dtype=torch.float64))
     total = contribute(query, of.programme, bent, ones(bent), (0,)).numpy()
     for block in of.programme.stages[0].blocks:
@@ -80,7 +80,7 @@ def order_does_not_matter() -> None:
     stage = of.programme.stages[0]
     cohort = cohort_of_all(of)
     backwards = torch.arange(len(cohort) - 1, -1, -1)
-    turned = Cohort(
+    turned = UnitBatch(
         cohort.inputs[backwards],
         cohort.targets[backwards],
         cohort.weights[backwards],
@@ -142,10 +142,10 @@ def a_person_is_told_as_one() -> None:
             for block, scale in zip(stage.blocks, stage.shrinking, strict=True)
         ]
     )
-    memory = remembered(stage, 0, {}, query.release, scaled, 3.0)
+    memory = table_memory(stage, 0, {}, query.release, scaled, 3.0)
     assert query.release is not None
     for told, group, scale in zip(
-        told_tables(of.programme, memory),
+        tables_so_far(of.programme, memory),
         query.release.groups,
         stage.shrinking,
         strict=True,
@@ -159,7 +159,7 @@ def noise_of_every_site_is_in_the_variance() -> None:
     of = sketch_world((TABLES["codes"],), trust="local")
     played = play(of)
     assert played.progress is not None
-    [told] = told_tables(of.programme, played.progress.memory)
+    [told] = tables_so_far(of.programme, played.progress.memory)
     [release] = of.programme.stages[0].releases
     assert release is not None
     assert told.variance > 2.9 * release.groups[0].sigma ** 2

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.federation import shared_overlaps
-from lexfed.federation.shared_overlaps import (
+from lexfed.federation.sharing import overlap_protocol
+from lexfed.federation.sharing.overlap_protocol import (
     RING,
     OverlapSetting,
     deal_triple,
@@ -21,10 +21,15 @@ from lexfed.federation.shared_overlaps import (
     first_triple,
 )
 from lexfed.randomness import SeededSource
-from lexfed.secagg.messages import DIGEST, Kind, open_sealed
-from lexfed.secagg.sharing import SEED
-from lexfed.sketch.sharing.beaver import TESTS, TripleShare, completed, gram_share
-from lexfed.sketch.sharing.word_products import Words, product
+from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind, open_sealed
+from lexfed.secagg.shares.schemes import SEED
+from lexfed.sketch.sharing.beaver_triples import (
+    TESTS,
+    TripleShare,
+    completed_share,
+    gram_share,
+)
+from lexfed.sketch.sharing.word_products import Words32, product
 from support import overlap_sums as sums
 from support.secure_sums import identity, names
 
@@ -48,25 +53,25 @@ class Dealer:
     tested: tuple[bytes, ...]
     products: tuple[bytes, ...]
 
-    def explained_counts(self, rows: Words, seat: int) -> bool:
+    def explained_counts(self, rows: Words32, seat: int) -> bool:
         """Whether a share of the counts is that of these rows, but for noise.
 
         A uniform share of n counts is, by chance, with probability 2^(-15 n).
         """
-        words = self._words(self.products[seat], Kind.PRODUCTS)
+        words = self._words(self.products[seat], EnvelopeKind.PRODUCTS)
         upper = np.triu_indices(len(rows))
         share = gram_share(self._opened(rows), self.triples[seat], seat == 0)[upper]
         left = (words[-len(share) :] - share).view(np.int32).astype(np.int64)
         return bool((np.abs(left) < NOISE).all())
 
-    def explained_test(self, rows: Words, seat: int) -> bool:
+    def explained_test(self, rows: Words32, seat: int) -> bool:
         """Whether a share of the test is that of these rows, for filters of two bits.
 
         The share is (known - X_i) R, with X_i the aggregator's uniform share of the
         rows. Two columns of R give X_i, and then 62 others fit or do not: by chance
         with probability 2^(-32 * 62) for each site.
         """
-        words = self._words(self.tested[seat], Kind.TESTED)
+        words = self._words(self.tested[seat], EnvelopeKind.TESTED)
         opened, triple = self._opened(rows), self.triples[seat]
         columns = drawn_columns(opened, self.overlap.context(1), TESTS)
         known = np.uint32(2) * opened * triple.mask + triple.squares
@@ -76,10 +81,10 @@ class Dealer:
         found = product(shared[:, _pair(columns)], _inverse(columns))
         return bool(np.array_equal(product(found, columns), shared))
 
-    def _opened(self, rows: Words) -> Words:
+    def _opened(self, rows: Words32) -> Words32:
         return rows - self.triples[0].mask - self.triples[1].mask
 
-    def _words(self, message: bytes, kind: Kind) -> Words:
+    def _words(self, message: bytes, kind: EnvelopeKind) -> Words32:
         """Return a payload's words, counted from its end."""
         roster = self.overlap.operators.operators
         context = self.overlap.context(1)
@@ -88,7 +93,7 @@ class Dealer:
         return RING.unpack(whole, len(whole) // 4).astype(np.uint32)
 
 
-def _pair(columns: Words) -> list[int]:
+def _pair(columns: Words32) -> list[int]:
     """Return two columns whose determinant is odd; 64 have none with 2^-60 at most."""
     for one, two in combinations(range(TESTS), 2):
         if _determinant(columns[:, [one, two]]) % 2:
@@ -96,13 +101,13 @@ def _pair(columns: Words) -> list[int]:
     raise AssertionError("no two columns can be solved for")
 
 
-def _determinant(square: Words) -> int:
+def _determinant(square: Words32) -> int:
     (a, b), (c, d) = square.tolist()
     found: int = a * d - b * c
     return found
 
 
-def _inverse(columns: Words) -> Words:
+def _inverse(columns: Words32) -> Words32:
     square = columns[:, _pair(columns)]
     (a, b), (c, d) = square.tolist()
     scale = pow(_determinant(square), -1, 2**32)
@@ -127,11 +132,11 @@ def dealt(vectors: dict[str, sums.Integers], overlap: OverlapSetting) -> Dealer:
     words = SeededSource(5, "dealer").words(2 * SEED // 8).astype("<u8").tobytes()
     context = overlap.context(1)
     first = first_triple(overlap, words[:SEED], context)
-    mask = shared_overlaps._mask(overlap, words[SEED:], context)
-    return Dealer(overlap, (first, completed(first, mask)), tested, products)
+    mask = overlap_protocol._mask(overlap, words[SEED:], context)
+    return Dealer(overlap, (first, completed_share(first, mask)), tested, products)
 
 
-def told_apart(dealer: Dealer, right: Words, wrong: Words) -> list[str]:
+def told_apart(dealer: Dealer, right: Words32, wrong: Words32) -> list[str]:
     """Return the messages by which a dealer tells data from their neighbours."""
     found = []
     for seat in range(2):
@@ -144,7 +149,7 @@ def told_apart(dealer: Dealer, right: Words, wrong: Words) -> list[str]:
     return found
 
 
-def neighbours(width: int) -> tuple[dict[str, sums.Integers], Words, Words]:
+def neighbours(width: int) -> tuple[dict[str, sums.Integers], Words32, Words32]:
     """Return bits of four sites, the same as rows, and rows with one person less."""
     vectors = {name: np.zeros(width, dtype=np.int64) for name in names(4)}
     vectors |= {

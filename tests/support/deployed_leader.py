@@ -5,27 +5,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lexfed.audit.keys import Signer
-from lexfed.federation.coordinator import Coordinator, Round
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Reply, answer_from_bytes
-from lexfed.federation.programme import Programme
-from lexfed.federation.programme_json import to_bytes
-from lexfed.run.deployed.agreement import agreed
-from lexfed.run.deployed.bundle import Bundle
-from lexfed.run.deployed.messages import (
-    Begin,
-    Consent,
-    Join,
-    Offer,
-    Statement,
-    refused,
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
+from lexfed.federation.programme.json_form import to_bytes
+from lexfed.federation.programme.messages import Reply, answer_from_bytes
+from lexfed.federation.programme.sequence import Programme
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_statements import packed_statements, read_statements
+from lexfed.run.deployed.wire.messages import (
+    JoinRequest,
+    ProgrammeConsent,
+    ProgrammeOffer,
+    RunStart,
+    SiteStatement,
+    refusal_code,
     seal,
     unseal,
 )
-from lexfed.run.deployed.statement import packed, read_statements
-from lexfed.run.planning import Priced
-from lexfed.run.random_bits import sources_of
+from lexfed.run.driver.random_sources import sources_of
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing.keys import Signer
 from support.deployed_worlds import World
 
 LOG = "example.org/log/small/0123456789abcdef"
@@ -56,7 +56,9 @@ class Leader:
     def join(self, site: str, **changed: object) -> bytes:
         """Ask a site to join; return what it answers."""
         bundle = self.bundle
-        asked = Join.of(self.run, bundle.text, dict(bundle.files), bundle.profile)
+        asked = JoinRequest.of(
+            self.run, bundle.text, dict(bundle.files), bundle.profile
+        )
         asked = asked.model_copy(update=changed)
         return self.world.open_doors[site](seal("join", asked, self.key))
 
@@ -64,16 +66,16 @@ class Leader:
         """Have all sites join."""
         self.statements = {name: self.join(name) for name in self.world.sites}
 
-    def said(self, site: str) -> Statement:
+    def said(self, site: str) -> SiteStatement:
         """Return what a site said about itself."""
         public = self.world.signer(site).public
-        return unseal("statement", self.statements[site], Statement, public)
+        return unseal("statement", self.statements[site], SiteStatement, public)
 
-    def priced(self) -> Priced:
+    def priced(self) -> PricedRun:
         """Return what the statements give."""
         roster = {name: self.world.signer(name).public for name in self.world.sites}
         said = read_statements(self.statements, self.bundle, self.run, roster)
-        return agreed(self.bundle, self.path.parent, said)
+        return agreed_programme(self.bundle, self.path.parent, said)
 
     def offer(
         self,
@@ -84,16 +86,16 @@ class Leader:
     ) -> bytes:
         """Offer a programme to a site; return what it answers."""
         said = statements or self.statements
-        made = Offer(
+        made = ProgrammeOffer(
             run=self.run,
             programme=to_bytes(offered).decode(),
-            statements=packed(said, tuple(said)),
+            statements=packed_statements(said, tuple(said)),
         ).model_copy(update=changed)
         return self.world.open_doors[site](seal("offer", made, self.key))
 
     def begin(self, site: str, agreed_on: Programme, **changed: object) -> bytes:
         """Have a site begin; return what it answers."""
-        begin = Begin(
+        begin = RunStart(
             run=self.run,
             programme=agreed_on.digest,
             log=LOG,
@@ -101,20 +103,22 @@ class Leader:
         ).model_copy(update=changed)
         return self.world.open_doors[site](seal("begin", begin, self.key))
 
-    def opened(self, site: str) -> Priced:
+    def opened(self, site: str) -> PricedRun:
         """Take a site through all steps before the rounds."""
         if not self.statements:
             self.join_all()
         priced = self.priced()
         answer = self.offer(site, priced.programme)
-        consented = unseal("consent", answer, Consent, self.world.signer(site).public)
+        consented = unseal(
+            "consent", answer, ProgrammeConsent, self.world.signer(site).public
+        )
         assert consented.programme == priced.programme.digest
         begun = self.begin(site, priced.programme)
-        assert refused(begun) is None
+        assert refusal_code(begun) is None
         return priced
 
 
-def rounds(priced: Priced, log: str = LOG) -> "Asking":
+def rounds(priced: PricedRun, log: str = LOG) -> "Asking":
     """Return a coordinator that asks one round after the other."""
     learner = Learner(priced.programme)
     ledger, sources = priced.ledger(), sources_of(priced)
@@ -128,13 +132,13 @@ class Asking:
 
     coordinator: Coordinator
 
-    def next(self) -> Round:
+    def next(self) -> RoundRequest:
         """Return the next query."""
         asked = self.coordinator.next()
         assert asked is not None
         return asked
 
-    def learn(self, asked: Round, answers: Sequence[bytes]) -> None:
+    def learn(self, asked: RoundRequest, answers: Sequence[bytes]) -> None:
         """Go on with the next round."""
         replies = [answer_from_bytes(answer) for answer in answers]
         assert all(isinstance(reply, Reply) for reply in replies)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lexfed.audit.keys import Signer, load_key
-from lexfed.federation.channel import Doors
-from lexfed.federation.flare.enrol import collect, enrol, take_over
-from lexfed.federation.flare.kit import COORDINATOR, Kit, kit_text
-from lexfed.run.deployed.consent import consent
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.session import place_run
-from lexfed.run.deployed.site_side import SiteDoor, open_site
+from lexfed.federation.engines.channel import InProcessChannel
+from lexfed.federation.flare.kit.enrolment import enrol, install_roster, write_roster
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, kit_text
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.coordinator.run_place import place_run
+from lexfed.run.deployed.site.consent import give_consent
+from lexfed.run.deployed.site.door import SiteDoor, open_site
+from lexfed.signing.keys import Signer, load_key
 
 SITES = ("north", "south", "east")
 MARKER = "Xq7-"
@@ -135,7 +135,9 @@ class Spy:
             if sent is None:
                 continue
             self.asked.append((name, sent))
-            [answer] = Doors(self.doors).exchange({name: sent}, most).values()
+            [answer] = (
+                InProcessChannel(self.doors).exchange({name: sent}, most).values()
+            )
             self.answers.append((name, answer))
             came = self.from_site(name, answer)
             if came is not None:
@@ -159,9 +161,9 @@ class World:
         for kit in kits.values():
             enrol(kit)
         leader = kits.pop(COORDINATOR)
-        collect(leader, [kit.enrolment for kit in kits.values()])
+        write_roster(leader, [kit.enrolment for kit in kits.values()])
         for place, kit in enumerate(kits.values()):
-            take_over(kit, leader.roster)
+            install_roster(kit, leader.roster)
             write_data(folder / f"{kit.name}.csv", seed=5 + place)
         return cls(folder, leader, kits)
 
@@ -179,7 +181,7 @@ class World:
         """Have all people consent to a configuration; return the name of its run."""
         path = self.write(text)
         for kit in self.sites.values():
-            consent(kit, path, profile)
+            give_consent(kit, path, profile)
         return place_run(self.coordinator, path, profile)
 
     def doors(self) -> dict[str, SiteDoor]:
@@ -211,7 +213,7 @@ class World:
         for _ in range(epochs):
             channel = spy or Spy({})
             channel.doors = self.doors()
-            if drive(self.coordinator, name, channel, tuple(self.sites)):
+            if drive_epoch(self.coordinator, name, channel, tuple(self.sites)):
                 return self.run_folder(name)
         raise AssertionError("the run did not come to its end")
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lexfed.federation.flare.enrol import collect, enrol, take_over
-from lexfed.federation.flare.kit import COORDINATOR, Kit
-from lexfed.federation.flare.provision import provision
+from lexfed.federation.flare.kit.enrolment import enrol, install_roster, write_roster
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.federation.flare.provision.new_kits import provision
 
 LEXFED = [sys.executable, "-c", "from lexfed.cli import main; main()"]
 
@@ -29,9 +29,9 @@ def deployment(folder: Path, sites: Sequence[str]) -> dict[str, Kit]:
     kits = provision(folder, f"127.0.0.1:{free_port()}", sites)
     for name in sites:
         enrol(kits[name])
-    collect(kits[COORDINATOR], [kits[name].enrolment for name in sites])
+    write_roster(kits[COORDINATOR], [kits[name].enrolment for name in sites])
     for name in sites:
-        take_over(kits[name], kits[COORDINATOR].roster)
+        install_roster(kits[name], kits[COORDINATOR].roster)
     return kits
 
 

@@ -6,12 +6,17 @@ from dataclasses import replace
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from lexfed.secagg.dealing import commitments, part_bytes, seal_part
-from lexfed.secagg.field import PRIME
-from lexfed.secagg.identities import Identity
-from lexfed.secagg.messages import SIGNATURE, Kind, Reader, seal
-from lexfed.secagg.payloads import Deal, Part, pack_seats, root_of
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.payloads import Deal, SealedPart, pack_seats, root_of
+from lexfed.secagg.envelopes.sealed_messages import (
+    SIGNATURE,
+    EnvelopeKind,
+    Reader,
+    seal,
+)
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.epoch_secrets import commitments, part_bytes, seal_part
+from lexfed.secagg.primitives.small_field import PRIME
 
 FAULTS = ("signature", "noise", "key", "another key", "commitment", "no field element")
 """Ways to deal a part that its holder cannot use."""
@@ -28,12 +33,12 @@ def payload_of(message: bytes) -> bytes:
     return bytes(reader.take(reader.number(4)))
 
 
-def said_instead(site: SiteSession, kind: Kind, payload: bytes) -> bytes:
+def said_instead(site: SiteSession, kind: EnvelopeKind, payload: bytes) -> bytes:
     """Return another message of a site, signed by it."""
     return seal(kind, site._round, site._identity, payload)
 
 
-def flipped(site: SiteSession, kind: Kind, message: bytes, at: int) -> bytes:
+def flipped(site: SiteSession, kind: EnvelopeKind, message: bytes, at: int) -> bytes:
     """Return a message with one bit of its payload changed, signed by its sender."""
     payload = bytearray(payload_of(message))
     payload[at] ^= 1
@@ -79,14 +84,18 @@ def bad_part(site: SiteSession, deal: bytes, holder: int, fault: str) -> bytes:
         root = root_of(committed[holder])
         part = seal_part(listed.digest, dealer, name, key, peer, shares, root)
     bent = Deal(committed, {**dealt.parts, holder: part})
-    return said_instead(site, Kind.DEAL, bent.packed())
+    return said_instead(site, EnvelopeKind.DEAL, bent.packed())
 
 
 def complaint(site: SiteSession, ready: bytes, dealers: tuple[int, ...]) -> bytes:
     """Return a word of a site that complains of dealers, whatever they dealt."""
-    return said_instead(site, Kind.READY, payload_of(ready)[:32] + pack_seats(dealers))
+    return said_instead(
+        site, EnvelopeKind.READY, payload_of(ready)[:32] + pack_seats(dealers)
+    )
 
 
-def _signed(listed: bytes, dealer: Identity, holder: str, part: Part) -> Part:
+def _signed(
+    listed: bytes, dealer: Identity, holder: str, part: SealedPart
+) -> SealedPart:
     signed = part_bytes(listed, dealer.name, holder, part)
     return replace(part, signature=dealer.sign(signed))

@@ -8,34 +8,34 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.errors import ClaimError, ConfigError
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.claim import build_claim, check_claim
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.distributed import (
-    Cohort,
+from lexfed.privacy.accountants.rdp import curve
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.claim.proof import build_claim, check_claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.filters.envelope import dominates
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.noise.shares import (
+    NoiseCohort,
     draw_share,
     half_variance,
     ring_bits,
     sum_bound,
 )
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.filters import dominates
-from lexfed.privacy.grid import Grid
-from lexfed.privacy.rdp import curve
-from lexfed.privacy.running import RunningTotal
-from lexfed.privacy.steps import Step
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.running_total import RunningTotal
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier
 from support import skellam_exact
 
-COHORT = Cohort(6, 1, 1)
+COHORT = NoiseCohort(6, 1, 1)
 STEP = 2.0**-7
 VALUES = 60_000
 ERROR = 6.11 * math.sqrt(2 / VALUES)
 """Standard errors of a variance for an error probability of 1e-9."""
 
 SHARES = Release(
-    "tower", (Group("all", 1.0, 4.0),), 1.0, Tier.SPECIAL, 4 * 6 * 100, "skellam"
+    "tower", (ReleaseGroup("all", 1.0, 4.0),), 1.0, Tier.SPECIAL, 4 * 6 * 100, "skellam"
 )
 GAUSSIAN = replace(SHARES, noise="gaussian")
 
@@ -75,7 +75,7 @@ def honest_shares_have_the_charged_variance() -> None:
 def small_cohorts_say_no() -> None:
     """Three sites with a colluder survive no dropout."""
     try:
-        Cohort(3, 1, 1)
+        NoiseCohort(3, 1, 1)
     except ConfigError:
         return
     raise AssertionError("accepted")
@@ -120,7 +120,7 @@ def noise_of_another_law_is_outside_the_plan() -> None:
     assert not dominates(GAUSSIAN, SHARES)
 
 
-def claim(release: Release = SHARES, cohort: Cohort | None = COHORT) -> Claim:
+def claim(release: Release = SHARES, cohort: NoiseCohort | None = COHORT) -> Claim:
     """Return a claim of one release."""
     return build_claim(
         [(release, 1)],

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.audit.entries import Entry
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import verify_run
-from lexfed.audit.verify.outcome import Status
-from lexfed.federation.channel import Doors, Handler
-from lexfed.federation.masked_setting import seat_identity, settings
-from lexfed.federation.masked_site import MaskedSite
-from lexfed.federation.site import Site
-from lexfed.run import OpenRun, Priced, RoundReport
-from lexfed.run.random_bits import sources_of
+from lexfed.audit.verify.verdict import Status
+from lexfed.federation.engines.channel import Handler, InProcessChannel
+from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.site.data_holder import Site
+from lexfed.run import OpenRun, PricedRun, RoundReport
+from lexfed.run.driver.random_sources import sources_of
 from support.masked_worlds import step_of
 
 CONFIG = """\
@@ -50,7 +50,7 @@ setup_rounds = 3
 CENTRAL = CONFIG.replace('"distributed"', '"central"').partition("dropouts")[0]
 LOCAL = CENTRAL.replace('"central"', '"local"')
 
-Price = Callable[[str], Priced]
+Price = Callable[[str], PricedRun]
 Loses = Callable[[int, str, str], bool]
 """Takes the number of queries so far, a step and a site; says if an answer is lost."""
 
@@ -67,7 +67,7 @@ class Line:
         self._query = 0
 
     def __call__(self, handlers: Mapping[str, Any]) -> "Line":
-        self._doors = Doors(handlers)
+        self._doors = InProcessChannel(handlers)
         self._names = sorted(handlers)
         return self
 
@@ -118,7 +118,7 @@ def events(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def doors_of(priced: Priced, opened: OpenRun) -> Doors:
+def doors_of(priced: PricedRun, opened: OpenRun) -> InProcessChannel:
     """Return doors to sites with ledgers and keys that the run has not made."""
     keys, origin = opened.logbook.keys, opened.logbook.log.origin
     handlers: dict[str, Handler] = {}
@@ -136,7 +136,7 @@ def doors_of(priced: Priced, opened: OpenRun) -> Doors:
         handlers[site.name] = here.handle
         if priced.programme.cohort is not None:
             coordinator = keys.log.coordinator.public
-            agreed = settings(priced.programme, origin, keys.public, coordinator)
+            agreed = epoch_settings(priced.programme, origin, keys.public, coordinator)
             masked = MaskedSite(here, seat_identity(signer), agreed)
             handlers[site.name] = masked.handle
-    return Doors(handlers)
+    return InProcessChannel(handlers)

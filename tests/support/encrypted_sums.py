@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lexfed.secagg.he_coefficients import Coefficients, pack, unpack
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_opened import OpenedSum, read_opened
-from lexfed.secagg.he_server import CiphertextSum
-from lexfed.secagg.he_site import SiteEncryptor
-from lexfed.secagg.he_terms import HeSetting, HeTerms
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import pack_bundle
-from lexfed.secagg.ring import Integers
+from lexfed.secagg.encrypted.coefficients import Coefficients, pack, unpack
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.opened_sum import OpenedSum, read_opened
+from lexfed.secagg.encrypted.server import CiphertextSum
+from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.terms import EncryptionSetting, EncryptionTerms
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.envelopes.payloads import pack_bundle
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.primitives.ring import Integers
 from support.secure_sums import MODEL, POLICY, SESSION, identity, names, vector
 
 HOLDER, SERVER = "regulator", "adder"
@@ -35,15 +35,15 @@ def agreed(
     session: bytes = SESSION,
     epoch: int = 1,
     holder: str = HOLDER,
-) -> HeSetting:
-    return HeSetting(
+) -> EncryptionSetting:
+    return EncryptionSetting(
         session,
         epoch,
         policy,
         roster(*names(sites)),
         roster(SERVER),
         roster(holder),
-        HeTerms(least, bound, length),
+        EncryptionTerms(least, bound, length),
     )
 
 
@@ -51,7 +51,7 @@ def agreed(
 class Encrypted:
     """Sites, a server and a key holder after their set-up."""
 
-    setting: HeSetting
+    setting: EncryptionSetting
     joined: tuple[str, ...] | None = None
     sites: dict[str, SiteEncryptor] = field(default_factory=dict)
 
@@ -106,7 +106,10 @@ def claimed(
     """What a server that lies signs."""
     payload = pack_bundle(receipts) + pack(rows, epoch.setting.moduli)
     return seal(
-        Kind.HE_SUM, epoch.setting.context(number, MODEL), identity(SERVER), payload
+        EnvelopeKind.HE_SUM,
+        epoch.setting.context(number, MODEL),
+        identity(SERVER),
+        payload,
     )
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.tables import Table
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.tables import ResultTable
 from support.small_dataset import small_dataset
 
 
@@ -75,7 +75,7 @@ def dataset_of(folder: Path, rows: int = 4) -> Dataset:
     return Dataset("small", folder, {"data": data, "law": {}}, "ill", {}, "0" * 64)
 
 
-def table_of(*jobs: Job, **more: Any) -> Table:
+def table_of(*jobs: Job, **more: Any) -> ResultTable:
     """Return a table with lines by data set and method."""
     known: dict[str, Any] = {
         "name": "made-up",
@@ -84,7 +84,7 @@ def table_of(*jobs: Job, **more: Any) -> Table:
         "across": ("dataset", "method"),
         "shows": ("auc",),
     }
-    return Table(jobs=jobs, **{**known, **more})
+    return ResultTable(jobs=jobs, **{**known, **more})
 
 
 def result_of(

@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.randomness import SeededSource
-from lexfed.sketch.joining import exact
-from lexfed.sketch.joining.exact import Agreement
-from lexfed.sketch.joining.keys import People, people_of
+from lexfed.sketch.joining import exact_count
+from lexfed.sketch.joining.exact_count import Agreement
+from lexfed.sketch.joining.keys import PersonKeys, people_of
 
 AGREED = Agreement(size=30, epsilon=1.0)
 TRIALS = 4000
 
 
-def counts(people: People, name: str) -> NDArray[np.int64]:
+def counts(people: PersonKeys, name: str) -> NDArray[np.int64]:
     """What the asking side sees in each of many answers; it has everybody."""
     everybody = people_of(f"p{n}" for n in range(20))
-    asked = set(exact.asking_keys(AGREED, everybody, SeededSource(1, name)))
+    asked = set(exact_count.asking_keys(AGREED, everybody, SeededSource(1, name)))
     source = SeededSource(2, name)
     found = [
-        len(asked.intersection(exact.answering_keys(AGREED, people, source)))
+        len(asked.intersection(exact_count.answering_keys(AGREED, people, source)))
         for _ in range(TRIALS)
     ]
     return np.array(found) - AGREED.margin
@@ -54,6 +54,6 @@ def as_many_keys_leave_whoever_is_there() -> None:
         people = people_of(f"p{n}" for n in range(who))
         for seed in range(50):
             source = SeededSource(seed)
-            for made in (exact.asking_keys, exact.answering_keys):
+            for made in (exact_count.asking_keys, exact_count.answering_keys):
                 keys = made(AGREED, people, source)
                 assert len(keys) == len(set(keys)) == AGREED.elements

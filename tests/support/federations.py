@@ -17,10 +17,10 @@ from typing import Any
 
 import psutil
 
-from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.flare.process import command_of, environment_of
-from lexfed.privacy.events import Release
-from lexfed.run.deployed.consent import consent
+from lexfed.privacy.releases import Release
+from lexfed.run.deployed.site.consent import give_consent
 from support.deployed_worlds import write_data
 from support.deployments import LEXFED, deployment
 
@@ -55,7 +55,7 @@ class Federation:
         path = self.folder / "lexfed.toml"
         path.write_text(text)
         for name in self.sites:
-            consent(self.kits[name], path)
+            give_consent(self.kits[name], path)
         return path
 
     def start(self, *names: str) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from lexfed.audit.verify import Status, verify_run
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim import dump_claim, load_claim
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.filters import Envelope
-from lexfed.privacy.plan_filter import PlanFilter
+from lexfed.privacy.claim.proof import dump_claim, load_claim
+from lexfed.privacy.filters.envelope import PlanEnvelope
+from lexfed.privacy.filters.plan_sums import PlanFilter
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 from support.adversary import (
     MENU,
@@ -28,7 +28,7 @@ from support.adversary import (
 from support.audit_worlds import fake_run
 
 DELTA = 1e-6
-GROUPS = (Group("a", 1.0, 12.0), Group("b", 0.3, 7.0))
+GROUPS = (ReleaseGroup("a", 1.0, 12.0), ReleaseGroup("b", 0.3, 7.0))
 GROUPED: Plan = ((Release("model", GROUPS, 1.0, Tier.SPECIAL, 10), 5),)
 CASCADE: Plan = (
     (release(40.0, None), 1),
@@ -50,7 +50,7 @@ def _held(found: Outcome) -> None:
 
 def envelopes_hold() -> None:
     """An attacker gets nothing past an envelope that is not in the plan."""
-    start, judge = partial(Envelope, GROUPED), partial(EnvelopeJudge, GROUPED)
+    start, judge = partial(PlanEnvelope, GROUPED), partial(EnvelopeJudge, GROUPED)
     _held(attack(100, GROUPED, start, judge))
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import lexfed
-from lexfed.audit.evidence import read_evidence
+from lexfed.audit.log.evidence import read_evidence
 
 HERE = Path(__file__).parent.parent / "golden"
 VARIES = "(varies)"

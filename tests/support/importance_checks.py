@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from lexfed import config as configuration
-from lexfed.budget import importance
-from lexfed.budget.plan import Budget
+from lexfed.budget import column_importance
+from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ClaimError
-from lexfed.federation import importance as buying
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import record_epsilon
-from lexfed.privacy.events import Group, Release
+from lexfed.federation.planning import importance_programme as buying
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.run import load_population, price
-from lexfed.run.importance_run import buy_importance
+from lexfed.run.purchases.importance_purchase import buy_importance
 from lexfed.tiers import Tier
 from support.worlds import encoding, play, with_slots, world
 
@@ -68,13 +68,17 @@ def check_importance_is_paid() -> None:
 
 def check_noise_in_shares_needs_renyi() -> None:
     """What is left beside noise in shares is said by Rényi accounting alone."""
-    shared = Release("shares", (Group("s", 1.0, 20.0),), 1.0, None, 9, noise="skellam")
+    shared = Release(
+        "shares", (ReleaseGroup("s", 1.0, 20.0),), 1.0, None, 9, noise="skellam"
+    )
     budget = Budget(2.0, 1e-6, "add-remove", {})
-    assert importance.left_of(budget, [(shared, 1)], "rdp").epsilon < 2.0
+    assert (
+        column_importance.remaining_budget(budget, [(shared, 1)], "rdp").epsilon < 2.0
+    )
     accountants: tuple[Accountant, ...] = ("gdp", "pld")
     for accountant in accountants:
         with pytest.raises(ClaimError, match="Rényi accounting only"):
-            importance.left_of(budget, [(shared, 1)], accountant)
+            column_importance.remaining_budget(budget, [(shared, 1)], accountant)
 
 
 def check_noise_is_not_importance() -> None:
@@ -85,7 +89,7 @@ def check_noise_is_not_importance() -> None:
     """
     code = encoding()
     noise = np.random.default_rng(0).normal(size=(code.width, 60))
-    found = importance.by_column(code, noise, np.ones(code.width))
+    found = column_importance.importance_by_column(code, noise, np.ones(code.width))
     for name, length in found.items():
         entries = 60 * len(code.slots_of_column(name))
         assert length**2 <= 7 * np.sqrt(2 * entries)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.randomness import SeededSource
-from lexfed.sketch.joining import keys, offered
-from lexfed.sketch.joining.terms import Terms
+from lexfed.sketch.joining import keys, offered_sketch
+from lexfed.sketch.joining.terms import JoiningTerms
 
 ONE_PERSON = (
     "Anna Berg@example.org",
@@ -18,15 +18,15 @@ ONE_PERSON = (
 )
 """One key as four people write it."""
 
-TERMS = Terms(size=400, seed=7, epsilon=1.0)
+TERMS = JoiningTerms(size=400, seed=7, epsilon=1.0)
 TRIALS = 4000
 
 
 def one_person_moves_one_cell_and_the_count_by_one() -> None:
     """Also a person with several rows, written in several ways."""
     others = [f"person {n}" for n in range(200)]
-    without = offered.exact_tables(TERMS, keys.people_of(others))
-    there = offered.exact_tables(TERMS, keys.people_of([*others, *ONE_PERSON]))
+    without = offered_sketch.exact_tables(TERMS, keys.people_of(others))
+    there = offered_sketch.exact_tables(TERMS, keys.people_of([*others, *ONE_PERSON]))
     moved = [two - one for one, two in zip(without, there, strict=True)]
     assert np.abs(moved[0]).sum() == 1
     assert moved[1].tolist() == [[1]]
@@ -42,7 +42,7 @@ def no_outcome_is_likelier_than_stated() -> None:
     own = keys.people_of(["somebody"])
     nobody = replace(own, texts=("nobody else",))
     tables = {
-        who: offered.exact_tables(TERMS, people)
+        who: offered_sketch.exact_tables(TERMS, people)
         for who, people in (("there", own), ("gone", nobody))
     }
     place = int(np.abs(tables["there"][0]).argmax())
@@ -51,7 +51,7 @@ def no_outcome_is_likelier_than_stated() -> None:
     seen = {}
     for number, (who, exact) in enumerate(tables.items()):
         source = SeededSource(11, str(number))
-        found = [offered.offer(TERMS, exact, source) for _ in range(TRIALS)]
+        found = [offered_sketch.offer(TERMS, exact, source) for _ in range(TRIALS)]
         noise = found[0].noise
         seen[who] = np.array(
             [

@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from lexfed.errors import DataError, Refused
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
 from lexfed.randomness import SeededSource
-from lexfed.run import joining
-from lexfed.run.joining import Purse
+from lexfed.run.joining import payment
+from lexfed.run.joining.payment import JoiningPurse
 from lexfed.sketch.joining.keys import people_of
-from lexfed.sketch.joining.terms import Terms
+from lexfed.sketch.joining.terms import JoiningTerms
 from support.paying_checks import Watched
 
-TERMS = Terms(400, 7, 1.0)
+TERMS = JoiningTerms(400, 7, 1.0)
 PEOPLE = people_of(f"p{n}" for n in range(300))
 
 
-class _Here(Purse):
+class _Here(JoiningPurse):
     """A ledger whose pins are beside it."""
 
     @contextmanager
@@ -34,7 +34,7 @@ class _Here(Purse):
             yield ledger
 
 
-def _rows(purse: Purse) -> list[str]:
+def _rows(purse: JoiningPurse) -> list[str]:
     with purse.opened() as ledger:
         return [row.kind for row in ledger.rows()]
 
@@ -43,13 +43,13 @@ def paid_before_noise_is_drawn() -> None:
     """A ceiling without room refuses, and not a bit of noise was drawn."""
     with tempfile.TemporaryDirectory() as folder:
         purse = _Here(Path(folder), "north", "people.csv")
-        joining.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
+        payment.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
         assert _rows(purse) == ["open", "commit"]
         with purse.opened() as ledger:
             set_ceiling(ledger, "record", Ceiling.of(0.1, 1e-6), "enough")
         source = Watched()
         with pytest.raises(Refused):
-            joining.make_offer(TERMS, PEOPLE, purse, source)
+            payment.make_offer(TERMS, PEOPLE, purse, source)
         assert source.asked == 0
         assert _rows(purse) == ["open", "commit", "ceiling"]
 
@@ -60,7 +60,7 @@ def nothing_paid_for_people_that_do_not_fit() -> None:
         purse = _Here(Path(folder), "north", "people.csv")
         for wrong in (people_of([""]), people_of(map(str, range(401)))):
             with pytest.raises(DataError):
-                joining.make_offer(TERMS, wrong, purse, SeededSource(1))
+                payment.make_offer(TERMS, wrong, purse, SeededSource(1))
         assert not purse.path.exists()
 
 
@@ -69,5 +69,5 @@ def every_sketch_is_paid() -> None:
     with tempfile.TemporaryDirectory() as folder:
         purse = _Here(Path(folder), "north", "people.csv")
         for _ in range(2):
-            joining.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
+            payment.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
         assert _rows(purse) == ["open", "commit", "commit"]

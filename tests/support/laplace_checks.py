@@ -6,9 +6,9 @@ import math
 import numpy as np
 
 from lexfed.randomness import SeededSource
-from lexfed.sketch import laplace
-from lexfed.sketch.laplace import LaplaceColumn, LaplacePlan
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.releases import laplace
+from lexfed.sketch.releases.laplace import LaplaceColumn, LaplacePlan
+from lexfed.sketch.releases.sensitivity import Contribution
 
 CELLS = 60_000
 SCALE = 6.0

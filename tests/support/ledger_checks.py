@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from lexfed.errors import LedgerError, Refused
-from lexfed.ledger import lasting
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import costs_of
-from lexfed.ledger.restore import restore
-from lexfed.privacy.events import Group, Release
+from lexfed.ledger import charging
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import costs_of
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.recovery import restore_ledger
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 from support.log_folders import memory_folder
 
-ROUND = Release("tower", (Group("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)
+ROUND = Release("tower", (ReleaseGroup("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)
 ONE = 0.5
 """An epsilon that pays for one such round, and not for two."""
 
@@ -49,7 +49,7 @@ def two_at_once_do_not_spend_twice() -> None:
 
         def interrupted(*parts: Any) -> Any:
             # The first is between its look at the sums and its change.
-            patch.setattr(lasting, "costs_of", real)
+            patch.setattr(charging, "costs_of", real)
             try:
                 second.commit("b", 1, ROUND, neighbours="add-remove")
                 answers.append("paid")
@@ -57,7 +57,7 @@ def two_at_once_do_not_spend_twice() -> None:
                 answers.append(type(error).__name__)
             return real(*parts)
 
-        patch.setattr(lasting, "costs_of", interrupted)
+        patch.setattr(charging, "costs_of", interrupted)
         first.commit("a", 1, ROUND, neighbours="add-remove")
         book = first.book()
         limit = book.limits["record"]
@@ -152,7 +152,7 @@ def restored_ledgers_give_no_round_again() -> None:
         with _ledger(folder) as ledger:
             ledger.publish("a", 1)
         shutil.copy(folder / "copy", folder / "ledger")
-        restore(folder / "ledger", "disk failed", folder / "state", 1 << 31)
+        restore_ledger(folder / "ledger", "disk failed", folder / "state", 1 << 31)
         with _ledger(folder) as ledger, pytest.raises(Refused):
             ledger.commit("a", 1, ROUND, again=True, neighbours="add-remove")
 
@@ -203,7 +203,7 @@ def two_histories_count_together() -> None:
             for number in range(1, 9):
                 ledger.commit("b", number, ROUND, neighbours="add-remove")
         pin.write_bytes(newer)
-        restore(folder / "ledger", "two copies", folder / "state", 1 << 31)
+        restore_ledger(folder / "ledger", "two copies", folder / "state", 1 << 31)
         with _ledger(folder) as ledger, pytest.raises(Refused):
             ledger.commit("c", 1, ROUND, neighbours="add-remove")
 

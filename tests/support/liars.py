@@ -15,24 +15,24 @@ from hashlib import sha256
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit.keys import Signer
 from lexfed.errors import SecAggError
-from lexfed.federation.channel import Channel
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import RoundLost
-from lexfed.federation.learner import Learner
-from lexfed.federation.masked_messages import Answer, read_answer
-from lexfed.federation.masked_setting import seat_identity, settings
-from lexfed.federation.masked_site import MaskedSite
-from lexfed.federation.masked_sums import MaskedSum, MaskedSums
-from lexfed.federation.messages import Query, Reply
-from lexfed.federation.site import Site
-from lexfed.federation.sums import Integers
-from lexfed.secagg.dealing import commitments, seal_part
-from lexfed.secagg.field import PRIME, Elements
-from lexfed.secagg.messages import DIGEST, Kind
-from lexfed.secagg.payloads import Deal, root_of
-from lexfed.secagg.site import SiteSession
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.channel import Channel
+from lexfed.federation.engines.clear_sums import RoundLost
+from lexfed.federation.engines.masked_messages import MaskedAnswer, read_answer
+from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
+from lexfed.federation.programme.integer_sums import Integers
+from lexfed.federation.programme.messages import Query, Reply
+from lexfed.federation.site.data_holder import Site
+from lexfed.secagg.envelopes.payloads import Deal, root_of
+from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.epoch_secrets import commitments, seal_part
+from lexfed.secagg.primitives.small_field import PRIME, Elements
+from lexfed.signing.keys import Signer
 from support.disputes import FAULTS, bad_part, complaint, payload_of, said_instead
 from support.masked_worlds import LOG, masked_world, step_of
 from support.worlds import World, seeded
@@ -109,7 +109,9 @@ def _hides(liar: Liar, step: str, asked: bytes, honest: bytes) -> bytes | None:
 def _shows_another_key(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes | None:
     if step == "inquiry":
         length = len(payload_of(honest))
-        return said_instead(liar.session, Kind.EVIDENCE, liar.coins.randbytes(length))
+        return said_instead(
+            liar.session, EnvelopeKind.EVIDENCE, liar.coins.randbytes(length)
+        )
     return _deals_badly("commitment")(liar, step, _, honest)
 
 
@@ -133,7 +135,7 @@ def deal_of(session: SiteSession, bend: Callable[[Elements], Elements]) -> bytes
                 root_of(committed[seat]),
             )
     session._own_shares = held[own]
-    return said_instead(session, Kind.DEAL, Deal(committed, parts).packed())
+    return said_instead(session, EnvelopeKind.DEAL, Deal(committed, parts).packed())
 
 
 def _deals_no_polynomial(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
@@ -175,7 +177,7 @@ def _wrong_shares(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     given = bytearray(payload)
     for seat in liar.near():
         given[32 * circle.index(seat) + liar.coins.randrange(32)] ^= 1
-    return said_instead(liar.session, Kind.UNMASK, bytes(given))
+    return said_instead(liar.session, EnvelopeKind.UNMASK, bytes(given))
 
 
 def _wrong_own_share(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
@@ -184,20 +186,22 @@ def _wrong_own_share(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     own = liar.session._seat
     given = bytearray(payload_of(honest))
     given[32 * liar.session._cohort.circle(own).index(own)] ^= 1
-    return said_instead(liar.session, Kind.UNMASK, bytes(given))
+    return said_instead(liar.session, EnvelopeKind.UNMASK, bytes(given))
 
 
 def _no_shares(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     if step != "consents":
         return honest
     size = len(payload_of(honest))
-    return said_instead(liar.session, Kind.UNMASK, b"\xff" * size)
+    return said_instead(liar.session, EnvelopeKind.UNMASK, b"\xff" * size)
 
 
 def _another_list(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     if step != "survivors":
         return honest
-    return said_instead(liar.session, Kind.CONSENT, liar.coins.randbytes(DIGEST))
+    return said_instead(
+        liar.session, EnvelopeKind.CONSENT, liar.coins.randbytes(DIGEST)
+    )
 
 
 def _silent_at(step: str) -> Lie:
@@ -212,7 +216,7 @@ def _says_again(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
 def _another_delivery(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     if step != "delivery":
         return honest
-    return said_instead(liar.session, Kind.READY, liar.coins.randbytes(DIGEST))
+    return said_instead(liar.session, EnvelopeKind.READY, liar.coins.randbytes(DIGEST))
 
 
 def _another_set_up(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
@@ -220,8 +224,8 @@ def _another_set_up(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
         return honest
     answer = read_answer(honest)
     payload = liar.coins.randbytes(DIGEST) + payload_of(answer.masked)[DIGEST:]
-    masked = said_instead(liar.session, Kind.MASKED, payload)
-    return Answer(answer.receipt, masked).to_bytes()
+    masked = said_instead(liar.session, EnvelopeKind.MASKED, payload)
+    return MaskedAnswer(answer.receipt, masked).to_bytes()
 
 
 def _no_key(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
@@ -230,7 +234,7 @@ def _no_key(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     payload = bytearray(payload_of(honest))
     at = 32 * liar.coins.randrange(len(payload) // 64)
     payload[at : at + 32] = bytes(32)
-    return said_instead(liar.session, Kind.ADVERTISE, bytes(payload))
+    return said_instead(liar.session, EnvelopeKind.ADVERTISE, bytes(payload))
 
 
 def _unknown_marks(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
@@ -240,7 +244,9 @@ def _unknown_marks(liar: Liar, step: str, _: bytes, honest: bytes) -> bytes:
     payload = payload_of(honest)
     keys = len(payload) // 32 // 2 + 1
     marks = liar.coins.randbytes(len(payload) - 32 * keys)
-    said = said_instead(liar.session, Kind.ADVERTISE, payload[: 32 * keys] + marks)
+    said = said_instead(
+        liar.session, EnvelopeKind.ADVERTISE, payload[: 32 * keys] + marks
+    )
     liar.session._keys = type(liar.session._keys).read(
         memoryview(payload_of(said)), liar.session._setting.terms.rounds
     )
@@ -305,7 +311,7 @@ class Sites:
         keys = {name: _signer(name) for name in names}
         coordinator = _signer("coordinator")
         public = {name: key.public for name, key in keys.items()}
-        setting = settings(of.programme, LOG, public, coordinator.public)
+        setting = epoch_settings(of.programme, LOG, public, coordinator.public)
         sites = {}
         for data in of.sites:
             site = Site(of.programme, data, None, seeded(1), keys[data.name], log=LOG)
@@ -323,7 +329,7 @@ class Sites:
             programme,
             channel,
             seat_identity(coordinator),
-            settings(programme, LOG, public, coordinator.public),
+            epoch_settings(programme, LOG, public, coordinator.public),
             public,
             next_epoch,
             lambda *_: None,

@@ -9,7 +9,7 @@ the whole table.
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 
-from lexfed.audit.merkle import (
+from lexfed.audit.tree.merkle import (
     EMPTY_ROOT,
     Tree,
     leaf_hash,

@@ -13,15 +13,23 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from lexfed.audit.entries import BudgetPlan, Completed, Policy, Round
-from lexfed.audit.evidence import Evidence, read_evidence
-from lexfed.audit.log import AuditLog, Keyed
+from lexfed.audit.entries import BudgetPlan, CompletionEntry, PolicyEntry, RoundEntry
+from lexfed.audit.log.audit_log import AuditLog, KeyedEntry
+from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config import loads
 from lexfed.errors import AuditError, Refused
-from lexfed.federation.engines import InProcess
-from lexfed.federation.messages import Query, Refusal, Reply
-from lexfed.run import Priced, RoundReport, load_population, price, resume, start, train
+from lexfed.federation.engines.clear_sums import InProcess
+from lexfed.federation.programme.messages import Query, Refusal, Reply
+from lexfed.run import (
+    PricedRun,
+    RoundReport,
+    load_population,
+    price,
+    resume,
+    start,
+    train,
+)
 
 CONFIG = """
 version = 1
@@ -51,7 +59,7 @@ SAMPLED = (
 
 
 @cache
-def priced(text: str) -> Priced:
+def priced(text: str) -> PricedRun:
     """Price a configuration once."""
     config = loads(text, "logged")
     return price(config, load_population(config, Path()))
@@ -76,7 +84,7 @@ def entries_come_first() -> None:
     with place() as path:
         state = path / "state.safetensors"
 
-        def append_all(log: AuditLog, entries: Sequence[Keyed]) -> object:
+        def append_all(log: AuditLog, entries: Sequence[KeyedEntry]) -> object:
             before = state.read_bytes() if state.exists() else b""
             for _, key in entries:
                 seen.append((key, before == released[-1]))
@@ -119,9 +127,9 @@ def secret_participants_stay_secret() -> None:
     """Where the guarantee rests on it, the log tells neither who nor how many."""
     with place() as path:
         evidence = trained(SAMPLED, path)
-        [policy] = [found.entry for found in evidence.of(Policy)]
+        [policy] = [found.entry for found in evidence.of(PolicyEntry)]
         assert policy.secret_sampling
-        for found in evidence.of(Round):
+        for found in evidence.of(RoundEntry):
             present = found.entry.participation
             assert (present.sites, present.receipts) == (None, "sealed")
         for blob in (path / "log" / "blobs" / "sha256").iterdir():
@@ -152,7 +160,7 @@ def logged_totals_are_complete() -> None:
     with place() as path:
         evidence = trained(CONFIG, path)
         [plan] = [found.entry for found in evidence.of(BudgetPlan)]
-        rounds = [found.entry for found in evidence.of(Round)]
+        rounds = [found.entry for found in evidence.of(RoundEntry)]
         assert rounds[0].epsilon_so_far == rounds[0].epsilon
         assert rounds[-1].epsilon_so_far == plan.epsilon
         checks = verify_run(path).checks
@@ -163,7 +171,7 @@ def unprotected_sums_are_not_hashed() -> None:
     """A hash of something without noise would confirm guesses about it."""
     with place() as path:
         evidence = trained(UNPROTECTED, path)
-        for found in evidence.of(Round):
+        for found in evidence.of(RoundEntry):
             assert (found.entry.update, found.entry.state) == (None, None)
-        [completed] = [found.entry for found in evidence.of(Completed)]
+        [completed] = [found.entry for found in evidence.of(CompletionEntry)]
         assert (completed.model, completed.claim) == (None, None)

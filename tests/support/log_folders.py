@@ -10,9 +10,9 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit.keys import Signer
-from lexfed.audit.merkle import Tree
-from lexfed.audit.store import Store
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.tree.merkle import Tree
+from lexfed.signing.keys import Signer
 
 ORIGIN = "log.example/run"
 SIGNER = Signer(ORIGIN, Ed25519PrivateKey.from_private_bytes(bytes(31) + b"\x01"))

@@ -17,8 +17,8 @@ from nvflare.apis.fl_context import FLContext, FLContextManager
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 
-from lexfed.federation.channel import Handler
-from lexfed.federation.flare.executor import SiteExecutor
+from lexfed.federation.engines.channel import Handler
+from lexfed.federation.flare.jobs.executor import SiteExecutor
 
 Receive = Callable[..., Shareable]
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.audit.keys import Signer
-from lexfed.audit.masking import MaskingRecord, masking_name, session_of
+from lexfed.audit.entries.masking_record import MaskingRecord, masking_name, session_of
 from lexfed.canonical import canonical_bytes
-from lexfed.privacy.distributed import Cohort
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.setting import Setting, Terms
-from lexfed.secagg.site import SiteSession
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
+from lexfed.secagg.primitives.ring import Ring
+from lexfed.signing.keys import Signer
 
 EPOCH = 2
 """Rounds of one set-up."""
@@ -46,7 +46,7 @@ class MaskedRounds:
         programme: digest of what was agreed.
     """
 
-    cohort: Cohort
+    cohort: NoiseCohort
     sites: Sequence[Signer]
     server: Signer
     origin: str
@@ -54,9 +54,9 @@ class MaskedRounds:
     machines: dict[str, SiteSession] = field(default_factory=dict)
     running: ServerSession | None = None
 
-    def setting(self, epoch: int) -> Setting:
+    def setting(self, epoch: int) -> MaskSetting:
         """Return what sites and server agree on."""
-        terms = Terms(
+        terms = MaskTerms(
             rounds=EPOCH,
             colluders=self.cohort.colluders,
             least_sites=max(self.cohort.least, self.cohort.colluders + 2),
@@ -64,7 +64,7 @@ class MaskedRounds:
             length=LENGTH,
             least_change=1,
         )
-        return Setting(
+        return MaskSetting(
             session_of(self.origin, self.programme),
             epoch,
             bytes.fromhex(self.programme),
@@ -93,7 +93,7 @@ class MaskedRounds:
         assert list(server.total(100)) == [len(here) * at for at in range(LENGTH)]
         return server.record().to_bytes()
 
-    def _set_up(self, setting: Setting) -> ServerSession:
+    def _set_up(self, setting: MaskSetting) -> ServerSession:
         identity = Identity("coordinator", self.server.private)
         server = ServerSetup(identity, setting)
         self.machines = {

@@ -5,12 +5,11 @@ from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
-from lexfed.audit import receipts
-from lexfed.audit.entries import Aggregation, Round
-from lexfed.audit.keys import Signer
-from lexfed.audit.masking import aggregation_of
+from lexfed.audit.entries import Aggregation, RoundEntry, receipts
+from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.verify import verify_run
-from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.signing.keys import Signer
 from support.audit_worlds import SITES, FakeRun, fake_run, receipt_of
 from support.masked_rounds import name_of
 from support.two_verifiers import compared
@@ -22,7 +21,7 @@ ORDERED = sorted(SITES, key=name_of)
 
 @cache
 def _made(louder: float) -> FakeRun:
-    cohort = Cohort(5, 1, 1)
+    cohort = NoiseCohort(5, 1, 1)
     return fake_run(cohort=cohort, sites=5, accountant="rdp", louder=louder)
 
 
@@ -35,10 +34,10 @@ def masked_run(louder: float = 1.0) -> FakeRun:
     return deepcopy(_made(louder))
 
 
-def round_of(run: FakeRun, number: int) -> Round:
+def round_of(run: FakeRun, number: int) -> RoundEntry:
     """Return a round, counted from 0."""
-    entry = run.of(Round)[number].entry
-    assert isinstance(entry, Round)
+    entry = run.of(RoundEntry)[number].entry
+    assert isinstance(entry, RoundEntry)
     return entry
 
 
@@ -55,7 +54,7 @@ def record(run: FakeRun, number: int = 0) -> bytes:
 def use(run: FakeRun, number: int, content: bytes) -> None:
     """Let a round cite another record, and say what that one shows."""
     run.put(content)
-    run.edit(Round, number, aggregation=aggregation_of(content))
+    run.edit(RoundEntry, number, aggregation=aggregation_of(content))
 
 
 def sign_receipts(run: FakeRun, number: int, sites: list[Signer]) -> None:
@@ -66,7 +65,7 @@ def sign_receipts(run: FakeRun, number: int, sites: list[Signer]) -> None:
     stated = entry.participation.model_copy(
         update={"sites": len(sites), "digest": run.put(blob)}
     )
-    run.edit(Round, number, participation=stated)
+    run.edit(RoundEntry, number, participation=stated)
 
 
 def refused(run: FakeRun, folder: Path, words: str, claim: str = CLAIM) -> None:

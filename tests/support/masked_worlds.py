@@ -8,16 +8,20 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit.keys import Signer
-from lexfed.federation.channel import Doors, Handler
-from lexfed.federation.coordinator import Coordinator, Round
-from lexfed.federation.learner import Learner
-from lexfed.federation.masked_setting import Settings, seat_identity, settings
-from lexfed.federation.masked_site import MaskedSite
-from lexfed.federation.masked_sums import MaskedSum, MaskedSums
-from lexfed.federation.site import Site, Sources
-from lexfed.privacy.ledger import Ledger
-from lexfed.secagg.messages import Kind
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
+from lexfed.federation.engines.channel import Handler, InProcessChannel
+from lexfed.federation.engines.masked_setting import (
+    EpochSettings,
+    epoch_settings,
+    seat_identity,
+)
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
+from lexfed.federation.site.data_holder import Site, Sources
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
+from lexfed.signing.keys import Signer
 from support.worlds import World, seeded, world
 
 LOG = "hospitals.example/run/0123456789abcdef"
@@ -45,7 +49,7 @@ def step_of(message: bytes) -> str:
         return "ask"
     if message[:4] == b"LXMP":
         return "fetch"
-    return Kind(message[5]).name.lower()
+    return EnvelopeKind(message[5]).name.lower()
 
 
 Tamper = Callable[[str, str, bytes], bytes | None]
@@ -63,7 +67,7 @@ class Line:
         said: every answer that sites gave, with site and step.
     """
 
-    doors: Doors
+    doors: InProcessChannel
     tamper: Tamper = lambda *said: said[-1]
     before: Tamper = lambda *said: said[-1]
     said: list[tuple[str, str, bytes]] = field(default_factory=list)
@@ -96,7 +100,7 @@ class Federation:
     line: Line
     engine: MaskedSums
     coordinator: Coordinator
-    setting: Settings
+    setting: EpochSettings
     excluded: dict[str, str]
 
 
@@ -115,7 +119,7 @@ def federation(
     programme = of.programme
     keys = {name: signer(at) for at, name in enumerate(programme.sites, start=1)}
     public = {name: key.public for name, key in keys.items()}
-    setting = settings(programme, LOG, public, signer(99).public)
+    setting = epoch_settings(programme, LOG, public, signer(99).public)
     sites, ledgers, doors = {}, {}, {}
     for place, data in enumerate(of.sites):
         ledger = of.ledger(place)
@@ -126,7 +130,7 @@ def federation(
         swap = (swapped or {}).get(data.name)
         door = sites[data.name].handle
         doors[data.name] = door if swap is None else swap(sites[data.name])
-    line = Line(Doors(doors))
+    line = Line(InProcessChannel(doors))
     epochs = iter(range(1, 1000))
     excluded: dict[str, str] = {}
     engine = MaskedSums(
@@ -147,7 +151,7 @@ def federation(
     return Federation(of, sites, ledgers, line, engine, coordinator, setting, excluded)
 
 
-def charged(fed: Federation) -> Round:
+def charged(fed: Federation) -> RoundRequest:
     """Prepare and charge the next round."""
     fed.engine.prepare()
     asked = fed.coordinator.next()
@@ -155,7 +159,7 @@ def charged(fed: Federation) -> Round:
     return asked
 
 
-def ask(fed: Federation) -> tuple[Round, MaskedSum]:
+def ask(fed: Federation) -> tuple[RoundRequest, MaskedSum]:
     """Charge and ask the next round."""
     asked = charged(fed)
     [reply] = fed.engine.ask(asked.query, asked.participants)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lexfed.config import load
-from lexfed.data.lots import Coins
+from lexfed.data.people.lots import LotKeys
 from lexfed.run import load_population
 from support.neighbour_runs import base_of, share_of
 from support.neighbour_tables import Neighbour, Row, Setting, Table
@@ -56,7 +56,7 @@ def shares(setting: Setting, rows: tuple[Row, ...], *gone: int) -> list[float]:
     """Return the shares of the claim of tables without each of these persons."""
     table = Table(setting, rows)
     with tempfile.TemporaryDirectory() as place:
-        base = base_of(setting, table, Path(place), Coins.seeded(1))
+        base = base_of(setting, table, Path(place), LotKeys.seeded(1))
         return [
             share_of(
                 base,
@@ -96,7 +96,7 @@ def a_person_is_at_a_site_with_any_row_there() -> None:
     table = Table(setting, (Row(9, "a", LOUD), Row(9, "b", LOUD), *others))
     crowded = (Row(9, "a", QUIET), Row(9, "a", QUIET), Row(9, "b", LOUD), *others)
     with tempfile.TemporaryDirectory() as place:
-        base = base_of(setting, table, Path(place), Coins.seeded(1))
+        base = base_of(setting, table, Path(place), LotKeys.seeded(1))
         assert share_of(base, differing(table, crowded, 9)) <= 1.0
 
 

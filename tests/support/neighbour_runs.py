@@ -24,27 +24,33 @@ import pytest
 
 from lexfed.config import load
 from lexfed.config.open_columns import load_open
-from lexfed.data import lots, partition, split
-from lexfed.data.lots import Coins
+from lexfed.data.people import lots, site_partition, test_split
+from lexfed.data.people.lots import LotKeys
 from lexfed.errors import ConfigError
-from lexfed.federation import engines, site, sums
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.engines import Engine, InProcess, Simulation
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Refusal, Reply
-from lexfed.federation.noise_shares import noised_by_site
-from lexfed.federation.programme import Programme, Stage
-from lexfed.federation.site import Site
-from lexfed.privacy.events import Release
-from lexfed.run import Priced, load_population, price
-from lexfed.run.importance_run import priced_importance
-from lexfed.run.profile_population import load_profile_population
-from lexfed.run.profile_run import for_a_profile, price_profile, require_use
-from lexfed.run.random_bits import sources_of
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines import clear_sums
+from lexfed.federation.engines.clear_sums import Engine, InProcess, Simulation
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.messages import Query, Refusal, Reply
+from lexfed.federation.programme.noise_shares import noised_by_site
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.site import data_holder
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy.releases import Release
+from lexfed.run import PricedRun, load_population, price
+from lexfed.run.driver.random_sources import sources_of
+from lexfed.run.purchases.importance_purchase import priced_importance
+from lexfed.run.purchases.profile_population import load_profile_population
+from lexfed.run.purchases.profile_purchase import (
+    price_profile,
+    profile_configuration,
+    require_use,
+)
 from support.neighbour_tables import Draws, Neighbour, Setting, Table
 
 _REAL_LOTS = lots.draw_lots
-_REAL_NOISE = sums.add_noise
+_REAL_NOISE = integer_sums.add_noise
 
 
 @dataclass(frozen=True)
@@ -105,9 +111,9 @@ class History:
             )
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sums, "add_noise", centrally)
-            patch.setattr(site, "noised_by_site", by_site)
-            patch.setattr(engines, "noised_by_site", by_site)
+            patch.setattr(integer_sums, "add_noise", centrally)
+            patch.setattr(data_holder, "noised_by_site", by_site)
+            patch.setattr(clear_sums, "noised_by_site", by_site)
             yield
 
 
@@ -119,7 +125,7 @@ def coupled(identities: dict[str, str]) -> Iterator[None]:
         return _REAL_LOTS(secret, [identities[key] for key in keys])
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (split, partition):
+        for module in (test_split, site_partition):
             patch.setattr(module, "draw_lots", draw)
         yield
 
@@ -157,12 +163,12 @@ class Base:
     setting: Setting
     table: Table
     place: Path
-    coins: Coins
-    priced: Priced
+    coins: LotKeys
+    priced: PricedRun
     history: History
 
 
-def base_of(setting: Setting, table: Table, place: Path, coins: Coins) -> Base:
+def base_of(setting: Setting, table: Table, place: Path, coins: LotKeys) -> Base:
     """Run a configuration on its table.
 
     Args:
@@ -183,12 +189,12 @@ def base_of(setting: Setting, table: Table, place: Path, coins: Coins) -> Base:
     return Base(setting, table, place, coins, priced, history)
 
 
-def _priced(setting: Setting, place: Path, coins: Coins) -> Priced:
+def _priced(setting: Setting, place: Path, coins: LotKeys) -> PricedRun:
     path = place / "lexfed.toml"
     if setting.programme == "profile":
         opened = load_open(path)
         require_use(opened.config, setting.epsilon / 3)
-        config = for_a_profile(opened.config)
+        config = profile_configuration(opened.config)
         found = load_profile_population(
             type(opened)(**{**vars(opened), "config": config}), place, coins
         )
@@ -199,7 +205,7 @@ def _priced(setting: Setting, place: Path, coins: Coins) -> Priced:
     return price(config, load_population(config, place, coins), place)
 
 
-def _run(setting: Setting, priced: Priced) -> None:
+def _run(setting: Setting, priced: PricedRun) -> None:
     programme, sources = priced.programme, sources_of(priced)
     learner = Learner(programme)
     coordinator = Coordinator(
@@ -210,7 +216,7 @@ def _run(setting: Setting, priced: Priced) -> None:
         coordinator.receive(asked.query, engine.ask(asked.query, asked.participants))
 
 
-def _engine(setting: Setting, priced: Priced) -> Engine:
+def _engine(setting: Setting, priced: PricedRun) -> Engine:
     programme, sources = priced.programme, sources_of(priced)
     if setting.engine == "simulation":
         return Simulation(programme, priced.population.sites, sources)
@@ -342,7 +348,7 @@ def compare(
         with tempfile.TemporaryDirectory() as place:
             table = draws.table(setting)
             try:
-                coins = Coins.seeded(1000 * seed + tally.settings)
+                coins = LotKeys.seeded(1000 * seed + tally.settings)
                 base = base_of(setting, table, Path(place), coins)
             except ConfigError:
                 tally.refused += 1

@@ -5,13 +5,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from lexfed.audit.access import open_for_appending
 from lexfed.audit.entries import Genesis
-from lexfed.audit.evidence import Evidence, read_evidence
-from lexfed.audit.keys import Signer, create_key
-from lexfed.audit.log import AuditLog, LogKeys
-from lexfed.audit.pins import pin_path
+from lexfed.audit.log.access import open_for_appending
+from lexfed.audit.log.audit_log import AuditLog, LogKeys
+from lexfed.audit.log.evidence import Evidence, read_evidence
+from lexfed.audit.storage.pins import pin_path
 from lexfed.audit.verify import Status, verify_run
+from lexfed.signing.keys import Signer, create_key
 from support.audit_worlds import ORIGIN, FakeRun, fake_run, place, public_key
 
 

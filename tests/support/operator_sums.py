@@ -6,11 +6,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lexfed.secagg.aggregator import AggregatorSession, Summed, open_sum, propose
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.operators import OperatorSetting, OperatorTerms, SharingSite
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.sharing import Additive, Polynomial, Scheme
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.primitives.ring import Ring
+from lexfed.secagg.shares.aggregator import (
+    AggregatorSession,
+    ListedSum,
+    open_sum,
+    propose_list,
+)
+from lexfed.secagg.shares.schemes import (
+    AdditiveSharing,
+    PolynomialSharing,
+    SharingScheme,
+)
+from lexfed.secagg.shares.site import OperatorSetting, OperatorTerms, SharingSite
 from support.secure_sums import MODEL, POLICY, SESSION, identity, names, vector
 
 
@@ -18,16 +27,16 @@ def operators(count: int) -> tuple[str, ...]:
     return tuple(f"operator{at}" for at in range(count))
 
 
-def additive(count: int = 3, bits: int = 32, length: int = 5) -> Additive:
-    return Additive(count, Ring(bits), length)
+def additive(count: int = 3, bits: int = 32, length: int = 5) -> AdditiveSharing:
+    return AdditiveSharing(count, Ring(bits), length)
 
 
-def polynomial(count: int = 5, needed: int = 3, length: int = 5) -> Polynomial:
-    return Polynomial(count, needed, length)
+def polynomial(count: int = 5, needed: int = 3, length: int = 5) -> PolynomialSharing:
+    return PolynomialSharing(count, needed, length)
 
 
 def agreed(
-    scheme: Scheme,
+    scheme: SharingScheme,
     sites: int = 4,
     *,
     liars: int = 0,
@@ -84,7 +93,7 @@ class Round:
     def sign(self, alive: Iterable[str] | None = None) -> list[bytes]:
         here = [self.sessions[name] for name in alive or self.sessions]
         held = [session.held() for session in here]
-        listed = propose(self.setting, self.number, self.model, held)
+        listed = propose_list(self.setting, self.number, self.model, held)
         return [session.sign(listed) for session in here]
 
     def add(
@@ -92,7 +101,7 @@ class Round:
     ) -> list[bytes]:
         return [self.sessions[name].add(signed) for name in alive or self.sessions]
 
-    def open(self, signed: list[bytes], sums: list[bytes]) -> Summed:
+    def open(self, signed: list[bytes], sums: list[bytes]) -> ListedSum:
         return open_sum(self.setting, self.number, self.model, signed, sums)
 
     def true_sum(self, sites: Iterable[str]) -> list[int]:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from lexfed.errors import Refused, SecAggError
-from lexfed.federation.overlap_aggregator import OverlapAggregator
-from lexfed.federation.shared_overlaps import OverlapSetting
-from lexfed.privacy.distributed import draw_share
-from lexfed.privacy.events import Release
+from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
+from lexfed.federation.sharing.overlap_protocol import OverlapSetting
+from lexfed.privacy.noise.shares import draw_share
+from lexfed.privacy.releases import Release
 from lexfed.randomness import SeededSource
-from lexfed.sketch.bloom import BloomFilter
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan
+from lexfed.sketch.tables.bloom_filter import BloomFilter
 from support import overlap_sums as sums
 from support.paying_checks import ledger_for
 from support.secure_sums import names

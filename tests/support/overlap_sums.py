@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.federation.overlap_aggregator import OverlapAggregator
-from lexfed.federation.shared_overlaps import (
+from lexfed.federation.sharing.overlap_aggregator import OverlapAggregator
+from lexfed.federation.sharing.overlap_protocol import (
     OverlapSetting,
     deal_triple,
     open_overlaps,
     overlap_terms,
 )
 from lexfed.randomness import SeededSource
-from lexfed.secagg.aggregator import propose
-from lexfed.secagg.operators import OperatorSetting, SharingSite
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.items import Integers as Wholes
-from lexfed.sketch.shape import Kind, SketchShape
+from lexfed.secagg.shares.aggregator import propose_list
+from lexfed.secagg.shares.site import OperatorSetting, SharingSite
+from lexfed.sketch.sharing.common_bits import CommonBits
 from lexfed.sketch.sharing.overlap_plan import OverlapPlan
-from lexfed.sketch.sharing.overlaps import CommonBits
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.domains import IntegerDomain as Wholes
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from support.secure_sums import POLICY, SESSION, identity, names
 from support.shared_sums import roster
 
@@ -32,7 +32,7 @@ PARTIES = ("ministry", "university")
 
 
 def shape(width: int = 256, seed: int = 7) -> SketchShape:
-    return SketchShape(Kind.BLOOM, 1, width, seed, KEYS.digest)
+    return SketchShape(SketchKind.BLOOM, 1, width, seed, KEYS.digest)
 
 
 def plan(sites: int = 4, width: int = 256, sigma: float = 3.0) -> OverlapPlan:
@@ -105,7 +105,9 @@ class Computation:
 
     def signed(self) -> list[bytes]:
         held = [party.held() for party in self.parties.values()]
-        listed = propose(self.overlap.operators, self.number, self.overlap.model, held)
+        listed = propose_list(
+            self.overlap.operators, self.number, self.overlap.model, held
+        )
         return [party.sign(listed) for party in self.parties.values()]
 
     def products(self) -> list[bytes]:

@@ -3,7 +3,9 @@
 
 from typing import Any
 
-from lexfed.evaluate.jobs import Job
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.summary import Summary, summarise
+from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.own.questions import (
     ATTRIBUTE,
     AUDIT,
@@ -12,8 +14,6 @@ from lexfed.evaluate.own.questions import (
     QUALITY,
     TAILORING,
 )
-from lexfed.evaluate.summary import Summary, summarise
-from lexfed.evaluate.tables import Table
 
 ATTACK = {"auc": 0.51, "low": 0.5, "high": 0.52, "bound": 0.6, "strongest_low": 0.5}
 INFERENCE = {
@@ -40,7 +40,7 @@ def summary(name: str, against: str, **values: list[dict[str, Any]]) -> Summary:
         for seed in range(len(found))
     }
     shows = (*QUALITY, *ATTACK, *INFERENCE, *CLAIMED)
-    table = Table(
+    table = ResultTable(
         name, f"Title of {name}", "?", tuple(jobs.values()), ("method",),
         tuple(dict.fromkeys(shows)), against=against,
     )  # fmt: skip

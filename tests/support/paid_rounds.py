@@ -5,21 +5,20 @@ A receipt says which round a site answered and how many charges its ledger had t
 the log names the line of the ledger that paid for each answer.
 """
 
-from lexfed.audit import receipts
-from lexfed.audit.entries import Round, RoundAborted
-from lexfed.audit.evidence import read_evidence
-from lexfed.audit.keys import Signer, fingerprint, load_key
+from lexfed.audit.entries import AbortedRoundEntry, RoundEntry, receipts
+from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.verify import Status, verify_run
 from lexfed.errors import AuditError
-from lexfed.privacy.events import Release
+from lexfed.privacy.releases import Release
+from lexfed.signing.keys import Signer, fingerprint, load_key
 from support.federations import Federation
 
 
 def logged_charges(made: Federation) -> dict[int, Release]:
     """Return what every round of the log was charged for, by its number."""
     evidence = read_evidence(made.out)
-    events = {each.entry.round: each.entry.event for each in evidence.of(Round)}
-    for each in evidence.of(RoundAborted):
+    events = {each.entry.round: each.entry.event for each in evidence.of(RoundEntry)}
+    for each in evidence.of(AbortedRoundEntry):
         assert each.entry.round not in events
         events[each.entry.round] = each.entry.event
     return {n: event.release() for n, event in sorted(events.items()) if event}
@@ -31,7 +30,7 @@ def answered(made: Federation, site: str) -> dict[int, int]:
     public = Signer(site, load_key(made.kits[site].identity_key)).public
     keys = {fingerprint(public): public}
     found = {}
-    for entry in (each.entry for each in evidence.of(Round)):
+    for entry in (each.entry for each in evidence.of(RoundEntry)):
         digest = entry.participation.digest
         assert digest is not None
         for envelope in receipts.decode(evidence.blobs.get(digest)):
@@ -54,7 +53,7 @@ def assert_paid(made: Federation, missed: dict[str, int]) -> None:
     failed = [c for c in verify_run(made.out).checks if c.status is Status.FAIL]
     assert not failed
     charges = logged_charges(made)
-    lost = len(read_evidence(made.out).of(RoundAborted))
+    lost = len(read_evidence(made.out).of(AbortedRoundEntry))
     assert list(charges) == list(range(1, len(charges) + 1))
     assert list(charges.values()) == made.charges()
     for name in made.sites:

@@ -21,14 +21,14 @@ import pytest
 from numpy.typing import NDArray
 
 from lexfed.errors import Refused, SecAggError
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import RandomSource, SeededSource
-from lexfed.sketch import noise_shares, noised
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.noised import Column, NoisedSketch, NoisePlan
-from lexfed.sketch.sensitivity import Contribution, person_moves
+from lexfed.sketch.releases import noise_shares, noised_sketch
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.tiers import Tier
 
 Integers = NDArray[np.int64]
@@ -38,9 +38,11 @@ CONFIDENCE = 1e-6
 PERSON = Contribution(depth=3, items=5, records=4)
 SIGMA = 20.0 * math.sqrt(3.0)  # mu = 1
 PLAN = NoisePlan(
-    "profile", (Column("age", Tier.PERSONAL, PERSON, TRIALS, SIGMA),), people=1000
+    "profile",
+    (GaussianColumn("age", Tier.PERSONAL, PERSON, TRIALS, SIGMA),),
+    people=1000,
 )
-MASKED = MaskedPlan(PLAN, Cohort(sites=3, dropouts=1))
+MASKED = MaskedPlan(PLAN, NoiseCohort(sites=3, dropouts=1))
 
 
 @dataclass
@@ -91,12 +93,16 @@ def masked_sum(tables: list[Integers], seed: str, present: int) -> NoisedSketch:
         )
         for site in range(present)
     ]
-    return noise_shares.opened(MASKED, np.sum(parts, axis=0), present, private=False)
+    return noise_shares.opened_sketch(
+        MASKED, np.sum(parts, axis=0), present, private=False
+    )
 
 
 def a_release_tells_no_more_than_its_event() -> None:
     without, there = (
-        noised.release(PLAN, tables, ledger_for(PLAN.event()), SeededSource(seed))
+        noised_sketch.release_sketch(
+            PLAN, tables, ledger_for(PLAN.event()), SeededSource(seed)
+        )
         for seed, tables in enumerate((zeros(PLAN), persons(PLAN)))
     )
     # 3 rows of 20 occurrences: what the person adds, known without any formula.
@@ -116,7 +122,9 @@ def stated_variances_are_those_of_the_noise() -> None:
     """60,000 cells: the sample variance has a deviation of .58 %; 6 are 3.5 %, so that
     a correct variance fails with a probability below 1e-8."""
     sketches = [
-        noised.release(PLAN, zeros(PLAN), ledger_for(PLAN.event()), SeededSource(3)),
+        noised_sketch.release_sketch(
+            PLAN, zeros(PLAN), ledger_for(PLAN.event()), SeededSource(3)
+        ),
         masked_sum(zeros(PLAN), "variance", 2),
         masked_sum(zeros(PLAN), "variance", 3),
     ]
@@ -132,7 +140,10 @@ def cells_have_noise_of_their_own() -> None:
     """Correlations of 20,000 cells: 6 deviations are .043, exceeded with 2e-9 each."""
     ledger = ledger_for(PLAN.event(), 2)
     source = SeededSource(4)
-    pair = [noised.release(PLAN, zeros(PLAN), ledger, source) for _ in range(2)]
+    pair = [
+        noised_sketch.release_sketch(PLAN, zeros(PLAN), ledger, source)
+        for _ in range(2)
+    ]
     rows = [row for sketch in pair for row in sketch.tables[0].cells]
     found = np.corrcoef(np.array(rows)) - np.eye(len(rows))
     assert float(np.abs(found).max()) < 0.043
@@ -150,7 +161,7 @@ def nothing_is_drawn_before_it_is_paid() -> None:
             before = source.asked
             try:
                 if kind == "release":
-                    noised.release(PLAN, zeros(PLAN), ledger, source)
+                    noised_sketch.release_sketch(PLAN, zeros(PLAN), ledger, source)
                 else:
                     noise_shares.noised_share(MASKED, zeros(PLAN), ledger, source)
             except Refused:
@@ -166,25 +177,25 @@ def an_event_reads_its_most_sensitive_column() -> None:
     plan = NoisePlan(
         "profile",
         (
-            Column("town", Tier.NON_PERSONAL, person, 4, 2.0),
-            Column("diagnosis", Tier.SPECIAL, person, 4, 2.0),
-            Column("age", Tier.PERSONAL, person, 8, 4.0),
+            GaussianColumn("town", Tier.NON_PERSONAL, person, 4, 2.0),
+            GaussianColumn("diagnosis", Tier.SPECIAL, person, 4, 2.0),
+            GaussianColumn("age", Tier.PERSONAL, person, 8, 4.0),
         ),
         people=10,
     )
     event = plan.event()
     assert event.reads is Tier.SPECIAL
     assert event.samples == 16
-    assert MaskedPlan(plan, Cohort(3)).event().samples == 4 * 3 * 16
+    assert MaskedPlan(plan, NoiseCohort(3)).event().samples == 4 * 3 * 16
     # Squares of clip/sigma add up: a quarter, a quarter and a sixteenth.
     assert math.isclose(event.noise_multiplier, 1.0 / math.sqrt(9.0 / 16.0))
 
 
 def few_sites_open_nothing() -> None:
     total = np.zeros(3 * TRIALS, dtype=np.int64)
-    noise_shares.opened(MASKED, total, 2, private=False)
+    noise_shares.opened_sketch(MASKED, total, 2, private=False)
     with pytest.raises(SecAggError, match="1 sites are in the sum"):
-        noise_shares.opened(MASKED, total, 1, private=False)
+        noise_shares.opened_sketch(MASKED, total, 1, private=False)
 
 
 def replacing_signs_moves_twice_and_roots_are_not_rounded_down() -> None:

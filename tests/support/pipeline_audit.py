@@ -21,24 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from lexfed.privacy import gdp
-from lexfed.privacy.distributed import Cohort
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SeededSource
-from lexfed.secagg.aggregator import AggregatorSession, open_sum, propose
-from lexfed.secagg.operators import OperatorTerms, SharingSite
-from lexfed.secagg.ring import Integers, Ring
-from lexfed.secagg.sharing import Additive
-from lexfed.sketch import noise_shares, noised, persons
-from lexfed.sketch.estimates.points import counts
-from lexfed.sketch.estimates.table import NoisedCells
-from lexfed.sketch.hashing import Keys
-from lexfed.sketch.items import Integers as IntegerItems
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.noised import Column, NoisedSketch, NoisePlan
-from lexfed.sketch.sensitivity import Contribution, person_moves
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.tables import CountSketch
+from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.shares.aggregator import AggregatorSession, open_sum, propose_list
+from lexfed.secagg.shares.schemes import AdditiveSharing
+from lexfed.secagg.shares.site import OperatorTerms, SharingSite
+from lexfed.sketch.estimates.item_counts import counts
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.releases import noise_shares, noised_sketch
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.sketch.tables import person_bounds
+from lexfed.sketch.tables.counts import CountSketch
+from lexfed.sketch.tables.domains import IntegerDomain as IntegerItems
+from lexfed.sketch.tables.hashing import ItemKeys
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support.operator_sums import agreed, operators
 from support.secure_sums import MODEL, Epoch, identity, names, setting
@@ -51,10 +52,10 @@ MOST = 4
 """Items that a person may have; canaries try twice as many, all of them one key."""
 
 ITEMS = IntegerItems(0, 2**40)
-SHAPE = SketchShape(Kind.COUNT_SKETCH, 3, 2**16, seed=11, bins=ITEMS.digest)
+SHAPE = SketchShape(SketchKind.COUNT_SKETCH, 3, 2**16, seed=11, bins=ITEMS.digest)
 PERSON = Contribution(SHAPE.depth, items=MOST, signed=True)
 SIGMA = person_moves([PERSON], "add-remove").l2  # mu = 1
-COHORT = Cohort(sites=3, dropouts=1)
+COHORT = NoiseCohort(sites=3, dropouts=1)
 PRESENT = COHORT.least
 """As many sites as must be there: the least noise that is ever opened."""
 
@@ -63,7 +64,7 @@ Pipeline = Callable[[World, str], tuple[NoisedSketch, Ledger]]
 
 
 @cache
-def canaries() -> Keys:
+def canaries() -> ItemKeys:
     """Return keys of which no two share a cell in any row."""
     tried = ITEMS.keys(np.arange(16_000) + 10**9)
     alone = np.ones(len(tried), dtype=np.bool_)
@@ -82,14 +83,18 @@ def world(there: bool) -> World:
             extra = np.repeat(canaries(), 2 * MOST)
             owners = np.append(owners, np.repeat(-np.arange(len(canaries())), 2 * MOST))
             keys = np.append(keys, extra)
-        found.append(CountSketch.build(SHAPE, persons.bounded(owners, keys, MOST)))
+        found.append(
+            CountSketch.build(SHAPE, person_bounds.bounded_items(owners, keys, MOST))
+        )
     return tuple(found)
 
 
 def plan() -> NoisePlan:
     """Return one table whose charge is worked out anew, so that mutants are charged."""
     return NoisePlan(
-        "codes", (Column("code", Tier.SPECIAL, PERSON, SHAPE.width, SIGMA),), 20_000
+        "codes",
+        (GaussianColumn("code", Tier.SPECIAL, PERSON, SHAPE.width, SIGMA),),
+        20_000,
     )
 
 
@@ -104,7 +109,7 @@ def central(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
         total = total.add(table)
     ledger = _paid_by(plan())
     source = SeededSource(0, seed)
-    return noised.release(plan(), [total.cells], ledger, source), ledger
+    return noised_sketch.release_sketch(plan(), [total.cells], ledger, source), ledger
 
 
 def _shares(tables: World, seed: str) -> tuple[MaskedPlan, list[Integers], Ledger]:
@@ -139,13 +144,13 @@ def under_masks(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
         values=tuple(shares),
     )
     total = epoch.round(epoch.set_up(), names(COHORT.sites)[:PRESENT])
-    return noise_shares.opened(masked, total, PRESENT, private=False), ledger
+    return noise_shares.opened_sketch(masked, total, PRESENT, private=False), ledger
 
 
 def among_aggregators(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
     """Noise at the sites, and give additive shares to three aggregators."""
     masked, shares, ledger = _shares(tables, seed)
-    scheme = Additive(3, Ring(masked.ring()), SHAPE.cells)
+    scheme = AdditiveSharing(3, Ring(masked.ring()), SHAPE.cells)
     terms = OperatorTerms(scheme, COHORT.least, masked.bound())
     agreement = replace(agreed(scheme, COHORT.sites, least=COHORT.least), terms=terms)
     held = [AggregatorSession(identity(name), agreement) for name in operators(3)]
@@ -156,11 +161,11 @@ def among_aggregators(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
         dealt = SharingSite(identity(name), agreement, keys).deal(1, MODEL, share)
         for session, message in zip(held, dealt.values(), strict=True):
             session.take(message)
-    listed = propose(agreement, 1, MODEL, [session.held() for session in held])
+    listed = propose_list(agreement, 1, MODEL, [session.held() for session in held])
     signed = [session.sign(listed) for session in held]
     sums = [session.add(signed) for session in held]
     total = open_sum(agreement, 1, MODEL, signed, sums).values
-    return noise_shares.opened(masked, total, PRESENT, private=False), ledger
+    return noise_shares.opened_sketch(masked, total, PRESENT, private=False), ledger
 
 
 def released_twice(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
@@ -168,14 +173,16 @@ def released_twice(tables: World, seed: str) -> tuple[NoisedSketch, Ledger]:
     total = tables[0].add(tables[1])
     ledger = _paid_by(plan(), times=2)
     both = [
-        noised.release(plan(), [total.cells], ledger, SeededSource(turn, seed))
+        noised_sketch.release_sketch(
+            plan(), [total.cells], ledger, SeededSource(turn, seed)
+        )
         for turn in range(2)
     ]
     (first,), (second,) = (sketch.tables for sketch in both)
-    mean = noised.NoisedTable(
+    mean = noised_sketch.NoisedTable(
         first.name, (first.cells + second.cells) / 2.0, first.variance / 2.0
     )
-    return noised.NoisedSketch((mean,), both[0].event, private=False), ledger
+    return noised_sketch.NoisedSketch((mean,), both[0].event, private=False), ledger
 
 
 def _answers(sketch: NoisedSketch, known: Floats) -> Floats:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.keys import Signer
-from lexfed.audit.merkle import Tree
-from lexfed.audit.tiles import bundle_files, tile_files
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.merkle import Tree
+from lexfed.audit.tree.tiles import bundle_files, tile_files
+from lexfed.signing.keys import Signer
 
 ORIGIN = "audit.example.org/fl/run-1"
 

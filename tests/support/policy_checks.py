@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexfed.audit.keys import Signer, create_key, public_path
 from lexfed.budget import policy as policies
-from lexfed.budget.policy import Terms
-from lexfed.cli import tune as tuning
+from lexfed.budget.policy import PolicyTerms
+from lexfed.cli.commands.training import tune as tuning
 from lexfed.config import loads, policy_file
 from lexfed.config.policy_file import read_policy
-from lexfed.config.policy_signature import signature_path, signed
+from lexfed.config.policy_signature import signature_path, with_signature
 from lexfed.errors import ConfigError
-from lexfed.privacy import rdp, selection
+from lexfed.privacy import selection
+from lexfed.privacy.accountants import rdp
 from lexfed.privacy.selection import Repetitions
-from lexfed.run import Priced, price, seeded_population
-from lexfed.run import policy as run_policies
-from lexfed.run.tune_record import write_record
+from lexfed.run import PricedRun, price, seeded_population
+from lexfed.run.pricing import policy_terms as run_policies
+from lexfed.run.tuning.search_record import write_record
+from lexfed.signing.keys import Signer, create_key, public_path
 
 Patch = pytest.MonkeyPatch
 
@@ -45,7 +46,7 @@ policy = "published"
 """
 
 
-def _priced(more: str = "") -> Priced:
+def _priced(more: str = "") -> PricedRun:
     config = loads(CONFIG + more)
     return price(config, seeded_population(config, Path()))
 
@@ -79,7 +80,7 @@ def a_policy_is_what_was_signed() -> None:
         signer = Signer("officer", create_key(key))
         file = place / "p.toml"
         content = read_policy("published").content
-        signature_path(file).write_bytes(signed(content, None, signer))
+        signature_path(file).write_bytes(with_signature(content, None, signer))
         file.write_bytes(content.replace(b"0.15", b"0.95"))
         with pytest.raises(ConfigError, match="changed after signing"):
             read_policy("p.toml", [str(public_path(key))], place)
@@ -99,7 +100,7 @@ def the_best_of_many_costs_more_than_one() -> None:
     small = [order for order in rdp.ORDERS if order <= 64]
     once = np.full(len(rdp.ORDERS), math.log(high / (1.0 - high)))
     once[: len(small)] = [divergence(high, 1.0 - high, a) for a in small]
-    bound = selection.selected(once, law)
+    bound = selection.selected_curve(once, law)
     for place, order in enumerate(small):
         assert divergence(fails(high), fails(1.0 - high), order) <= bound[place]
 
@@ -112,7 +113,7 @@ def a_search_is_on_disk_before_it_runs() -> None:
 
     with _folder() as place, pytest.MonkeyPatch.context() as patch:
         (place / "lexfed.toml").write_text(CONFIG)
-        patch.setattr(tuning, "search", look)
+        patch.setattr(tuning, "run_search", look)
         grid: Sequence[str] = ["federation.rounds=1,2"]
         path, out = Path("lexfed.toml"), Path("search")
         tuning.tune(path, grid, None, True, 3.0, "geometric", out, False)
@@ -125,12 +126,12 @@ def a_search_is_on_disk_before_it_runs() -> None:
 
 
 def caps_forgotten(patch: Patch) -> None:
-    real = policies.terms
+    real = policies.policy_terms
 
-    def broken(*parts: Any, **more: Any) -> Terms:
-        return Terms({}, real(*parts, **more).weights)
+    def broken(*parts: Any, **more: Any) -> PolicyTerms:
+        return PolicyTerms({}, real(*parts, **more).weights)
 
-    patch.setattr(run_policies, "terms", broken)
+    patch.setattr(run_policies, "policy_terms", broken)
 
 
 def ranges_forgotten(patch: Patch) -> None:
@@ -145,7 +146,7 @@ def signatures_unchecked(patch: Patch) -> None:
 
 
 def searches_charged_as_one_run(patch: Patch) -> None:
-    patch.setattr(selection, "selected", lambda curve, _: curve)
+    patch.setattr(selection, "selected_curve", lambda curve, _: curve)
 
 
 def searches_charged_afterwards(patch: Patch) -> None:

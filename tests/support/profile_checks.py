@@ -8,12 +8,12 @@ import numpy as np
 
 from lexfed.config import load
 from lexfed.config.open_columns import load_open
-from lexfed.data.lots import Coins
-from lexfed.federation.profile_worth import hidden_shares
-from lexfed.privacy.attributes import record_epsilon
+from lexfed.data.people.lots import LotKeys
+from lexfed.federation.planning.profile_resolution import hidden_shares
+from lexfed.privacy.scopes import record_epsilon
 from lexfed.run import load_population, price
-from lexfed.run.profile_population import load_profile_population
-from lexfed.run.profile_run import buy_profile
+from lexfed.run.purchases.profile_population import load_profile_population
+from lexfed.run.purchases.profile_purchase import buy_profile
 from lexfed.tiers import Tier
 from support.profile_files import NUMBERS_ONLY, written
 from support.profile_worlds import COLUMNS, profile_world, slots_of
@@ -54,7 +54,7 @@ def a_profile_counts_the_persons_of_training() -> None:
     """Who is kept for tests is not counted, and nobody changes the site."""
     with tempfile.TemporaryDirectory() as place:
         opened = load_open(written(Path(place)))
-        coins = Coins.fresh()
+        coins = LotKeys.fresh()
         profiled = load_profile_population(opened, Path(place), coins).population
         trained = load_population(opened.config, Path(place), coins)
         assert profiled.sizes == trained.sizes

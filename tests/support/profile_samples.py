@@ -3,9 +3,9 @@
 
 import numpy as np
 
-from lexfed.sketch.asked import ToldTable
-from lexfed.sketch.profile.columns import ProfiledColumn
-from lexfed.sketch.profile.profile import Profile, build_profile
+from lexfed.sketch.profile.federation_profile import FederationProfile, build_profile
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
+from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.tiers import Tier
 from support.profile_tables import Federation
 
@@ -23,7 +23,7 @@ def category(name: str, values: tuple[str, ...] | None = None) -> ProfiledColumn
     return ProfiledColumn(name, "category", Tier.SPECIAL, values=values)
 
 
-def whole() -> Profile:
+def whole() -> FederationProfile:
     """A profile with something of everything."""
     draw = Federation(8.0, 1)
     rng = np.random.default_rng(1)
@@ -52,7 +52,7 @@ def whole() -> Profile:
     return build_profile(told, columns, SITES, PEOPLE)
 
 
-def odd() -> Profile:
+def odd() -> FederationProfile:
     """Names that are markup, turn the text around or never end; numbers of any size."""
     draw = Federation(5.0, 2)
     rng = np.random.default_rng(2)
@@ -65,7 +65,7 @@ def odd() -> Profile:
     )
     words: dict[str | None, int] = {HOSTILE: 900, "`code`": 800, "ألف": 700, LONG: 600}
     words |= {f"v{at:03}": 90 for at in range(30)} | {None: 300}
-    columns: dict[str, list[ToldTable]] = {
+    columns: dict[str, list[ReleasedTable]] = {
         HOSTILE: draw.number(HOSTILE, owed),
         "\u202eabc": draw.number("\u202eabc", rng.lognormal(-9, 1, people)),
         LONG: draw.words(LONG, words),
@@ -83,6 +83,6 @@ def odd() -> Profile:
     return build_profile(told, asked, sites, people)
 
 
-def empty() -> Profile:
+def empty() -> FederationProfile:
     """Nobody was asked anything."""
-    return Profile(1.0, (), ())
+    return FederationProfile(1.0, (), ())

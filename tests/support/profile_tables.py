@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lexfed.data.letters import LEVELS, PAIRS, pairs_of
-from lexfed.sketch.asked import AskedTable, Floats, ToldTable
-from lexfed.sketch.cells import (
+from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.sketch.estimates.intervals import Estimate, from_variance
+from lexfed.sketch.queries.refinements import ends_after, prefixes_after
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable, RequestedTable
+from lexfed.sketch.queries.value_cells import (
     BINS,
     DOUBLES,
     MOST_PREFIXES,
@@ -15,9 +17,7 @@ from lexfed.sketch.cells import (
     code_cells,
     double_cells,
 )
-from lexfed.sketch.estimates.estimate import Estimate, from_variance
-from lexfed.sketch.following import ends_after, prefixes_after
-from lexfed.sketch.hashing import HashRows
+from lexfed.sketch.tables.hashing import HashRows
 
 
 def exactly(people: float) -> Estimate:
@@ -33,19 +33,22 @@ class Federation:
         self._rng = np.random.default_rng(seed)
 
     def told(
-        self, table: AskedTable, cells: Sequence[Floats], asked: Floats | None = None
-    ) -> ToldTable:
+        self,
+        table: RequestedTable,
+        cells: Sequence[Floats],
+        asked: Floats | None = None,
+    ) -> ReleasedTable:
         """Add noise to the cells of each site, or of all together."""
         counts = np.stack(cells).reshape(table.shape)
         noised = counts + self._rng.normal(0, self.noise, table.shape)
         nothing = np.empty(0)
-        return ToldTable(
+        return ReleasedTable(
             table, nothing if asked is None else asked, noised, self.noise**2
         )
 
-    def doubles(self, column: str, values: Floats) -> ToldTable:
+    def doubles(self, column: str, values: Floats) -> ReleasedTable:
         """Half octaves of all sites together."""
-        table = AskedTable(column, "doubles", (0,), DOUBLES + 1)
+        table = RequestedTable(column, "doubles", (0,), DOUBLES + 1)
         return self.told(table, [_counted(double_cells(values), DOUBLES + 1)])
 
     def bins(
@@ -54,29 +57,29 @@ class Federation:
         sites: Sequence[Floats],
         ends: tuple[float, float],
         bins: int = BINS,
-    ) -> ToldTable:
+    ) -> ReleasedTable:
         """Bins, of each site if there are several."""
         own = len(sites) if len(sites) > 1 else 0
-        table = AskedTable(column, "bins", (0,), bins + 3, sites=own)
+        table = RequestedTable(column, "bins", (0,), bins + 3, sites=own)
         cells = [_counted(bin_cells(each, *ends, bins + 3), bins + 3) for each in sites]
         return self.told(table, cells, np.array(ends))
 
-    def number(self, column: str, values: Floats) -> list[ToldTable]:
+    def number(self, column: str, values: Floats) -> list[ReleasedTable]:
         """Half octaves, and the bins that follow from them."""
         sizes = self.doubles(column, values)
         ends = ends_after(sizes)
         return [sizes] if ends is None else [sizes, self.bins(column, [values], ends)]
 
-    def codes(self, column: str, sites: Sequence[Floats], listed: int) -> ToldTable:
+    def codes(self, column: str, sites: Sequence[Floats], listed: int) -> ReleasedTable:
         """Positions in a declared list."""
         own = len(sites) if len(sites) > 1 else 0
-        table = AskedTable(column, "codes", (0,), listed + 2, sites=own)
+        table = RequestedTable(column, "codes", (0,), listed + 2, sites=own)
         cells = [_counted(code_cells(each, listed + 2), listed + 2) for each in sites]
         return self.told(table, cells)
 
-    def words(self, column: str, words: dict[str | None, int]) -> list[ToldTable]:
+    def words(self, column: str, words: dict[str | None, int]) -> list[ReleasedTable]:
         """Letters, level after level, as long as there is something to follow."""
-        tables: list[ToldTable] = []
+        tables: list[ReleasedTable] = []
         asked = np.empty(0)
         for level in range(1, LEVELS + 1):
             if level > 1:
@@ -88,16 +91,16 @@ class Federation:
             cells = np.zeros(width)
             for word, count in words.items():
                 cells[_letter_cell(word, level, prefixes)] += count
-            table = AskedTable(column, "letters", tuple(range(level)), width)
+            table = RequestedTable(column, "letters", tuple(range(level)), width)
             tables.append(self.told(table, [cells], asked))
         return tables
 
     def keys(
         self, sites: Sequence[Floats], depth: int = 5, width: int = 256, seed: int = 1
-    ) -> ToldTable:
+    ) -> ReleasedTable:
         """A Count-Sketch of each site's persons."""
         rows = HashRows(seed, depth, width)
-        table = AskedTable(
+        table = RequestedTable(
             "", "keys", (), width, depth=depth, seed=seed, sites=len(sites)
         )
         cells: list[Floats] = []

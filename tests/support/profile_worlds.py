@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from lexfed.budget.plan import Budget
-from lexfed.data.encode import build_encoding
-from lexfed.data.letters import pairs_of
-from lexfed.data.raw_slots import raw_places
-from lexfed.data.units import group_units
-from lexfed.federation.choices import Choices
-from lexfed.federation.cohort import SiteData
-from lexfed.federation.profile_planning import plan_profile
-from lexfed.sketch.profile.columns import ProfiledColumn
+from lexfed.budget.noise_plan import Budget
+from lexfed.data.encoding.letter_pairs import pairs_of
+from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.reading.raw_slots import raw_places
+from lexfed.federation.planning.choices import Choices
+from lexfed.federation.planning.profile_programme import plan_profile
+from lexfed.federation.site.unit_batch import SiteData
+from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.tiers import Tier
 from support.worlds import TIERS, World, world
 

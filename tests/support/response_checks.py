@@ -6,13 +6,13 @@ import math
 import mpmath
 import numpy as np
 
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.randomness import SeededSource
-from lexfed.sketch import randomised_response
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.randomised_response import FlipPlan
-from lexfed.sketch.sensitivity import Contribution
-from lexfed.sketch.shape import Kind, SketchShape
+from lexfed.sketch.releases import randomised_response
+from lexfed.sketch.releases.randomised_response import FlipPlan
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace-one")
 BITS = 200_000
@@ -40,7 +40,7 @@ def coins_are_independent() -> None:
 
 def no_outcome_is_likelier_than_stated() -> None:
     """The likeliest ratio, with 50 digits, for real filters of neighbours."""
-    shape = SketchShape(Kind.BLOOM, 1, 1024, 5, "0" * 64)
+    shape = SketchShape(SketchKind.BLOOM, 1, 1024, 5, "0" * 64)
     others = np.arange(100, dtype=np.uint64)
     for items, records in ((1, 1), (2, 3)):
         person = Contribution(items=items, records=records)

@@ -45,16 +45,16 @@ import torch
 
 from lexfed.config import load
 from lexfed.errors import LedgerError, LexfedError
-from lexfed.federation.learner import Progress
-from lexfed.ledger.change import Change
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.restore import restore
-from lexfed.ledger.rows import Row
-from lexfed.run import Priced, resume, start, train
+from lexfed.federation.coordinator.learner import Progress
+from lexfed.ledger.bookkeeping.rows import LedgerRow
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.recovery import restore_ledger
+from lexfed.ledger.storage.changes import LedgerChange
+from lexfed.run import PricedRun, resume, start, train
 from lexfed.run.api import priced_file
+from lexfed.run.audit_log.logbook import Logbook
+from lexfed.run.driver.site_accounts import SiteAccounts
 from lexfed.run.folder import RunFolder
-from lexfed.run.logbook import Logbook
-from lexfed.run.site_accounts import SiteAccounts
 
 CONFIG = """\
 version = 1
@@ -150,7 +150,7 @@ class Seen:
 class World:
     """The files of one run, of its sites and of its operator."""
 
-    def __init__(self, base: Path, priced: Priced, text: str, seed: int) -> None:
+    def __init__(self, base: Path, priced: PricedRun, text: str, seed: int) -> None:
         self.base, self.priced, self.text = base, priced, text
         self.chance = random.Random(seed)
         self.run, self.copy = base / "runs" / "run", base / "runs" / "copy"
@@ -264,7 +264,7 @@ class World:
                 LastingLedger.open(path).close()
             except LedgerError:
                 with suppress(LedgerError):
-                    restore(path, "restored", self.place("ledger pins"), _now())
+                    restore_ledger(path, "restored", self.place("ledger pins"), _now())
         # What fits together, or was made to, knows the same.
         both = self.knows["ledgers"] | self.knows["ledger pins"]
         self.knows["ledgers"], self.knows["ledger pins"] = set(both), set(both)
@@ -321,10 +321,10 @@ def _now() -> int:
 def _watched(world: World) -> Iterator[None]:
     """Count durable operations, and note what is charged and what becomes visible."""
     seen = world.seen
-    append, stage, replace = Change.append, RunFolder.stage, os.replace
+    append, stage, replace = LedgerChange.append, RunFolder.stage, os.replace
     entered, latest = Logbook.round, [("", Path())]
 
-    def charged(change: Change, kind: str, body: Any) -> Row:
+    def charged(change: LedgerChange, kind: str, body: Any) -> LedgerRow:
         row = append(change, kind, body)
         if kind == "commit":
             ledger = change._database.path.name
@@ -368,7 +368,7 @@ def _watched(world: World) -> Iterator[None]:
         replace(*args)
 
     with (
-        patch.object(Change, "append", charged),
+        patch.object(LedgerChange, "append", charged),
         patch.object(RunFolder, "stage", staged),
         patch.object(SiteAccounts, "commit", around(SiteAccounts.commit)),
         patch.object(SiteAccounts, "publish", around(SiteAccounts.publish)),
@@ -416,7 +416,7 @@ def history(world: World, steps: int) -> None:
         world.check()
 
 
-def prepared(folder: Path) -> dict[str, tuple[Priced, str]]:
+def prepared(folder: Path) -> dict[str, tuple[PricedRun, str]]:
     """Write data and configurations, and price them once for all histories."""
     chance = np.random.default_rng(5)
     for name in ("north", "south"):

@@ -6,11 +6,11 @@ from typing import Any
 
 from lexfed.audit.entries import (
     Aggregation,
-    Event,
+    ChargedEvent,
     Participation,
     Party,
     Pseudonymisation,
-    PublicKey,
+    PublicKeyRecord,
     SpecialBasis,
     Transforms,
 )
@@ -22,7 +22,7 @@ from lexfed.audit.entries.governance import (
 from lexfed.audit.entries.rounds import GroupEvent
 from lexfed.audit.vocabulary import DOCUMENTS
 from lexfed.data.schema import Column, Schema
-from lexfed.law.provenance import Asked
+from lexfed.law.provenance import Consultation
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 
@@ -37,8 +37,8 @@ ATTACKS = (
 )  # fmt: skip
 
 
-def key(letter: str) -> PublicKey:
-    return PublicKey(keyid=letter * 64, public="AAAA")
+def key(letter: str) -> PublicKeyRecord:
+    return PublicKeyRecord(keyid=letter * 64, public="AAAA")
 
 
 def party(letter: str, **changes: Any) -> Party:
@@ -86,7 +86,7 @@ def tagged(**changes: Tag) -> TaggedSchema:
 def looked_up(**changes: Tag) -> TaggedSchema:
     """Return tags about which the catalogues of three laws were asked."""
     laws = tuple((law, ZERO) for law in ("gdpr", "hipaa", "ccpa"))
-    return replace(tagged(**changes), asked=Asked(laws))
+    return replace(tagged(**changes), asked=Consultation(laws))
 
 
 def genesis() -> Values:
@@ -166,7 +166,7 @@ def documents() -> dict[str, Values]:
 
 
 def a_round() -> Values:
-    event = Event(
+    event = ChargedEvent(
         name="special",
         groups=(GroupEvent(name="special", clip="1.0", sigma="2.0"),),
         sampling_rate="0.5",

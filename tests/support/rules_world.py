@@ -12,8 +12,8 @@ from typing import Any
 
 from lexfed.audit.entries import (
     BudgetPlan,
-    Change,
-    Completed,
+    ChangeEntry,
+    CompletionEntry,
     Document,
     Entry,
     Export,
@@ -21,14 +21,14 @@ from lexfed.audit.entries import (
     Genesis,
     Governance,
     Incident,
-    Policy,
+    PolicyEntry,
     PrivacyTest,
     RecordOfProcessing,
-    Resumed,
-    Round,
+    ResumptionEntry,
+    RoundEntry,
     Withdrawal,
 )
-from lexfed.audit.rules import Checks, Facts, Judgement, evaluate, facts_of
+from lexfed.audit.rules import Judgement, LogFacts, VerifierFindings, evaluate, facts_of
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.errors import AuditError
 from lexfed.law.tags import TaggedSchema
@@ -72,7 +72,9 @@ class World:
     """
 
     tags: TaggedSchema = field(default_factory=stated.tagged)
-    checks: Checks = field(default=Checks(log=True, budget=True, quorum=True))
+    checks: VerifierFindings = field(
+        default=VerifierFindings(log=True, budget=True, quorum=True)
+    )
     genesis: Values = field(default_factory=stated.genesis)
     policy: Values = field(default_factory=stated.policy)
     features: Values = field(default_factory=stated.features)
@@ -115,7 +117,7 @@ class World:
         self.round.setdefault("tags", digest(plain))
         for kind, values in (
             (Genesis, self.genesis),
-            (Policy, self.policy),
+            (PolicyEntry, self.policy),
             (FeatureTags, self.features if "inputs" in self.features else {}),
             (BudgetPlan, stated_plan()),
             (Governance, self.governance),
@@ -130,7 +132,7 @@ class World:
         self._rounds(self.rounds[1:])
         self._write(self.late)
         if self.completed:
-            self.add(Completed(**self.completed))
+            self.add(CompletionEntry(**self.completed))
         for attack in self.attacks:
             self._attack(attack, MODEL)
         for incident in self.incidents:
@@ -149,7 +151,7 @@ class World:
 
     def _rounds(self, numbers: list[int]) -> None:
         for number in numbers:
-            self.add(Round(round=number, **self.round))
+            self.add(RoundEntry(round=number, **self.round))
 
     def _attack(self, attack: Any, model: str) -> None:
         self.add(
@@ -167,10 +169,10 @@ class World:
         """Add what happens between the first round and the second."""
         if self.early_attack:
             self._attack("membership", ONE)
-        self.add(Resumed(rounds=1))
+        self.add(ResumptionEntry(rounds=1))
         asked: list[tuple[int, str]] = []
         for what in self.changes:
-            index = self.add(Change(what=what, before=ZERO, after=ONE))
+            index = self.add(ChangeEntry(what=what, before=ZERO, after=ONE))
             asked += [(index, "dpia-review"), (index, "ccpa-risk-review")]
         for ground in self.withdrawals:
             index = self.add(Withdrawal(commitment=ONE, ground=ground))
@@ -184,7 +186,7 @@ class World:
                     Document(what=what, digest=ONE, issued="2026-11-15", about=index)
                 )
 
-    def facts(self) -> Facts:
+    def facts(self) -> LogFacts:
         """Return what rules are told."""
         return facts_of(self.build(), Content(self.blobs), self.checks)
 

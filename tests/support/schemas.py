@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, StringConstraints
 
 from lexfed.audit.entries import KINDS
-from lexfed.audit.entries.base import (
-    Base64,
-    Code,
-    Date,
-    Decimal,
+from lexfed.audit.entries.fields import (
+    Base64Text,
+    CodeWord,
+    DateText,
+    DecimalText,
     Digest,
-    Origin,
-    Time,
+    LogOrigin,
+    TimeText,
 )
 
 _MAPPING = get_origin(Mapping[str, str])
@@ -108,25 +108,25 @@ def pattern_of(annotated: Any) -> str:
 
 
 EXAMPLES = {
-    pattern_of(Base64): "AQ==",
-    pattern_of(Code): "gdpr:9(1)",
-    pattern_of(Date): "2026-11-15",
-    pattern_of(Decimal): "1e-06",
+    pattern_of(Base64Text): "AQ==",
+    pattern_of(CodeWord): "gdpr:9(1)",
+    pattern_of(DateText): "2026-11-15",
+    pattern_of(DecimalText): "1e-06",
     pattern_of(Digest): "0123456789abcdef" * 4,
-    pattern_of(Origin): "audit.example/x",
-    pattern_of(Time): "2026-11-15T12:00:00Z",
+    pattern_of(LogOrigin): "audit.example/x",
+    pattern_of(TimeText): "2026-11-15T12:00:00Z",
 }
 
 NO_TEXT: list[Any] = [None, 1, 1.5, True, [], {}, ["x"]]
 WRONG_TEXT: dict[str, list[Any]] = {
-    pattern_of(Base64): ["", "A===", "A B", "AQ==\n", "A" * 4097, "_-"],
-    pattern_of(Code): [
+    pattern_of(Base64Text): ["", "A===", "A B", "AQ==\n", "A" * 4097, "_-"],
+    pattern_of(CodeWord): [
         "", "two words", "-x", "ä", "x" * 97, "a\nb", "a\n", "a\tb", "a/b", "<b>",
     ],
-    pattern_of(Date): [
+    pattern_of(DateText): [
         "", "2026-11", "15.11.2026", "2026-11-15T12:00:00Z", "2026-11-15\n", "20261115",
     ],
-    pattern_of(Decimal): [
+    pattern_of(DecimalText): [
         "", "-1", "-0.0", "+1", "NaN", "nan", "inf", "Infinity", "01", "1.", ".5",
         "1e5", "1E+5", "0x10", " 1", "1 ", "1\n", "1_000", "1,5", "\u0661", "1" * 22,
         "1e+1000",
@@ -134,8 +134,8 @@ WRONG_TEXT: dict[str, list[Any]] = {
     pattern_of(Digest): [
         "", "0" * 63, "0" * 65, "A" * 64, "g" * 64, "0" * 64 + "\n", " " + "0" * 63,
     ],
-    pattern_of(Origin): ["", "https://a", "a b", "a+b", "a" * 201, "a\n"],
-    pattern_of(Time): [
+    pattern_of(LogOrigin): ["", "https://a", "a b", "a+b", "a" * 201, "a\n"],
+    pattern_of(TimeText): [
         "", "2026-11-15", "2026-11-15 12:00:00Z", "2026-11-15T12:00:00",
         "2026-11-15T12:00:00+00:00", "2026-11-15t12:00:00z", "2026-11-15T12:00:00.5Z",
         "12026-11-15T12:00:00Z", "2026-11-15T12:00:00Z\n",

@@ -7,8 +7,9 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from lexfed.randomness import SeededSource
-from lexfed.secagg import agree, prg, shamir
-from lexfed.secagg.thresholds import Threshold
+from lexfed.secagg.envelopes import key_agreement
+from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives import keystreams, shamir
 
 
 def no_share_is_the_secret() -> None:
@@ -37,7 +38,7 @@ def the_stream_counts_from_two() -> None:
         .encryptor()
         .update(block)
     )
-    for way in (prg.by_gcm, prg.by_ctr):
+    for way in (keystreams.by_gcm, keystreams.by_ctr):
         room = bytearray(16)
         way(key).update_into(memoryview(bytes(16)), memoryview(room))
         assert bytes(room) == wanted
@@ -45,22 +46,24 @@ def the_stream_counts_from_two() -> None:
 
 def another_model_is_another_key() -> None:
     """Two sites that were shown different models share no mask."""
-    one = agree.private_key(bytes(32), bytes(32), "test")
-    two = agree.private_key(bytes([1] * 32), bytes(32), "test")
+    one = key_agreement.private_key(bytes(32), bytes(32), "test")
+    two = key_agreement.private_key(bytes([1] * 32), bytes(32), "test")
     public = (one.public_key().public_bytes_raw(), two.public_key().public_bytes_raw())
     contexts = [
-        agree.Context(bytes(32), 1, 1, bytes([model] * 32), bytes(32), bytes(32))
+        key_agreement.Context(
+            bytes(32), 1, 1, bytes([model] * 32), bytes(32), bytes(32)
+        )
         for model in (1, 2)
     ]
     pair = ("north", "south")
     mine, theirs = (
-        agree.agree(private, peer, context.digest, "mask", pair)
+        key_agreement.pairwise_key(private, peer, context.digest, "mask", pair)
         for private, peer, context in zip(
             (one, two), public[::-1], contexts, strict=True
         )
     )
     assert mine != theirs
-    same = agree.agree(two, public[0], contexts[0].digest, "mask", pair)
+    same = key_agreement.pairwise_key(two, public[0], contexts[0].digest, "mask", pair)
     assert mine == same
 
 

@@ -8,12 +8,12 @@ from hashlib import sha256
 import numpy as np
 
 from lexfed.errors import SecAggError
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.ring import Integers, Ring
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.setting import Setting, Terms
-from lexfed.secagg.site import SiteSession
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.mask_sessions.site_rounds import SiteSession
+from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
+from lexfed.secagg.primitives.ring import Integers, Ring
 
 SESSION = sha256(b"session").digest()
 POLICY = sha256(b"policy").digest()
@@ -43,15 +43,15 @@ def setting(
     epoch: int = 1,
     least_change: int = 2,
     session: bytes = SESSION,
-) -> Setting:
+) -> MaskSetting:
     """What a cohort of that many sites agrees on."""
-    return Setting(
+    return MaskSetting(
         session,
         epoch,
         policy,
         Roster({name: identity(name).public for name in names(count)}),
         Roster({"server": SERVER.public}),
-        Terms(rounds, colluders, least, Ring(bits), length, least_change),
+        MaskTerms(rounds, colluders, least, Ring(bits), length, least_change),
     )
 
 
@@ -80,7 +80,7 @@ class Epoch:
         lengths: of the vectors, by round; the longest that is agreed on by default.
     """
 
-    agreed: Setting
+    agreed: MaskSetting
     sites: dict[str, SiteSession] = field(default_factory=dict)
     sent: dict[tuple[str, str], bytes] = field(default_factory=dict)
     asked: dict[str, bytes] = field(default_factory=dict)

@@ -10,22 +10,22 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from lexfed.secagg.identities import Identity, Roster
-from lexfed.secagg.ring import Ring
-from lexfed.secagg.server import ServerSession
-from lexfed.secagg.server_setup import ServerSetup
-from lexfed.secagg.setting import Setting, Terms
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import ServerSetup
+from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
+from lexfed.secagg.primitives.ring import Ring
 
 
-def agreed(keys: Mapping[str, bytes], server: bytes, length: int) -> Setting:
+def agreed(keys: Mapping[str, bytes], server: bytes, length: int) -> MaskSetting:
     """What sites with these keys agree on."""
-    return Setting(
+    return MaskSetting(
         session=bytes(32),
         epoch=1,
         policy=bytes(32),
         sites=Roster(dict(keys)),
         server=Roster({"server": server}),
-        terms=Terms(1, 0, 2, Ring(32), length),
+        terms=MaskTerms(1, 0, 2, Ring(32), length),
     )
 
 
@@ -72,7 +72,7 @@ class FarServer:
     """
 
     line: Connection
-    setting: Setting
+    setting: MaskSetting
 
     def ask(self, name: str, *given: Any) -> Any:
         """Call the server's method of that name; of a sum return the SHA-256."""

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from lexfed.errors import ConfigError, DataError, SecAggError
-from lexfed.federation import shared_sketches
-from lexfed.privacy.distributed import Cohort
+from lexfed.federation.sharing import sketch_terms
+from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
-from lexfed.secagg.relay import MaskRelay, RelayedServer
-from lexfed.sketch.sharing import plausible
-from lexfed.sketch.sharing.shared_plan import SharedPlan
+from lexfed.secagg.mask_sessions.relay import MaskRelay, RelayedServer
+from lexfed.sketch.sharing import plausibility
+from lexfed.sketch.sharing.sum_plan import SharedPlan
 from support import shared_sums as sums
 from support.paying_checks import ledger_for
 from support.secure_sums import SERVER, identity, names
@@ -54,9 +54,9 @@ def few_sites_open_no_sum() -> None:
 
 def colluders_cannot_subtract_themselves() -> None:
     plan = sums.plan()
-    masked = replace(plan.masked, cohort=Cohort(3, colluders=2))
+    masked = replace(plan.masked, cohort=NoiseCohort(3, colluders=2))
     with pytest.raises(ConfigError):
-        shared_sketches.sharing_terms(replace(plan, masked=masked), 2)
+        sketch_terms.sharing_terms(replace(plan, masked=masked), 2)
 
 
 def sums_beyond_their_bound_are_refused() -> None:
@@ -95,7 +95,7 @@ def lies_are_implausible() -> None:
     plan = sums.plan()
     total = np.zeros(plan.length, dtype=np.int64)
     honest = plan.opened(total, 3, private=False)
-    assert plausible.implausible(plan, honest) == ()
+    assert plausibility.implausibilities(plan, honest) == ()
     total[-1] = -200
     lied = plan.opened(total, 3, private=False)
-    assert len(plausible.implausible(plan, lied)) == 2
+    assert len(plausibility.implausibilities(plan, lied)) == 2

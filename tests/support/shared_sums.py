@@ -7,29 +7,34 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.federation.shared_sketches import (
+from lexfed.federation.sharing.sketch_terms import (
     encryption_terms,
     masking_terms,
     sharing_terms,
 )
-from lexfed.privacy.distributed import Cohort
+from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
-from lexfed.secagg.aggregator import AggregatorSession, Summed, open_sum, propose
-from lexfed.secagg.he_holder import KeyHolder
-from lexfed.secagg.he_opened import read_opened
-from lexfed.secagg.he_server import CiphertextSum
-from lexfed.secagg.he_site import SiteEncryptor
-from lexfed.secagg.he_terms import HeSetting
-from lexfed.secagg.identities import Roster
-from lexfed.secagg.operators import OperatorSetting, SharingSite
-from lexfed.secagg.setting import Setting
-from lexfed.sketch.items import Integers as Wholes
-from lexfed.sketch.noise_shares import MaskedPlan
-from lexfed.sketch.noised import Column, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
-from lexfed.sketch.shape import Kind, SketchShape
-from lexfed.sketch.sharing.shared_plan import SharedPlan
-from lexfed.sketch.tables import CountSketch, ExactCounts, Table
+from lexfed.secagg.encrypted.key_holder import KeyHolder
+from lexfed.secagg.encrypted.opened_sum import read_opened
+from lexfed.secagg.encrypted.server import CiphertextSum
+from lexfed.secagg.encrypted.site import SiteEncryptor
+from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.masks.terms import MaskSetting
+from lexfed.secagg.shares.aggregator import (
+    AggregatorSession,
+    ListedSum,
+    open_sum,
+    propose_list,
+)
+from lexfed.secagg.shares.site import OperatorSetting, SharingSite
+from lexfed.sketch.releases.noise_shares import MaskedPlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.sketch.sharing.sum_plan import SharedPlan
+from lexfed.sketch.tables.counts import CountSketch, CountTable, ExactCounts
+from lexfed.sketch.tables.domains import IntegerDomain as Wholes
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 from support.paying_checks import ledger_for
 from support.secure_sums import POLICY, SERVER, SESSION, Epoch, identity, names
@@ -39,22 +44,22 @@ Integers = NDArray[np.int64]
 CODES = Wholes(0, 999)
 WARDS = Wholes(0, 4)
 SHAPES = (
-    SketchShape(Kind.COUNT_SKETCH, 3, 16, 7, CODES.digest),
-    SketchShape(Kind.EXACT, 1, 5, 0, WARDS.digest),
+    SketchShape(SketchKind.COUNT_SKETCH, 3, 16, 7, CODES.digest),
+    SketchShape(SketchKind.EXACT, 1, 5, 0, WARDS.digest),
 )
 COLUMNS = (
-    Column("code", Tier.SPECIAL, Contribution(depth=3, signed=True), 16, 4.0),
-    Column("ward", Tier.PERSONAL, Contribution(), 5, 3.0),
+    GaussianColumn("code", Tier.SPECIAL, Contribution(depth=3, signed=True), 16, 4.0),
+    GaussianColumn("ward", Tier.PERSONAL, Contribution(), 5, 3.0),
 )
 
 
 def plan(sites: int = 3, people: int = 500, **cohort: int) -> SharedPlan:
     """What the sites agree on."""
     noise = NoisePlan("codes and wards", COLUMNS, people)
-    return SharedPlan(MaskedPlan(noise, Cohort(sites, **cohort)), SHAPES)
+    return SharedPlan(MaskedPlan(noise, NoiseCohort(sites, **cohort)), SHAPES)
 
 
-def tables(site: int, shapes: Sequence[SketchShape] = SHAPES) -> list[Table]:
+def tables(site: int, shapes: Sequence[SketchShape] = SHAPES) -> list[CountTable]:
     """A site's own tables."""
     rng = np.random.default_rng(site)
     codes, wards = rng.integers(0, 1000, 100), rng.integers(0, 5, 100)
@@ -98,12 +103,12 @@ def mask_epoch(agreed: SharedPlan) -> Epoch:
     sites = roster(names(agreed.masked.cohort.sites))
     server = Roster({"server": SERVER.public})
     terms = masking_terms(agreed)
-    return Epoch(Setting(SESSION, 1, POLICY, sites, server, terms))
+    return Epoch(MaskSetting(SESSION, 1, POLICY, sites, server, terms))
 
 
 def shared(
     agreed: SharedPlan, vectors: Mapping[str, Integers], operators: Sequence[str]
-) -> Summed:
+) -> ListedSum:
     """The sum by shares for aggregators, which may be sites."""
     setting = OperatorSetting(
         SESSION,
@@ -122,7 +127,7 @@ def shared(
         for operator, message in site.deal(1, agreed.digest, values).items():
             sessions[operator].take(message)
     held = [session.held() for session in sessions.values()]
-    listed = propose(setting, 1, agreed.digest, held)
+    listed = propose_list(setting, 1, agreed.digest, held)
     signed = [session.sign(listed) for session in sessions.values()]
     sums = [session.add(signed) for session in sessions.values()]
     return open_sum(setting, 1, agreed.digest, signed, sums)
@@ -130,7 +135,7 @@ def shared(
 
 def encrypted(agreed: SharedPlan, vectors: Mapping[str, Integers]) -> Integers:
     """The sum under encryption; needs TenSEAL."""
-    setting = HeSetting(
+    setting = EncryptionSetting(
         SESSION,
         1,
         POLICY,

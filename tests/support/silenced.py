@@ -9,12 +9,19 @@ part. If it learns their mask keys, a sum of the other four comes out.
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from lexfed.secagg.dealing import OWN, PAIR, _decrypt, _part_key, mask_key, row
-from lexfed.secagg.masking import add_own, add_pairs, binding
-from lexfed.secagg.messages import Kind, seal
-from lexfed.secagg.payloads import Deal, pack_consents, pack_seats
-from lexfed.secagg.ring import Integers
-from lexfed.secagg.shamir import SECRET_BYTES, reconstruct, secret_bytes
+from lexfed.secagg.envelopes.payloads import Deal, pack_consents, pack_seats
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
+from lexfed.secagg.masks.epoch_secrets import (
+    OWN,
+    PAIR,
+    _decrypt,
+    _part_key,
+    mask_key,
+    row,
+)
+from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
+from lexfed.secagg.primitives.ring import Integers
+from lexfed.secagg.primitives.shamir import SECRET_BYTES, reconstruct, secret_bytes
 from support.disputes import payload_of
 from support.secure_sums import MODEL, SERVER, Epoch, names, setting
 
@@ -40,10 +47,10 @@ def summed_without_the_silenced(asked: int) -> tuple[Integers, Integers]:
         said = epoch.sites[name].mask(1, MODEL, epoch.vector(name, 1))
         ring.add(total, ring.unpack(payload_of(said)[32:], length))
     everybody = cohort.pack_survivors(tuple(range(SITES)))
-    survivors = seal(Kind.SURVIVORS, context, SERVER, everybody)
+    survivors = seal(EnvelopeKind.SURVIVORS, context, SERVER, everybody)
     signed = [epoch.sites[name].consent(survivors)[-64:] for name in CONTRIBUTING]
     consents = pack_consents(list(enumerate(signed)))
-    message = seal(Kind.CONSENTS, context, SERVER, consents)
+    message = seal(EnvelopeKind.CONSENTS, context, SERVER, consents)
     given = [
         np.frombuffer(payload_of(epoch.sites[name].unmask(message)), dtype="<u2")
         for name in CONTRIBUTING
@@ -62,7 +69,7 @@ def _mask_key(epoch: Epoch, dealer: str, asked: int) -> X25519PrivateKey:
     """Ask a site for parts, and return the mask key that these say."""
     listed, rounds = epoch.established.cohort.listed, epoch.agreed.terms.rounds
     setup = epoch.agreed.context()
-    said = seal(Kind.INQUIRY, setup, SERVER, pack_seats(range(asked)))
+    said = seal(EnvelopeKind.INQUIRY, setup, SERVER, pack_seats(range(asked)))
     shown = payload_of(epoch.sites[dealer].prove(said))
     dealt = memoryview(payload_of(epoch.sent["deal", dealer]))
     deal = Deal.read(dealt, listed.names.index(dealer), range(SITES), rounds)

@@ -10,22 +10,28 @@ import numpy as np
 import pytest
 import torch
 
-from lexfed.budget import clients
-from lexfed.budget.adapting import Adapting
-from lexfed.budget.plan import Budget
-from lexfed.budget.profiles import Part, Profile
+from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.sites import shared_total
+from lexfed.budget.sites.profiles import BudgetProfile, ParticipationFactors
 from lexfed.errors import Refused
-from lexfed.federation import differing, stage
-from lexfed.federation import site as sites
-from lexfed.federation.cohort import Cohort, SiteData
-from lexfed.federation.contribute import contribute
-from lexfed.federation.messages import Query, Refusal, Reply, answer_from_bytes
-from lexfed.federation.programme import Programme
-from lexfed.federation.site import Site
-from lexfed.federation.stage import Stage
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.federation.planning import site_shares
+from lexfed.federation.programme import stage
+from lexfed.federation.programme.messages import (
+    Query,
+    Refusal,
+    Reply,
+    answer_from_bytes,
+)
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.stage import Stage
+from lexfed.federation.site import data_holder as sites
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Site
+from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.tiers import Tier
 from support import checks
 from support.worlds import BUDGET, World, play, seeded, world
@@ -33,8 +39,8 @@ from support.worlds import BUDGET, World, play, seeded, world
 Patch = pytest.MonkeyPatch
 
 STRICTER = (
-    Profile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
-    Profile("small", ("site2",), replace(BUDGET, epsilon=1.5), 0.25, 0.5),
+    BudgetProfile("eu", ("site1",), replace(BUDGET, caps={Tier.SPECIAL: 0.5})),
+    BudgetProfile("small", ("site2",), replace(BUDGET, epsilon=1.5), 0.25, 0.5),
 )
 SATURATED: dict[str, Any] = {"model": "mlp:8", "rounds": 2, "default_clip": 0.01}
 
@@ -48,7 +54,7 @@ def a_site_says_no_more_than_it_is_charged_for() -> None:
     Weights from full to below the rounding of the grid, where only silence is safe.
     """
     for weight in (1.0, 0.3, 2e-4, 1e-5):
-        for adapting in (Adapting(), Adapting("convergence", clip="quantile")):
+        for adapting in (Adaptation(), Adaptation("convergence", clip="quantile")):
             of = world(weights=(weight, 1.0, 1.0), adapting=adapting, **SATURATED)
             _compare(of, lambda site: replace(site, train=_one_less(site)))
 
@@ -113,7 +119,7 @@ def every_site_keeps_its_own_budget() -> None:
 
 def a_profile_speaks_for_all_its_sites() -> None:
     """No site of a profile is charged for more than the profile's claim says."""
-    both = Profile("both", ("site1", "site2"), replace(BUDGET, epsilon=3.0))
+    both = BudgetProfile("both", ("site1", "site2"), replace(BUDGET, epsilon=3.0))
     of = world(profiles=(both,), weights=(1.0, 0.05, 1.0))
     claimed = record_epsilon(of.programme.charges(1, 2), 1e-6, "add-remove")
     for place in (1, 2):
@@ -146,7 +152,7 @@ def sites_flip_coins_of_their_own_rate() -> None:
 def a_strict_site_refuses_the_others_plan() -> None:
     """A ledger of the site's own budget does not open for what the others spend."""
     of = world(profiles=STRICTER)
-    budget = differing.budget_of("site2", STRICTER, of.budget)
+    budget = site_shares.budget_of("site2", STRICTER, of.budget)
     limits = Limits(budget.epsilon, 1e-6, "add-remove")
     with pytest.raises(Refused, match="the plan is refused"):
         Ledger.planned(limits, of.programme.charges())
@@ -154,7 +160,7 @@ def a_strict_site_refuses_the_others_plan() -> None:
 
 def a_total_is_never_exceeded() -> None:
     """Sites together get at most what they agreed on."""
-    found = clients.best_budgets([1.0, 2.0, 5.0], [0.1] * 3, [4.0] * 3, 3.0)
+    found = shared_total.best_budgets([1.0, 2.0, 5.0], [0.1] * 3, [4.0] * 3, 3.0)
     assert math.fsum(found) <= 3.0
 
 
@@ -195,7 +201,7 @@ def weight_applied_before_the_clip(patch: Patch) -> None:
     def broken(
         query: Query,
         programme: Programme,
-        cohort: Cohort,
+        cohort: UnitBatch,
         weights: torch.Tensor,
         places: Sequence[int],
     ) -> torch.Tensor:
@@ -217,7 +223,7 @@ def clients_not_weighted(patch: Patch) -> None:
     def broken(
         query: Query,
         programme: Programme,
-        cohort: Cohort,
+        cohort: UnitBatch,
         weights: torch.Tensor,
         places: Sequence[int],
     ) -> torch.Tensor:
@@ -229,10 +235,10 @@ def clients_not_weighted(patch: Patch) -> None:
 def profiles_ignored(patch: Patch) -> None:
     """Every site takes full part."""
 
-    def broken(towers: Sequence[Any], *_: Any) -> Part:
-        return Part((1.0,) * len(towers), (1.0,) * len(towers))
+    def broken(towers: Sequence[Any], *_: Any) -> ParticipationFactors:
+        return ParticipationFactors((1.0,) * len(towers), (1.0,) * len(towers))
 
-    patch.setattr(differing, "part_of", broken)
+    patch.setattr(site_shares, "participation_of", broken)
 
 
 def saving_forgotten(patch: Patch) -> None:
@@ -263,14 +269,14 @@ def claimed_by_the_lightest_site(patch: Patch) -> None:
 def one_budget_for_all_sites(patch: Patch) -> None:
     """A site's ledger is opened with everybody's budget."""
 
-    def broken(_: str, __: Sequence[Profile], otherwise: Budget) -> Budget:
+    def broken(_: str, __: Sequence[BudgetProfile], otherwise: Budget) -> Budget:
         return otherwise
 
-    patch.setattr(differing, "budget_of", broken)
+    patch.setattr(site_shares, "budget_of", broken)
 
 
 def projection_on_the_box_only(patch: Patch) -> None:
     """The total is forgotten."""
     patch.setattr(
-        clients, "project", lambda point, low, high, _: np.clip(point, low, high)
+        shared_total, "project", lambda point, low, high, _: np.clip(point, low, high)
     )

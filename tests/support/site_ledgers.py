@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from lexfed.ledger.book import Book
-from lexfed.ledger.ceilings import Ceiling
-from lexfed.ledger.decisions import set_ceiling
-from lexfed.ledger.lasting import LastingLedger
-from lexfed.ledger.prices import costs_of
-from lexfed.ledger.verify import verify
-from lexfed.run import Priced
+from lexfed.ledger.bookkeeping.book import Book
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import costs_of
+from lexfed.ledger.ceiling_decisions import set_ceiling
+from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.verification import verify_ledger
+from lexfed.run import PricedRun
 
 CONFIG = """\
 version = 1
@@ -84,13 +84,13 @@ def ledgers(folder: Path) -> dict[str, LastingLedger]:
 
 def book_of(folder: Path, site: str) -> Book:
     opened = ledgers(folder)
-    book = verify(opened[site].database)
+    book = verify_ledger(opened[site].database)
     for ledger in opened.values():
         ledger.close()
     return book
 
 
-def planned(priced: Priced) -> dict[str, int]:
+def planned(priced: PricedRun) -> dict[str, int]:
     neighbours = priced.config.budget.neighbours
     return costs_of(priced.programme.charges(), "record", {}, neighbours)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.sketch.estimates.estimate import Estimate
-from lexfed.sketch.estimates.table import Items, NoisedCells
+from lexfed.sketch.estimates.intervals import Estimate
+from lexfed.sketch.estimates.noised_cells import Items, NoisedCells
 
 Counts = NDArray[np.float64]
 

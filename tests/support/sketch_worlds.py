@@ -12,29 +12,29 @@ from numpy.typing import NDArray
 
 from lexfed.budget import allocation
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.plan import (
+from lexfed.budget.noise_plan import (
     Budget,
     effective_delta,
     full_batch_releases,
     searched_releases,
     tower_bounds,
 )
-from lexfed.data.letters import LEVELS, PAIRS, pairs_of
-from lexfed.data.person_keys import person_keys
-from lexfed.data.units import UnitBlock
-from lexfed.federation.choices import Choices
-from lexfed.federation.cohort import Cohort, SiteData
-from lexfed.federation.differing import whole_shares
-from lexfed.federation.layout import lay_out
-from lexfed.federation.messages import Query
-from lexfed.federation.programme import Programme
-from lexfed.federation.shapes import read_tiers, tower_shapes
-from lexfed.federation.sketch_vectors import FINEST
-from lexfed.federation.stage import Stage
-from lexfed.federation.wanted import Wanted
-from lexfed.sketch.asked import AskedTable
-from lexfed.sketch.cells import BINS, DOUBLES, MOST_PREFIXES, double_edges
-from lexfed.sketch.hashing import HashRows
+from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.data.people.key_numbers import person_keys
+from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.federation.planning.choices import Choices
+from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.planning.site_shares import whole_shares
+from lexfed.federation.planning.stage_layout import lay_out
+from lexfed.federation.planning.tower_shapes import read_tiers, tower_shapes
+from lexfed.federation.programme.messages import Query
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.programme.stage import Stage
+from lexfed.federation.site.table_counts import FINEST
+from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.sketch.queries.requested_tables import RequestedTable
+from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES, double_edges
+from lexfed.sketch.tables.hashing import HashRows
 from support.worlds import BUDGET, World, play, world
 
 Floats = NDArray[np.float64]
@@ -43,17 +43,17 @@ TOWNS = ("Ulm", "Ulm", "Ulm", "Ulm", "Aarau", "Aalen", "Zürich", "100%")
 SLOTS = 3 + LEVELS
 """Slots of a unit: age, ward, blood pressure, and the letters of a town."""
 
-KEYS = AskedTable("", "keys", (), 64, 5, seed=7, sites=3)
-TABLES: Mapping[str, AskedTable] = {
+KEYS = RequestedTable("", "keys", (), 64, 5, seed=7, sites=3)
+TABLES: Mapping[str, RequestedTable] = {
     "keys": KEYS,
     "shared keys": replace(KEYS, sites=0, seed=2**53 - 1),
-    "doubles": AskedTable("age", "doubles", (0,), DOUBLES + 1),
-    "bins": AskedTable("age", "bins", (0,), BINS + 3),
-    "declared": AskedTable("pressure", "bins", (2,), 13, ends=(40.0, 250.0)),
-    "codes": AskedTable("ward", "codes", (1,), 6),
-    "by site": AskedTable("ward", "codes", (1,), 6, sites=3),
-    "letters": AskedTable("town", "letters", (3,), PAIRS + 2),
-    "letters 2": AskedTable("town", "letters", (3, 4), MOST_PREFIXES * PAIRS + 2),
+    "doubles": RequestedTable("age", "doubles", (0,), DOUBLES + 1),
+    "bins": RequestedTable("age", "bins", (0,), BINS + 3),
+    "declared": RequestedTable("pressure", "bins", (2,), 13, ends=(40.0, 250.0)),
+    "codes": RequestedTable("ward", "codes", (1,), 6),
+    "by site": RequestedTable("ward", "codes", (1,), 6, sites=3),
+    "letters": RequestedTable("town", "letters", (3,), PAIRS + 2),
+    "letters 2": RequestedTable("town", "letters", (3, 4), MOST_PREFIXES * PAIRS + 2),
 }
 STAGES = (
     ("keys", "shared keys"),
@@ -106,7 +106,7 @@ def raw_block(
 
 
 def sketch_programme(
-    *stages: Sequence[AskedTable],
+    *stages: Sequence[RequestedTable],
     base: World | None = None,
     budget: Budget = BUDGET,
     choices: Choices | None = None,
@@ -128,7 +128,7 @@ def sketch_programme(
             f"tables {number}", 0, groups, 1.0, (1.0,), None,
             len(tables) / count, own.senders(len(facts.sites)),
         )  # fmt: skip
-        wanted.append(Wanted("sketch", draft, tuple(tables)))
+        wanted.append(DraftRelease("sketch", draft, tuple(tables)))
     parts = whole_shares(facts, len(shapes))
     if own.mechanism == "none":
         return lay_out(facts, own, shapes, wanted, None, parts)
@@ -147,7 +147,7 @@ def sketch_programme(
 
 
 def sketch_world(
-    *stages: Sequence[AskedTable],
+    *stages: Sequence[RequestedTable],
     sizes: Sequence[int] = (40, 25, 31),
     places: int = 1,
     seed: int = 0,
@@ -179,7 +179,7 @@ def sketch_world(
 
 
 def plain_loop(
-    stage: Stage, arrays: Mapping[str, Floats], cohort: Cohort, place: int = 0
+    stage: Stage, arrays: Mapping[str, Floats], cohort: UnitBatch, place: int = 0
 ) -> Iterator[Floats]:
     """Yield each unit's vector, by loops that a reader can follow; not yet scaled."""
     keys = None if cohort.keys is None else cohort.keys.numpy().view(np.uint64)
@@ -209,7 +209,7 @@ def plain_loop(
 
 
 def plain_sum(
-    stage: Stage, arrays: Mapping[str, Floats], cohort: Cohort, place: int = 0
+    stage: Stage, arrays: Mapping[str, Floats], cohort: UnitBatch, place: int = 0
 ) -> Floats:
     """Return the sum of all units' vectors."""
     total = np.zeros(stage.dimension)
@@ -219,7 +219,7 @@ def plain_sum(
 
 
 def cell_of(
-    table: AskedTable, slots: Sequence[float], arrays: Mapping[str, Floats], at: int
+    table: RequestedTable, slots: Sequence[float], arrays: Mapping[str, Floats], at: int
 ) -> int:
     """Return the cell of one row, said as plainly as possible."""
     if math.isnan(slots[0]):
@@ -269,11 +269,11 @@ def second_looks(**options: Any) -> World:
     )
 
 
-def cohort_of_all(of: World) -> Cohort:
+def cohort_of_all(of: World) -> UnitBatch:
     """Return the units of all sites behind each other."""
-    return Cohort.of([site.train for site in of.sites])
+    return UnitBatch.of([site.train for site in of.sites])
 
 
-def ones(cohort: Cohort) -> torch.Tensor:
+def ones(cohort: UnitBatch) -> torch.Tensor:
     """Return weight 1 for every site of a cohort."""
     return torch.ones(len(cohort.sites), dtype=torch.float64)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.config import load
-from lexfed.run import Priced, RunResult, load_population, price, start, train
+from lexfed.run import PricedRun, RunResult, load_population, price, start, train
 
 CONFIG = """\
 version = 1
@@ -93,7 +93,7 @@ def written(place: Path, *changes: tuple[str, str], tables: str = "") -> Path:
     return path
 
 
-def priced_of(path: Path) -> Priced:
+def priced_of(path: Path) -> PricedRun:
     """Price a configuration file."""
     config = load(path)
     return price(config, load_population(config, path.parent), path.parent)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.budget.plan import Budget
-from lexfed.federation.sketching import Sketching
-from lexfed.federation.told import told_tables
-from lexfed.sketch.asked import ToldTable
-from lexfed.sketch.watched import watched_columns
+from lexfed.budget.noise_plan import Budget
+from lexfed.federation.coordinator.released_tables import tables_so_far
+from lexfed.federation.programme.sketch_schedule import SketchSchedule
+from lexfed.sketch.queries.requested_tables import ReleasedTable
+from lexfed.sketch.queries.watched_columns import watched_columns
 from lexfed.tiers import Tier
 from support.worlds import Played, World, encoding, world
 
@@ -19,7 +19,7 @@ BUDGET = Budget(25.0, 1e-6, "add-remove", {Tier.SPECIAL: 20.0})
 """So much that tables of some hundred persons say something."""
 
 
-def sketching(**changed: Any) -> Sketching:
+def sketching(**changed: Any) -> SketchSchedule:
     """Return sketches of persons and columns, and weights by overlap."""
     code = encoding(changed.pop("loss", "logistic"))
     given = {
@@ -29,7 +29,7 @@ def sketching(**changed: Any) -> Sketching:
         "persons": True,
         "watched": watched_columns(code),
     }
-    return Sketching(**{**given, **changed})
+    return SketchSchedule(**{**given, **changed})
 
 
 def sketched(
@@ -50,7 +50,7 @@ def sketched(
     return replace(made, sites=tuple(sites))
 
 
-def told_in(of: World, played: Played) -> tuple[ToldTable, ...]:
+def told_in(of: World, played: Played) -> tuple[ReleasedTable, ...]:
     """Return the tables that were released."""
     assert played.progress is not None
-    return told_tables(of.programme, played.progress.memory)
+    return tables_so_far(of.programme, played.progress.memory)

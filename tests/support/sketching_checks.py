@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.budget.adapting import Adapting
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Refusal
-from lexfed.federation.site import Site
-from lexfed.privacy.accountant import Accountant
-from lexfed.privacy.attributes import record_epsilon, tier_epsilon
-from lexfed.sketch.watched import watched_columns
+from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.programme.messages import Query, Refusal
+from lexfed.federation.site.data_holder import Site
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.sketch.queries.watched_columns import watched_columns
 from lexfed.tiers import Tier
 from support import checks
 from support.sketched_worlds import sketched, sketching
@@ -130,7 +130,7 @@ def drifted(amount: float) -> World:
         sketching=sketching(watched=tuple(watched)),
         learning_rate=0.5,
         rounds=4,
-        adapting=Adapting(noise="convergence"),
+        adapting=Adaptation(noise="convergence"),
     )
 
 

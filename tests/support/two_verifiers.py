@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from lexfed.audit.standalone import verify as standalone
-from lexfed.audit.verify import Verdict, verify_run
+from lexfed.audit.verify import RunVerdict, verify_run
 
 NEEDS_MORE = {"budget plan", "round events", "budgets spent", "claim", "certificates"}
 """Claims that need an accountant where rounds are sampled, or the rules."""
@@ -25,7 +25,7 @@ def compared(
 
 def both(
     folder: Path, policy: bytes | None = None, pin: bytes | None = None
-) -> tuple[Verdict, Rows]:
+) -> tuple[RunVerdict, Rows]:
     """Judge a folder with both, and return what each of them says.
 
     Both must make the same claims in the same order, with the same status, and name

@@ -3,8 +3,8 @@
 
 from collections.abc import Sequence
 
-from lexfed.law.tagger.column import Column
-from lexfed.law.tagger.values import evidence_of_values
+from lexfed.law.tagger.suggestions import DescribedColumn
+from lexfed.law.tagger.values.evidence import evidence_of_values
 
 CLINICAL_TEXTS = (
     "the patient reports pain in the chest and shortness of breath since monday",
@@ -19,7 +19,7 @@ def strongest(
     values: Sequence[str], name: str = "x", description: str = ""
 ) -> str | None:
     """Return the category that the values of a single column speak for most."""
-    column = Column("t", name, description, values=tuple(values))
+    column = DescribedColumn("t", name, description, values=tuple(values))
     found = [e for e in evidence_of_values([column])[0] if e.kind == "values"]
     best = max(found, key=lambda e: e.weight, default=None)
     return best.category if best and best.weight > 0 else None

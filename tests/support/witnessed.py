@@ -8,15 +8,15 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from lexfed.audit.checkpoint import Checkpoint, sign
-from lexfed.audit.keys import Signer
-from lexfed.audit.merkle import Tree
-from lexfed.audit.note import VerifierKey
-from lexfed.audit.proof import ConsistencyProof
-from lexfed.audit.trust import Policy, parse_policy
-from lexfed.audit.witness import Witness
-from lexfed.audit.witness_client import Target
-from lexfed.audit.witness_server import WitnessServer
+from lexfed.audit.tree.checkpoint import Checkpoint, sign
+from lexfed.audit.tree.merkle import Tree
+from lexfed.audit.tree.proof_files import ConsistencyProof
+from lexfed.audit.tree.trust_file import TrustPolicy, parse_policy
+from lexfed.audit.witness.client import WitnessTarget
+from lexfed.audit.witness.cosigner import Witness
+from lexfed.audit.witness.server import WitnessServer
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import VerifierKey
 
 ORIGIN = "audit.example.org/run-1"
 WITNESS = "witness.example.net/w1"
@@ -73,7 +73,7 @@ def know(folder: Path, *logs: Signer) -> None:
 
 
 @contextmanager
-def served(folder: Path, name: str = WITNESS) -> Iterator[Target]:
+def served(folder: Path, name: str = WITNESS) -> Iterator[WitnessTarget]:
     """A real witness on a real port."""
     if not folder.exists():
         make_witness(folder, name=name)
@@ -82,7 +82,7 @@ def served(folder: Path, name: str = WITNESS) -> Iterator[Target]:
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
-        yield Target(name, witness.key, server.url)
+        yield WitnessTarget(name, witness.key, server.url)
     finally:
         server.shutdown()
         thread.join()
@@ -92,7 +92,7 @@ def served(folder: Path, name: str = WITNESS) -> Iterator[Target]:
 
 def policy_of(
     *witnesses: VerifierKey, quorum: str, log: Signer | None = None
-) -> Policy:
+) -> TrustPolicy:
     """Return the policy of an auditor that trusts these witnesses."""
     lines = [f"log {(log or signer()).verifier.vkey}"]
     names = [f"w{number}" for number in range(1, len(witnesses) + 1)]

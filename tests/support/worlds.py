@@ -14,24 +14,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.budget.plan import Budget
-from lexfed.budget.profiles import Profile
-from lexfed.data.encode import Encoding, build_encoding
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.data.encoding.slots import Encoding, build_encoding
+from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.schema import Column, Schema
-from lexfed.data.units import UnitBlock
-from lexfed.federation.choices import Choices, Facts
-from lexfed.federation.cohort import SiteData
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.differing import budget_of
-from lexfed.federation.engines import Engine, InProcess, Simulation
-from lexfed.federation.learner import Learner, Progress
-from lexfed.federation.messages import Query, Reply
-from lexfed.federation.planning import plan
-from lexfed.federation.programme import Programme
-from lexfed.federation.site import Site, Sources
+from lexfed.federation.coordinator.learner import Learner, Progress
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.engines.clear_sums import Engine, InProcess, Simulation
+from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.federation.planning.site_shares import budget_of
+from lexfed.federation.planning.training_programme import plan_training
+from lexfed.federation.programme.messages import Query, Reply
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site.data_holder import Site, Sources
+from lexfed.federation.site.unit_batch import SiteData
 from lexfed.models.losses import LossName
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Ledger, Limits
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import RandomSource, SeededSource
 from lexfed.tiers import Tier
 
@@ -140,7 +140,7 @@ class World:
     sites: tuple[SiteData, ...]
     budget: Budget
     choices: Choices
-    facts: Facts
+    facts: PopulationFacts
     encoding: Encoding
 
     def ledger(self, site: int | None = None) -> Ledger | None:
@@ -177,7 +177,7 @@ def world(
     budget: Budget = BUDGET,
     declared: int | None = None,
     by_rule: bool = False,
-    profiles: Sequence[Profile] = (),
+    profiles: Sequence[BudgetProfile] = (),
     **choices: Any,
 ) -> World:
     """Return a small world; everything not given is the default of `Choices`.
@@ -196,7 +196,7 @@ def world(
     shares = tuple(weights or (1.0,) * len(sites))
     client = chosen.unit == "client"
     units = len(sites) if client else (declared or sum(sizes))
-    facts = Facts(
+    facts = PopulationFacts(
         encoding=code,
         loss=loss,
         outputs=3 if loss == "softmax" else 1,
@@ -208,7 +208,9 @@ def world(
         site_units=(units / len(sites),) * len(sites),
         profiles=tuple(profiles),
     )
-    return World(plan(facts, budget, chosen), sites, budget, chosen, facts, code)
+    return World(
+        plan_training(facts, budget, chosen), sites, budget, chosen, facts, code
+    )
 
 
 def with_slots(

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lexfed.law.tagger.column import CATEGORIES, Column
-from lexfed.law.tagger.normalise import squeeze
-from lexfed.law.tagger.packs import load_packs
+from lexfed.law.tagger.metadata.schema_packs import load_packs
+from lexfed.law.tagger.suggestions import CATEGORIES, DescribedColumn
+from lexfed.law.tagger.words.normalisation import squeeze
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LabelledTable:
 
     source: str
     language: str
-    columns: tuple[Column, ...]
+    columns: tuple[DescribedColumn, ...]
     labels: tuple[int, ...]
 
     @property
@@ -43,8 +43,9 @@ def pack_tables() -> list[LabelledTable]:
         table
         for name, pack in sorted(load_packs().packs.items())
         for table in _tables(
-            (name, pack.language, Column(row.table, row.column, row.description,
-                                         row.dtype), row.category)
+            (name, pack.language,
+             DescribedColumn(row.table, row.column, row.description, row.dtype),
+             row.category)
             for row in pack.rows
         )
     ]  # fmt: skip
@@ -58,7 +59,9 @@ def csv_tables(path: Path) -> list[LabelledTable]:
         (
             row["source"],
             row["lang"],
-            Column(row["table"], row["column"], row["description"], row["dtype"]),
+            DescribedColumn(
+                row["table"], row["column"], row["description"], row["dtype"]
+            ),
             row["label_category"],
         )
         for row in rows
@@ -92,9 +95,9 @@ def _names(tables: Iterable[LabelledTable]) -> dict[str, set[str]]:
 
 
 def _tables(
-    rows: Iterable[tuple[str, str, Column, str]],
+    rows: Iterable[tuple[str, str, DescribedColumn, str]],
 ) -> list[LabelledTable]:
-    grouped: dict[tuple[str, str, str], list[tuple[Column, int]]] = {}
+    grouped: dict[tuple[str, str, str], list[tuple[DescribedColumn, int]]] = {}
     for source, language, column, category in rows:
         place = (source, language, column.table)
         grouped.setdefault(place, []).append((column, CATEGORIES.index(category)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.law.tagger.column import CATEGORIES, TIER_OF, TIERS
+from lexfed.law.tagger.suggestions import CATEGORIES, TIER_OF, TIERS
 
 Rows = NDArray[np.float32]
 TIER = np.array([TIERS.index(TIER_OF[category]) for category in CATEGORIES])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from lexfed.law.tagger.column import CATEGORIES
+from lexfed.law.tagger.suggestions import CATEGORIES
 
 Rows = NDArray[np.float32]
 TEMPERATURE = 3.0

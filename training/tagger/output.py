@@ -18,10 +18,14 @@ from training.tagger.judge import by_tier
 from training.tagger.sources import digest, inputs
 from training.tagger.static import Vectors
 
-from lexfed.law.tagger.column import CATEGORIES
-from lexfed.law.tagger.features import Layout
-from lexfed.law.tagger.network import INDEX, category_probabilities, read_network
-from lexfed.law.tagger.tables import read_tables
+from lexfed.law.tagger.semantics.features import FeatureLayout
+from lexfed.law.tagger.semantics.network import (
+    INDEX,
+    category_probabilities,
+    read_network,
+)
+from lexfed.law.tagger.suggestions import CATEGORIES
+from lexfed.law.tagger.words.table_readings import read_tables
 
 EVERY_PACK, FIRST_COLUMNS = 4, 5
 NOTICE = """\
@@ -36,7 +40,7 @@ class Trained:
     """Everything that is written."""
 
     parts: tuple[Vectors, Vectors]
-    layout: Layout
+    layout: FeatureLayout
     layers: list[tuple[NDArray[np.int8], NDArray[np.float32]]]
     temperature: float
     prior: NDArray[np.float64]

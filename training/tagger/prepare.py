@@ -16,9 +16,9 @@ from training.tagger.corpus import LabelledTable
 from training.tagger.minilm import Teacher
 from training.tagger.synthetic import blinded
 
-from lexfed.law.tagger.embed import Embedding
-from lexfed.law.tagger.features import Layout, features
-from lexfed.law.tagger.tables import ReadTable, read_tables
+from lexfed.law.tagger.semantics.embeddings import Embedding
+from lexfed.law.tagger.semantics.features import FeatureLayout, feature_rows
+from lexfed.law.tagger.words.table_readings import TableReading, read_tables
 
 Rows = NDArray[np.float32]
 
@@ -60,7 +60,7 @@ class Prepared:
 def prepare(
     tables: Sequence[LabelledTable],
     embedding: Embedding,
-    layout: Layout,
+    layout: FeatureLayout,
     teacher: Teacher,
     blind: float,
     seed: int,
@@ -75,7 +75,7 @@ def prepare(
         blind: share of names and descriptions that are blinded.
         seed: of the choice of what is blinded.
     """
-    read: list[ReadTable] = []
+    read: list[TableReading] = []
     labels: list[int] = []
     families: list[str] = []
     languages: list[str] = []
@@ -89,8 +89,8 @@ def prepare(
             languages += [mine[0].language] * len(one.places)
     rng = np.random.default_rng(seed)
     return Prepared(
-        features(read, embedding, layout),
-        features([blinded(one, blind, rng) for one in read], embedding, layout),
+        feature_rows(read, embedding, layout),
+        feature_rows([blinded(one, blind, rng) for one in read], embedding, layout),
         _encoded(read, teacher),
         np.array(labels, np.int64),
         np.array(families),
@@ -99,13 +99,13 @@ def prepare(
     )
 
 
-def teacher_rows(prepared: Prepared, layout: Layout) -> Rows:
+def teacher_rows(prepared: Prepared, layout: FeatureLayout) -> Rows:
     """Return what the teacher sees: its own vectors, and the evidence."""
     static = sum(layout.widths()[name] for name in ("name", "text", "siblings"))
     return np.hstack([prepared.encoded, prepared.seeing[:, static:]])
 
 
-def _encoded(tables: Sequence[ReadTable], teacher: Teacher) -> Rows:
+def _encoded(tables: Sequence[TableReading], teacher: Teacher) -> Rows:
     names = [" ".join(name.english) for table in tables for name in table.names]
     texts = [
         " ".join((*name.english, *text.english))

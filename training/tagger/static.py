@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from training.tagger.minilm import Teacher
 
-from lexfed.law.tagger.embed import Embedding
-from lexfed.law.tagger.lexicon import load_lexicon
-from lexfed.law.tagger.normalise import words
-from lexfed.law.tagger.wordpiece import LONGEST_WORD, WordPiece
+from lexfed.law.tagger.semantics.embeddings import Embedding
+from lexfed.law.tagger.semantics.word_pieces import LONGEST_WORD, WordPiece
+from lexfed.law.tagger.words.lexicon import load_lexicon
+from lexfed.law.tagger.words.normalisation import words
 
 WIDTH = 256
 FREQUENT = 1e-3

@@ -18,11 +18,11 @@ from typing import TypeVar
 import numpy as np
 from training.tagger.corpus import LabelledTable
 
-from lexfed.law.tagger.column import CATEGORIES, Column
-from lexfed.law.tagger.lexicon import LANGUAGES, Entry, load_lexicon
-from lexfed.law.tagger.normalise import TEXT_LIMIT, fold, skeleton, words
-from lexfed.law.tagger.phrases import NOTHING, Reading
-from lexfed.law.tagger.tables import ReadTable
+from lexfed.law.tagger.suggestions import CATEGORIES, DescribedColumn
+from lexfed.law.tagger.words.lexicon import LANGUAGES, LexiconEntry, load_lexicon
+from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, fold, skeleton, words
+from lexfed.law.tagger.words.phrases import NOTHING, PhraseReading
+from lexfed.law.tagger.words.table_readings import TableReading
 
 T = TypeVar("T")
 MOST_COLUMNS = 24
@@ -65,7 +65,9 @@ def made_tables(
     ]
 
 
-def blinded(table: ReadTable, share: float, rng: np.random.Generator) -> ReadTable:
+def blinded(
+    table: TableReading, share: float, rng: np.random.Generator
+) -> TableReading:
     """Return the table with a share of its names and descriptions read raw."""
     return replace(
         table,
@@ -80,7 +82,7 @@ def blinded(table: ReadTable, share: float, rng: np.random.Generator) -> ReadTab
     )
 
 
-def _raw(text: str) -> Reading:
+def _raw(text: str) -> PhraseReading:
     found = words(text, TEXT_LIMIT)
     return replace(
         NOTHING,
@@ -108,7 +110,7 @@ def _made(
             continue
         entry = _pick(rng, terms)
         columns.append(
-            Column(
+            DescribedColumn(
                 title,
                 _spelled(entry, prefix, style, rng),
                 _described(entry, rng),
@@ -121,7 +123,7 @@ def _made(
 
 
 @cache
-def _terms(language: str, meaning: str) -> tuple[Entry, ...]:
+def _terms(language: str, meaning: str) -> tuple[LexiconEntry, ...]:
     found = {
         entry
         for entries in load_lexicon().terms.values()
@@ -133,11 +135,13 @@ def _terms(language: str, meaning: str) -> tuple[Entry, ...]:
     return tuple(sorted(found))
 
 
-def _word(entry: Entry) -> str:
+def _word(entry: LexiconEntry) -> str:
     return fold(entry.term).replace(" ", "").replace("-", "")
 
 
-def _spelled(entry: Entry, prefix: str, style: int, rng: np.random.Generator) -> str:
+def _spelled(
+    entry: LexiconEntry, prefix: str, style: int, rng: np.random.Generator
+) -> str:
     parts = list(words(entry.term))
     if rng.random() < SHORTEN:
         parts = [_shortened(part, rng) for part in parts]
@@ -168,7 +172,7 @@ def _shortened(word: str, rng: np.random.Generator) -> str:
     return word[: int(rng.integers(3, len(word) - 1))]
 
 
-def _described(entry: Entry, rng: np.random.Generator) -> str:
+def _described(entry: LexiconEntry, rng: np.random.Generator) -> str:
     draw = rng.random()
     if draw < NO_DESCRIPTION:
         return ""

@@ -38,10 +38,10 @@ from training.tagger.sources import PROBES
 from training.tagger.static import WIDTH, joined, static_vectors
 from training.tagger.synthetic import made_tables
 
-from lexfed.law.tagger.column import CATEGORIES
-from lexfed.law.tagger.concepts import load_concepts
-from lexfed.law.tagger.features import Layout
-from lexfed.law.tagger.rules import ROLES
+from lexfed.law.tagger.metadata.labelling_rules import ROLES
+from lexfed.law.tagger.semantics.features import FeatureLayout
+from lexfed.law.tagger.suggestions import CATEGORIES
+from lexfed.law.tagger.words.concepts import load_concepts
 
 SEED = 20260
 HEADS = 3
@@ -74,7 +74,7 @@ def main() -> None:
     embedding = joined(parts)
     say(f"embeddings of {len(parts[0].pieces)} pieces, {len(parts[1].pieces)} words")
     concepts = sorted({c for found in load_concepts().values() for c in found})
-    layout = Layout(WIDTH, tuple(concepts), ROLES)
+    layout = FeatureLayout(WIDTH, tuple(concepts), ROLES)
     tables = pack_tables()
     real = prepare(tables, embedding, layout, teacher, BLIND, SEED)
     made = prepare(
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def _heads(
-    real: Prepared, made: Prepared, layout: Layout, seed: int
+    real: Prepared, made: Prepared, layout: FeatureLayout, seed: int
 ) -> list[list[tuple[Rows, Rows]]]:
     rows = np.vstack([teacher_rows(real, layout), teacher_rows(made, layout)])
     labels = np.concatenate([real.labels, made.labels])
@@ -124,7 +124,7 @@ def _student(
     real: Prepared,
     made: Prepared,
     heads: list[list[tuple[Rows, Rows]]],
-    layout: Layout,
+    layout: FeatureLayout,
     seed: int,
 ) -> list[tuple[Rows, Rows]]:
     soft_real = _mean(heads, teacher_rows(real, layout))
@@ -142,7 +142,7 @@ def _student(
 
 
 def _cross_validated(
-    real: Prepared, made: Prepared, layout: Layout, folds: int
+    real: Prepared, made: Prepared, layout: FeatureLayout, folds: int
 ) -> dict[str, Rows]:
     """Return held-out answers of teacher and student for every column."""
     families = sorted(set(real.families.tolist()))
@@ -160,7 +160,7 @@ def _cross_validated(
 
 
 def _judged(
-    own: Prepared, made: Prepared, theirs: Prepared, layout: Layout
+    own: Prepared, made: Prepared, theirs: Prepared, layout: FeatureLayout
 ) -> dict[str, Rows]:
     """Return what networks trained on one part answer for another."""
     heads = _heads(own, made, layout, SEED)

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log that anyone can verify, and what it proves.
+"""The audit log of a run, and the checks that anyone can make on it.
 
-Bytes (`merkle`, `tiles`, `note`, `checkpoint`, `cosignature`, `proof`, `trust`) follow
-RFC 6962 and the C2SP specifications, so programs that know nothing of lexfed verify
-them. `store` makes appends durable; `entries` says what an entry may hold; `log` joins
-the two. `verify` checks a whole run folder, `rules` evaluates the catalogue of
-obligations on it. Nothing here knows how models learn.
+    tree        Merkle tree, checkpoints, proofs: formats that others read too
+    storage     the log's folder: durable appends, one writer, verified reading
+    witness     witnesses and time stamps: memory outside the operator's reach
+    entries     typed entries, and the blobs that they cite
+    log         the log of one run: appending, keys in force, evidence
+    rules       the catalogue of obligations, evaluated on entries
+    verify      every check of `lexfed verify`
+    standalone  the same checks in one file, without lexfed
+    vocabulary  the code words in which people state facts; closed lists
+
+Start with `log.audit_log` for writing and `verify.run_folder` for reading.
+Imports go down this list's layers, never up. Nothing here knows how models
+learn, and verifying needs neither torch nor a network.
 """

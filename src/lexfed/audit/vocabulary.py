@@ -48,7 +48,7 @@ DpiaTrigger = Literal[
 ]
 """GDPR Art. 35(1) and (3): why an impact assessment is needed."""
 
-Measure = Literal[
+ProtectiveMeasure = Literal[
     "noise",
     "clipping",
     "budget",
@@ -72,7 +72,7 @@ PseudonymAlgorithm = Literal["random", "hmac-sha256", "aes", "hash"]
 Custodian = Literal["separate", "log-operator"]
 Artefact = Literal["data", "model", "log", "documentation", "bias-data"]
 ARTEFACTS: tuple[Artefact, ...] = get_args(Artefact)
-About = Literal["policy", "feature-tags", "budget-plan"]
+DocumentSubject = Literal["policy", "feature-tags", "budget-plan"]
 
 DATA_SHEET = (
     "data-sheet-design",

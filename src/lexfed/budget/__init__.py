@@ -1,2 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Budgets: what may be spent, how it is shared among tiers, and the priced plan."""
+"""Budgets: their shares by tier, site and round, and the noise that meets them.
+
+Start with `noise_plan`: from a `Budget` and drafts of releases to priced
+releases. `allocation` shares the record's budget among tiers, `noise_schedule`
+spreads noise over rounds, `policy` holds the levels of an organisation
+(`policies/*.toml` are the built-in ones), `record_classes` gives classes of
+records a stricter budget (Theorem K). `column_importance` and `column_groups`
+weigh columns by public or paid facts.
+
+    adaptation/    what changes along the way, within bounds of the plan
+    sites/         sites with budgets or weights of their own
+
+An allocation rule or a schedule may be added freely: it is priced like any
+other. Nothing here may look at data that nobody paid for, and nothing here
+imports torch.
+"""

@@ -20,13 +20,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.encode import Encoding
+from lexfed.data.encoding.slots import Encoding
 
 Floats = NDArray[np.float64]
 Groups = tuple[frozenset[str], ...]
 
 
-def joined(columns: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Groups:
+def joined_groups(columns: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Groups:
     """Return the groups that pairs of columns make; a column alone is one too.
 
     Guarantees:
@@ -73,7 +73,7 @@ def correlated_pairs(
     return pairs
 
 
-def shared(found: Mapping[str, float], groups: Groups) -> dict[str, float]:
+def group_importances(found: Mapping[str, float], groups: Groups) -> dict[str, float]:
     """Give every column the importance of its group."""
     largest = {
         name: max(found[one] for one in group) for group in groups for name in group
@@ -81,7 +81,7 @@ def shared(found: Mapping[str, float], groups: Groups) -> dict[str, float]:
     return {name: largest[name] for name in found}
 
 
-def left_out(
+def omitted_columns(
     shared_importance: Mapping[str, float], sparsity: float
 ) -> tuple[str, ...]:
     """Return the columns whose group's importance is below a part of the largest.

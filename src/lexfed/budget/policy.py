@@ -13,7 +13,7 @@ that occurs in it: a cap on some of its columns is a cap on the tower that reads
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lexfed.budget.convergence import LEAST_WEIGHT
+from lexfed.budget.adaptation.convergence import LEAST_WEIGHT
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -59,7 +59,7 @@ class BudgetPolicy:
 
 
 @dataclass(frozen=True)
-class Terms:
+class PolicyTerms:
     """What a policy makes of one run: what it may spend, and how tiers weigh.
 
     Attributes:
@@ -82,7 +82,7 @@ class Terms:
         )
 
 
-def terms(
+def policy_terms(
     policy: BudgetPolicy,
     *,
     caps: Mapping[Tier, float],
@@ -90,7 +90,7 @@ def terms(
     columns: Mapping[Tier, Sequence[str]],
     target: Tier,
     assigned: Mapping[str, str],
-) -> Terms:
+) -> PolicyTerms:
     """Apply a policy to a run.
 
     Args:
@@ -132,7 +132,7 @@ def terms(
     problems += _too_large(policy, delta, used)
     if problems:
         raise ConfigError(problems)
-    return Terms(
+    return PolicyTerms(
         {tier: found[tier] for tier in sorted(found)},
         {tier: level.weight for tier, level in strictest.items()},
     )

@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. Heavy imports happen inside the commands, so `--help` is quick."""
+"""The command line: data on stdout, messages on stderr, and one exit code per outcome.
+
+    app         all commands, and the exit codes: 0 fine, 1 a check failed, 2 bad
+                usage, configuration or data, 3 refused, 4 internal error
+    commands/   one room per purpose, one file per command
+    display/    plans, profiles, ledgers and overlaps as lines and tables
+    inputs      reading a configuration, and pricing its run
+    talk        messages to people; `terminal` spells out hidden characters
+
+Start with `app`. What `lexfed --help` imports is typer and a few small modules of
+lexfed, neither numpy nor pydantic: heavy imports happen inside the commands. Only
+`terminal` may contain escape sequences. Tests check both.
+"""
 
 from lexfed.cli.app import main
 

@@ -13,21 +13,22 @@ from typing import Annotated, Any
 import typer
 
 from lexfed import __version__
-from lexfed.cli import (
-    audit_privacy_command,
-    deploy_commands,
-    evaluate_command,
-    importance_command,
-    init_command,
-    joining_commands,
-    ledger_commands,
-    log_commands,
-    policy_commands,
-    profile_command,
-    tag_command,
-    talk,
-    tune_command,
+from lexfed.cli import talk
+from lexfed.cli.commands.deploy.group import coordinator, deploy, site
+from lexfed.cli.commands.evaluate.group import evaluate
+from lexfed.cli.commands.evidence import (
+    audit_privacy_arguments,
+    ledger_arguments,
+    log_arguments,
 )
+from lexfed.cli.commands.joining.group import joining
+from lexfed.cli.commands.setup import init_arguments, policy_arguments, tag_arguments
+from lexfed.cli.commands.training import (
+    importance_arguments,
+    profile_arguments,
+    tune_arguments,
+)
+from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.terminal import shielded
 from lexfed.errors import LexfedError
@@ -43,9 +44,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Federated training under privacy budgets that the law sets.",
 )
-
-INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C ended, by convention 128 + SIGINT."""
 
 
 def _version(wanted: bool) -> None:
@@ -82,19 +80,19 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Train a federated model on synthetic patients, and compare it."""
-    from lexfed.cli.demo import demo as command
+    from lexfed.cli.commands.training.demo import demo as command
 
     command(out, seeds, as_json)
 
 
-app.command()(init_command.init)
-app.command()(tag_command.tag)
+app.command()(init_arguments.init)
+app.command()(tag_arguments.tag)
 
 
 @app.command()
 def check(config: ConfigFile = DEFAULT, as_json: AsJson = False) -> None:
     """List every problem of a configuration and of its data. Spends nothing."""
-    from lexfed.cli.commands import check as command
+    from lexfed.cli.inputs import check as command
 
     command(config, as_json)
 
@@ -108,7 +106,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Price a run: noise, clip and epsilon of every release. Spends nothing."""
-    from lexfed.cli.commands import plan as command
+    from lexfed.cli.inputs import plan as command
 
     command(config, rounds, as_json)
 
@@ -122,15 +120,15 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train a model under the budgets of a configuration."""
-    from lexfed.cli.training import run as command
+    from lexfed.cli.commands.training.run import run as command
 
     command(config, resume, as_json)
 
 
-app.command()(tune_command.tune)
-app.command()(importance_command.importance)
-app.command()(profile_command.profile)
-app.command()(audit_privacy_command.audit_privacy)
+app.command()(tune_arguments.tune)
+app.command()(importance_arguments.importance)
+app.command()(profile_arguments.profile)
+app.command()(audit_privacy_arguments.audit_privacy)
 
 
 @app.command()
@@ -147,7 +145,7 @@ def predict(
     ] = "special",
 ) -> None:
     """Score the rows of a table, one line each, as CSV on stdout."""
-    from lexfed.cli.commands import predict as command
+    from lexfed.cli.inputs import predict as command
 
     command(folder, table, tiers)
 
@@ -179,7 +177,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check everything that the log of a run claims. Exit code 1 if anything fails."""
-    from lexfed.cli.verify import verify as command
+    from lexfed.cli.commands.evidence.verify import verify as command
 
     command(run, policy, pin, authorities, as_json)
 
@@ -223,20 +221,20 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the report, drafts for compliance and the evidence bundle of a run."""
-    from lexfed.cli.report import report as command
+    from lexfed.cli.commands.evidence.report import report as command
 
     command(run, formats, pdf, out, keys, policy, pin, as_json)
 
 
-app.add_typer(evaluate_command.evaluate, name="evaluate")
-app.add_typer(log_commands.log, name="log")
-app.add_typer(log_commands.witness, name="witness")
-app.add_typer(policy_commands.policy, name="policy")
-app.add_typer(ledger_commands.ledger, name="ledger")
-app.add_typer(joining_commands.joining, name="joining")
-app.add_typer(deploy_commands.deploy, name="deploy")
-app.add_typer(deploy_commands.coordinator, name="coordinator")
-app.add_typer(deploy_commands.site, name="site")
+app.add_typer(evaluate, name="evaluate")
+app.add_typer(log_arguments.log, name="log")
+app.add_typer(log_arguments.witness, name="witness")
+app.add_typer(policy_arguments.policy, name="policy")
+app.add_typer(ledger_arguments.ledger, name="ledger")
+app.add_typer(joining, name="joining")
+app.add_typer(deploy, name="deploy")
+app.add_typer(coordinator, name="coordinator")
+app.add_typer(site, name="site")
 
 
 def main() -> None:

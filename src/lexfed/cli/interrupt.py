@@ -12,21 +12,24 @@ from types import FrameType
 
 from lexfed.cli import talk
 
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, by convention 128 + SIGINT."""
 
-class Stop:
+
+class StopRequest:
     """Whether somebody asked to stop."""
 
     asked = False
 
 
 @contextmanager
-def between_rounds(under_way: str = "this round") -> Iterator[Stop]:
+def between_rounds(under_way: str = "this round") -> Iterator[StopRequest]:
     """Turn the first Ctrl-C into a request; a second one interrupts as usual.
 
     Args:
         under_way: what is still ended after the first.
     """
-    stop = Stop()
+    stop = StopRequest()
 
     def note(_signal: int, _frame: FrameType | None) -> None:
         stop.asked = True

@@ -10,7 +10,7 @@ import typer
 ConfigFile = Annotated[Path, typer.Argument(help="Configuration file.", readable=False)]
 DEFAULT = Path("lexfed.toml")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
-BesideTheRun = Annotated[
+OutFolderOption = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Where to write; else beside the run folder."),
 ]

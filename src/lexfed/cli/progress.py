@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lexfed.cli import talk
-from lexfed.cli.show import up
+from lexfed.cli.display.runs import rounded_up
 from lexfed.cli.terminal import redraw
-from lexfed.run import Priced, RoundReport
+from lexfed.run import PricedRun, RoundReport
 
 _WIDTH = 24
 _PRICING_PART = 0.05
@@ -23,21 +23,21 @@ _QUICK_S = 0.02
 
 @contextmanager
 def progress_lines(
-    priced: Priced, what: str = "training"
+    priced: PricedRun, what: str = "training"
 ) -> Iterator[Callable[[RoundReport], None]]:
     """Give a function that shows each round of what is done; the last line stays."""
     if os.environ.get("LEXFED_NO_PROGRESS"):
         yield lambda _: None
         return
-    shown = _Shown(priced, what, bar=sys.stderr.isatty())
+    shown = _ProgressDisplay(priced, what, bar=sys.stderr.isatty())
     try:
         yield shown.report
     finally:
         shown.end()
 
 
-class _Shown:
-    def __init__(self, priced: Priced, what: str, bar: bool) -> None:
+class _ProgressDisplay:
+    def __init__(self, priced: PricedRun, what: str, bar: bool) -> None:
         self._what = what
         self._budget = priced.budget.epsilon
         self._private = priced.private
@@ -80,7 +80,9 @@ class _Shown:
         if self._private:
             # What was not priced anew is a lower bound, and must not look exact.
             mark = "≥ " if self._stale else ""
-            fields.append(f"ε {mark}{up(self._spent)} / {up(self._budget)}")
+            fields.append(
+                f"ε {mark}{rounded_up(self._spent)} / {rounded_up(self._budget)}"
+            )
         pace = (now - self._begin) / max(1, report.round - self._first + 1)
         left = pace * (report.rounds - report.round)
         fields.append(report.stage)

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed.toml`: its shape, its rules, and the words for what is wrong with it.
+"""`lexfed.toml`: its tables, its rules, and the words for what is wrong with it.
 
-Read `model.py` for the keys, `load.py` for how a file becomes a `Config`.
+    tables/    one frozen class per table, one field per key
+    text/      lines of keys, findings in plain words, repair of broken files
+    rules/     what ties keys together: functions from a `Config` to findings
+    writing/   first drafts, and edits that leave the author's comments alone
+
+Start with `tables/root.py` for the keys and `examination.py` for the way from a
+file to a `Config`. `declarations` makes schemas and tags of it, `open_columns`
+and `tag_source` read files with open decisions, `search_grid` the grids of
+`lexfed tune`, `policy_file` the budget policies and their signatures.
+
+A new key needs a field, a rule if it can contradict another, and a line in
+docs/configuration.md. Importing this package must stay light: no torch, pandas
+or scipy (a test checks it).
 """
 
-from lexfed.config.load import (
+from lexfed.config.examination import (
     ConfigProblem,
     Examination,
     examine,
@@ -13,8 +25,8 @@ from lexfed.config.load import (
     load,
     loads,
 )
-from lexfed.config.model import Config
-from lexfed.config.scaffold import demo_config, scaffold
+from lexfed.config.tables.root import Config
+from lexfed.config.writing.scaffold import demo_config, scaffold
 
 __all__ = [
     "Config",

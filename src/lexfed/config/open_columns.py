@@ -14,11 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from lexfed.config.load import Examination, config_text, examine, examine_file, judged
-from lexfed.config.locate import key_lines
-from lexfed.config.model import Config
-from lexfed.config.repair import without_lists
-from lexfed.config.translate import UNDECIDED
+from lexfed.config.examination import (
+    Examination,
+    config_text,
+    examine,
+    examine_file,
+    examine_tables,
+)
+from lexfed.config.tables.root import Config
+from lexfed.config.text.findings import UNDECIDED
+from lexfed.config.text.positions import key_lines
+from lexfed.config.text.repair import without_lists
 from lexfed.toml_text import parse_toml
 
 ANY_NUMBER = (-1e300, 1e300)
@@ -88,28 +94,30 @@ def examine_open(text: str, name: str = "lexfed.toml") -> OpenExamination:
     except (ValueError, RecursionError):
         return OpenExamination(examine(text, name), ())
     opened = _opened(tables)
-    return OpenExamination(judged(opened.tables, name, key_lines(text)), opened.columns)
+    return OpenExamination(
+        examine_tables(opened.tables, name, key_lines(text)), opened.columns
+    )
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _OpenedTables:
     tables: Mapping[str, Any]
     columns: tuple[str, ...]
 
 
-def _opened(tables: Mapping[str, Any]) -> _Opened:
+def _opened(tables: Mapping[str, Any]) -> _OpenedTables:
     """Return the tables with "any number" or "any value" where a column is open."""
     data = tables.get("data")
     columns = data.get("columns") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(columns, Mapping):
-        return _Opened(tables, ())
+        return _OpenedTables(tables, ())
     stood_in = {
         name: entry
         for name, column in columns.items()
         if (entry := _stood_in(column)) is not None
     }
     changed = {**tables, "data": {**data, "columns": {**columns, **stood_in}}}
-    return _Opened(changed, tuple(stood_in))
+    return _OpenedTables(changed, tuple(stood_in))
 
 
 def _stood_in(column: Any) -> dict[str, Any] | None:

@@ -26,14 +26,13 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from lexfed.budget.policy import BudgetPolicy, Level
-from lexfed.config.locate import Path as KeyPath
-from lexfed.config.locate import key_lines, nearest_line
 from lexfed.config.policy_signature import check_signature
-from lexfed.config.repair import without_lists
-from lexfed.config.syntax import syntax_finding
-from lexfed.config.table import Positive, Real, Table, Text
-from lexfed.config.translate import Finding, hidden_in
-from lexfed.config.wording import dotted, expectation, follow, listed, shown
+from lexfed.config.tables.field_types import ConfigTable, NonEmptyText, Positive, Real
+from lexfed.config.text.findings import Finding, hidden_in
+from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
+from lexfed.config.text.repair import without_lists
+from lexfed.config.text.syntax import syntax_finding
+from lexfed.config.text.wording import dotted, expectation, listed, schema_node, shown
 from lexfed.errors import ConfigError, Problem
 from lexfed.plain_files import plain_or_link
 from lexfed.tiers import MODEL_TIERS, Tier
@@ -46,7 +45,7 @@ _HERE = Path()
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
-class _LevelTable(Table):
+class _LevelTable(ConfigTable):
     tier: Literal["special", "personal", "non_personal"]
     weight: Positive
     epsilon: Positive | None = None
@@ -54,10 +53,10 @@ class _LevelTable(Table):
     delta: Annotated[Real, Field(gt=0, lt=1)] | None = None
 
 
-class _PolicyTable(Table):
+class _PolicyTable(ConfigTable):
     version: Literal[1]
-    title: Text
-    levels: Annotated[Mapping[Text, _LevelTable], Field(min_length=1)]
+    title: NonEmptyText
+    levels: Annotated[Mapping[NonEmptyText, _LevelTable], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -176,9 +175,9 @@ def _finding(details: ErrorDetails) -> Finding:
     if details["type"] == "missing":
         return Finding(path[:-1], f"`{dotted(path)}` is missing")
     if details["type"] == "extra_forbidden":
-        known = listed(follow(schema, path[:-1]).get("properties", {}))
+        known = listed(schema_node(schema, path[:-1]).get("properties", {}))
         return Finding(path, f"unknown key `{dotted(path)}`", f"known are {known}")
-    node = follow(schema, path)
+    node = schema_node(schema, path)
     value = details["input"]
     expected = expectation(schema, node, value)
     return Finding(path, f"`{dotted(path)}`: expected {expected}, got: {shown(value)}")

@@ -9,10 +9,10 @@ same key can be taken for one.
 from collections.abc import Sequence
 from pathlib import Path
 
-from lexfed.audit.dsse import Envelope
-from lexfed.audit.keys import Signer, fingerprint, load_public
 from lexfed.errors import AuditError, ConfigError, Problem
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer, fingerprint, load_public
 
 PAYLOAD_TYPE = "application/vnd.lexfed.budget-policy+toml"
 SUFFIX = ".sig"
@@ -23,7 +23,7 @@ def signature_path(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def signed(content: bytes, before: bytes | None, signer: Signer) -> bytes:
+def with_signature(content: bytes, before: bytes | None, signer: Signer) -> bytes:
     """Return the envelope of a policy with one more signature.
 
     Args:
@@ -37,13 +37,15 @@ def signed(content: bytes, before: bytes | None, signer: Signer) -> bytes:
     Raises:
         AuditError: if `before` is no envelope.
     """
-    fresh = Envelope.sign(content, signer, payload_type=PAYLOAD_TYPE)
+    fresh = SignedEnvelope.sign(content, signer, payload_type=PAYLOAD_TYPE)
     others: list[tuple[str, bytes]] = []
     if before is not None:
-        old = Envelope.parse(before)
+        old = SignedEnvelope.parse(before)
         if (old.payload, old.payload_type) == (content, PAYLOAD_TYPE):
             others = [p for p in old.signatures if p[0] != signer.fingerprint]
-    return Envelope(content, PAYLOAD_TYPE, (*others, *fresh.signatures)).to_bytes()
+    return SignedEnvelope(
+        content, PAYLOAD_TYPE, (*others, *fresh.signatures)
+    ).to_bytes()
 
 
 def check_signature(
@@ -64,7 +66,7 @@ def check_signature(
     public = {fingerprint(raw): raw for raw in map(load_public, keys)}
     try:
         data = read_plain(signature_path(path), MOST_OF_A_DOCUMENT, links=True)
-        envelope = Envelope.parse(data)
+        envelope = SignedEnvelope.parse(data)
         if envelope.payload_type != PAYLOAD_TYPE:
             raise AuditError("the signature is not one of a budget policy")
         if envelope.payload != content:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from lexfed.config.amend import is_open
-from lexfed.config.load import ConfigProblem, examine
-from lexfed.config.model import Config
-from lexfed.config.repair import repaired, without, without_lists
-from lexfed.config.translate import undecided_in
+from lexfed.config.examination import ConfigProblem, examine
+from lexfed.config.tables.root import Config
+from lexfed.config.text.findings import undecided_in
+from lexfed.config.text.repair import repaired_config, without_keys, without_lists
+from lexfed.config.writing.column_decisions import is_open
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.tagger.settings import Settings
+from lexfed.law.tagger.settings import TaggerSettings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.toml_text import parse_toml
 
@@ -47,7 +47,7 @@ class TagSource:
     files: tuple[FilePath, ...]
     jurisdictions: tuple[str, ...]
     catalogues: tuple[FilePath, ...]
-    settings: Settings
+    settings: TaggerSettings
     person: str | None
     needed: tuple[str, ...]
     undecided: tuple[str, ...]
@@ -120,7 +120,7 @@ def _best(text: str, path: FilePath) -> tuple[Mapping[str, Any], Config]:
     if serious:
         raise ConfigError(serious)
     undecided = [finding.path for finding in undecided_in(tables)]
-    config, _ = repaired(without(tables, undecided))
+    config, _ = repaired_config(without_keys(tables, undecided))
     if config is None:
         raise ConfigError([Problem(str(path), "is no configuration of lexfed")])
     return plain, config

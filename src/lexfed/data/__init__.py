@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with a public declaration: read, checked, partitioned, encoded.
+"""Tables with a public declaration: read, checked, divided among sites, encoded.
 
-Everything a model sees is decided by what was declared about a column, never by
-what the column holds. Read `schema.py` first, then `table.py` and `encode.py`.
+Everything a model sees is decided by the declaration of a column, never by
+the column's values. Start with `schema.py` (columns, kinds, public ranges)
+and `table.py` (rows that match their schema), then `reading`, `encoding` and
+`people`; `builtin` holds the sources that need no file.
+
+Messages, hints and further kinds of columns may change. Three things must
+not: a schema holds nothing computed from data; which rows a table has, and in
+which order, depends on no value of a feature; the dictionaries of `Schema`
+and `Encoding` are files of a run, digested and read back strictly.
 """

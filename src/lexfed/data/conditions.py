@@ -26,7 +26,7 @@ from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 
 Operator = Literal["<", "<=", ">", ">=", "=", "!=", "in"]
-Value = float | str | bool
+ComparedValue = float | str | bool
 Bools = NDArray[np.bool_]
 
 LONGEST = 1000
@@ -53,11 +53,11 @@ class Comparison:
 
     column: str
     operator: Operator
-    values: tuple[Value, ...]
+    values: tuple[ComparedValue, ...]
 
 
 @dataclass(frozen=True)
-class Condition:
+class RowCondition:
     """Comparisons that must all hold.
 
     Attributes:
@@ -74,7 +74,7 @@ class Condition:
         return tuple(dict.fromkeys(each.column for each in self.comparisons))
 
 
-def parse(text: str) -> Condition:
+def parse_condition(text: str) -> RowCondition:
     """Read a rule.
 
     Guarantees:
@@ -85,7 +85,7 @@ def parse(text: str) -> Condition:
     """
     if len(text) > LONGEST:
         raise _wrong(text, f"is longer than {LONGEST} characters")
-    return Condition(text, _Reader(text).comparisons())
+    return RowCondition(text, _Reader(text).comparisons())
 
 
 def _wrong(text: str, what: str, hint: str = _FORM) -> ConfigError:
@@ -133,7 +133,7 @@ class _Reader:
         name = cast(Operator, "=" if sign == "==" else sign)
         return Comparison(column, name, (self._value(),))
 
-    def _list(self) -> tuple[Value, ...]:
+    def _list(self) -> tuple[ComparedValue, ...]:
         if self._next() != ("sign", "["):
             raise _wrong(self._text, "has no `[` after `in`")
         values = [self._value()]
@@ -143,7 +143,7 @@ class _Reader:
             values.append(self._value())
         return tuple(values)
 
-    def _value(self) -> Value:
+    def _value(self) -> ComparedValue:
         kind, text = self._next()
         if kind == "number":
             return float(text)
@@ -154,7 +154,7 @@ class _Reader:
         raise _wrong(self._text, f"has `{text}` where a value is expected")
 
 
-def check(condition: Condition, schema: Schema) -> None:
+def check_condition(condition: RowCondition, schema: Schema) -> None:
     """Compare a rule with the declared columns.
 
     Raises:
@@ -184,7 +184,7 @@ def _misfit(comparison: Comparison, column: Column) -> str:
         if not all(isinstance(value, bool) for value in comparison.values):
             return "is a flag: compare it with `true` or `false`"
         return "would hold for every value" if len(set(comparison.values)) > 1 else ""
-    known: tuple[Value, ...] = column.values or ()
+    known: tuple[ComparedValue, ...] = column.values or ()
     for value in comparison.values:
         if not isinstance(value, str) or value not in known:
             return f"has no declared value `{value}`"
@@ -209,7 +209,7 @@ def _misfit_of_number(comparison: Comparison, column: Column) -> str:
     return ""
 
 
-def holds(condition: Condition, table: Table) -> Bools:
+def matching_rows(condition: RowCondition, table: Table) -> Bools:
     """Return for every row whether the rule holds or may hold.
 
     Guarantees:
@@ -226,7 +226,7 @@ def holds(condition: Condition, table: Table) -> Bools:
 def _held(comparison: Comparison, table: Table) -> Bools:
     column = table.schema.by_name(comparison.column)
     if column.values is not None:
-        known: tuple[Value, ...] = column.values
+        known: tuple[ComparedValue, ...] = column.values
         wanted = [known.index(value) for value in comparison.values]
         found = np.isin(table.codes(column.name), wanted)
         return ~found if comparison.operator == "!=" else found

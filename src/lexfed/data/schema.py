@@ -11,18 +11,23 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lexfed.data.plain import fields, items, pair, text, texts, truth
-from lexfed.data.transforms import Transform, ends, resolution, suggested
+from lexfed.data.strict_fields import fields, items, pair, text, texts, truth
+from lexfed.data.transforms import (
+    Transform,
+    resolution,
+    suggested_transform,
+    transformed_range,
+)
 from lexfed.errors import ConfigError, Problem
 
-Kind = Literal["number", "category", "flag", "text"]
+ColumnKind = Literal["number", "category", "flag", "text"]
 """`flag` is yes/no (0/1, true/false); `text` is a key or identifier, never encoded."""
-Scale = Literal["auto", "linear", "log", "symlog"]
+NumberScale = Literal["auto", "linear", "log", "symlog"]
 """`auto` is one of the others, chosen from the public range."""
 Task = Literal["binary", "multiclass", "regression"]
 
-KINDS: tuple[Kind, ...] = ("number", "category", "flag", "text")
-SCALES: tuple[Scale, ...] = ("auto", "linear", "log", "symlog")
+KINDS: tuple[ColumnKind, ...] = ("number", "category", "flag", "text")
+SCALES: tuple[NumberScale, ...] = ("auto", "linear", "log", "symlog")
 FLAG_CLASSES = ("no", "yes")
 
 
@@ -52,10 +57,10 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     range: tuple[float, float] | None = None
     values: tuple[str, ...] | None = None
-    scale: Scale = "auto"
+    scale: NumberScale = "auto"
     sources: tuple[str, ...] = ()
     missing: bool = True
     public_stats: tuple[float, float] | None = None
@@ -107,7 +112,7 @@ class Column:
             return False
         if not resolution(self.scale, self.range):
             return True
-        bottom, top = ends(self.scale, self.range)
+        bottom, top = transformed_range(self.scale, self.range)
         return bottom == top
 
     def resolved_scale(self, target: bool = False) -> Transform:
@@ -124,7 +129,7 @@ class Column:
             return self.scale
         if target or self.range is None or self.public_stats is not None:
             return "linear"
-        return suggested(self.range)
+        return suggested_transform(self.range)
 
     def _check_category(self) -> None:
         if not self.values:

@@ -17,7 +17,7 @@ from lexfed.data.schema import Schema
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Values = Floats | Ints
+ColumnValues = Floats | Ints
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Table:
     """
 
     schema: Schema
-    columns: Mapping[str, Values]
+    columns: Mapping[str, ColumnValues]
     persons: Ints
     person_keys: tuple[str, ...]
     sites: Ints

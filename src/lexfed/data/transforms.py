@@ -30,7 +30,7 @@ RESOLUTION = 1000.0
 """The largest value is so many times the resolution: three decades are told apart."""
 
 
-def suggested(range_: Range) -> Transform:
+def suggested_transform(range_: Range) -> Transform:
     """Return the transform that a public range suggests."""
     low, high = range_
     if low > 0:
@@ -70,7 +70,7 @@ def backward(
     """
     if transform == "linear":
         return np.asarray(np.clip(places, *range_))
-    bottom, top = ends(transform, range_)
+    bottom, top = transformed_range(transform, range_)
     # Clamped before the exponential as well, which would overflow.
     inside = np.clip(places, bottom, top)
     ratio = np.expm1(inside) if transform == "log" else np.sinh(inside)
@@ -80,7 +80,7 @@ def backward(
     return np.where(inside == top, range_[1], values)
 
 
-def ends(transform: Transform, range_: Range) -> Range:
+def transformed_range(transform: Transform, range_: Range) -> Range:
     """Return both ends of the range on the transformed scale."""
     low, high = forward(transform, range_, np.array(range_, dtype=np.float64))
     return float(low), float(high)

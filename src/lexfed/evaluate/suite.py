@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.derived import prepared
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.journal import Journal
-from lexfed.evaluate.machine import machine, today
-from lexfed.evaluate.measures import measure
-from lexfed.evaluate.memory import available_memory, need, require
-from lexfed.evaluate.summary import Result, Summary, summarise
-from lexfed.evaluate.tables import Table, unique_jobs
-from lexfed.evaluate.workers import Failure, Measure, in_parallel
+from lexfed.evaluate.datasets.variants import prepare_variant
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.harness.journal import ResultJournal
+from lexfed.evaluate.harness.machine import machine, today
+from lexfed.evaluate.harness.memory import available_memory, memory_need, require_memory
+from lexfed.evaluate.harness.summary import Result, Summary, summarise
+from lexfed.evaluate.harness.tables import ResultTable, unique_jobs
+from lexfed.evaluate.harness.workers import Failure, TaskFunction, in_parallel
+from lexfed.evaluate.measurement.job_kinds import measure
 
 DATA = "data"
 REFUSED = "refused"
@@ -32,7 +32,7 @@ Prepare = Callable[[str, Path, int | None], Dataset]
 
 
 @dataclass(frozen=True)
-class Step:
+class EvaluationStep:
     """How far an evaluation is, after a job.
 
     Attributes:
@@ -62,14 +62,14 @@ class Evaluation:
 
     def __init__(
         self,
-        tables: Sequence[Table],
+        tables: Sequence[ResultTable],
         folder: Path,
         processes: int,
         resume: bool = False,
         memory: int | None = None,
-        prepare: Prepare = prepared,
-        measured: Measure = measure,
-        journal: Journal | None = None,
+        prepare: Prepare = prepare_variant,
+        measured: TaskFunction = measure,
+        journal: ResultJournal | None = None,
     ) -> None:
         """Prepare the data and see what is left to do.
 
@@ -93,13 +93,13 @@ class Evaluation:
         self.processes = processes
         self._measured = measured
         self._lent = journal is not None
-        self._journal = Journal(folder, resume) if journal is None else journal
+        self._journal = ResultJournal(folder, resume) if journal is None else journal
         self._tried: set[str] = set()
         try:
             self._jobs = unique_jobs(tables)
             self._data = _all_prepared(self._jobs, folder / DATA, prepare)
-            self.need = need(self._data.values(), processes)
-            require(self.need, available_memory() if memory is None else memory)
+            self.need = memory_need(self._data.values(), processes)
+            require_memory(self.need, available_memory() if memory is None else memory)
         except BaseException:
             self.close()
             raise
@@ -127,7 +127,9 @@ class Evaluation:
         """Return what a job came to; None if it has not run."""
         return self._journal.get(job.key(self._data[job.table]))
 
-    def run(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Step]:
+    def run(
+        self, stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[EvaluationStep]:
         """Run what is left and tell of every job that ends.
 
         Guarantees:
@@ -148,7 +150,7 @@ class Evaluation:
                 self._tried.add(row["key"])
                 done += 1
             past = time.monotonic() - begin
-            yield Step(done, len(self._jobs), new, past, job, failure)
+            yield EvaluationStep(done, len(self._jobs), new, past, job, failure)
 
     def summaries(self) -> tuple[Summary, ...]:
         """Return every table with its lines, empty where jobs are missing."""
@@ -171,7 +173,7 @@ def _all_prepared(
     return found
 
 
-def _timed(measured: Measure, job: Job, dataset: Dataset) -> dict[str, Any]:
+def _timed(measured: TaskFunction, job: Job, dataset: Dataset) -> dict[str, Any]:
     """Measure a job and say when, on what, and with how much time of one core."""
     begin = sum(os.times()[:4])  # processes that it starts count too
     found = measured(job, dataset)

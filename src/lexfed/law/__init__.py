@@ -1,2 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the law says about each column: its tier, its articles, and why."""
+"""Legal classification of columns: tier, category, articles, and reasons.
+
+Start with `tags.py` (`Tag`, `TaggedSchema`). `catalogue.py` reads the rules of
+a jurisdiction from `catalogues/*.toml`, `articles.py` finds those that apply
+to a column, `decisions.py` joins a source's tags with people's decisions,
+`site_tags.py` merges the tags of several sites, `provenance.py` keeps the
+basis of a decision, and `explanations.py` puts it in sentences. The `tagger`
+makes suggestions.
+
+To add a law, write a catalogue; no code is needed. A person's decision always
+stands, a column without a tag is refused, and merging takes the strictest
+tier. Dictionaries of tags, proposals and consultations are written to logs:
+their keys stay. Evidence from values never leaves the machine that holds them.
+"""

@@ -18,13 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.catalogue import BUILT_IN, Article, Catalogue, load_catalogue
-from lexfed.law.tagger.column import Column, Evidence, Proxy, Suggestion
-from lexfed.law.tagger.lexicon import LANGUAGES
-from lexfed.law.tagger.normalise import TEXT_LIMIT, squeeze, words
-from lexfed.law.tagger.packs import load_packs
-from lexfed.law.tagger.phrases import Reading, read
-from lexfed.law.tagger.tables import read_tables
+from lexfed.law.catalogue import BUILT_IN, Article, LawCatalogue, load_catalogue
+from lexfed.law.tagger.metadata.schema_packs import load_packs
+from lexfed.law.tagger.suggestions import (
+    DescribedColumn,
+    Proxy,
+    Suggestion,
+    TagEvidence,
+)
+from lexfed.law.tagger.words.lexicon import LANGUAGES
+from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, squeeze, words
+from lexfed.law.tagger.words.phrases import PhraseReading, read_phrase
+from lexfed.law.tagger.words.table_readings import read_tables
 
 _FEW = 3
 """Standards that a cryptic name may be in for their descriptions to be read."""
@@ -69,14 +74,14 @@ class TaggedColumn:
         }
 
 
-def _risk(proxy: Proxy) -> Evidence:
+def _risk(proxy: Proxy) -> TagEvidence:
     """Return a proxy among the evidence: it speaks for no tier and weighs nothing."""
-    return Evidence("statistics", None, None, 0.0, f"proxy risk: {proxy.words}")
+    return TagEvidence("statistics", None, None, 0.0, f"proxy risk: {proxy.words}")
 
 
 def load_catalogues(
     jurisdictions: Iterable[str], added: Iterable[Path] = ()
-) -> tuple[Catalogue, ...]:
+) -> tuple[LawCatalogue, ...]:
     """Return built-in catalogues by name, followed by those of files.
 
     Raises:
@@ -114,7 +119,7 @@ def load_catalogues(
 
 
 def with_articles(
-    suggestions: Sequence[Suggestion], catalogues: Sequence[Catalogue]
+    suggestions: Sequence[Suggestion], catalogues: Sequence[LawCatalogue]
 ) -> tuple[TaggedColumn, ...]:
     """Return every suggestion with the articles that apply, in the order given.
 
@@ -138,7 +143,7 @@ def with_articles(
 
 
 def articles_of(
-    tier: str, category: str, said: frozenset[str], catalogues: Iterable[Catalogue]
+    tier: str, category: str, said: frozenset[str], catalogues: Iterable[LawCatalogue]
 ) -> tuple[Article, ...]:
     """Return what every catalogue says about a column, in their order.
 
@@ -155,7 +160,7 @@ def articles_of(
     )
 
 
-def words_of(columns: Sequence[Column]) -> list[frozenset[str]]:
+def words_of(columns: Sequence[DescribedColumn]) -> list[frozenset[str]]:
     """Return the words of every column in English, and runs of two and three words.
 
     Columns of a table are read together, because they share a language.
@@ -173,14 +178,14 @@ def words_of(columns: Sequence[Column]) -> list[frozenset[str]]:
     return found
 
 
-def _runs(reading: Reading) -> set[str]:
+def _runs(reading: PhraseReading) -> set[str]:
     """Return the words of a text as written and in English, and runs of them."""
     two = [f"{a} {b}" for a, b in pairwise(reading.english)]
     three = [f"{a} {b.split()[1]}" for a, b in pairwise(two)]
     return {*reading.words, *reading.english, *two, *three}
 
 
-def _one_of(title: Reading) -> set[str]:
+def _one_of(title: PhraseReading) -> set[str]:
     """Return what one row of a table is, by its name."""
     return {word.removesuffix("s") for word in title.english}
 
@@ -192,7 +197,7 @@ def _of_standard(found: Suggestion) -> set[str]:
         item.kind == "pack" and item.category == found.category and item.weight > 0
         for item in found.evidence
     )
-    if not backed or not read(column.name, LANGUAGES).unknown:
+    if not backed or not read_phrase(column.name, LANGUAGES).unknown:
         return set()
     packs = load_packs()
     rows = [
@@ -206,7 +211,7 @@ def _of_standard(found: Suggestion) -> set[str]:
         run
         for row in rows
         for languages in [("en", packs.packs[row.pack].language)]
-        for run in _runs(read(row.description, languages, TEXT_LIMIT))
+        for run in _runs(read_phrase(row.description, languages, TEXT_LIMIT))
     }
 
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.tagger.column import CATEGORIES, TIERS
+from lexfed.law.tagger.suggestions import CATEGORIES, TIERS
 from lexfed.plain_files import plain_or_link
 from lexfed.toml_text import parse_toml
 from lexfed.visible_text import hidden_texts, visible
@@ -82,7 +82,7 @@ class LawRule:
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class LawCatalogue:
     """The rules of one jurisdiction, and the digest of the file they come from."""
 
     jurisdiction: str
@@ -115,7 +115,7 @@ class Catalogue:
         )
 
 
-def load_catalogue(name: str | Path) -> Catalogue:
+def load_catalogue(name: str | Path) -> LawCatalogue:
     """Read a built-in catalogue by its name, or a file.
 
     Raises:
@@ -134,13 +134,13 @@ def load_catalogue(name: str | Path) -> Catalogue:
 
 
 @cache
-def _built_in(name: str) -> Catalogue:
+def _built_in(name: str) -> LawCatalogue:
     """Return a catalogue that comes with the package; it is read once."""
     content = files("lexfed.law").joinpath(f"catalogues/{name}.toml").read_bytes()
     return parse_catalogue(content, f"{name}.toml")
 
 
-def parse_catalogue(content: bytes, where: str) -> Catalogue:
+def parse_catalogue(content: bytes, where: str) -> LawCatalogue:
     """Return the catalogue of a file's bytes.
 
     Raises:
@@ -164,7 +164,7 @@ def parse_catalogue(content: bytes, where: str) -> Catalogue:
     if problems:
         raise ConfigError(problems)
     jurisdiction = plain["jurisdiction"]
-    return Catalogue(
+    return LawCatalogue(
         jurisdiction=jurisdiction,
         title=plain["title"],
         rules=tuple(_rule(row, jurisdiction) for row in rules),

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lexfed.data.plain import fields, items, mapping, text, truth
+from lexfed.data.strict_fields import fields, items, mapping, text, truth
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.catalogue import Catalogue
-from lexfed.law.explain import PUBLIC_KINDS, reason_of
-from lexfed.law.tagger.column import Suggestion
+from lexfed.law.catalogue import LawCatalogue
+from lexfed.law.explanations import PUBLIC_KINDS, reason_of
 from lexfed.law.tagger.fingerprint import fingerprint
+from lexfed.law.tagger.suggestions import Suggestion
 from lexfed.tiers import Tier
 
 _MOST_EVIDENCE = 5
@@ -129,7 +129,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Consultation:
     """Who was asked about columns, by digest; false if nobody was.
 
     Attributes:
@@ -144,7 +144,7 @@ class Asked:
         return bool(self.catalogues or self.tagger)
 
     @classmethod
-    def of(cls, catalogues: Sequence[Catalogue], tagger: bool) -> "Asked":
+    def of(cls, catalogues: Sequence[LawCatalogue], tagger: bool) -> "Consultation":
         """Return who is asked now, with the digests of the files that answer."""
         named = tuple((each.jurisdiction, each.digest) for each in catalogues)
         return cls(named, dict(fingerprint()) if tagger else {})
@@ -160,7 +160,7 @@ class Asked:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "Asked":
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Consultation":
         """Return it from plain data; an unknown field is an error."""
         known = {"catalogues": items, "tagger": mapping}
         given = fields(plain, known, tuple(known), "asked")

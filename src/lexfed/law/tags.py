@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lexfed.data.encode import effective_tiers
-from lexfed.data.plain import fields, items, mapping, text
+from lexfed.data.encoding.slots import effective_tiers
 from lexfed.data.schema import Column, Schema
+from lexfed.data.strict_fields import fields, items, mapping, text
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.provenance import Asked, Proposal
-from lexfed.law.tagger.column import TIER_OF
+from lexfed.law.provenance import Consultation, Proposal
+from lexfed.law.tagger.suggestions import TIER_OF
 from lexfed.tiers import Tier
 
 Author = Literal["rule", "person", "generator"]
@@ -135,7 +135,7 @@ class TaggedSchema:
 
     schema: Schema
     tags: Mapping[str, Tag]
-    asked: Asked = field(default_factory=Asked)
+    asked: Consultation = field(default_factory=Consultation)
 
     def __post_init__(self) -> None:
         sources = {s for column in self.schema.columns for s in column.sources}
@@ -193,9 +193,9 @@ class TaggedSchema:
     def from_dict(cls, plain: Mapping[str, Any]) -> "TaggedSchema":
         """Return the tagged schema of plain data; an unknown field is an error."""
         known: dict[str, Callable[[Any], Any]] = {
-            "schema": mapping, "tags": mapping, "asked": Asked.from_dict,
+            "schema": mapping, "tags": mapping, "asked": Consultation.from_dict,
         }  # fmt: skip
         given = fields(plain, known, ("schema", "tags"), "tagged schema")
         tags = {name: Tag.from_dict(tag) for name, tag in given["tags"].items()}
         schema = Schema.from_dict(given["schema"])
-        return cls(schema, tags, given.get("asked", Asked()))
+        return cls(schema, tags, given.get("asked", Consultation()))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Schedule = Literal["constant", "cosine"]
+StepSchedule = Literal["constant", "cosine"]
 
 Unit = Literal["record", "client"]
 
@@ -34,7 +34,7 @@ class Descent:
 
     learning_rate: float
     momentum: float
-    schedule: Schedule
+    schedule: StepSchedule
     rounds: int
 
     def rate(self, step: int) -> float:

@@ -1,2 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release costs: events, accountants, filters, ledgers, noise and claims."""
+"""The price of releases: scopes, accountants, noise, filters, ledgers and claims.
+
+Start with `releases` (what leaves the federation and must be paid for) and
+`scopes` (Theorem C: what a run proves for a record, a label and an attribute of
+a tier).
+
+    accountants/    epsilon and delta of steps, and noise for a budget
+    noise/          integer noise, and the grid it lives on
+    filters/        what holds a run to its plan
+    claim/          what is published about a model
+    run_ledger, site_ledger, running_total     the spending of one run
+    selection, dominating_gaussian, pure_epsilon     prices of other mechanisms
+
+Nothing here knows laws, torch or messages. A theorem stands in the docstring of
+the module that relies on it: change code and proof together. The JSON of a
+`Release` is stored in ledgers, logs and claims. Errors go to the safe side:
+costs are rounded up, noise multipliers down.
+"""

@@ -37,12 +37,17 @@ import mpmath
 import numpy as np
 
 from lexfed import checks
-from lexfed.privacy import rdp
-from lexfed.privacy.attributes import Counted, per_person, steps_of, tier_releases
-from lexfed.privacy.noise import epsilon_with_sampler
-from lexfed.privacy.rdp import ORDERS, Floats
+from lexfed.privacy.accountants import rdp
+from lexfed.privacy.accountants.rdp import ORDERS, Floats
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.noise.gaussian import epsilon_with_sampler
 from lexfed.privacy.rounding import up
-from lexfed.privacy.steps import Neighbours
+from lexfed.privacy.scopes import (
+    CountedRelease,
+    release_per_person,
+    steps_of,
+    tier_releases,
+)
 from lexfed.randomness import RandomSource
 from lexfed.tiers import Tier
 
@@ -119,7 +124,7 @@ class Repetitions:
         return 0.0 if self.distribution == "poisson" else 1.0 - self.gamma
 
 
-def selected(curve: Floats, repetitions: Repetitions) -> Floats:
+def selected_curve(curve: Floats, repetitions: Repetitions) -> Floats:
     """Return the divergence at `ORDERS` of the best of a random number of runs.
 
     Args:
@@ -168,7 +173,7 @@ class SelectionCost:
 
 
 def selection_cost(
-    settings: Sequence[Sequence[Counted]],
+    settings: Sequence[Sequence[CountedRelease]],
     repetitions: Repetitions,
     *,
     delta: float,
@@ -196,17 +201,18 @@ def selection_cost(
     )
     drawn = math.ceil(samples * repetitions.mean)
 
-    def cost(kept: Sequence[Sequence[Counted]], relation: Neighbours) -> float:
+    def cost(kept: Sequence[Sequence[CountedRelease]], relation: Neighbours) -> float:
         curves = [
             rdp.curve(
-                steps_of((per_person(r, sites_per_person), n) for r, n in one), relation
+                steps_of((release_per_person(r, sites_per_person), n) for r, n in one),
+                relation,
             )
             for one in kept
         ]
         worst = np.max(np.array(curves), axis=0)
         if not np.any(worst):
             return 0.0
-        best = selected(worst, repetitions)
+        best = selected_curve(worst, repetitions)
         return up(epsilon_with_sampler(partial(rdp.epsilon_from, best), delta, drawn))
 
     return SelectionCost(

@@ -11,14 +11,14 @@ from typing import Protocol
 
 from lexfed.durable import JsonLines
 from lexfed.errors import Refused, RunFolderError
-from lexfed.privacy.events import Release
-from lexfed.privacy.ledger import Excess, Ledger
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import BudgetExcess, Ledger
 
 
 class SiteLedger(Protocol):
     """Answers whether a release is affordable, and remembers it."""
 
-    def would_exceed(self, release: Release) -> Excess | None:
+    def would_exceed(self, release: Release) -> BudgetExcess | None:
         """Say which budget the release would break, without changing anything."""
         ...
 
@@ -65,7 +65,7 @@ class FileLedger:
                     "an older copy does not know what was paid since",
                 ) from error
 
-    def would_exceed(self, release: Release) -> Excess | None:
+    def would_exceed(self, release: Release) -> BudgetExcess | None:
         """Say which budget the release would break, without changing anything."""
         return self._ledger.would_exceed(release)
 

@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people read: the report, documents for compliance, the evidence bundle.
+"""Documents about a run: report, drafts for compliance, evidence bundle, pages.
 
-`make` verifies a run and writes everything. `dossier` is what all documents are made
-from; `page`, `drafts`, `processing` and `bundle` each make one kind of them. Numbers
-come from the verified log, never from files beside it, and carry the entry that proves
-them.
+Start with `documents/run_documents.py`, which verifies a run and writes
+everything. Numbers come from the verified log, never from files beside it, and
+carry the entry that proves them; metrics on test rows are the one exception and
+are labelled.
+
+    documents   what is handed out: page, PDF, drafts, bundle, sheet of tags
+    profile     the page of a profile
+    sections    one part of the report each: guarantee, spending, certificate ...
+    facts       what the verified log says, before it is put into words
+    markup      HTML, SVG and escaping
+    wording     plain words and rounding, for every document and the command line
+
+Templates are in `templates/`, found by the name of this package. Nothing here
+may import torch, `models`, `federation` or `run`: auditors need neither torch
+nor an engine.
 """

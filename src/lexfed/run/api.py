@@ -15,24 +15,24 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.config import Config, load
-from lexfed.config.load import config_text
+from lexfed.config.examination import config_text
 from lexfed.errors import ConfigError, Problem
-from lexfed.run import prediction
-from lexfed.run.coins import kept_coins
-from lexfed.run.opening import finished, start
-from lexfed.run.opening import resume as reopen
-from lexfed.run.planning import Priced, plan_json, price
-from lexfed.run.population import load_population
-from lexfed.run.prediction import Predictions
-from lexfed.run.result import RunResult
-from lexfed.run.training import OnRound
-from lexfed.run.training import train as run_rounds
+from lexfed.run.driver.open_run import finished_result, start
+from lexfed.run.driver.open_run import resume as reopen
+from lexfed.run.driver.training_loop import OnRound
+from lexfed.run.driver.training_loop import train as run_rounds
+from lexfed.run.intake.coins import read_coins
+from lexfed.run.intake.population import load_population
+from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
+from lexfed.run.results import prediction
+from lexfed.run.results.prediction import Predictions
+from lexfed.run.results.run_result import RunResult
 from lexfed.tiers import MODEL_TIERS, Tier
 
 
 def priced_file(
     path: Path, config: Config, rounds: int | None = None, *, resume: bool = False
-) -> Priced:
+) -> PricedRun:
     """Read the data of a configuration and price its run; nothing is spent.
 
     Args:
@@ -44,7 +44,7 @@ def priced_file(
     Raises:
         RunFolderError: if the run that is to be continued does not say which.
     """
-    coins = kept_coins(folder_of(path, config), config) if resume else None
+    coins = read_coins(folder_of(path, config), config) if resume else None
     if rounds is not None:
         federation = config.federation.model_copy(update={"rounds": rounds})
         config = config.model_copy(update={"federation": federation})
@@ -103,7 +103,7 @@ def train(
     config, text = load(path), config_text(path)
     require_here(config)
     out = folder_of(path, config)
-    if resume and (result := finished(config, out)) is not None:
+    if resume and (result := finished_result(config, out)) is not None:
         return result
     priced = priced_file(path, config, resume=resume)
     opened = (reopen if resume else start)(priced, out, text, path.parent)

@@ -30,11 +30,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lexfed.durable import JsonLines, part_of, publish, stage, write_atomically
+from lexfed.durable import (
+    JsonLines,
+    part_path,
+    publish_file,
+    stage_file,
+    write_atomically,
+)
 from lexfed.errors import RunFolderError
-from lexfed.federation.learner import Progress
-from lexfed.federation.messages import Query
-from lexfed.models import cascade
+from lexfed.federation.coordinator.learner import Progress
+from lexfed.federation.programme.messages import Query
+from lexfed.models.towers import cascade
 from lexfed.plain_files import (
     MOST_OF_A_DOCUMENT,
     MOST_OF_A_MODEL,
@@ -77,9 +83,9 @@ class RunFolder:
     """One run on disk; one process at a time.
 
     Guarantees:
-        The lock is held before anything is read or cut off.
-        A folder with anything else in it is never written to.
-        A charge is on disk when `charge` returns, a release when `publish` returns.
+        The lock is held before anything is read or cut off. A folder with anything else
+        in it is never written to. A charge is on disk when `charge` returns, a release
+        when `publish_file` returns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -185,12 +191,12 @@ class RunFolder:
     def stage(self, progress: Progress) -> bytes:
         """Put what a round would release on disk, not yet as the state; return it."""
         content = _state(progress)
-        stage(self.path / STATE, content)
+        stage_file(self.path / STATE, content)
         return content
 
     def publish(self) -> None:
         """Make what was staged the state; from here on the round exists."""
-        publish(self.path / STATE)
+        publish_file(self.path / STATE)
 
     # Reading
 
@@ -213,7 +219,7 @@ class RunFolder:
     @property
     def partial_release(self) -> Path:
         """Where a release is while it is being written."""
-        return part_of(self.path / STATE)
+        return part_path(self.path / STATE)
 
     @property
     def finished(self) -> bool:

@@ -1,32 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secure aggregation: a sum of all sites' vectors, and nobody sees a single one.
+"""Secure aggregation: the sum of all sites' vectors, without any single vector.
 
-    prg         masks from keys
-    field       arithmetic in GF(65521)
-    shamir      shares of secrets
-    ring        signed integers modulo 2^b, with wraps that fail
-    thresholds  how many shares open a secret if the server lies
-    graph       who masks with whom
-    identities  who takes part
-    agree       keys that two sites share, bound to model and policy
+    primitives     rings, fields, Shamir's shares, masks from keys
+    envelopes      identities, keys of pairs of sites, signed messages
+    masks          double masking: terms, cohort, secrets, masks of a round
+    mask_sessions  the site's and the server's machines for it; relays; evidence
+    shares         vectors shared among several aggregators
+    encrypted      sums under homomorphic encryption, with a key holder
 
-    setting     what all agree on beforehand
-    messages    the signed envelope; payloads: what is in it
-    dealing     a site's secrets of an epoch, and shares of them
-    cohort      who is in an epoch
-    masking     masks of a round
-    pieces      long vectors, piece by piece
-    site_setup, site  a site's machine, for set-up and rounds
-    server_setup, server, unmasking  the server's, for set-up, rounds and opening
-    relay       regions that add masked vectors on their way to the server
-    record      what shows which sum was opened; record_json: as bytes
-
-    sharing     vectors shared among several aggregators; mersenne: GF(2^61 - 1)
-    operators, aggregator  a site's machine and an aggregator's for that
-
-    he_terms    sums under encryption: who holds the key, which numbers
-    he_coefficients, he_fingerprint, he_bfv  ciphertexts, what shows a sum, TenSEAL
-    he_site, he_server, he_holder, he_opened  the machines, and what comes out
-
-Nothing here opens a connection or knows what the vectors mean.
+Start with `mask_sessions.site_rounds` and `mask_sessions.server_rounds`: their
+docstrings list the calls of a round. Nothing here opens a connection, reads a
+clock or knows what the vectors mean; `lexfed.federation` brings vectors and
+transport. Messages, digests and records are formats that other parties check:
+their bytes, and the strings that go into hashes and keys, must stay as they are.
 """

@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sketches: small tables of counts that add up, and answer for data nobody may see.
 
-    items       values of declared domains, as keys; persons: how many of each person
-    hashing     where an item goes in each row, and with which sign
-    shape       what two sketches must have in common before they are added
-    tables      Count-Min, Count-Sketch, and exact counts of small domains
-    bloom       which cells are met at all, one hash
-    range_tree  counts of intervals, level by level
+    tables     exact sketches: Count-Min, Count-Sketch, Bloom filters, range trees
+    releases   noise on them, what a person moves, and the event that is charged
+    estimates  unbiased answers with intervals, from cells with noise
+    queries    tables that a run requests from sites, and what follows from them
+    profile    what released tables say about columns and sites
+    joining    how many people two organisations share, before they join
+    sharing    sums and overlaps that are only ever opened with noise
 
-    sensitivity  how far one person moves a sketch
-    noised       a sketch that may leave, and what it is charged; noise_shares: in sums
-    cadence      how often it gets new noise; running_sums: in every round, by a tree
-    laplace      the same with pure epsilon; randomised_response: bits of Bloom filters
-    estimates    what a noised table says, without bias, with an interval
-    sharing      sums and overlaps that are only opened with noise
-
-    asked       tables that a run asks for; cells: where a value falls
-    following   what is asked next, from what was released
-    profile     what released tables say about columns and sites
-
-A table without noise is as private as the data it was built from. Nothing here is
-released by itself.
+Start with `tables.counts` and `releases.noised_sketch`. A table without noise is
+as private as the data it was built from, and nothing here is released by itself:
+`lexfed.federation` and `lexfed.run` charge and send. Estimates may be improved
+freely, since asking released tables costs nothing; sensitivities and events may
+not change without their proofs.
 """

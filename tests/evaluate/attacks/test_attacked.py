@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.attacked import (
-    Attacked,
+from lexfed.evaluate.attacks.auc_intervals import (
+    AttackResult,
     Bools,
     Interval,
     across_releases,
-    among,
     auc_of,
     gain_over,
+    joint_confidence,
     more_gain_among,
     one_release,
     several_releases,
@@ -98,7 +98,7 @@ def test_a_gain_is_that_of_the_same_people() -> None:
         auc_of(better, positive) - auc_of(base, positive)
     )
     assert 0.0 < gain.low < gain.value < gain.high
-    assert gain_over(better, base, positive, among(20)).low < gain.low
+    assert gain_over(better, base, positive, joint_confidence(20)).low < gain.low
     none = gain_over(3 * base + 1, base, positive)
     assert none.value == none.low == none.high == 0.0
 
@@ -121,8 +121,8 @@ def test_a_score_that_is_no_number_is_refused() -> None:
 
 
 def test_only_a_lower_end_above_the_bound_contradicts_a_proof() -> None:
-    assert Attacked("a", 0.7, 0.66, 0.74, 0.65, 100, 0.1).contradicts_proof
-    assert not Attacked("a", 0.7, 0.64, 0.74, 0.65, 100, 0.1).contradicts_proof
+    assert AttackResult("a", 0.7, 0.66, 0.74, 0.65, 100, 0.1).contradicts_proof
+    assert not AttackResult("a", 0.7, 0.64, 0.74, 0.65, 100, 0.1).contradicts_proof
 
 
 def test_across_releases_only_pairs_of_different_ones_count() -> None:
@@ -186,7 +186,7 @@ def test_ends_of_many_lines_hold_together() -> None:
         ]
         return int((np.reshape(ends, (families, 20)).max(axis=1) > truth).sum())
 
-    assert alarms(among(20)) <= most
+    assert alarms(joint_confidence(20)) <= most
     # Negative control: without a correction it is .40.
     assert alarms(0.95) > most
 

@@ -8,19 +8,19 @@ import pytest
 
 from lexfed.data.table import Floats
 from lexfed.errors import DataError
-from lexfed.evaluate.attacks.attacked import among, auc_of
-from lexfed.evaluate.attacks.attributes import (
+from lexfed.evaluate.attacks.attribute_inference import (
     ATTACKS,
-    Rows,
+    LabelledRows,
     attack_attribute,
     csmia,
     inversion,
 )
+from lexfed.evaluate.attacks.auc_intervals import auc_of, joint_confidence
 from lexfed.evaluate.attacks.bounds import of_gaussian, of_tier
-from lexfed.evaluate.attacks.product import ProductTrainer
-from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
-from lexfed.models.cascade import Model, untrained
+from lexfed.evaluate.attacks.product_trainer import ProductTrainer
+from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
+from lexfed.models.towers.cascade import Model, untrained_model
 from lexfed.tiers import Tier
 from support.attacked_worlds import hospital
 from support.worlds import encoding, rows_of, world
@@ -28,12 +28,12 @@ from support.worlds import encoding, rows_of, world
 CODE = encoding()
 GENERATOR = np.random.default_rng(8)
 PEOPLE = rows_of(CODE, 3000, GENERATOR)
-ILL = sensitive(CODE, "ill", PEOPLE)
+ILL = find_target_value(CODE, "ill", PEOPLE)
 
 
 def linear(weights: Floats, intercept: float = 0.0) -> Model:
     """Return a model of one tower that reads everything."""
-    model = untrained(world(mechanism="none").programme.shapes)
+    model = untrained_model(world(mechanism="none").programme.shapes)
     tower = replace(model.towers[0], parameters=np.append(weights, intercept))
     return replace(model, towers=(tower,))
 
@@ -44,12 +44,12 @@ def only(slot: int, weight: float) -> Floats:
     return weights
 
 
-def labelled(strength: float) -> tuple[Rows, Rows, Rows]:
+def labelled(strength: float) -> tuple[LabelledRows, LabelledRows, LabelledRows]:
     """Return three groups of people whose label follows the illness by that much."""
     chance = 1 / (1 + np.exp(-strength * (2 * PEOPLE[:, ILL.slots[0]] - 1)))
     labels = (np.random.default_rng(9).random(len(PEOPLE)) < chance).astype(float)
     parts = (slice(0, 1200), slice(1200, 2200), slice(2200, 3000))
-    first, second, third = (Rows(PEOPLE[part], labels[part]) for part in parts)
+    first, second, third = (LabelledRows(PEOPLE[part], labels[part]) for part in parts)
     return first, second, third
 
 
@@ -73,7 +73,7 @@ def test_a_model_that_remembers_its_members_gains_and_leaks() -> None:
     # Negative control: labels of others are coins, but the model answers as if it
     # had each member's illness by heart.
     members, others, outsiders = labelled(0.0)
-    told = Rows(members.inputs, members.inputs[:, ILL.slots[0]].copy())
+    told = LabelledRows(members.inputs, members.inputs[:, ILL.slots[0]].copy())
     model = linear(only(int(ILL.slots[0]), 6.0), -3.0)
     found = attack_attribute(
         model, LOGISTIC, ILL, told, others, outsiders, trade_off=of_gaussian(0.1)
@@ -97,9 +97,14 @@ def test_the_excess_of_honest_columns_stays_below_zero() -> None:
         order = generator.permutation(len(PEOPLE))[:500]
         labels = generator.integers(0, 2, 500).astype(float)
         parts = (slice(0, 200), slice(200, 350), slice(350, 500))
-        people = (Rows(PEOPLE[order[part]], labels[part]) for part in parts)
+        people = (LabelledRows(PEOPLE[order[part]], labels[part]) for part in parts)
         found = attack_attribute(
-            model, LOGISTIC, ILL, *people, trade_off=trade_off, confidence=among(2)
+            model,
+            LOGISTIC,
+            ILL,
+            *people,
+            trade_off=trade_off,
+            confidence=joint_confidence(2),
         )
         above += found.excess > 0.0
         points += any(attack.auc > attack.bound for attack in found.attacks[1:])
@@ -174,9 +179,9 @@ def test_inversion_is_bayes_rule() -> None:
         assert score[members.labels == label] == pytest.approx(odds)
 
 
-def cases() -> tuple[Sensitive, Rows]:
-    sex = sensitive(CODE, "sex", PEOPLE)
-    return sex, Rows(PEOPLE[:1].repeat(2, axis=0), np.array([1.0, 0.0]))
+def cases() -> tuple[TargetValue, LabelledRows]:
+    sex = find_target_value(CODE, "sex", PEOPLE)
+    return sex, LabelledRows(PEOPLE[:1].repeat(2, axis=0), np.array([1.0, 0.0]))
 
 
 @pytest.mark.parametrize(
@@ -204,9 +209,9 @@ def test_csmia_decides_by_its_three_cases(
 
 def test_tasks_with_several_classes_are_attacked_too() -> None:
     made = world(loss="softmax", mechanism="none")
-    model = untrained(made.programme.shapes)
-    rows = Rows(PEOPLE[:600], GENERATOR.integers(0, 3, 600).astype(float))
-    others = Rows(PEOPLE[600:], GENERATOR.integers(0, 3, 2400).astype(float))
+    model = untrained_model(made.programme.shapes)
+    rows = LabelledRows(PEOPLE[:600], GENERATOR.integers(0, 3, 600).astype(float))
+    others = LabelledRows(PEOPLE[600:], GENERATOR.integers(0, 3, 2400).astype(float))
     found = attack_attribute(model, SOFTMAX, ILL, rows, others, rows, trade_off=None)
     assert all(attack.low <= 0.5 <= attack.high for attack in found.attacks[:1])
     with pytest.raises(ValueError, match="classes"):
@@ -220,8 +225,8 @@ def test_a_run_of_the_product_gives_no_more_than_imputation() -> None:
     blocks = [site.train for site in population.sites]
     inputs = np.concatenate([block.inputs[:, 0] for block in blocks])
     labels = np.concatenate([block.targets[:, 0] for block in blocks])
-    everybody, half = Rows(inputs, labels), np.arange(made.people) % 2
-    about = sensitive(population.encoding, "hba1c", inputs[~members])
+    everybody, half = LabelledRows(inputs, labels), np.arange(made.people) % 2
+    about = find_target_value(population.encoding, "hba1c", inputs[~members])
     found = attack_attribute(
         made.trained(members),
         LOGISTIC,
@@ -242,7 +247,7 @@ def test_a_run_of_the_product_gives_no_more_than_imputation() -> None:
 
 def test_a_group_in_which_nobody_has_the_value_is_refused() -> None:
     members, others, outsiders = labelled(1.0)
-    nobody = Rows(ILL.filled(outsiders.inputs, 0), outsiders.labels)
+    nobody = LabelledRows(ILL.filled(outsiders.inputs, 0), outsiders.labels)
     model = linear(np.zeros(CODE.width))
     with pytest.raises(DataError, match="or nobody has"):
         attack_attribute(model, LOGISTIC, ILL, members, others, nobody, trade_off=None)

@@ -16,8 +16,8 @@ from lexfed.evaluate.attacks.bounds import (
     of_tier,
     with_guesses,
 )
-from lexfed.privacy import gdp
-from lexfed.privacy.events import Group, Release
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.tiers import Tier
 
 EPSILON = st.floats(0.0, 30.0)
@@ -26,7 +26,7 @@ PAIR = st.tuples(EPSILON, DELTA)
 
 
 def release(sigma: float, reads: Tier, rate: float = 1.0) -> Release:
-    return Release("sum", (Group("all", 1.0, sigma),), rate, reads, 3)
+    return Release("sum", (ReleaseGroup("all", 1.0, sigma),), rate, reads, 3)
 
 
 @given(EPSILON, DELTA)

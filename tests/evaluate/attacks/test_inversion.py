@@ -9,21 +9,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from lexfed.evaluate.attacks.attributes import Rows
-from lexfed.evaluate.attacks.inversion import Layout, Rounds, attack_updates, invert
+from lexfed.evaluate.attacks.attribute_inference import LabelledRows
+from lexfed.evaluate.attacks.gradient_inversion import (
+    RoundKnowledge,
+    SlotKinds,
+    attack_updates,
+    invert,
+)
+from lexfed.evaluate.attacks.observed_run import observe_run
 from lexfed.evaluate.attacks.product_rounds import rounds_of
-from lexfed.evaluate.attacks.sensitive import sensitive
-from lexfed.evaluate.attacks.watched import watched_run
+from lexfed.evaluate.attacks.target_value import find_target_value
 from lexfed.models import LOGISTIC, SOFTMAX, Loss, build, count
-from lexfed.run.planning import Priced, price
+from lexfed.run.pricing.priced_run import PricedRun, price
 from support.attacked_worlds import hospital
 from support.worlds import encoding, rows_of
 
 CODE = encoding()
-LAYOUT = Layout.of(CODE)
+LAYOUT = SlotKinds.of(CODE)
 INPUTS = rows_of(CODE, 200, np.random.default_rng(3))
 LABELS = (np.random.default_rng(4).random(200) < 0.5).astype(np.float64)
-SEX = sensitive(CODE, "sex", INPUTS)
+SEX = find_target_value(CODE, "sex", INPUTS)
 
 
 def rounds(
@@ -33,7 +38,7 @@ def rounds(
     sigma: float = 0.0,
     loss: Loss = LOGISTIC,
     many: int = 2,
-) -> Rounds:
+) -> RoundKnowledge:
     outputs = 3 if loss is SOFTMAX else 1
     module = build(architecture, CODE.width, outputs, seed=0).double()
     generator = torch.Generator().manual_seed(1)
@@ -42,7 +47,7 @@ def rounds(
         0.5 * torch.randn(size, generator=generator, dtype=torch.float64)
         for _ in range(many)
     ]
-    return Rounds(module, loss, tuple(weights), clip, sigma)
+    return RoundKnowledge(module, loss, tuple(weights), clip, sigma)
 
 
 def rows(people: int) -> tuple[Tensor, Tensor]:
@@ -89,7 +94,7 @@ def test_one_row_comes_back_as_it_was() -> None:
 
 
 def test_values_come_back_without_noise_and_not_beyond_the_bound_with_it() -> None:
-    people = Rows(INPUTS, LABELS)
+    people = LabelledRows(INPUTS, LABELS)
     exact = attack_updates(rounds(), CODE, SEX, people, updates=15, tries=2, steps=80)
     assert exact.low > 0.8
     assert exact.bound == 1.0
@@ -104,7 +109,7 @@ def test_values_come_back_without_noise_and_not_beyond_the_bound_with_it() -> No
 
 
 @cache
-def product(mechanism: str) -> Priced:
+def product(mechanism: str) -> PricedRun:
     config, population = hospital(
         mechanism,
         patients=60,
@@ -115,17 +120,17 @@ def product(mechanism: str) -> Priced:
 
 def test_rounds_of_the_product_are_inverted_as_it_asks_for_them() -> None:
     priced = product("uniform")
-    run = watched_run(priced)
+    run = observe_run(priced)
     seen, exact = (rounds_of(priced, run, who) for who in ("round", "central"))
     assert (seen.sigma > 0, exact.sigma) == (True, 0.0)
     assert 1 <= len(seen.weights) <= 3
     assert 0 < seen.clip < math.inf
     free = product("none")
-    assert rounds_of(free, watched_run(free), "round").clip == math.inf
+    assert rounds_of(free, observe_run(free), "round").clip == math.inf
 
 
 def test_rounds_that_are_no_gradients_of_one_network_are_refused() -> None:
     config, population = hospital("cascade", patients=60)
     priced = price(config, population)
     with pytest.raises(ValueError, match="one network"):
-        rounds_of(priced, watched_run(priced), "round")
+        rounds_of(priced, observe_run(priced), "round")

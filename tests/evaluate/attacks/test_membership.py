@@ -9,21 +9,25 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.attacked import Bools, auc_of
+from lexfed.evaluate.attacks.auc_intervals import Bools, auc_of
 from lexfed.evaluate.attacks.membership import (
     attack_membership,
     calibrated,
     flip_memberships,
     likelihood_ratios,
 )
-from lexfed.evaluate.attacks.shadows import FittedLogistic, NoisyLogistic, People
+from lexfed.evaluate.attacks.shadow_models import (
+    FittedLogistic,
+    NoisyLogistic,
+    ShadowPopulation,
+)
 
 
-def people(count: int, slots: int, seed: int = 0) -> People:
+def people(count: int, slots: int, seed: int = 0) -> ShadowPopulation:
     generator = np.random.default_rng(seed)
     inputs = generator.normal(size=(count, slots))
     chance = 1 / (1 + np.exp(-inputs[:, 0]))
-    return People(inputs, (generator.random(count) < chance).astype(float))
+    return ShadowPopulation(inputs, (generator.random(count) < chance).astype(float))
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,9 @@ def test_shadow_models_are_what_each_would_be_alone() -> None:
 
 def test_separable_people_do_not_break_the_fit() -> None:
     inputs = np.array([[-1.0], [-0.5], [0.5], [1.0]])
-    fitted = FittedLogistic(People(inputs, np.array([0.0, 0.0, 1.0, 1.0])), ridge=1e-9)
+    fitted = FittedLogistic(
+        ShadowPopulation(inputs, np.array([0.0, 0.0, 1.0, 1.0])), ridge=1e-9
+    )
     margins = fitted.margins(np.ones((1, 4), dtype=bool))
     assert np.isfinite(margins).all()
     assert (margins > 0).all()
@@ -115,7 +121,7 @@ def test_separable_people_do_not_break_the_fit() -> None:
 
 def test_a_person_moves_the_sum_of_a_step_by_at_most_one() -> None:
     # One step from zero, without noise to speak of: weights are rate * sum / divisor.
-    far = People(100.0 * np.eye(4), np.array([0.0, 1.0, 0.0, 1.0]))
+    far = ShadowPopulation(100.0 * np.eye(4), np.array([0.0, 1.0, 0.0, 1.0]))
     trainer = NoisyLogistic(far, sigma=1e-9, steps=1, rate=2.0)
     everybody = np.ones((1, 4), dtype=bool)
     without = everybody.copy()
@@ -165,12 +171,12 @@ def test_too_few_shadows_are_refused() -> None:
 )
 def test_people_must_fit_together(inputs: Floats, labels: Floats) -> None:
     with pytest.raises(ValueError, match="people, slots"):
-        People(inputs, labels)
+        ShadowPopulation(inputs, labels)
 
 
 def test_labels_must_be_zero_or_one() -> None:
     with pytest.raises(ValueError, match="0 and 1"):
-        People(np.zeros((2, 1)), np.array([0.0, 2.0]))
+        ShadowPopulation(np.zeros((2, 1)), np.array([0.0, 2.0]))
 
 
 @pytest.mark.parametrize("wrong", [{"sigma": 0.0}, {"sigma": 1.0, "steps": 0}])

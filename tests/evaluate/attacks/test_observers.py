@@ -9,33 +9,37 @@ import pytest
 from scipy.stats import chi2
 
 from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.attacked import Attacked
-from lexfed.evaluate.attacks.observers import judged, plant, play
-from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
-from lexfed.evaluate.attacks.watched import Observer, noise_of, watched_run
-from lexfed.federation.stage import Stage
-from lexfed.privacy.events import Group, Release
-from lexfed.run.planning import Priced, price
+from lexfed.evaluate.attacks.auc_intervals import AttackResult
+from lexfed.evaluate.attacks.informed_observer import (
+    observer_result,
+    plant_values,
+    play_games,
+)
+from lexfed.evaluate.attacks.observed_run import Observer, noise_of, observe_run
+from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
+from lexfed.federation.programme.stage import Stage
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.run.pricing.priced_run import PricedRun, price
 from support.attacked_worlds import hospital
 from support.broken_mechanisms import a_third_of_the_noise
 
 
 @cache
-def small(mechanism: str = "cascade", epsilon: float = 1.9) -> Priced:
+def small(mechanism: str = "cascade", epsilon: float = 1.9) -> PricedRun:
     config, population = hospital(mechanism, epsilon, patients=120)
     return price(config, population)
 
 
 def attack_rounds(
-    priced: Priced, column: Sensitive, observer: Observer, **game: int
-) -> Attacked:
-    return judged([play(priced, column, observer, **game)], observer)
+    priced: PricedRun, column: TargetValue, observer: Observer, **game: int
+) -> AttackResult:
+    return observer_result([play_games(priced, column, observer, **game)], observer)
 
 
-def about(priced: Priced, column: str) -> Sensitive:
+def about(priced: PricedRun, column: str) -> TargetValue:
     sites = priced.population.sites
     inputs = np.concatenate([site.train.inputs[:, 0] for site in sites])
-    return sensitive(priced.population.encoding, column, inputs)
+    return find_target_value(priced.population.encoding, column, inputs)
 
 
 @pytest.mark.parametrize("column", ["hba1c", "sex"])
@@ -53,12 +57,12 @@ def test_a_coordinator_that_is_trusted_with_noise_sees_everything() -> None:
     assert (found.low, found.bound) == (1.0, 1.0)
 
 
-def quieter(priced: Priced, by: float) -> Priced:
+def quieter(priced: PricedRun, by: float) -> PricedRun:
     """Return the run with less noise in every release than was planned."""
 
     def quiet(release: Release | None) -> Release | None:
         assert release is not None
-        groups = [Group(g.name, g.clip, g.sigma / by) for g in release.groups]
+        groups = [ReleaseGroup(g.name, g.clip, g.sigma / by) for g in release.groups]
         return replace(release, groups=tuple(groups))
 
     def hushed(stage: Stage) -> Stage:
@@ -78,7 +82,7 @@ def test_nobody_is_told_apart_beyond_the_bound_whatever_the_noise(
 ) -> None:
     # No chance: distances of contributions, in deviations, are what the proof bounds.
     priced = small(mechanism)
-    played = play(priced, about(priced, column), "round", people=8, runs=3)
+    played = play_games(priced, about(priced, column), "round", people=8, runs=3)
     assert 0.5 < played.surest <= played.bound
 
 
@@ -86,8 +90,8 @@ def test_a_fifth_of_the_planned_noise_tells_people_apart_beyond_the_bound() -> N
     # Negative control of the test above.
     priced = small()
     column = about(priced, "hba1c")
-    claimed = play(priced, column, "round", people=8, runs=3)
-    broken = play(quieter(priced, 5.0), column, "round", people=8, runs=3)
+    claimed = play_games(priced, column, "round", people=8, runs=3)
+    broken = play_games(quieter(priced, 5.0), column, "round", people=8, runs=3)
     assert broken.surest > claimed.bound
 
 
@@ -100,7 +104,7 @@ def _alpha(noise: Floats) -> float:
 def test_the_noise_of_a_watched_run_is_what_was_planned() -> None:
     # Fails with probability 1e-6 if it is.
     priced = small()
-    runs = [watched_run(priced) for _ in range(5)]
+    runs = [observe_run(priced) for _ in range(5)]
     noise = np.concatenate([noise_of(priced.programme, run) for run in runs])
     assert _alpha(noise) > 1e-6
     # And it is another one each time.
@@ -114,17 +118,19 @@ def test_noise_that_is_drawn_too_small_is_measured(
     # Negative control: the plan is as it was, and a third is drawn.
     priced = small()
     a_third_of_the_noise(monkeypatch)
-    assert _alpha(noise_of(priced.programme, watched_run(priced))) < 1e-6
-    played = play(priced, about(priced, "hba1c"), "round", people=3, runs=3)
+    assert _alpha(noise_of(priced.programme, observe_run(priced))) < 1e-6
+    played = play_games(priced, about(priced, "hba1c"), "round", people=3, runs=3)
     assert played.noise == pytest.approx(1 / 3, abs=0.1)
 
 
 def test_games_of_several_runs_are_judged_together() -> None:
     priced = small()
     column = about(priced, "sex")
-    played = [play(priced, column, "round", people=3, runs=6, seed=s) for s in (1, 2)]
-    found = judged(played, "round")
-    strict = judged(played, "round", 0.9975)
+    played = [
+        play_games(priced, column, "round", people=3, runs=6, seed=s) for s in (1, 2)
+    ]
+    found = observer_result(played, "round")
+    strict = observer_result(played, "round", 0.9975)
     assert found.n == 36
     assert strict.low < found.low < found.auc == strict.auc
     assert found.bound == played[0].bound
@@ -144,7 +150,7 @@ def test_rounds_of_lower_towers_say_nothing_about_a_higher_tier() -> None:
     column = about(priced, "hba1c")
     sites = priced.population.sites
     count = sum(len(site.train) for site in sites)
-    high, low = (plant(sites, column, np.full(count, v)) for v in (True, False))
+    high, low = (plant_values(sites, column, np.full(count, v)) for v in (True, False))
     tier = priced.population.encoding.tiers["hba1c"]
     for planted in (high, low):
         for site, before in zip(planted, sites, strict=True):
@@ -168,7 +174,7 @@ def test_sampled_rounds_are_refused() -> None:
     stage = replace(priced.programme.stages[0], sampling_rate=0.5)
     sampled = replace(priced, programme=replace(priced.programme, stages=(stage,)))
     with pytest.raises(ValueError, match="no sampling"):
-        watched_run(sampled)
+        observe_run(sampled)
 
 
 def test_runs_without_noise_are_told_by_both_observers() -> None:
@@ -185,7 +191,7 @@ def test_rounds_that_only_look_at_test_rows_say_nothing_about_training() -> None
         "cascade", patients=120, evaluation={"metrics": "paid"}
     )
     priced = price(config, population)
-    kinds = [seen.query.kind for seen in watched_run(priced)]
+    kinds = [seen.query.kind for seen in observe_run(priced)]
     assert "metrics" in kinds
     found = attack_rounds(priced, about(priced, "sex"), "central", people=2, runs=4)
     assert found.low == 1.0

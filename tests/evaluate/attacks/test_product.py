@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from lexfed.evaluate.attacks.membership import attack_membership
-from lexfed.evaluate.attacks.product import (
+from lexfed.evaluate.attacks.product_trainer import (
     ProductTrainer,
-    only,
+    restrict_population,
     row_margins,
     unit_margins,
 )
-from lexfed.models.cascade import untrained
 from lexfed.models.losses import LOGISTIC, SOFTMAX, SQUARED
+from lexfed.models.towers.cascade import untrained_model
 from support.attacked_worlds import hospital
 
 
@@ -40,7 +40,7 @@ def test_noise_hides_whom_no_noise_shows() -> None:
 def test_whom_a_model_is_trained_on_changes_nothing_of_its_price() -> None:
     made = trainer("cascade")
     members = np.arange(made.people) < 20
-    few = replace(made.priced, population=only(made.population, members))
+    few = replace(made.priced, population=restrict_population(made.population, members))
     assert few.programme is made.priced.programme
     assert made.priced.population.units == made.population.units // 2
     assert sum(len(site.train) for site in few.population.sites) == 20
@@ -49,7 +49,7 @@ def test_whom_a_model_is_trained_on_changes_nothing_of_its_price() -> None:
 def test_the_people_left_are_those_asked_for() -> None:
     made = trainer("none")
     members = np.random.default_rng(0).random(made.people) < 0.3
-    left = only(made.population, members)
+    left = restrict_population(made.population, members)
     whole = np.concatenate([site.train.persons for site in made.population.sites])
     kept = np.concatenate([site.train.persons for site in left.sites])
     assert (kept == whole[members]).all()
@@ -59,7 +59,7 @@ def test_the_people_left_are_those_asked_for() -> None:
 
 def test_margins_are_those_of_the_persons_rows() -> None:
     made = trainer("none")
-    model = untrained(made.priced.programme.shapes)
+    model = untrained_model(made.priced.programme.shapes)
     model = replace(model, intercept=np.array([0.7]))
     blocks = [site.train for site in made.population.sites]
     margins = unit_margins(LOGISTIC, model, blocks)

@@ -11,7 +11,7 @@ from urllib.request import Request
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.evaluate.datasets.download import _Redirects, download
+from lexfed.evaluate.datasets.archives.download import _Redirects, download
 
 HTTPS = "https://archive.example"
 

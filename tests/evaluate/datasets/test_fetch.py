@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from lexfed.cli.app import app
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import prepare
-from lexfed.evaluate.datasets.fetch import fetch
-from lexfed.evaluate.datasets.folder import FETCHED
-from lexfed.evaluate.datasets.kept import kept, public_names
-from lexfed.evaluate.datasets.shapes import SHAPES
+from lexfed.evaluate.datasets.archives.retrieval import fetch
+from lexfed.evaluate.datasets.archives.uci_readers import SHAPES
+from lexfed.evaluate.datasets.public.declarations import load_declaration, public_names
+from lexfed.evaluate.datasets.public.source_folder import FETCHED
 
 HEADER = ",".join(f"Attribute{n}" for n in range(1, 21)) + ",class\n"
 LOAN = "A11,6,A34,A43,1169,A65,A75,4,A9{n},A101,4,A121,67,A143,A152,2,A173,1,A192,A201"
@@ -74,7 +74,7 @@ def test_a_fetched_table_is_prepared_like_a_kept_one(
     assert record["rows"] == 1000
     assert record["from"] == [address + GERMAN]
     # Other bytes than the kept ones: results on them can be told apart.
-    assert record["sha256"] != kept("german_credit").sha256
+    assert record["sha256"] != load_declaration("german_credit").sha256
     assert len(found.digest) == 64
     with pytest.raises(DataError, match="already there"):
         fetch("german_credit", tmp_path, address=address)

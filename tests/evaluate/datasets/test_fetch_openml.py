@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from lexfed.cli.app import app
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import prepare
-from lexfed.evaluate.datasets.download import download
-from lexfed.evaluate.datasets.fetch import Fetched, fetch
-from lexfed.evaluate.datasets.fetch_openml import read_arff
-from lexfed.evaluate.datasets.folder import FETCHED
+from lexfed.evaluate.datasets.archives.download import download
+from lexfed.evaluate.datasets.archives.openml import read_arff
+from lexfed.evaluate.datasets.archives.retrieval import FetchedTable, fetch
+from lexfed.evaluate.datasets.public.source_folder import FETCHED
 
 HEADER = """% about credit
 @RELATION credit-g
@@ -174,7 +174,7 @@ def test_more_than_a_table_is_not_read(
     openml: OpenML, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openml.bodies["/large"] = b"x" * 11
-    monkeypatch.setattr("lexfed.evaluate.datasets.download._MOST_BYTES", 10)
+    monkeypatch.setattr("lexfed.evaluate.datasets.archives.download._MOST_BYTES", 10)
     with pytest.raises(DataError, match="more than any of the tables"):
         download(f"{openml.address}/large", openml.address)
 
@@ -219,8 +219,8 @@ def arff(names: tuple[str, ...], *rows: str) -> str:
 
 
 def test_a_copy_with_the_same_rows_is_told_apart(tmp_path: Path) -> None:
-    assert "written for" in Fetched(tmp_path, True).words
-    assert "own checksum" in Fetched(tmp_path, False).words
+    assert "written for" in FetchedTable(tmp_path, True).words
+    assert "own checksum" in FetchedTable(tmp_path, False).words
 
 
 def test_quotes_and_gaps_of_arff_are_read() -> None:

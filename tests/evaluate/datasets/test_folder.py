@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from lexfed.errors import DataError
-from lexfed.evaluate.datasets.folder import digest, read_source
-from lexfed.evaluate.datasets.kept import Kept, kept, public_names, read
+from lexfed.evaluate.datasets.public.declarations import (
+    TableDeclaration,
+    load_declaration,
+    parse_declaration,
+    public_names,
+)
+from lexfed.evaluate.datasets.public.source_folder import digest, read_source
 
 ROWS = "age,ill,note\n30,1,a\n40,0,\n"
 SCHEMA: dict[str, Any] = {
@@ -34,9 +39,9 @@ ill = "flag"
 """
 
 
-def declared(rows: str = ROWS, more: str = "") -> Kept:
+def declared(rows: str = ROWS, more: str = "") -> TableDeclaration:
     sha = hashlib.sha256(rows.encode()).hexdigest()
-    return read("small", DECLARED.format(sha=sha) + more)
+    return parse_declaration("small", DECLARED.format(sha=sha) + more)
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def refused(facts: Kept) -> str:
+def refused(facts: TableDeclaration) -> str:
     with pytest.raises(DataError) as caught:
         read_source(facts)
     return "\n".join(f"{p} [{p.hint}]" for p in caught.value.problems)
@@ -141,15 +146,15 @@ def test_the_digest_is_of_names_and_bytes() -> None:
 
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(DataError) as caught:
-        kept("german_credits")
+        load_declaration("german_credits")
     assert "german_credit" in caught.value.hint
     with pytest.raises(DataError, match="no `zzz`"):
-        kept("zzz")
+        load_declaration("zzz")
 
 
 @pytest.mark.parametrize("name", public_names())
 def test_every_declaration_is_whole(name: str) -> None:
-    facts = kept(name)
+    facts = load_declaration(name)
     assert set(facts.tiers.values()) <= {
         "non_personal", "personal", "special", "identifier",
     }  # fmt: skip

@@ -15,10 +15,13 @@ import pytest
 from lexfed.config import from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import names, prepare
-from lexfed.evaluate.datasets.made import MAKERS, adni, ehr, iot, iot_table
-from lexfed.evaluate.datasets.made.anomalies import with_anomalies
-from lexfed.evaluate.datasets.made.ehr_codes import LABS, STEMS
-from lexfed.evaluate.datasets.made.streams import parameters, shares_to_sizes
+from lexfed.evaluate.datasets.synthetic import MAKERS, adni, ehr, iot, iot_table
+from lexfed.evaluate.datasets.synthetic.anomalies import with_anomalies
+from lexfed.evaluate.datasets.synthetic.ehr_vocabulary import LABS, STEMS
+from lexfed.evaluate.datasets.synthetic.random_streams import (
+    parameters,
+    shares_to_sizes,
+)
 from lexfed.run import seeded_population
 
 SMALL = {"adni_like": 200, "ehr_like": 400, "iot_like": 10_000}
@@ -107,7 +110,7 @@ def test_genes_tests_and_images_have_the_stated_gaps() -> None:
 
 def test_neighbouring_genes_are_linked_and_distant_ones_are_not() -> None:
     people = adni.one_site(1, 0, 3000)
-    block = adni.shared(1).block
+    block = adni.study_parameters(1).block
     genes = np.column_stack([people[f"snp_{n:03d}"] for n in range(1, 305)])
     found = pd.DataFrame(genes).corr().to_numpy()
     neighbours = np.flatnonzero(block[1:] == block[:-1])

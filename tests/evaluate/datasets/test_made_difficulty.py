@@ -24,7 +24,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lexfed.evaluate.datasets.made import MAKERS, ehr, iot
+from lexfed.evaluate.datasets.synthetic import MAKERS, ehr, iot
 
 pytestmark = pytest.mark.slow
 SPREAD = 0.03
@@ -134,8 +134,8 @@ from pathlib import Path
 from lexfed.config import from_mapping
 from lexfed.evaluate.datasets import prepare
 from lexfed.run import seeded_population, price
-from lexfed.run.evaluation import evaluate
-from lexfed.run.rehearsal import rehearse
+from lexfed.run.results.metrics import evaluate
+from lexfed.run.driver.rehearsal import rehearse
 
 def most_megabytes():
     status = Path("/proc/self/status").read_text().split()

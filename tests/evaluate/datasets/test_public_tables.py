@@ -14,7 +14,7 @@ import pytest
 from lexfed.config import from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import Dataset, prepare
-from lexfed.evaluate.datasets.kept import kept, public_names
+from lexfed.evaluate.datasets.public.declarations import load_declaration, public_names
 from lexfed.run import Population, seeded_population
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,7 +48,7 @@ def test_a_table_fits_its_declaration(name: str, tmp_path: Path) -> None:
     seen = population(found)
     # A list that was written by hand may lack a code; then it is wrong, not the data.
     assert seen.undeclared == {}
-    rows = LARGE.get(name, kept(name).rows)
+    rows = LARGE.get(name, load_declaration(name).rows)
     assert all(count <= 0.03 * rows for count in seen.clamped.values())
     assert len(seen.sites) >= 3
     assert {slot.column for slot in seen.encoding.slots}

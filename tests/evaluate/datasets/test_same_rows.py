@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lexfed.evaluate.datasets.fetch import ARCHIVES
-from lexfed.evaluate.datasets.fetch_openml import _GERMAN, _german
-from lexfed.evaluate.datasets.folder import read_source
-from lexfed.evaluate.datasets.kept import kept
-from lexfed.evaluate.datasets.same_rows import PUBLISHED, rows_digest
-from lexfed.evaluate.datasets.shapes import SHAPES
+from lexfed.evaluate.datasets.archives.openml import _GERMAN, _german
+from lexfed.evaluate.datasets.archives.retrieval import ARCHIVES
+from lexfed.evaluate.datasets.archives.row_digest import PUBLISHED, rows_digest
+from lexfed.evaluate.datasets.archives.uci_readers import SHAPES
+from lexfed.evaluate.datasets.public.declarations import load_declaration
+from lexfed.evaluate.datasets.public.source_folder import read_source
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("LEXFED_DATA", ROOT.parent / "shared" / "data"))
@@ -23,13 +23,13 @@ needs_data = pytest.mark.skipif(
 
 
 def heart(rows: int) -> pd.DataFrame:
-    facts = kept("heart_uci4")
+    facts = load_declaration("heart_uci4")
     values = {name: [f"{n}.0" for n in range(rows)] for name in facts.columns}
     return pd.DataFrame({**values, "site": "va"})
 
 
 def test_order_and_spelling_do_not_matter() -> None:
-    facts, frame = kept("heart_uci4"), heart(5)
+    facts, frame = load_declaration("heart_uci4"), heart(5)
     again = frame[frame.columns[::-1]].iloc[::-1].reset_index(drop=True)
     again["age"] = again["age"].str.removesuffix(".0")
     assert rows_digest(facts, again) == rows_digest(facts, frame)
@@ -37,7 +37,7 @@ def test_order_and_spelling_do_not_matter() -> None:
 
 @pytest.mark.parametrize("value", ["7", None, "old"])
 def test_any_other_value_does(value: str | None) -> None:
-    facts, frame = kept("heart_uci4"), heart(5)
+    facts, frame = load_declaration("heart_uci4"), heart(5)
     again = frame.copy()
     again.loc[2, "age"] = value
     assert rows_digest(facts, again) != rows_digest(facts, frame)
@@ -47,21 +47,21 @@ def test_any_other_value_does(value: str | None) -> None:
     ("one", "other"), [("007", "7"), ("3.00000001", "3"), ("", None), ("1e1", "10")]
 )
 def test_spellings_of_one_value_are_one(one: str, other: str | None) -> None:
-    facts, frame = kept("heart_uci4"), heart(5)
+    facts, frame = load_declaration("heart_uci4"), heart(5)
     again = frame.copy()
     frame.loc[2, "age"], again.loc[2, "age"] = one, other
     assert rows_digest(facts, again) == rows_digest(facts, frame)
 
 
 def test_the_seventh_digit_matters() -> None:
-    facts, frame = kept("heart_uci4"), heart(5)
+    facts, frame = load_declaration("heart_uci4"), heart(5)
     again = frame.copy()
     frame.loc[2, "age"], again.loc[2, "age"] = "3.000001", "3"
     assert rows_digest(facts, again) != rows_digest(facts, frame)
 
 
 def test_two_values_that_change_places_are_other_rows() -> None:
-    facts, frame = kept("heart_uci4"), heart(5)
+    facts, frame = load_declaration("heart_uci4"), heart(5)
     again = frame.copy()
     again["age"] = frame["age"].to_numpy()[::-1]
     assert rows_digest(facts, again) != rows_digest(facts, frame)
@@ -78,7 +78,10 @@ def test_digests_are_those_of_the_published_files(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEXFED_DATA", str(DATA))
-    assert rows_digest(kept(name), read_source(kept(name))) == PUBLISHED[name]
+    assert (
+        rows_digest(load_declaration(name), read_source(load_declaration(name)))
+        == PUBLISHED[name]
+    )
 
 
 @needs_data
@@ -88,7 +91,10 @@ def test_digests_are_those_of_the_large_files(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEXFED_DATA", str(DATA))
-    assert rows_digest(kept(name), read_source(kept(name))) == PUBLISHED[name]
+    assert (
+        rows_digest(load_declaration(name), read_source(load_declaration(name)))
+        == PUBLISHED[name]
+    )
 
 
 @needs_data
@@ -97,7 +103,7 @@ def test_the_published_rows_in_the_words_of_openml_are_recognised(
 ) -> None:
     # The file is turned into OpenML's words here, by the code book, and back there.
     monkeypatch.setenv("LEXFED_DATA", str(DATA))
-    facts = kept("german_credit")
+    facts = load_declaration("german_credit")
     frame = read_source(facts)
     words = pd.DataFrame()
     for place, (name, levels) in enumerate(_GERMAN.items()):

@@ -17,23 +17,30 @@ import torch
 
 from lexfed.config import from_mapping
 from lexfed.errors import ConfigError, Refused
-from lexfed.evaluate.empirical.audit import MOST, Found, audit, crowd, guessed, secure
-from lexfed.evaluate.empirical.contributions import contributions
+from lexfed.evaluate.empirical.claim_audit import (
+    MOST,
+    ClaimAudit,
+    audit,
+    canaries_per_game,
+    count_guesses,
+    secure_generator,
+)
 from lexfed.evaluate.empirical.game import Arena
-from lexfed.federation import site
-from lexfed.federation.cohort import Cohort
-from lexfed.federation.contribute import contribute
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.learner import Learner
-from lexfed.federation.site import Sources
+from lexfed.evaluate.empirical.unit_contributions import contributions
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.site import data_holder
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Sources
+from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.randomness import RandomSource, SeededSource
-from lexfed.run import Priced, price, seeded_population
+from lexfed.run import PricedRun, price, seeded_population
 from lexfed.tiers import Tier
 from support import broken_mechanisms
 from support.mutant import Patch
 
 
-def priced(**tables: Mapping[str, Any]) -> Priced:
+def priced(**tables: Mapping[str, Any]) -> PricedRun:
     config = from_mapping(
         {
             "version": 1,
@@ -59,7 +66,9 @@ def seeded(name: str) -> RandomSource:
     return SeededSource(8, name)
 
 
-def one(run: Priced, claim: str, canaries: int, sources: Sources = seeded) -> Found:
+def one(
+    run: PricedRun, claim: str, canaries: int, sources: Sources = seeded
+) -> ClaimAudit:
     [found] = audit(run, canaries, only=(claim,), sources=sources)
     return found
 
@@ -89,12 +98,12 @@ def test_sound_code_is_not_accused(tables: dict[str, Any]) -> None:
     assert (found.gaussian is None) == shares
 
 
-def strict() -> Priced:
+def strict() -> PricedRun:
     """Return a run that protects the special tier far better than the record."""
     return priced(budget={"epsilon": 2.0, "caps": {"special": 0.3}})
 
 
-def of_numbers() -> Priced:
+def of_numbers() -> PricedRun:
     """Return plain descent on thirty numbers: their ends exceed the clip by far.
 
     Of the register above, mostly categories, hardly anybody's contribution is cut, and
@@ -111,7 +120,7 @@ def of_numbers() -> Priced:
     )
 
 
-BROKEN: Mapping[str, tuple[Callable[[], Priced], str, int]] = {
+BROKEN: Mapping[str, tuple[Callable[[], PricedRun], str, int]] = {
     "a_third_of_the_noise": (priced, "record", 3000),
     "no_clip": (of_numbers, "record", 3000),
     "leaking_tower": (strict, "special", 2000),
@@ -205,10 +214,10 @@ def test_contributions_add_up_to_what_the_site_sums() -> None:
     ):
         programme, arena = run.programme, Arena(run)
         rows = arena.stock.in_or_out(7, np.random.default_rng(1)).heads
-        cohort = Cohort.of([arena.stock.units(rows)], programme.precision)
+        cohort = UnitBatch.of([arena.stock.units(rows)], programme.precision)
         learner = Learner(programme)
         coordinator = Coordinator(
-            programme, learner, run.ledger(), secure, learner.start()
+            programme, learner, run.ledger(), secure_generator, learner.start()
         )
         while (asked := coordinator.next()) is not None:
             query = asked.query
@@ -220,21 +229,27 @@ def test_contributions_add_up_to_what_the_site_sums() -> None:
 
 
 def test_a_site_that_refuses_ends_an_audit(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(site.Site, "_agreed", lambda *_: False)
+    monkeypatch.setattr(data_holder.Site, "_agreed", lambda *_: False)
     with pytest.raises(Refused, match="not the one that was agreed on"):
         one(priced(), "record", 100)
 
 
 def test_games_are_larger_where_noise_is_louder() -> None:
     quiet, loud = (priced(budget={"epsilon": e}) for e in (8.0, 0.01))
-    assert 1 <= crowd(quiet) < crowd(priced()) < crowd(loud) == MOST
+    assert (
+        1
+        <= canaries_per_game(quiet)
+        < canaries_per_game(priced())
+        < canaries_per_game(loud)
+        == MOST
+    )
 
 
 def test_the_farthest_scores_are_guessed() -> None:
     coins = np.array([False, True, True, False, True, False, True, True, False, True])
-    assert guessed(coins, np.arange(10.0)) == (2, 2)
-    assert guessed(~coins, np.arange(10.0)) == (2, 0)
+    assert count_guesses(coins, np.arange(10.0)) == (2, 2)
+    assert count_guesses(~coins, np.arange(10.0)) == (2, 0)
 
 
 def test_secure_sources_are_private() -> None:
-    assert secure("anything").private
+    assert secure_generator("anything").private

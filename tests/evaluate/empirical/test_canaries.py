@@ -4,11 +4,11 @@
 import numpy as np
 import pytest
 
-from lexfed.evaluate.empirical.canaries import LABEL, Canaries, Stock
+from lexfed.evaluate.empirical.canaries import LABEL, Canaries, CanaryStock
 from lexfed.tiers import Tier
 from support.worlds import encoding
 
-STOCK = Stock(encoding(), places=2, classes=3)
+STOCK = CanaryStock(encoding(), places=2, classes=3)
 
 
 def rng() -> np.random.Generator:

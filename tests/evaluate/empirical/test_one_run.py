@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from lexfed.evaluate.empirical.one_run import one_run, one_run_mu
+from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
 
 
 def p_value(r: int, v: int, m: int, delta: float, epsilon: float) -> float:

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from lexfed.evaluate.own.page import evaluation_html
-from lexfed.evaluate.own.questions import LeftOut
-from lexfed.report.pdf import find_browser
+from lexfed.evaluate.own.questions import Omission
+from lexfed.report.documents.pdf_printer import find_browser
 from support.own_evaluation import measured
 
 CHROMIUM = find_browser()
@@ -18,7 +18,7 @@ CHROMIUM = find_browser()
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_nothing_sticks_out_and_nothing_is_fetched(tmp_path: Path) -> None:
-    left = [LeftOut("A part", "a reason without any blank " + "x" * 90)]
+    left = [Omission("A part", "a reason without any blank " + "x" * 90)]
     path = tmp_path / "evaluation.html"
     text = evaluation_html("n" * 64, list(measured().values()), left, "a machine")
     path.write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ from lexfed.evaluate.own.questions import (
     COST,
     MEMBERSHIP,
     TAILORING,
-    LeftOut,
+    Omission,
 )
 from support.own_evaluation import (
     ATTACK,
@@ -201,7 +201,7 @@ def test_what_was_refused_has_no_figure_but_a_reason() -> None:
 
 
 def test_the_page_says_first_that_it_is_internal_and_escapes_names() -> None:
-    left = [LeftOut("A part", "a <b>reason</b>")]
+    left = [Omission("A part", "a <b>reason</b>")]
     page = evaluation_html("<script>x", list(measured().values()), left, "a machine")
     assert page.index(INTERNAL) < page.index("Protection costs 0.021")
     assert "<script" not in page

@@ -12,12 +12,12 @@ import pytest
 
 from lexfed.config import Config, from_mapping
 from lexfed.errors import ConfigError, DataError, RunFolderError
+from lexfed.evaluate.comparison.case import CONFIGURED, own_methods
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.jobs import Job
-from lexfed.evaluate.methods.case import CONFIGURED, own_methods
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.own.measures import measure
-from lexfed.evaluate.own.named import content_of_named
+from lexfed.evaluate.harness.jobs import Job
+from lexfed.evaluate.own.csv_copy import FILE, own_table
+from lexfed.evaluate.own.job_measurement import measure
 from lexfed.evaluate.own.policies import (
     CASCADE,
     UNIFORM_ATTRIBUTE,
@@ -26,9 +26,9 @@ from lexfed.evaluate.own.policies import (
     with_policies,
 )
 from lexfed.evaluate.own.questions import COST, TAILORING, questions
-from lexfed.evaluate.own.table import FILE, own_table
+from lexfed.evaluate.own.referenced_files import referenced_content
 from lexfed.run import load_population, price
-from lexfed.run.population import seeded_population
+from lexfed.run.intake.population import seeded_population
 
 MODEL = """
 from torch import nn
@@ -284,11 +284,11 @@ def test_modules_and_folders_are_named_with_what_is_in_them(
     config = hospital(federation={"model": "own_package.nets:small"})
     budget = config.budget.model_copy(update={"importance_from": "paid:bought"})
     config = config.model_copy(update={"budget": budget})
-    found = [content_of_named(config, tmp_path)]
+    found = [referenced_content(config, tmp_path)]
     (package / "deep" / "__init__.py").write_text("x = 1")
-    found.append(content_of_named(config, tmp_path))
+    found.append(referenced_content(config, tmp_path))
     (run / "claim.json").write_text("2")
-    found.append(content_of_named(config, tmp_path))
+    found.append(referenced_content(config, tmp_path))
     changed = [
         {name for name in after if after[name] != before[name]}
         for before, after in itertools.pairwise(found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GDPR Art. 35 to 49: impact assessment, consultation, transfers."""
 
-from lexfed.audit.entries import Policy
+from lexfed.audit.entries import PolicyEntry
 from support.rule_cases.words import (
     BARE,
     NO,
@@ -133,7 +133,7 @@ CASES: dict[str, list[Case]] = {
         ("nothing changed", OUT, (let(changes=[]),)),
         ("less risk", OUT, (let(changes=["feature-removed"]),)),
         ("nothing happened yet", NO, (let(changes=[], rounds=[]),)),
-        ("a hidden change", NO, (let(changes=[]), then(Policy(**policy())))),
+        ("a hidden change", NO, (let(changes=[]), then(PolicyEntry(**policy())))),
         ("other tags in rounds", NO, (let(changes=[]), put("round", tags=ONE))),
         ("another law", OUT, (NOT_GDPR,)),
     ],

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """GDPR Art. 24 to 33: design, records, security, breaches."""
 
-from lexfed.audit.entries import Change, Document, FeatureTags, Governance, Policy
+from lexfed.audit.entries import (
+    ChangeEntry,
+    Document,
+    FeatureTags,
+    Governance,
+    PolicyEntry,
+)
 from support.rule_cases.words import (
     NO,
     NO_BUDGET,
@@ -58,14 +64,14 @@ CASES: dict[str, list[Case]] = {
         ("a review too late", NO, (let(late_answers=True),)),
         ("nothing changed", UP, (let(changes=[]),)),
         ("a lower budget", UP, (let(changes=["budget-lowered"], answers=set()),)),
-        ("another policy", NO, (then(Policy(**policy())), let(changes=[]))),
+        ("another policy", NO, (then(PolicyEntry(**policy())), let(changes=[]))),
         (
             "another policy, with its change",
             UP,
             (
                 then(
-                    Change(what="budget-lowered", before=ZERO, after=ONE),
-                    Policy(**policy()),
+                    ChangeEntry(what="budget-lowered", before=ZERO, after=ONE),
+                    PolicyEntry(**policy()),
                 ),
             ),
         ),
@@ -87,7 +93,7 @@ CASES: dict[str, list[Case]] = {
             (
                 let(changes=[]),
                 then(
-                    Change(what="site-removed", before=None, after=None),
+                    ChangeEntry(what="site-removed", before=None, after=None),
                     Governance(purpose="marketing"),
                 ),
             ),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CCPA, AI Act, NIST and ISO."""
 
-from lexfed.audit.entries import Deletion, Document, Policy
+from lexfed.audit.entries import Deletion, Document, PolicyEntry
 from support.rule_cases.health import BY_CATALOGUE, BY_PEOPLE
 from support.rule_cases.words import (
     BARE,
@@ -91,7 +91,7 @@ CASES: dict[str, list[Case]] = {
         LOW,
     ],
     "aiact.12.2": [
-        ("a hidden change", NO, (let(changes=[]), then(Policy(**policy())))),
+        ("a hidden change", NO, (let(changes=[]), then(PolicyEntry(**policy())))),
         ("no rounds", NO, (let(rounds=[]),)),
         ("no policy", NO, (let(policy={}),)),
         LOW,

@@ -4,10 +4,10 @@
 from dataclasses import replace
 
 from lexfed.audit.entries import (
+    AbortedRoundEntry,
     Certificate,
     Deletion,
     Governance,
-    RoundAborted,
     RuleResult,
     SpecialBasis,
 )
@@ -59,8 +59,10 @@ def certificate(*evidence: int, last: int = 3) -> Certificate:
     )  # fmt: skip
 
 
-def aborted(number: int) -> RoundAborted:
-    return RoundAborted(round=number, cause="interrupted", released="no", event=None)
+def aborted(number: int) -> AbortedRoundEntry:
+    return AbortedRoundEntry(
+        round=number, cause="interrupted", released="no", event=None
+    )
 
 
 def for_sites(*letters: str, expires: str | None = "2027-01-01") -> Case:

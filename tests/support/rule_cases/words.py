@@ -2,7 +2,7 @@
 """Outcomes in short, and what many rules share."""
 
 from lexfed.audit.entries import Aggregation, Participation
-from lexfed.audit.rules import Checks
+from lexfed.audit.rules import VerifierFindings
 from support.rules_statements import ZERO
 from support.rules_world import Spoil, put
 
@@ -23,7 +23,7 @@ UNKNOWN = Aggregation(protocol="masking", threshold=None, survivors=None)
 NO_RECEIPTS = Participation(sites=3, receipts="none", digest=None)
 TWO_SITES = Participation(sites=2, receipts="open", digest=ZERO)
 SECRET = Participation(sites=None, receipts="sealed", digest=ZERO)
-NO_QUORUM = Checks(log=True, budget=True, quorum=None)
-NO_BUDGET = Checks(log=True, budget=None, quorum=True)
-WRONG_BUDGET = Checks(log=True, budget=False, quorum=True)
-WRONG_SUMS = Checks(log=True, budget=True, quorum=True, sums=False)
+NO_QUORUM = VerifierFindings(log=True, budget=True, quorum=None)
+NO_BUDGET = VerifierFindings(log=True, budget=None, quorum=True)
+WRONG_BUDGET = VerifierFindings(log=True, budget=False, quorum=True)
+WRONG_SUMS = VerifierFindings(log=True, budget=True, quorum=True, sums=False)

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed, versioned entries; `recorded` puts them into signed envelopes and back.
+"""The kinds of entries a log may hold, and the blobs that they cite.
 
-`KINDS` is the whole vocabulary: whatever is not in it is refused on reading.
+`KINDS` is the whole vocabulary; reading refuses anything else. `fields` holds
+the types of fields and the class `Entry`; `opening`, `rounds`, `governance` and
+`lifecycle` the kinds; `envelopes` signs an entry into the bytes of the log and
+reads it back. `roster`, `receipts` and `masking_record` are blobs beside
+entries. Start with `opening`.
+
+Logs are never edited: no field may be renamed, retyped or removed. A field that
+comes later is a `later_field()`, left out where it is None, so that old bytes
+stay the same. A new kind needs a class, its line in `KINDS` and its shape in
+`standalone/verify.py`. No names, free text or values of anybody go into an
+entry. Class names are free; `kind` and `version` are part of the format.
 """
 
-from lexfed.audit.entries.base import Entry, decimal
+from lexfed.audit.entries.fields import Entry, decimal
 from lexfed.audit.entries.governance import (
     Governance,
     Pseudonymisation,
@@ -12,9 +22,9 @@ from lexfed.audit.entries.governance import (
     SpecialBasis,
     Transforms,
 )
-from lexfed.audit.entries.later import (
+from lexfed.audit.entries.lifecycle import (
     Certificate,
-    Change,
+    ChangeEntry,
     Correction,
     Deletion,
     Document,
@@ -27,48 +37,49 @@ from lexfed.audit.entries.later import (
 )
 from lexfed.audit.entries.opening import (
     BudgetPlan,
-    Cohort,
+    CohortAssumptions,
     FeatureTags,
     Genesis,
     Party,
-    Policy,
-    Previous,
-    PublicKey,
+    PolicyEntry,
+    PredecessorLog,
+    PublicKeyRecord,
 )
 from lexfed.audit.entries.rounds import (
+    AbortedRoundEntry,
     Aggregation,
-    Completed,
-    Event,
+    ChargedEvent,
+    CompletionEntry,
     Participation,
-    Refusal,
-    Resumed,
-    Round,
-    RoundAborted,
+    RefusalEntry,
+    ResumptionEntry,
+    RoundEntry,
 )
 
 KINDS: dict[str, type[Entry]] = {
     model.kind: model
     for model in (
-        Genesis, Policy, FeatureTags, BudgetPlan, Governance, RecordOfProcessing,
-        Document, Round, RoundAborted, Refusal, Resumed, Completed, Certificate,
-        PrivacyTest, Change, KeyRotation, Withdrawal, Deletion, Incident, Correction,
-        Export,
+        Genesis, PolicyEntry, FeatureTags, BudgetPlan, Governance, RecordOfProcessing,
+        Document, RoundEntry, AbortedRoundEntry, RefusalEntry, ResumptionEntry,
+        CompletionEntry, Certificate, PrivacyTest, ChangeEntry, KeyRotation, Withdrawal,
+        Deletion, Incident, Correction, Export,
     )
 }  # fmt: skip
 
 __all__ = [
     "KINDS",
+    "AbortedRoundEntry",
     "Aggregation",
     "BudgetPlan",
     "Certificate",
-    "Change",
-    "Cohort",
-    "Completed",
+    "ChangeEntry",
+    "ChargedEvent",
+    "CohortAssumptions",
+    "CompletionEntry",
     "Correction",
     "Deletion",
     "Document",
     "Entry",
-    "Event",
     "Export",
     "FeatureTags",
     "Genesis",
@@ -77,16 +88,15 @@ __all__ = [
     "KeyRotation",
     "Participation",
     "Party",
-    "Policy",
-    "Previous",
+    "PolicyEntry",
+    "PredecessorLog",
     "PrivacyTest",
     "Pseudonymisation",
-    "PublicKey",
+    "PublicKeyRecord",
     "RecordOfProcessing",
-    "Refusal",
-    "Resumed",
-    "Round",
-    "RoundAborted",
+    "RefusalEntry",
+    "ResumptionEntry",
+    "RoundEntry",
     "RuleResult",
     "SpecialBasis",
     "Transforms",

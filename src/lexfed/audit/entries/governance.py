@@ -10,10 +10,17 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
 
 from lexfed.audit import vocabulary as words
-from lexfed.audit.entries.base import Code, Count, Date, Digest, Entry, Part
+from lexfed.audit.entries.fields import (
+    ClosedModel,
+    CodeWord,
+    DateText,
+    Digest,
+    Entry,
+    JsonCount,
+)
 from lexfed.canonical import digest
 
-Group = Literal["stated", "not-applicable", "missing"]
+RecordGroupState = Literal["stated", "not-applicable", "missing"]
 """Of a group of a record: its text is in the blob, the reason why it does not apply is
 there, or neither."""
 
@@ -39,14 +46,14 @@ def names_digest(names: Iterable[str]) -> str:
     return digest(sorted(set(names)))
 
 
-class SpecialBasis(Part):
+class SpecialBasis(ClosedModel):
     """Why a special category may be used: a letter of Art. 9(2), and its law."""
 
     exception: words.SpecialException
     law: Digest | None
 
 
-class Transforms(Part):
+class Transforms(ClosedModel):
     """What was done to places, dates and ages (45 CFR 164.514(b)(2)(i)(B)-(C))."""
 
     zip: words.ZipTransform | None = None
@@ -55,10 +62,10 @@ class Transforms(Part):
     age: words.AgeTransform | None = None
 
 
-class Pseudonymisation(Part):
+class Pseudonymisation(ClosedModel):
     """How the keys that stand for persons were made, and who could undo it."""
 
-    domain: Code
+    domain: CodeWord
     algorithm: words.PseudonymAlgorithm
     custodian: words.Custodian
 
@@ -94,27 +101,27 @@ class Governance(Entry):
 
     kind: ClassVar[str] = "governance"
 
-    purpose: Code | None = None
-    allowed_purposes: tuple[Code, ...] | None = None
+    purpose: CodeWord | None = None
+    allowed_purposes: tuple[CodeWord, ...] | None = None
     legal_basis: words.LegalBasis | None = None
-    special: Mapping[Code, SpecialBasis] = {}
+    special: Mapping[CodeWord, SpecialBasis] = {}
     approved_inputs: Digest | None = None
     offence_data: bool | None = None
     offence_law: Digest | None = None
-    review_due: Date | None = None
+    review_due: DateText | None = None
     residual_risk: words.ResidualRisk | None = None
     dpia_triggers: tuple[words.DpiaTrigger, ...] | None = None
-    measures: tuple[words.Measure, ...] | None = None
+    measures: tuple[words.ProtectiveMeasure, ...] | None = None
     model_status: words.ModelStatus | None = None
     deidentification: words.Deidentification | None = None
     attack_model: words.AttackModel | None = None
     high_risk: bool | None = None
     remote_biometric: bool | None = None
     bias_correction: bool | None = None
-    min_participants: Count | None = None
-    max_dropouts: Count | None = None
+    min_participants: JsonCount | None = None
+    max_dropouts: JsonCount | None = None
     none_known: tuple[words.NoneKnown, ...] = ()
-    retention: Mapping[words.Artefact, Date] = {}
+    retention: Mapping[words.Artefact, DateText] = {}
     transforms: Transforms = Transforms()
     pseudonymisation: Pseudonymisation | None = None
 
@@ -133,8 +140,8 @@ class RecordOfProcessing(Entry):
     kind: ClassVar[str] = "record-of-processing"
 
     role: Literal["controller", "processor"]
-    groups: Mapping[GroupName, Group]
-    categories: tuple[Code, ...] | None = None
+    groups: Mapping[GroupName, RecordGroupState]
+    categories: tuple[CodeWord, ...] | None = None
     bias_reason: bool = False
     text: Digest
 

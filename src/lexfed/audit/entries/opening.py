@@ -4,28 +4,28 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from lexfed.audit.entries.base import (
-    Base64,
-    Code,
-    Count,
-    Decimal,
+from lexfed.audit.entries.fields import (
+    Base64Text,
+    ClosedModel,
+    CodeWord,
+    DecimalText,
     Digest,
     Entry,
-    Origin,
-    Part,
+    JsonCount,
+    LogOrigin,
     TierName,
-    later,
+    later_field,
 )
 
 
-class PublicKey(Part):
+class PublicKeyRecord(ClosedModel):
     """An Ed25519 key and the name it has in envelopes: SHA-256 of its bytes."""
 
     keyid: Digest
-    public: Base64
+    public: Base64Text
 
 
-class Party(Part):
+class Party(ClosedModel):
     """Somebody who takes part, by key; names are not in the log.
 
     Attributes:
@@ -37,19 +37,19 @@ class Party(Part):
         transfer_tool: what a transfer to their country rests on (Art. 44-49 GDPR).
     """
 
-    key: PublicKey | None
+    key: PublicKeyRecord | None
     role: Literal["site", "aggregator"]
     legal_role: Literal["controller", "joint-controller", "processor"] | None = None
-    country: Code | None = None
+    country: CodeWord | None = None
     contract: Digest | None = None
-    transfer_tool: Code | None = None
+    transfer_tool: CodeWord | None = None
 
 
-class Previous(Part):
+class PredecessorLog(ClosedModel):
     """The last trusted checkpoint of an earlier log that this one continues."""
 
-    origin: Origin
-    size: Count
+    origin: LogOrigin
+    size: JsonCount
     root: Digest
 
 
@@ -71,23 +71,23 @@ class Genesis(Entry):
 
     kind: ClassVar[str] = "genesis"
 
-    software: Code
+    software: CodeWord
     catalogue: Digest
     config: Digest
-    coordinator: PublicKey
+    coordinator: PublicKeyRecord
     log: str
     parties: tuple[Party, ...]
     witnesses: Digest | None
-    previous: Previous | None
+    previous: PredecessorLog | None
     test: bool
-    roster: Digest | None = later()
+    roster: Digest | None = later_field()
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration and the catalogue."""
         return (("config.toml", self.config), ("catalogue", self.catalogue))
 
 
-class Cohort(Part):
+class CohortAssumptions(ClosedModel):
     """What is assumed about the sites where nobody else is trusted.
 
     Attributes:
@@ -96,9 +96,9 @@ class Cohort(Part):
         dropouts: how many may be missing from a sum before it is given up.
     """
 
-    sites: Count
-    colluders: Count
-    dropouts: Count
+    sites: JsonCount
+    colluders: JsonCount
+    dropouts: JsonCount
 
     @property
     def honest(self) -> int:
@@ -110,7 +110,7 @@ class Cohort(Part):
         return (listed + self.colluders) // 2 + 1
 
 
-class Policy(Entry):
+class PolicyEntry(Entry):
     """What was decided about protection before the first round.
 
     Attributes:
@@ -148,22 +148,22 @@ class Policy(Entry):
     mechanism: Literal["cascade", "grouped", "uniform", "none"]
     unit: Literal["record", "client"]
     neighbours: Literal["add-remove", "replace-one"]
-    epsilon: Decimal | None
-    delta: Decimal | None
-    caps: Mapping[TierName, Decimal]
+    epsilon: DecimalText | None
+    delta: DecimalText | None
+    caps: Mapping[TierName, DecimalText]
     accountant: Literal["pld", "rdp", "gdp"]
     trust: Literal["central", "local", "distributed"]
     noise: Literal["rounded-gaussian", "skellam-shares", "none"]
     randomness: Literal["operating-system", "seeded"]
     sampling: Literal["none", "poisson"]
     secret_sampling: bool
-    aggregation: Code
-    transport: Code
-    records_per_person: Count
-    sites_per_person: Count
+    aggregation: CodeWord
+    transport: CodeWord
+    records_per_person: JsonCount
+    sites_per_person: JsonCount
     policy: Digest | None
-    cohort: Cohort | None = later()
-    receipts: Literal["event-digest", "event-answer"] | None = later()
+    cohort: CohortAssumptions | None = later_field()
+    receipts: Literal["event-digest", "event-answer"] | None = later_field()
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The configuration."""
@@ -187,9 +187,9 @@ class FeatureTags(Entry):
     tags: Digest
     encoding: Digest
     inputs: Digest
-    columns: Mapping[TierName, Count]
-    jurisdictions: tuple[Code, ...]
-    obligations: tuple[Code, ...]
+    columns: Mapping[TierName, JsonCount]
+    jurisdictions: tuple[CodeWord, ...]
+    obligations: tuple[CodeWord, ...]
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The tags and the encoding."""
@@ -218,13 +218,13 @@ class BudgetPlan(Entry):
 
     plan: Digest
     releases: Digest | None
-    rounds: Count
-    epsilon: Decimal | None
-    delta: Decimal | None
-    tiers: Mapping[TierName, Decimal]
+    rounds: JsonCount
+    epsilon: DecimalText | None
+    delta: DecimalText | None
+    tiers: Mapping[TierName, DecimalText]
     filter: Literal["F0", "F1", "F2"]
     profiles: Digest | None
-    classes: Mapping[Code, Decimal]
+    classes: Mapping[CodeWord, DecimalText]
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
         """The plan."""

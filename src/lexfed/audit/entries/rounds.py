@@ -7,29 +7,29 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from lexfed.audit.entries.base import (
-    Code,
-    Count,
-    Decimal,
+from lexfed.audit.entries.fields import (
+    ClosedModel,
+    CodeWord,
+    DecimalText,
     Digest,
     Entry,
-    Part,
+    JsonCount,
     TierName,
-    later,
+    later_field,
 )
 from lexfed.canonical import canonical_bytes
-from lexfed.privacy.events import VERSION, Release
+from lexfed.privacy.releases import VERSION, Release
 
 
-class GroupEvent(Part):
+class GroupEvent(ClosedModel):
     """A block of coordinates: its charged clip bound and the noise on the sum."""
 
     name: str = Field(max_length=128)
-    clip: Decimal
-    sigma: Decimal
+    clip: DecimalText
+    sigma: DecimalText
 
 
-class Event(Part):
+class ChargedEvent(ClosedModel):
     """The mechanism event a round is charged for, with exact decimal strings.
 
     Attributes:
@@ -43,13 +43,13 @@ class Event(Part):
 
     name: str = Field(max_length=128)
     groups: tuple[GroupEvent, ...] = Field(min_length=1)
-    sampling_rate: Decimal
+    sampling_rate: DecimalText
     reads: TierName | None
-    samples: Count
-    noise: Literal["skellam"] | None = later()
+    samples: JsonCount
+    noise: Literal["skellam"] | None = later_field()
 
     @classmethod
-    def of(cls, release: Release) -> "Event":
+    def of(cls, release: Release) -> "ChargedEvent":
         """Return the event as the log holds it."""
         plain = release.to_json()
         groups = tuple(
@@ -102,10 +102,10 @@ class Event(Part):
 
 
 EVENT_VERSION = VERSION
-"""Version of the ledger's events that `Event` mirrors."""
+"""Version of the ledger's events that `ChargedEvent` mirrors."""
 
 
-class Participation(Part):
+class Participation(ClosedModel):
     """How many took part, and who says so.
 
     Attributes:
@@ -117,12 +117,12 @@ class Participation(Part):
         digest: of the blob, or the commitment.
     """
 
-    sites: Count | None
+    sites: JsonCount | None
     receipts: Literal["open", "sealed", "none"]
     digest: Digest | None
 
 
-class Aggregation(Part):
+class Aggregation(ClosedModel):
     """Evidence of secure aggregation; `protocol` is `none` where there was none.
 
     Attributes:
@@ -135,16 +135,16 @@ class Aggregation(Part):
         evidence: blob, the record of the round with the signatures.
     """
 
-    protocol: Code
-    threshold: Count | None
-    survivors: Count | None
-    cohort: Count | None = later()
-    epoch: Count | None = later()
-    list: Digest | None = later()
-    evidence: Digest | None = later()
+    protocol: CodeWord
+    threshold: JsonCount | None
+    survivors: JsonCount | None
+    cohort: JsonCount | None = later_field()
+    epoch: JsonCount | None = later_field()
+    list: Digest | None = later_field()
+    evidence: Digest | None = later_field()
 
 
-class Round(Entry):
+class RoundEntry(Entry):
     """A round: durable before what it releases.
 
     Attributes:
@@ -167,15 +167,15 @@ class Round(Entry):
 
     kind: ClassVar[str] = "round"
 
-    round: Count
-    stage: Code
-    event: Event | None
-    epsilon: Decimal | None
-    epsilon_so_far: Decimal | None
-    tiers_so_far: Mapping[TierName, Decimal]
-    delta: Decimal | None
+    round: JsonCount
+    stage: CodeWord
+    event: ChargedEvent | None
+    epsilon: DecimalText | None
+    epsilon_so_far: DecimalText | None
+    tiers_so_far: Mapping[TierName, DecimalText]
+    delta: DecimalText | None
     accountant: Literal["gdp", "rdp"] | None
-    budgets: Mapping[Literal["record"] | TierName, Decimal]
+    budgets: Mapping[Literal["record"] | TierName, DecimalText]
     tags: Digest
     update: Digest | None
     state: Digest | None
@@ -188,7 +188,7 @@ class Round(Entry):
         return tuple((name, digest) for name, digest in found if digest is not None)
 
 
-class RoundAborted(Entry):
+class AbortedRoundEntry(Entry):
     """A round that was charged and is not part of the model.
 
     Attributes:
@@ -200,7 +200,7 @@ class RoundAborted(Entry):
 
     kind: ClassVar[str] = "round-aborted"
 
-    round: Count
+    round: JsonCount
     cause: Literal[
         "interrupted",
         "site-refused",
@@ -210,10 +210,10 @@ class RoundAborted(Entry):
         "receipt-invalid",
     ]
     released: Literal["no", "unknown"]
-    event: Event | None
+    event: ChargedEvent | None
 
 
-class Refusal(Entry):
+class RefusalEntry(Entry):
     """A round that was refused before anybody computed.
 
     Attributes:
@@ -226,22 +226,22 @@ class Refusal(Entry):
 
     kind: ClassVar[str] = "refusal"
 
-    round: Count
+    round: JsonCount
     by: Literal["coordinator", "site"]
-    scope: Code
-    would_reach: Decimal | None
-    limit: Decimal | None
+    scope: CodeWord
+    would_reach: DecimalText | None
+    limit: DecimalText | None
 
 
-class Resumed(Entry):
+class ResumptionEntry(Entry):
     """The process that writes started again, after that many rounds."""
 
     kind: ClassVar[str] = "resumed"
 
-    rounds: Count
+    rounds: JsonCount
 
 
-class Completed(Entry):
+class CompletionEntry(Entry):
     """The run is over.
 
     Attributes:
@@ -255,8 +255,8 @@ class Completed(Entry):
 
     kind: ClassVar[str] = "completed"
 
-    rounds: Count
-    released: Count
+    rounds: JsonCount
+    released: JsonCount
     early: bool
     claim: Digest | None
     model: Digest | None

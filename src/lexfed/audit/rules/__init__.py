@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """The catalogue of obligations as executable rules, and certificates about them.
 
-    judgements = evaluate(facts_of(records, blobs, Checks(log=True, budget=True)))
+    findings = VerifierFindings(log=True, budget=True)
+    judgements = evaluate(facts_of(records, blobs, findings))
 
-`catalogue.toml` holds the rules, `facts` what a log says, `conditions` when a rule does
-not apply, `checks/` what is looked for, `evaluate` the outcome, capped at the ceiling.
+`catalogue.toml` holds the rules, `catalogue` reads them, `facts` presents the
+entries of a log to them and `fact_queries` answers what several rules ask;
+`conditions` tells where a rule does not apply, `checks` looks for the evidence,
+`evaluation` caps each answer at the rule's ceiling, `certificates` makes the
+entry. `limits` lists what no log can show; every report carries it in full.
+
+The digest of `catalogue.toml` is in entry 0 of every log: editing the file,
+even its spaces, makes another catalogue, and certificates are evaluated again
+only by their own. Outcomes depend on entries and findings, never on a clock. A
+certificate says what a rule gave, never that something is lawful.
 """
 
-from lexfed.audit.rules.cannot import CANNOT
 from lexfed.audit.rules.catalogue import (
-    Catalogue,
     Rule,
+    RuleCatalogue,
     catalogue,
     catalogue_bytes,
     catalogue_digest,
     parse_catalogue,
 )
-from lexfed.audit.rules.certify import certify
-from lexfed.audit.rules.evaluate import (
+from lexfed.audit.rules.certificates import certify
+from lexfed.audit.rules.evaluation import (
     AT_CEILING,
     SCORE_MEANS,
     Judgement,
@@ -25,18 +33,19 @@ from lexfed.audit.rules.evaluate import (
     evaluate,
     score,
 )
-from lexfed.audit.rules.facts import Checks, Facts, facts_of
+from lexfed.audit.rules.facts import LogFacts, VerifierFindings, facts_of
+from lexfed.audit.rules.limits import CANNOT
 
 __all__ = [
     "AT_CEILING",
     "CANNOT",
     "SCORE_MEANS",
-    "Catalogue",
-    "Checks",
-    "Facts",
     "Judgement",
+    "LogFacts",
     "Rule",
+    "RuleCatalogue",
     "Score",
+    "VerifierFindings",
     "catalogue",
     "catalogue_bytes",
     "catalogue_digest",

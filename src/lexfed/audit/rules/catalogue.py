@@ -23,12 +23,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lexfed.audit.entries.base import Code
+from lexfed.audit.entries.fields import CodeWord
 from lexfed.errors import AuditError
 from lexfed.toml_text import parse_toml
 
-Ceiling = Literal["full", "partial", "presence", "none", "not-applicable"]
-Law = Literal["gdpr", "edpb", "cnil", "ico", "hipaa", "ccpa", "aiact", "nist", "iso"]
+RuleCeiling = Literal["full", "partial", "presence", "none", "not-applicable"]
+LawName = Literal[
+    "gdpr", "edpb", "cnil", "ico", "hipaa", "ccpa", "aiact", "nist", "iso"
+]
 Sentence = Annotated[str, Field(min_length=1, max_length=600)]
 
 
@@ -53,16 +55,16 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    id: Code
-    law: Law
+    id: CodeWord
+    law: LawName
     reference: Sentence
     obligation: Sentence
     evidence: Sentence
     looks_for: Sentence
-    ceiling: Ceiling
+    ceiling: RuleCeiling
     scope: str = ""
-    applies: tuple[Code, ...] = ()
-    check: Code
+    applies: tuple[CodeWord, ...] = ()
+    check: CodeWord
     parameters: Mapping[str, Any] = {}
     supply: Sentence
 
@@ -75,7 +77,7 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class RuleCatalogue:
     """Rules in the order of the file, and the digest of its bytes."""
 
     rules: tuple[Rule, ...]
@@ -93,7 +95,7 @@ class Catalogue:
         raise AuditError(f"the catalogue has no rule `{name[:96]}`")
 
 
-def parse_catalogue(data: bytes) -> Catalogue:
+def parse_catalogue(data: bytes) -> RuleCatalogue:
     """Read a catalogue.
 
     Raises:
@@ -111,7 +113,7 @@ def parse_catalogue(data: bytes) -> Catalogue:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise AuditError(f"catalogue: rule `{twice[0]}` is there twice")
-    return Catalogue(rules, sha256(data).hexdigest())
+    return RuleCatalogue(rules, sha256(data).hexdigest())
 
 
 def catalogue_bytes() -> bytes:
@@ -120,7 +122,7 @@ def catalogue_bytes() -> bytes:
 
 
 @cache
-def catalogue() -> Catalogue:
+def catalogue() -> RuleCatalogue:
     """Return the catalogue of this version."""
     return parse_catalogue(catalogue_bytes())
 

@@ -8,18 +8,22 @@ leave a rule out: then its check runs, and says what is missing.
 from collections.abc import Callable, Mapping
 
 from lexfed.audit.entries import Incident, Withdrawal
-from lexfed.audit.rules.answer import Answer, left_out
-from lexfed.audit.rules.checks.parties import outside
-from lexfed.audit.rules.checks.special import cites_offences
+from lexfed.audit.rules.answers import CheckAnswer, left_out
+from lexfed.audit.rules.checks.duties.parties import outside
+from lexfed.audit.rules.checks.duties.special_categories import cites_offences
 from lexfed.audit.rules.documents import find
-from lexfed.audit.rules.facts import Facts
-from lexfed.audit.rules.state import articles_known, risky_changes, unlogged_change
+from lexfed.audit.rules.fact_queries import (
+    articles_known,
+    risky_changes,
+    unlogged_change,
+)
+from lexfed.audit.rules.facts import LogFacts
 
-Condition = Callable[[Facts], Answer | None]
+RuleCondition = Callable[[LogFacts], CheckAnswer | None]
 
 
-def _jurisdiction(name: str) -> Condition:
-    def named(facts: Facts) -> Answer | None:
+def _jurisdiction(name: str) -> RuleCondition:
+    def named(facts: LogFacts) -> CheckAnswer | None:
         at = facts.features
         if at is None or name in at.entry.jurisdictions:
             return None
@@ -28,8 +32,8 @@ def _jurisdiction(name: str) -> Condition:
     return named
 
 
-def _stated(key: str, values: tuple[object, ...], why: str) -> Condition:
-    def holds(facts: Facts) -> Answer | None:
+def _stated(key: str, values: tuple[object, ...], why: str) -> RuleCondition:
+    def holds(facts: LogFacts) -> CheckAnswer | None:
         at = facts.governance
         if at is None or getattr(at.entry, key) not in values:
             return None
@@ -38,7 +42,7 @@ def _stated(key: str, values: tuple[object, ...], why: str) -> Condition:
     return holds
 
 
-def special_data(facts: Facts) -> Answer | None:
+def special_data(facts: LogFacts) -> CheckAnswer | None:
     """Without special columns nothing is asked of them."""
     at = facts.features
     if at is None or at.entry.columns.get("special", 0) > 0:
@@ -46,7 +50,7 @@ def special_data(facts: Facts) -> Answer | None:
     return left_out("no column is tagged as special", at.index)
 
 
-def assessment_needed(facts: Facts) -> Answer | None:
+def assessment_needed(facts: LogFacts) -> CheckAnswer | None:
     """No trigger is stated and, with special data, a document says why none holds."""
     at, features = facts.intended, facts.features
     if at is None or at.entry.dpia_triggers != () or features is None:
@@ -60,7 +64,7 @@ def assessment_needed(facts: Facts) -> Answer | None:
     return left_out("stated: no impact assessment is needed", *evidence)
 
 
-def consent(facts: Facts) -> Answer | None:
+def consent(facts: LogFacts) -> CheckAnswer | None:
     """Neither the basis nor an exception is consent."""
     at = facts.governance
     if at is None or at.entry.legal_basis in (None, "6.1.a"):
@@ -70,7 +74,7 @@ def consent(facts: Facts) -> Answer | None:
     return left_out("stated: the processing does not rest on consent", at.index)
 
 
-def offences(facts: Facts) -> Answer | None:
+def offences(facts: LogFacts) -> CheckAnswer | None:
     """Stated to be absent, or not found where articles were assigned to all."""
     at, features = facts.governance, facts.features
     if cites_offences(facts):
@@ -84,7 +88,7 @@ def offences(facts: Facts) -> Answer | None:
     return left_out("no column's tag names Art. 10", features.index)
 
 
-def processors(facts: Facts) -> Answer | None:
+def processors(facts: LogFacts) -> CheckAnswer | None:
     """Everybody's role is stated, and nobody is a processor."""
     roles = [party.legal_role for party in facts.parties]
     if not roles or any(role in (None, "processor") for role in roles):
@@ -92,14 +96,14 @@ def processors(facts: Facts) -> Answer | None:
     return left_out("stated: no site is a processor", *facts.start)
 
 
-def third_countries(facts: Facts) -> Answer | None:
+def third_countries(facts: LogFacts) -> CheckAnswer | None:
     """Everybody's country is stated, and is in the European Economic Area."""
     if not facts.parties or outside(facts):
         return None
     return left_out("stated: every site is in the EEA", *facts.start)
 
 
-def changes(facts: Facts) -> Answer | None:
+def changes(facts: LogFacts) -> CheckAnswer | None:
     """The log holds no change that could raise a risk, and hides none."""
     if risky_changes(facts) or unlogged_change(facts) or not facts.rounds:
         return None
@@ -107,7 +111,7 @@ def changes(facts: Facts) -> Answer | None:
     return left_out(why, *facts.span)
 
 
-def incidents(facts: Facts) -> Answer | None:
+def incidents(facts: LogFacts) -> CheckAnswer | None:
     """None is logged, and the controller states to know of none."""
     at = facts.governance
     if facts.of(Incident) or at is None or "incidents" not in at.entry.none_known:
@@ -115,8 +119,8 @@ def incidents(facts: Facts) -> Answer | None:
     return left_out("stated: no breach is known", at.index)
 
 
-def _none_known(what: str, grounds: tuple[str, ...]) -> Condition:
-    def none(facts: Facts) -> Answer | None:
+def _none_known(what: str, grounds: tuple[str, ...]) -> RuleCondition:
+    def none(facts: LogFacts) -> CheckAnswer | None:
         at = facts.governance
         logged = [w for w in facts.of(Withdrawal) if w.entry.ground in grounds]
         if logged or at is None or what not in at.entry.none_known:
@@ -126,7 +130,7 @@ def _none_known(what: str, grounds: tuple[str, ...]) -> Condition:
     return none
 
 
-CONDITIONS: Mapping[str, Condition] = {
+CONDITIONS: Mapping[str, RuleCondition] = {
     "gdpr": _jurisdiction("gdpr"),
     "hipaa": _jurisdiction("hipaa"),
     "ccpa": _jurisdiction("ccpa"),

@@ -7,10 +7,10 @@ Only their digests and dates are known. Nobody opens one, so nobody judges one.
 from collections.abc import Sequence
 
 from lexfed.audit.entries import Document, Party
-from lexfed.audit.rules.facts import At, Facts
+from lexfed.audit.rules.facts import DatedEntry, LogFacts
 
 
-def counts(facts: Facts, at: At[Document], before: bool) -> bool:
+def counts(facts: LogFacts, at: DatedEntry[Document], before: bool) -> bool:
     """Say whether a document was there in time and held to the last round."""
     document = at.entry
     early = facts.first_round is None or at.index < facts.first_round
@@ -22,13 +22,13 @@ def counts(facts: Facts, at: At[Document], before: bool) -> bool:
 
 
 def find(
-    facts: Facts,
+    facts: LogFacts,
     what: str,
     *,
     before: bool = False,
     ends: bool = False,
     about: int | None = None,
-) -> At[Document] | None:
+) -> DatedEntry[Document] | None:
     """Return the last document of a name that counts for the whole run.
 
     Args:
@@ -51,7 +51,7 @@ def find(
 
 
 def find_for_sites(
-    facts: Facts, what: str, *, before: bool = False, ends: bool = False
+    facts: LogFacts, what: str, *, before: bool = False, ends: bool = False
 ) -> tuple[int, ...]:
     """Return the documents that cover every site: one for all, or one for each.
 
@@ -67,7 +67,7 @@ def find_for_sites(
     )
 
 
-def find_for(facts: Facts, what: str, parties: Sequence[Party]) -> tuple[int, ...]:
+def find_for(facts: LogFacts, what: str, parties: Sequence[Party]) -> tuple[int, ...]:
     """Return the documents that cover some parties: one for all, or one for each."""
     common = find(facts, what)
     if common is not None:
@@ -75,7 +75,7 @@ def find_for(facts: Facts, what: str, parties: Sequence[Party]) -> tuple[int, ..
     return _each(parties, _by_site(facts, what, before=False, ends=False))
 
 
-def _by_site(facts: Facts, what: str, before: bool, ends: bool) -> dict[str, int]:
+def _by_site(facts: LogFacts, what: str, before: bool, ends: bool) -> dict[str, int]:
     return {
         at.entry.site: at.index
         for at in facts.of(Document)
@@ -92,7 +92,7 @@ def _each(parties: Sequence[Party], found: dict[str, int]) -> tuple[int, ...]:
     return tuple(indices) if len(indices) == len(keys) else ()
 
 
-def answers(facts: Facts, what: str, index: int, prompt: bool) -> int | None:
+def answers(facts: LogFacts, what: str, index: int, prompt: bool) -> int | None:
     """Return the index of a document about an entry; None if there is none.
 
     Args:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
-from lexfed.audit import strict_json
 from lexfed.audit.entries import (
-    Change,
-    Completed,
+    AbortedRoundEntry,
+    ChangeEntry,
+    CompletionEntry,
     Correction,
     Deletion,
     Document,
@@ -24,15 +24,15 @@ from lexfed.audit.entries import (
     Genesis,
     Governance,
     Party,
-    Policy,
+    PolicyEntry,
     PrivacyTest,
     RecordOfProcessing,
-    Round,
-    RoundAborted,
+    RoundEntry,
 )
-from lexfed.audit.roster import Content, parties_of
+from lexfed.audit.entries.roster import BlobSource, parties_of
 from lexfed.errors import LexfedError
 from lexfed.law.tags import TaggedSchema
+from lexfed.signing import strict_json
 
 _Kind = TypeVar("_Kind", bound=Entry)
 _Entry = TypeVar("_Entry", bound=Entry, covariant=True)
@@ -40,13 +40,13 @@ _Entry = TypeVar("_Entry", bound=Entry, covariant=True)
 # What a correction takes back. Entries that create a duty (a withdrawal, an incident,
 # a change) or that others rest on (rounds) stay, or correcting one would end the duty.
 _EVIDENCE: tuple[type[Entry], ...] = (
-    Policy, FeatureTags, Governance, RecordOfProcessing, Document, PrivacyTest, Export,
-    Deletion, Completed,
+    PolicyEntry, FeatureTags, Governance, RecordOfProcessing, Document, PrivacyTest,
+    Export, Deletion, CompletionEntry,
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Checks:
+class VerifierFindings:
     """What a verifier found out, which entries alone do not show.
 
     Attributes:
@@ -64,7 +64,7 @@ class Checks:
     sums: bool | None = None
 
 
-class Placed(Protocol):
+class LoggedEntry(Protocol):
     """An entry as the log holds it; `entries.recorded.Recorded` is one."""
 
     @property
@@ -77,7 +77,7 @@ class Placed(Protocol):
 
 
 @dataclass(frozen=True)
-class At(Generic[_Entry]):
+class DatedEntry(Generic[_Entry]):
     """An entry, its index and its time."""
 
     index: int
@@ -91,7 +91,7 @@ class At(Generic[_Entry]):
 
 
 @dataclass(frozen=True)
-class Facts:
+class LogFacts:
     """Entries of one log, oldest first, and what else is known of them.
 
     Attributes:
@@ -105,14 +105,14 @@ class Facts:
         A duty that an entry creates cannot be corrected away.
     """
 
-    entries: tuple[At[Entry], ...]
-    checks: Checks
+    entries: tuple[DatedEntry[Entry], ...]
+    checks: VerifierFindings
     tagged: TaggedSchema | None
     parties: tuple[Party, ...] = ()
 
     @cached_property
-    def _by_kind(self) -> dict[type[Entry], tuple[At[Any], ...]]:
-        found: dict[type[Entry], list[At[Any]]] = {}
+    def _by_kind(self) -> dict[type[Entry], tuple[DatedEntry[Any], ...]]:
+        found: dict[type[Entry], list[DatedEntry[Any]]] = {}
         for at in self.entries:
             found.setdefault(type(at.entry), []).append(at)
         corrected = {at.entry.index for at in found.get(Correction, ())}
@@ -121,20 +121,24 @@ class Facts:
             found[kind] = kept
         return {kind: tuple(each) for kind, each in found.items()}
 
-    def of(self, kind: type[_Kind]) -> tuple[At[_Kind], ...]:
+    def of(self, kind: type[_Kind]) -> tuple[DatedEntry[_Kind], ...]:
         """Return the entries of a kind, oldest first."""
         return self._by_kind.get(kind, ())
 
-    def last(self, kind: type[_Kind], before: int | None = None) -> At[_Kind] | None:
+    def last(
+        self, kind: type[_Kind], before: int | None = None
+    ) -> DatedEntry[_Kind] | None:
         """Return the last entry of a kind, of those before an index if one is given."""
         found = [at for at in self.of(kind) if before is None or at.index < before]
         return found[-1] if found else None
 
     @cached_property
-    def rounds(self) -> tuple[At[Round] | At[RoundAborted], ...]:
+    def rounds(
+        self,
+    ) -> tuple[DatedEntry[RoundEntry] | DatedEntry[AbortedRoundEntry], ...]:
         """Rounds and aborted rounds, in the order of the log."""
-        both: list[At[Round] | At[RoundAborted]]
-        both = [*self.of(Round), *self.of(RoundAborted)]
+        both: list[DatedEntry[RoundEntry] | DatedEntry[AbortedRoundEntry]]
+        both = [*self.of(RoundEntry), *self.of(AbortedRoundEntry)]
         return tuple(sorted(both, key=lambda at: at.index))
 
     @property
@@ -164,7 +168,7 @@ class Facts:
         return self.entries[-1].day if self.entries else ""
 
     @property
-    def genesis(self) -> At[Genesis] | None:
+    def genesis(self) -> DatedEntry[Genesis] | None:
         """Entry 0."""
         return self.last(Genesis)
 
@@ -174,36 +178,38 @@ class Facts:
         return () if self.genesis is None else (self.genesis.index,)
 
     @property
-    def policy(self) -> At[Policy] | None:
+    def policy(self) -> DatedEntry[PolicyEntry] | None:
         """The policy in force before the first round."""
-        return self.last(Policy, self.first_round)
+        return self.last(PolicyEntry, self.first_round)
 
     @property
-    def features(self) -> At[FeatureTags] | None:
+    def features(self) -> DatedEntry[FeatureTags] | None:
         """The tags in force before the first round."""
         return self.last(FeatureTags, self.first_round)
 
     @property
-    def governance(self) -> At[Governance] | None:
+    def governance(self) -> DatedEntry[Governance] | None:
         """What people stated last."""
         return self.last(Governance)
 
     @property
-    def intended(self) -> At[Governance] | None:
+    def intended(self) -> DatedEntry[Governance] | None:
         """What people stated before the first round."""
         return self.last(Governance, self.first_round)
 
     @property
-    def changes(self) -> tuple[At[Change], ...]:
+    def changes(self) -> tuple[DatedEntry[ChangeEntry], ...]:
         """What was decided before and changed."""
-        return self.of(Change)
+        return self.of(ChangeEntry)
 
     def next_round(self, index: int) -> int | None:
         """Return the index of the first round after an entry; None if there is none."""
         return next((at.index for at in self.rounds if at.index > index), None)
 
 
-def facts_of(records: Sequence[Placed], content: Content, checks: Checks) -> Facts:
+def facts_of(
+    records: Sequence[LoggedEntry], content: BlobSource, checks: VerifierFindings
+) -> LogFacts:
     """Return what entries say.
 
     Args:
@@ -211,22 +217,24 @@ def facts_of(records: Sequence[Placed], content: Content, checks: Checks) -> Fac
         content: where the tags that they cite are found.
         checks: what a verifier found out about them.
     """
-    entries = tuple(At(n, each.time, each.entry) for n, each in enumerate(records))
-    known = Facts(entries, checks, None)
+    entries = tuple(
+        DatedEntry(n, each.time, each.entry) for n, each in enumerate(records)
+    )
+    known = LogFacts(entries, checks, None)
     genesis, features = known.genesis, known.features
     parties = () if genesis is None else _parties(genesis.entry, content)
     tags = None if features is None else _tags(features.entry.tags, content)
-    return Facts(entries, checks, tags, parties)
+    return LogFacts(entries, checks, tags, parties)
 
 
-def _parties(genesis: Genesis, content: Content) -> tuple[Party, ...]:
+def _parties(genesis: Genesis, content: BlobSource) -> tuple[Party, ...]:
     try:
         return parties_of(genesis, content)
     except LexfedError:
         return ()  # erased or lost: nothing is known of anybody
 
 
-def _tags(digest: str, content: Content) -> TaggedSchema | None:
+def _tags(digest: str, content: BlobSource) -> TaggedSchema | None:
     try:
         plain = strict_json.loads(content.get(digest))
         return TaggedSchema.from_dict(plain)

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking a whole run: bytes, signatures, order, budgets, receipts, files, witnesses.
+"""Verification of a whole run: bytes, signatures, order, budgets, sites, files.
 
-`verify_run` turns a folder into a `Verdict`. Each module holds one group of checks, and
-each check is a function of the evidence alone. Neither torch nor a network is needed.
+`verify_run` turns a run folder into a `RunVerdict`, one line for each claim.
+Start with `run_folder`, which lists the claims in the order of trust; `verdict`
+holds the lines. Checks lie in `integrity` (is this log whole and genuine?),
+`guarantee` (do plan, rounds and claim prove the stated epsilon?) and `sites`
+(did as many sites agree and take part as stated?).
+
+A check is a function of the evidence that returns its finding in words or a
+`Remark`, or raises `Unsound`; a new one also needs its line in `CLAIMS` and its
+twin in `standalone/verify.py`: tests demand the same claims, in the same order
+and with the same status, from both verifiers.
+Stated epsilons may be above the computed ones, never below. Nothing is written,
+no network is used, torch is not needed.
 """
 
-from lexfed.audit.verify.outcome import Check, Status, Verdict
-from lexfed.audit.verify.run import verify_run
+from lexfed.audit.verify.run_folder import verify_run
+from lexfed.audit.verify.verdict import Check, RunVerdict, Status
 
-__all__ = ["Check", "Status", "Verdict", "verify_run"]
+__all__ = ["Check", "RunVerdict", "Status", "verify_run"]

@@ -1,40 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks: whether somebody was there, what a value was, what an update tells.
+"""Attacks: membership, attribute inference, and values read off the rounds of a run.
 
-Every attack returns an `Attacked`: its AUC with a 95 % interval, beside the largest
-AUC that the proven guarantee allows. Read `bounds.py` first: what a proof says about
-attacks, over the people of one release and of several.
+Every attack returns an `AttackResult`: its AUC with a 95 % interval, beside the
+largest AUC that the proven guarantee allows. Read `bounds.py` first: the limits
+that a proof sets to attacks on one release and on several; then
+`auc_intervals.py`.
 
-    membership        threshold and LiRA, on models of `shadows` or `product`
-    attributes        inversion, CSMIA, imputation: a value from a model
-    observers         a value from rounds, by whoever knows everything else
-    inversion         rows from rounds of small sites, by whoever knows nothing
+    membership             threshold, calibrated margin and LiRA
+    attribute_inference    inversion, CSMIA, imputation: a value from a model
+    informed_observer      a value from rounds, where everything else is known
+    gradient_inversion     rows from rounds of small sites, where nothing is known
+
+`product_trainer`, `observed_run` and `product_rounds` run the product for them;
+`target_value` is the value that an attack is after. A new attack needs a bound
+that holds for its way of scoring people (one release, several, or across
+releases).
 """
 
-from lexfed.evaluate.attacks.attacked import Attacked
-from lexfed.evaluate.attacks.attributes import AttributeFound, Rows, attack_attribute
+from lexfed.evaluate.attacks.attribute_inference import (
+    AttributeInference,
+    LabelledRows,
+    attack_attribute,
+)
+from lexfed.evaluate.attacks.auc_intervals import AttackResult
 from lexfed.evaluate.attacks.bounds import TradeOff
-from lexfed.evaluate.attacks.inversion import attack_updates
+from lexfed.evaluate.attacks.gradient_inversion import attack_updates
+from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
 from lexfed.evaluate.attacks.membership import attack_membership
-from lexfed.evaluate.attacks.observers import judged, play
-from lexfed.evaluate.attacks.product import ProductTrainer
+from lexfed.evaluate.attacks.observed_run import observe_run
 from lexfed.evaluate.attacks.product_rounds import rounds_of
-from lexfed.evaluate.attacks.sensitive import Sensitive, sensitive
-from lexfed.evaluate.attacks.watched import watched_run
+from lexfed.evaluate.attacks.product_trainer import ProductTrainer
+from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 
 __all__ = [
-    "Attacked",
-    "AttributeFound",
+    "AttackResult",
+    "AttributeInference",
+    "LabelledRows",
     "ProductTrainer",
-    "Rows",
-    "Sensitive",
+    "TargetValue",
     "TradeOff",
     "attack_attribute",
     "attack_membership",
     "attack_updates",
-    "judged",
-    "play",
+    "find_target_value",
+    "observe_run",
+    "observer_result",
+    "play_games",
     "rounds_of",
-    "sensitive",
-    "watched_run",
 ]

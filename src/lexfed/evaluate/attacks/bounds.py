@@ -43,15 +43,15 @@ import numpy as np
 
 from lexfed import checks
 from lexfed.data.table import Floats
-from lexfed.privacy import accountant, gdp
-from lexfed.privacy.attributes import (
-    Counted,
-    per_person,
+from lexfed.privacy.accountants import composition, gdp
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.scopes import (
+    CountedRelease,
+    release_per_person,
     require_renyi,
     steps_of,
     tier_releases,
 )
-from lexfed.privacy.steps import Neighbours
 from lexfed.tiers import Tier
 
 _EPSILONS = (0.0, *np.geomspace(0.003, 24.0, 47).tolist())
@@ -129,9 +129,9 @@ def of_gaussian(mu: float) -> TradeOff:
 
 
 def of_record(
-    releases: Sequence[Counted],
+    releases: Sequence[CountedRelease],
     neighbours: Neighbours,
-    by: accountant.Accountant = "pld",
+    by: composition.Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
     """Return what all releases of a run leave to an attack on a whole record.
@@ -147,17 +147,19 @@ def of_record(
         ClaimError: as pricing the same releases does.
     """
     require_renyi(releases, by)
-    paid = [(per_person(release, sites_per_person), n) for release, n in releases]
+    paid = [
+        (release_per_person(release, sites_per_person), n) for release, n in releases
+    ]
     steps = steps_of(paid)
     return TradeOff(
-        tuple((e, accountant.delta(steps, e, neighbours, by)) for e in _EPSILONS)
+        tuple((e, composition.delta(steps, e, neighbours, by)) for e in _EPSILONS)
     )
 
 
 def of_tier(
-    releases: Sequence[Counted],
+    releases: Sequence[CountedRelease],
     tier: Tier,
-    by: accountant.Accountant = "pld",
+    by: composition.Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
     """Return what a run leaves to an attack on one value of a tier (Theorem C.2)."""

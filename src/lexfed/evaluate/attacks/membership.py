@@ -29,9 +29,9 @@ from typing import Protocol
 import numpy as np
 
 from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.attacked import (
+from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,
-    Attacked,
+    AttackResult,
     Bools,
     auc_of,
     several_releases,
@@ -81,7 +81,7 @@ def attack_membership(
     shadows: int = SHADOWS,
     seed: int = 0,
     confidence: float = CONFIDENCE,
-) -> tuple[Attacked, Attacked, Attacked]:
+) -> tuple[AttackResult, AttackResult, AttackResult]:
     """Train models and attack each with all others.
 
     Returns:
@@ -109,7 +109,7 @@ def attack_membership(
     trained = time.perf_counter()
     bound = 1.0 if trade_off is None else trade_off.ranking
 
-    def found(name: str, score: Callable[[int], Floats]) -> Attacked:
+    def found(name: str, score: Callable[[int], Floats]) -> AttackResult:
         start = time.perf_counter()
         each = several_releases(
             [auc_of(score(model), members[model]) for model in range(len(members))],
@@ -117,7 +117,7 @@ def attack_membership(
         )
         seconds = time.perf_counter() - start + trained - begun
         ends = each.value, each.low, each.high
-        return Attacked(name, *ends, bound, members.size, seconds)
+        return AttackResult(name, *ends, bound, members.size, seconds)
 
     return (
         found("membership by threshold", lambda model: margins[model]),

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import torch
 
-from lexfed.evaluate.attacks.inversion import Rounds
-from lexfed.evaluate.attacks.watched import Observer, Seen
+from lexfed.evaluate.attacks.gradient_inversion import RoundKnowledge
+from lexfed.evaluate.attacks.observed_run import ObservedRound, Observer
 from lexfed.models.losses import Loss
-from lexfed.run.planning import Priced
+from lexfed.run.pricing.priced_run import PricedRun
 
 
 def rounds_of(
-    priced: Priced, run: Sequence[Seen], observer: Observer, most: int = 3
-) -> Rounds:
+    priced: PricedRun, run: Sequence[ObservedRound], observer: Observer, most: int = 3
+) -> RoundKnowledge:
     """Return the first gradient rounds of a run.
 
     Args:
@@ -38,7 +38,7 @@ def rounds_of(
     if release is not None:
         clip = programme.stages[rounds[0].stage].limits[0]
         sigma = release.groups[0].sigma if observer == "round" else 0.0
-    return Rounds(
+    return RoundKnowledge(
         shape.untrained().double(),
         Loss(programme.loss),
         tuple(torch.from_numpy(query.model.towers[0].parameters) for query in rounds),

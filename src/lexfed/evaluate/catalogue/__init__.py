@@ -1,30 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every table of the evaluation, by the name that the command line knows."""
+"""Every table of the evaluation, by the name that the command line knows.
+
+A table is data: a title, a question, its jobs, the columns that it shows,
+published figures beside it and targets that it must reach. Start with
+`equal_protection.py`; `job_grids.py` has the data sets and the two cells (equal
+record, equal attribute) that tables are built from. To add a table, write a
+function that returns a `ResultTable` and enter it in `_TABLES`. Names of tables
+are part of the command line and of file names; the text of a question is
+printed in docs/results.md.
+"""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.catalogue import (
-    attacked,
-    compared,
-    made,
-    planned,
-    reported,
+    attacks_and_audits,
+    equal_protection,
+    plans_and_overhead,
+    published_figures,
     sweeps,
+    synthetic_tables,
 )
-from lexfed.evaluate.catalogue.quick import quick
-from lexfed.evaluate.tables import Table
+from lexfed.evaluate.catalogue.first_look import quick
+from lexfed.evaluate.harness.tables import ResultTable
 
 __all__ = ["NAMES", "quick", "table"]
 
-_TABLES: Mapping[str, Callable[[], Table]] = {
-    "equal-attribute": compared.equal_attribute,
-    "tuned": compared.tuned,
-    "equal-record": compared.equal_record,
-    "retention": compared.retention,
-    "dynamic": reported.dynamic,
-    "flamby": reported.flamby,
+_TABLES: Mapping[str, Callable[[], ResultTable]] = {
+    "equal-attribute": equal_protection.equal_attribute,
+    "tuned": equal_protection.tuned,
+    "equal-record": equal_protection.equal_record,
+    "retention": equal_protection.retention,
+    "dynamic": published_figures.dynamic,
+    "flamby": published_figures.flamby,
     "methods": sweeps.methods,
     "learning": sweeps.learning,
     "radar": sweeps.radar,
@@ -33,22 +42,22 @@ _TABLES: Mapping[str, Callable[[], Table]] = {
     "sites": sweeps.sites,
     "models": sweeps.models,
     "tiers": sweeps.tiers,
-    "made": made.made,
+    "made": synthetic_tables.synthetic_table,
     "ablations": sweeps.ablations,
     "multipliers": sweeps.multipliers,
-    "membership": attacked.membership,
-    "attribute-inference": attacked.inference,
-    "reconstruction": attacked.reconstruction,
-    "inversion": attacked.inversion,
-    "audit": attacked.audit,
-    "rounds": planned.rounds,
-    "noise": planned.noise,
-    "overhead": planned.overhead,
+    "membership": attacks_and_audits.membership,
+    "attribute-inference": attacks_and_audits.inference,
+    "reconstruction": attacks_and_audits.reconstruction,
+    "inversion": attacks_and_audits.inversion,
+    "audit": attacks_and_audits.audit,
+    "rounds": plans_and_overhead.rounds,
+    "noise": plans_and_overhead.noise,
+    "overhead": plans_and_overhead.overhead,
 }
 NAMES = tuple(_TABLES)
 
 
-def table(name: str) -> Table:
+def table(name: str) -> ResultTable:
     """Return a table by its name.
 
     Raises:

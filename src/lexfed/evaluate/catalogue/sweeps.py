@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One factor at a time around a base cell: budget, partition, sites, model, tiers."""
 
-from lexfed.evaluate.ablations import ABLATIONS, MULTIPLIERS
-from lexfed.evaluate.catalogue.base import (
+from lexfed.evaluate.catalogue.job_grids import (
     ADULT,
     GERMAN,
     HEART,
@@ -12,19 +11,20 @@ from lexfed.evaluate.catalogue.base import (
     jobs,
     record,
 )
-from lexfed.evaluate.derived import EICU_FOUR, GERMAN_FOUR
+from lexfed.evaluate.datasets.variants import EICU_FOUR, GERMAN_FOUR
+from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable
 from lexfed.evaluate.methods import METHODS
-from lexfed.evaluate.tables import Published, Table
+from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
 
 SEEDS = 5
 _HETEROGENEITY = {0.5: 0.938, 0.1: 0.904, 0.05: 0.869, 0.01: 0.803}
 JACS = "sensitivity-aware dynamic DP, JACS 2025"
 
 
-def methods() -> Table:
+def methods() -> ResultTable:
     """Every method in the base cell, under both comparisons."""
     cells = (attribute(0.3, 2.0), record(1.0))
-    return Table(
+    return ResultTable(
         name="methods",
         title="Every method",
         question=(
@@ -55,10 +55,10 @@ def _tuned(method: str) -> str:
     return method if method in WITHOUT_PRIVACY else f"{method}-tuned"
 
 
-def learning() -> Table:
+def learning() -> ResultTable:
     """How many rounds, and how much budget, until a model is good enough."""
     chosen = ("none", "uniform", "fedsgd", "time-adaptive", "grouped-inverse")
-    return Table(
+    return ResultTable(
         name="learning",
         title="Rounds to a target",
         question=(
@@ -84,10 +84,10 @@ def learning() -> Table:
     )
 
 
-def radar() -> Table:
+def radar() -> ResultTable:
     """The same methods on several qualities at once, drawn."""
     chosen = ("uniform", "fedsgd", "grouped-inverse", "time-adaptive", "cascade")
-    return Table(
+    return ResultTable(
         name="radar",
         title="Qualities of methods at equal protection of the sensitive attribute",
         question=(
@@ -101,11 +101,11 @@ def radar() -> Table:
     )
 
 
-def epsilon() -> Table:
+def epsilon() -> ResultTable:
     """AUC against the record's epsilon."""
     chosen = ("uniform", "fedsgd", "grouped-inverse", "cascade")
     cells = tuple(record(value) for value in (0.1, 0.3, 1.0, 1.9, 4.0))
-    return Table(
+    return ResultTable(
         name="epsilon",
         title="AUC against epsilon",
         question=(
@@ -119,7 +119,7 @@ def epsilon() -> Table:
     )
 
 
-def alpha() -> Table:
+def alpha() -> ResultTable:
     """Sites that differ more and more."""
     chosen = ("none", "fedsgd", "cascade")
     reason = (
@@ -127,7 +127,7 @@ def alpha() -> Table:
         "class, which on this table is 76 %. Sums over all sites do not depend on how "
         "rows are spread, so the curve of the product is flat by construction"
     )
-    return Table(
+    return ResultTable(
         name="alpha",
         title="Heterogeneity of sites",
         question=(
@@ -147,16 +147,18 @@ def alpha() -> Table:
         shows=("accuracy", "majority", "auc", "worst_site_auc"),
         drawing="alpha",
         published=tuple(
-            Published({"alpha": at, "method": "cascade"}, "accuracy", v, JACS, reason)
+            PublishedFigure(
+                {"alpha": at, "method": "cascade"}, "accuracy", v, JACS, reason
+            )
             for at, v in _HETEROGENEITY.items()
         ),
     )
 
 
-def sites() -> Table:
+def sites() -> ResultTable:
     """More sites, each with fewer rows."""
     chosen = ("fedsgd", "fedavg-clients", "local", "cascade")
-    return Table(
+    return ResultTable(
         name="sites",
         title="Number of sites",
         question="Adult, rows spread at random, record ε 1.9, 5 splits.",
@@ -172,9 +174,9 @@ def sites() -> Table:
     )
 
 
-def models() -> Table:
+def models() -> ResultTable:
     """Linear models and networks."""
-    return Table(
+    return ResultTable(
         name="models",
         title="Models",
         question=(
@@ -196,9 +198,9 @@ def models() -> Table:
     )
 
 
-def tiers() -> Table:
+def tiers() -> ResultTable:
     """Two, three and four tiers."""
-    return Table(
+    return ResultTable(
         name="tiers",
         title="Number of tiers",
         question=(
@@ -221,9 +223,9 @@ def tiers() -> Table:
     )
 
 
-def ablations() -> Table:
+def ablations() -> ResultTable:
     """One idea taken out at a time."""
-    return Table(
+    return ResultTable(
         name="ablations",
         title="Ablations",
         question=(
@@ -238,9 +240,9 @@ def ablations() -> Table:
     )
 
 
-def multipliers() -> Table:
+def multipliers() -> ResultTable:
     """How strongly noise follows sensitivity."""
-    return Table(
+    return ResultTable(
         name="multipliers",
         title="Factors between tiers",
         question=(

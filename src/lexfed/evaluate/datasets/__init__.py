@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables to evaluate on: nine public ones, and three that are made from a seed.
 
-A public table is not part of lexfed. It is read from the folder that `LEXFED_DATA`
-names, compared with a checksum that is kept here, and written again as one ordinary
-CSV file. What is public about its columns stands in `declared/NAME.toml`. Read
-`kept.py` first (what a declaration holds), then `prepared.py`; `fetch.py` downloads,
-`made` makes the synthetic ones.
+`preparation.py` turns a name into one ordinary CSV file with its public facts,
+a `Dataset`; `variants.py` derives further tables from them. `public` holds what
+is known about the published tables, `archives` downloads them, `synthetic`
+makes the others. A public table is not part of lexfed: it is read from the
+folder that `LEXFED_DATA` names and compared with a checksum. The facts about
+its columns stand in `declared/NAME.toml`, written by hand and never read from
+the rows.
 """
 
-from lexfed.evaluate.datasets.prepared import Dataset, names, prepare
+from lexfed.evaluate.datasets.preparation import Dataset, names, prepare
 
 __all__ = ["Dataset", "names", "prepare"]

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Empirical epsilon: what attacks on the product's own sites and coordinator find.
+"""Empirical epsilon: lower bounds from attacks on the product's own sites.
 
-    one_run     what correct guesses prove, with confidence
-    canaries    persons who might exist, and of whom a coin decides what a site holds
-    game        a programme runs on canaries, and an attacker scores every coin
-    audit       a lower bound beside every claim of a run
+    canaries             synthetic persons; a coin decides what a site holds of each
+    game                 a programme runs on canaries, an attacker scores every coin
+    claim_audit          a lower bound beside every claim of a run; start here
+    one_run_bounds       the confidence that correct guesses give, with proofs
+    unit_contributions   the sums of a site, unsummed
 
-Lower bounds catch defects; they certify nothing.
+Lower bounds catch defects; they certify nothing. The number of guesses and the
+number of canaries in a game are fixed before any game is played, and must stay
+so: the bounds hold for no other choice. No audit reads a row of data.
 """
 
-from lexfed.evaluate.empirical.audit import Found, audit
-from lexfed.evaluate.empirical.one_run import one_run, one_run_mu
+from lexfed.evaluate.empirical.claim_audit import ClaimAudit, audit
+from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
 
-__all__ = ["Found", "audit", "one_run", "one_run_mu"]
+__all__ = ["ClaimAudit", "audit", "one_run", "one_run_mu"]

@@ -21,10 +21,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.encode import Encoding
-from lexfed.data.scaling import scaled
+from lexfed.data.encoding.scaling import scaled_values
+from lexfed.data.encoding.slots import Encoding
+from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.table import Floats
-from lexfed.data.units import UnitBlock
 from lexfed.tiers import Tier
 
 LABEL = 1.0
@@ -58,7 +58,7 @@ class Canaries:
 
 
 @dataclass(frozen=True)
-class Stock:
+class CanaryStock:
     """What canaries are made from: public declarations.
 
     Attributes:
@@ -127,7 +127,7 @@ class Stock:
                 rows[everyone, slots[first]] = 1.0
                 others[everyone, slots[(first + 1) % levels]] = 1.0
                 continue
-            ends = scaled(column, np.array(column.range or (0.0, 1.0)))
+            ends = scaled_values(column, np.array(column.range or (0.0, 1.0)))
             side = generator.integers(2, size=count)
             rows[:, slots[0]], others[:, slots[0]] = ends[side], ends[1 - side]
         return rows, others

@@ -26,16 +26,16 @@ from numpy.typing import NDArray
 
 from lexfed.data.table import Floats
 from lexfed.errors import Refused
-from lexfed.evaluate.empirical.canaries import Canaries, Stock
-from lexfed.evaluate.empirical.contributions import contributions
-from lexfed.federation import sums
-from lexfed.federation.cohort import Cohort, SiteData
-from lexfed.federation.coordinator import Coordinator
-from lexfed.federation.learner import Learner
-from lexfed.federation.messages import Query, Refusal
-from lexfed.federation.programme import Programme, Stage
-from lexfed.federation.site import Site, Sources
-from lexfed.run import Priced
+from lexfed.evaluate.empirical.canaries import Canaries, CanaryStock
+from lexfed.evaluate.empirical.unit_contributions import contributions
+from lexfed.federation.coordinator.learner import Learner
+from lexfed.federation.coordinator.rounds import Coordinator
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.messages import Query, Refusal
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.site.data_holder import Site, Sources
+from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.run import PricedRun
 
 _FRESH = 8
 """For so many rounds of a stage directions are those of the first of them: gradients
@@ -57,12 +57,12 @@ class _Directions:
 class Arena:
     """Where games on one priced programme are played."""
 
-    def __init__(self, priced: Priced) -> None:
+    def __init__(self, priced: PricedRun) -> None:
         """Take a priced programme; nothing of it is spent."""
         self._priced = priced
         self._programme = priced.programme
         population = priced.population
-        self.stock = Stock(
+        self.stock = CanaryStock(
             population.encoding, population.records_per_person, len(population.classes)
         )
 
@@ -140,7 +140,7 @@ class Arena:
         programme = self._programme
         stage = programme.stages[query.stage].at(query.step)
         block = self.stock.units(rows)
-        cohort = Cohort.of([block], programme.precision, programme.class_scales)
+        cohort = UnitBatch.of([block], programme.precision, programme.class_scales)
         found = np.zeros((len(rows), stage.dimension))
         for place in self.hosts:
             rate = stage.rate_for(query.release, place)
@@ -171,7 +171,7 @@ class _Attack:
             return
         directions = self._at(query)
         sigma = _sigmas(stage, [group.sigma for group in query.release.groups])
-        rest = sums.descale(update, stage)
+        rest = integer_sums.descale(update, stage)
         rest = (rest - directions.middle.sum(axis=0)) / sigma
         half = directions.half / sigma
         self._gram += half @ half.T

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The methods that are compared, by name; all take the same case on the same split.
 
-Read `case.py` first (what is equal in a comparison), then `product.py`.
+Read `comparison/case.py` first (what is equal in a comparison), then
+`product.py`.
 
     none                 the same model without noise: the ceiling
     boosted              gradient-boosted trees on all rows, without noise
@@ -18,21 +19,32 @@ Read `case.py` first (what is equal in a comparison), then `product.py`.
     grouped-RULE         one model, noise by tier, shared by a published rule
     cascade              a tower per tier, steps by the rule
     cascade-plain        a tower per tier, steps that know nothing of their noise
+
+A method of lexfed is a few keys of a configuration. Baselines outside it state
+their releases to `baseline_claims.py`, so that the product's accountant prices
+them all.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lexfed.evaluate.methods import boosted, ebm, exact, fedavg, federated_trees, ftrl
-from lexfed.evaluate.methods.case import Case, Method
+from lexfed.evaluate.comparison.case import Case, Method
+from lexfed.evaluate.methods import (
+    ebm,
+    exact_solution,
+    fedavg,
+    federated_trees,
+    ftrl,
+    pooled_trees,
+)
 from lexfed.evaluate.methods.local_only import alone
-from lexfed.evaluate.methods.product import Keys, through_the_product
+from lexfed.evaluate.methods.product import MethodKeys, through_the_product
 
 __all__ = ["METHODS", "Case", "Method"]
 
 _STEP = {"learning_rate": 1.0}
 
-_PRODUCT: Mapping[str, Keys] = {
+_PRODUCT: Mapping[str, MethodKeys] = {
     "uniform": {"privacy": {"mechanism": "uniform"}},
     "fedsgd": {"privacy": {"mechanism": "uniform"}, "federation": _STEP},
     "time-adaptive": {
@@ -59,10 +71,10 @@ _PRODUCT: Mapping[str, Keys] = {
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         **{name: through_the_product(name, keys) for name, keys in _PRODUCT.items()},
-        "none": exact.train,
-        "local-none": exact.train_alone,
+        "none": exact_solution.train,
+        "local-none": exact_solution.train_alone,
         "local": alone("local", _PRODUCT["cascade"]),
-        boosted.NAME: boosted.train,
+        pooled_trees.NAME: pooled_trees.train,
         federated_trees.NAME: federated_trees.train,
         fedavg.NAME: fedavg.train,
         ftrl.NAME: ftrl.train,

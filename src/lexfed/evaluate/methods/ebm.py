@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from lexfed.errors import ConfigError, Problem
+from lexfed.evaluate.comparison.case import Case, sensitive_tier
+from lexfed.evaluate.comparison.coded_columns import CodedColumns, columns_of
+from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import Case, sensitive_tier
-from lexfed.evaluate.methods.columns import Columns, columns_of
-from lexfed.evaluate.methods.outside import affordable_mu, gaussian, scored
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.outcome import Floats, Scores
-from lexfed.privacy.calibrate import mu_from
+from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
+from lexfed.privacy.accountants.calibration import mu_from
 
 NAME = "dp-ebm"
 BIN_PART = 0.1
@@ -109,11 +109,11 @@ def own_epsilon(dataset: Dataset, case: Case) -> float:
     return found * (1.0 - 1e-9)
 
 
-def _types(columns: Columns) -> list[str]:
+def _types(columns: CodedColumns) -> list[str]:
     return ["continuous" if c.kind == "number" else "nominal" for c in columns.columns]
 
 
-def _bounds(columns: Columns, bins: int) -> dict[int, tuple[float, float]]:
+def _bounds(columns: CodedColumns, bins: int) -> dict[int, tuple[float, float]]:
     """Return public ranges, with room for one more bin below."""
     found = {}
     for place, column in enumerate(columns.columns):
@@ -123,7 +123,7 @@ def _bounds(columns: Columns, bins: int) -> dict[int, tuple[float, float]]:
     return found
 
 
-def _filled(columns: Columns, bins: int) -> NDArray[np.object_]:
+def _filled(columns: CodedColumns, bins: int) -> NDArray[np.object_]:
     """Return the values with something in the place of what is missing."""
     bounds = _bounds(columns, bins)
     filled = np.empty(columns.values.shape, dtype=object)

@@ -15,13 +15,13 @@ from time import perf_counter
 
 import numpy as np
 
+from lexfed.evaluate.comparison.case import Case, sensitive_tier
+from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.site_columns import released_by_site
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import Case, sensitive_tier
-from lexfed.evaluate.methods.layout import released_by_site
-from lexfed.evaluate.methods.one_tower import CLIP, OneTower, unit_batch
-from lexfed.evaluate.methods.outside import affordable_mu, gaussian, scored
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.outcome import Scores
+from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
+from lexfed.evaluate.methods.single_tower import CLIP, OneTower, unit_batch
 
 NAME = "fedavg"
 DEFAULTS = {"learning_rate": 1.0, "rounds": 8, "local_steps": 5}

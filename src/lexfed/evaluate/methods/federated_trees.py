@@ -28,14 +28,14 @@ import numpy as np
 
 from lexfed.data.schema import Column
 from lexfed.errors import ConfigError, Problem
+from lexfed.evaluate.comparison.case import Case
+from lexfed.evaluate.comparison.coded_columns import CodedColumns, columns_of
+from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.boosted import MOST_LEVELS, settings_of
-from lexfed.evaluate.methods.case import Case
-from lexfed.evaluate.methods.columns import Columns, columns_of
-from lexfed.evaluate.methods.outside import scored
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.methods.site_processes import SiteRows, trained_together
-from lexfed.evaluate.outcome import Floats, Scores
+from lexfed.evaluate.methods.baseline_claims import scored
+from lexfed.evaluate.methods.pooled_trees import MOST_LEVELS, settings_of
+from lexfed.evaluate.trees.process_group import SiteRows, train_together
 
 NAME = "boosted-federated"
 _NAMES = {"max_iter": "num_iterations", "max_leaf_nodes": "num_leaves"}
@@ -77,7 +77,7 @@ def train(dataset: Dataset, case: Case) -> Scores:
     if rows.table.schema.task == "regression":
         settings["objective"] = "regression"
     start = perf_counter()
-    text = trained_together(
+    text = train_together(
         sites, public_bins(known), categories(known), settings, _SECONDS
     )
     model = library.Booster(model_str=text)
@@ -89,7 +89,7 @@ def train(dataset: Dataset, case: Case) -> Scores:
     return scored(NAME, dataset, case, rows, predicted, (), trees, seconds, note)
 
 
-def categories(columns: Columns) -> list[int]:
+def categories(columns: CodedColumns) -> list[int]:
     """Return the places of columns that are split by lists of levels."""
     found = columns.is_category & [
         len(column.values or ()) <= MOST_LEVELS for column in columns.columns
@@ -97,7 +97,7 @@ def categories(columns: Columns) -> list[int]:
     return [int(place) for place in np.flatnonzero(found)]
 
 
-def public_bins(columns: Columns) -> Floats:
+def public_bins(columns: CodedColumns) -> Floats:
     """Return rows from which LightGBM makes the bins: no value of them is a person's.
 
     Guarantees:

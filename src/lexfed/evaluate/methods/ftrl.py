@@ -26,13 +26,13 @@ from time import perf_counter
 
 import numpy as np
 
-from lexfed.data.lots import draw_lots
+from lexfed.data.people.lots import draw_lots
+from lexfed.evaluate.comparison.case import Case, sensitive_tier
+from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import Case, sensitive_tier
-from lexfed.evaluate.methods.one_tower import CLIP, OneTower, some_units, unit_batch
-from lexfed.evaluate.methods.outside import affordable_mu, gaussian, scored
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.outcome import Floats, Scores
+from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored
+from lexfed.evaluate.methods.single_tower import CLIP, OneTower, some_units, unit_batch
 
 NAME = "dp-ftrl"
 DEFAULTS = {"learning_rate": 1.0, "passes": 10, "batches": 4}

@@ -11,15 +11,15 @@ rows together look well sorted for that reason alone: compare the worst site too
 
 from dataclasses import replace
 
+from lexfed.evaluate.comparison.case import Case, Method
+from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.comparison.site_columns import released_by_site
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import Case, Method
-from lexfed.evaluate.methods.layout import released_by_site
-from lexfed.evaluate.methods.product import Keys, as_scores, train_on
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.outcome import Scores
+from lexfed.evaluate.methods.product import MethodKeys, as_scores, train_on
 
 
-def alone(name: str, keys: Keys) -> Method:
+def alone(name: str, keys: MethodKeys) -> Method:
     """Return the method in which every site runs the product with some keys."""
 
     def method(dataset: Dataset, case: Case) -> Scores:

@@ -13,35 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import (
+from lexfed.evaluate.comparison.case import (
     Case,
     Method,
     configuration,
     model_of,
     sensitive_tier,
 )
-from lexfed.evaluate.methods.layout import released_as_sums, released_by_site
-from lexfed.evaluate.methods.rows import Rows, rows_of
-from lexfed.evaluate.metrics import quality
-from lexfed.evaluate.noise import sensitive_and_others
-from lexfed.evaluate.outcome import Floats, Point, Scores
-from lexfed.federation.learner import Progress
-from lexfed.models.cascade import Model
+from lexfed.evaluate.comparison.column_noise import sensitive_and_others
+from lexfed.evaluate.comparison.metrics import quality
+from lexfed.evaluate.comparison.scores import Floats, Point, Scores
+from lexfed.evaluate.comparison.site_columns import released_as_sums, released_by_site
+from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
+from lexfed.evaluate.datasets import Dataset
+from lexfed.federation.coordinator.learner import Progress
 from lexfed.models.losses import Loss
-from lexfed.privacy.claim_record import Claim
-from lexfed.privacy.ledger import Ledger
-from lexfed.run.planning import Priced, price
-from lexfed.run.population import Population
-from lexfed.run.rehearsal import train_in_memory
+from lexfed.models.towers.cascade import Model
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.run.driver.rehearsal import train_in_memory
+from lexfed.run.intake.population import Population
+from lexfed.run.pricing.priced_run import PricedRun, price
 
-Keys = Mapping[str, Mapping[str, Any]]
+MethodKeys = Mapping[str, Mapping[str, Any]]
 
 POINTS = 40
 """After how many rounds of a run test rows are scored, at most, beside the last."""
 
 
-def through_the_product(name: str, keys: Keys, note: str = "") -> Method:
+def through_the_product(name: str, keys: MethodKeys, note: str = "") -> Method:
     """Return the method that runs the product with some keys.
 
     Args:
@@ -56,7 +56,9 @@ def through_the_product(name: str, keys: Keys, note: str = "") -> Method:
     return method
 
 
-def train(dataset: Dataset, case: Case, name: str, keys: Keys, note: str) -> Scores:
+def train(
+    dataset: Dataset, case: Case, name: str, keys: MethodKeys, note: str
+) -> Scores:
     """Train with the product, in memory, and score the test rows.
 
     Guarantees:
@@ -72,7 +74,7 @@ def train(dataset: Dataset, case: Case, name: str, keys: Keys, note: str) -> Sco
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """What the product's training on one population came to; see `Scores`."""
 
     scores: Floats
@@ -86,8 +88,8 @@ class Trained:
 
 
 def train_on(
-    population: Population, dataset: Dataset, case: Case, keys: Keys
-) -> Trained:
+    population: Population, dataset: Dataset, case: Case, keys: MethodKeys
+) -> TrainingResult:
     """Train with the product on a population, and score its test rows."""
     merged = {table: dict(values) for table, values in keys.items()}
     merged["federation"] = {**keys.get("federation", {}), **case.settings}
@@ -104,7 +106,7 @@ def train_on(
     # A tier that is not read at all has no claim, and costs nothing.
     tiers = {} if claim is None else {tier.label: 0.0} | _epsilons(claim)
     targets = population.test_rows[1].numpy()
-    return Trained(
+    return TrainingResult(
         scores=_predicted(priced, progress.model),
         record_epsilon=None if claim is None else claim.epsilon,
         attribute_epsilon=tiers.get(tier.label),
@@ -137,14 +139,14 @@ class _Kept:
         self.models[progress.done] = progress.model, spent
 
 
-def _predicted(priced: Priced, model: Model) -> Floats:
+def _predicted(priced: PricedRun, model: Model) -> Floats:
     slots, _ = priced.population.test_rows
     predicted = Loss(priced.programme.loss).predict(model.logits(slots))
     return np.asarray(predicted.numpy()[:, 0], dtype=np.float64)
 
 
 def as_scores(
-    name: str, case: Case, rows: Rows, parts: Sequence[Trained], note: str
+    name: str, case: Case, rows: SplitRows, parts: Sequence[TrainingResult], note: str
 ) -> Scores:
     """Put what populations without common persons came to into one form.
 
@@ -188,14 +190,14 @@ def _of_units(population: Population, unit: str) -> Population:
     return replace(population, units=len(population.sites))
 
 
-def _relation(priced: Priced) -> str:
+def _relation(priced: PricedRun) -> str:
     if not priced.private:
         return "no guarantee"
     whom = "site" if priced.programme.unit == "client" else "record"
     return f"{priced.budget.neighbours} of one {whom}"
 
 
-def _linear_note(dataset: Dataset, case: Case, priced: Priced) -> str:
+def _linear_note(dataset: Dataset, case: Case, priced: PricedRun) -> str:
     """Say where the rule left networks out because they would not pay."""
     wanted = model_of(dataset, case)
     used = {shape.architecture for shape in priced.programme.shapes}

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed evaluate CONFIG`: somebody's own data and policy, asked three questions.
+"""`lexfed evaluate CONFIG`: three questions about somebody's own table and policy.
 
-What does protection cost, what does tailoring buy, and do attacks agree with the
-proofs? Read in this order:
+What does protection cost, what does tailoring buy, and do attacks agree with
+the proofs? Read in this order:
 
-    table.py       the rows of a configuration as a table of the evaluation
-    policies.py    the configured policy, and what it is compared with
-    named.py       the content of files that decide it
-    questions.py   one table of jobs for each question, and what is left out
-    measures.py    how a job with a policy of its own is measured
-    findings.py    the answers in sentences (`attacked.py`: that about attacks;
-                   `lines.py`, `numbers.py`: what they are made of)
-    parts.py       the figures behind them (`drawings.py`: each with a small drawing)
-    page.py        one page for people
+    csv_copy           the rows of a configuration as a table of the evaluation
+    policies           the configured policy, and the policies beside it
+    referenced_files   hashes of the files that a configuration names
+    questions          one table of jobs for each question, and omissions
+    job_measurement    how a job with a policy of its own is measured
+    findings           the answers in sentences (`attack_findings`: about attacks)
+    figure_tables      the figures behind them, each with an interval drawing
+    page               one HTML page
 
-Everything is measured on private rows, and no figure has noise of its own.
+Everything is measured on private rows, and no figure has noise of its own. The
+CSV copy holds private rows: nobody else may read it, and it is removed at the
+end.
 """

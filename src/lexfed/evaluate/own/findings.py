@@ -5,11 +5,12 @@ What was not measured is said as plainly as what was. A difference counts where 
 interval does not hold zero; both ends of it are means over the splits that it is over.
 """
 
-from lexfed.evaluate.methods.case import CONFIGURED
-from lexfed.evaluate.own.attacked import attacks
-from lexfed.evaluate.own.lines import (
-    Finding,
-    Pair,
+from lexfed.evaluate.comparison.case import CONFIGURED
+from lexfed.evaluate.harness.summary import TableLine
+from lexfed.evaluate.own.attack_findings import attacks
+from lexfed.evaluate.own.paired_lines import (
+    EvaluationFinding,
+    PairedLines,
     Summaries,
     line_of,
     metric_of,
@@ -17,14 +18,6 @@ from lexfed.evaluate.own.lines import (
     part_of,
     why,
     word,
-)
-from lexfed.evaluate.own.numbers import (
-    amount,
-    differs,
-    lost_by,
-    percent,
-    splits,
-    three,
 )
 from lexfed.evaluate.own.policies import (
     CASCADE,
@@ -34,22 +27,31 @@ from lexfed.evaluate.own.policies import (
     UNIFORM_RECORD,
 )
 from lexfed.evaluate.own.questions import COST, TAILORING
-from lexfed.evaluate.summary import Line
-from lexfed.report.digits import up
+from lexfed.evaluate.own.rounding import (
+    amount,
+    differs,
+    lost_by,
+    percent,
+    splits,
+    three,
+)
+from lexfed.report.wording.rounding import round_up
 
 
-def findings(summaries: Summaries) -> tuple[Finding, ...]:
+def findings(summaries: Summaries) -> tuple[EvaluationFinding, ...]:
     """Return the answers, in the order of the questions."""
     return (_cost(summaries), _tailoring(summaries), attacks(summaries))
 
 
-def _cost(summaries: Summaries) -> Finding:
+def _cost(summaries: Summaries) -> EvaluationFinding:
     free, own = (line_of(summaries, COST, name) for name in (NONE, CONFIGURED))
     if free is None or own is None or not (metric := metric_of(own, free)):
-        return Finding(f"What protection costs was not measured.{why(own or free)}")
+        return EvaluationFinding(
+            f"What protection costs was not measured.{why(own or free)}"
+        )
     both = pair_of(summaries[COST], metric, NONE, CONFIGURED)
     if both is None:
-        return Finding("What protection costs was not measured on any split.")
+        return EvaluationFinding("What protection costs was not measured on any split.")
     lost = lost_by(own.gains.get(metric), metric)
     name, ends = word(metric), _ends(both, " to ")
     headline = f"Protection costs {amount(lost)} of {name} ({ends})."
@@ -67,7 +69,7 @@ def _cost(summaries: Summaries) -> Finding:
         details.append(f"{percent(kept)} of the AUC above chance is left{over}.")
     details += _alone(summaries, metric)
     lines = {"Without protection": free, "The configured policy": own}
-    return Finding(headline, (*details, *_without(lines, metric)))
+    return EvaluationFinding(headline, (*details, *_without(lines, metric)))
 
 
 def _alone(summaries: Summaries, metric: str) -> list[str]:
@@ -83,20 +85,22 @@ def _alone(summaries: Summaries, metric: str) -> list[str]:
     ]
 
 
-def _tailoring(summaries: Summaries) -> Finding:
+def _tailoring(summaries: Summaries) -> EvaluationFinding:
     own = line_of(summaries, TAILORING, CASCADE)
     own = own or line_of(summaries, TAILORING, CONFIGURED)
     strict = line_of(summaries, TAILORING, UNIFORM_ATTRIBUTE)
     if own is None or strict is None or not (metric := metric_of(own, strict)):
-        return Finding(f"What tailoring buys was not measured.{why(own or strict)}")
+        return EvaluationFinding(
+            f"What tailoring buys was not measured.{why(own or strict)}"
+        )
     both = pair_of(summaries[TAILORING], metric, own.facts["method"], UNIFORM_ATTRIBUTE)
     if both is None:
-        return Finding("What tailoring buys was not measured on any split.")
+        return EvaluationFinding("What tailoring buys was not measured on any split.")
     # The table compares uniform noise with the cascade: gains have the other sign.
     gained = lost_by(strict.gains.get(metric), metric)
     name, ends = word(metric), _ends(both, " against ")
     shared = own.values.get("attribute_epsilon")
-    at = "" if shared is None else f" (ε {up(shared.mean)} for one value)"
+    at = "" if shared is None else f" (ε {round_up(shared.mean)} for one value)"
     equal = f"at equal protection of the most sensitive tier{at}"
     if gained is None or not differs(gained):
         over = "no splits" if gained is None else splits(gained)
@@ -112,10 +116,10 @@ def _tailoring(summaries: Summaries) -> Finding:
         )
     lines = {"Tailored noise": own, "Uniform noise": strict}
     said = _same_record(summaries, own, metric)
-    return Finding(headline, (*said, *_without(lines, metric)))
+    return EvaluationFinding(headline, (*said, *_without(lines, metric)))
 
 
-def _same_record(summaries: Summaries, own: Line, metric: str) -> list[str]:
+def _same_record(summaries: Summaries, own: TableLine, metric: str) -> list[str]:
     loose = line_of(summaries, TAILORING, UNIFORM_RECORD)
     method = own.facts["method"]
     both = pair_of(summaries[TAILORING], metric, UNIFORM_RECORD, method)
@@ -129,13 +133,13 @@ def _same_record(summaries: Summaries, own: Line, metric: str) -> list[str]:
     )
     if spent is not None and strict is not None:
         text += (
-            f"; a sensitive value then has ε {up(spent.mean)} instead of "
-            f"{up(strict.mean)}"
+            f"; a sensitive value then has ε {round_up(spent.mean)} instead of "
+            f"{round_up(strict.mean)}"
         )
     return [f"{text}."]
 
 
-def _ends(both: Pair, between: str) -> str:
+def _ends(both: PairedLines, between: str) -> str:
     over = f"; {both.fewer}" if both.fewer else ""
     return f"{three(both.first)}{between}{three(both.second)}{over}"
 
@@ -144,7 +148,7 @@ def _bracketed(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _without(lines: dict[str, Line], metric: str) -> list[str]:
+def _without(lines: dict[str, TableLine], metric: str) -> list[str]:
     """Say of every line in how many splits it has no figure, and why."""
     found = []
     for name, line in lines.items():

@@ -2,18 +2,18 @@
 """One page for people: three answers, then the figures behind them.
 
 It opens anywhere, asks nobody and runs nothing. It is made as every page is
-(`report/html.py`), so text of others is shown as text.
+(`report/markup/page_templates.py`), so text of others is shown as text.
 """
 
 from collections.abc import Sequence
 
-from lexfed.evaluate.machine import today
+from lexfed.evaluate.harness.machine import today
+from lexfed.evaluate.harness.summary import Summary
+from lexfed.evaluate.own.figure_tables import figure_table
 from lexfed.evaluate.own.findings import findings
-from lexfed.evaluate.own.lines import Finding
-from lexfed.evaluate.own.parts import shown
-from lexfed.evaluate.own.questions import LeftOut
-from lexfed.evaluate.summary import Summary
-from lexfed.report.html import page
+from lexfed.evaluate.own.paired_lines import EvaluationFinding
+from lexfed.evaluate.own.questions import Omission
+from lexfed.report.markup.page_templates import page
 
 PAGE = "evaluation.html"
 INTERNAL = (
@@ -24,7 +24,7 @@ INTERNAL = (
 
 
 def evaluation_html(
-    name: str, summaries: Sequence[Summary], left_out: Sequence[LeftOut], machine: str
+    name: str, summaries: Sequence[Summary], left_out: Sequence[Omission], machine: str
 ) -> str:
     """Return the page.
 
@@ -39,8 +39,8 @@ def evaluation_html(
         That it is internal stands before every figure.
     """
     by_name = {one.table.name: one for one in summaries}
-    found: tuple[Finding, ...] = findings(by_name)
-    parts = [shown(one) for one in summaries]
+    found: tuple[EvaluationFinding, ...] = findings(by_name)
+    parts = [figure_table(one) for one in summaries]
     return page(
         PAGE,
         name=name,

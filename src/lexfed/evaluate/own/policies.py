@@ -20,21 +20,21 @@ from typing import Any
 from lexfed import canonical
 from lexfed.config import Config
 from lexfed.errors import ConfigError, LexfedError, Problem
-from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.case import (
+from lexfed.evaluate.comparison.case import (
     CONFIGURED,
     Case,
     configuration,
     sensitive_tier,
 )
-from lexfed.evaluate.methods.rows import rows_of
-from lexfed.evaluate.own.named import content_of_named
-from lexfed.run.planning import price
+from lexfed.evaluate.comparison.split_rows import rows_of
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.own.referenced_files import referenced_content
+from lexfed.run.pricing.priced_run import price
 
 LOCAL, NONE, CASCADE = "local", "none", "cascade"
 UNIFORM_ATTRIBUTE, UNIFORM_RECORD = "uniform-attribute", "uniform-record"
 
-Keys = dict[str, dict[str, Any]]
+PolicyKeys = dict[str, dict[str, Any]]
 
 _NOT_HERE = ("ledgers",)
 """An evaluation spends no budget, so it opens no ledger."""
@@ -65,7 +65,7 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
         raise ConfigError([Problem("`privacy.mechanism`", what, hint)])
     configured = _configured(config, base)
     cascade = _cascade(config, configured)
-    methods: dict[str, Keys] = {
+    methods: dict[str, PolicyKeys] = {
         CONFIGURED: configured,
         NONE: _none(configured),
         CASCADE: cascade,
@@ -80,7 +80,7 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
     else:
         tier = sensitive_tier(found, own_case(config)).label
         methods[UNIFORM_ATTRIBUTE] = _uniform(config, configured, {tier: epsilon})
-    files = content_of_named(config, base)
+    files = referenced_content(config, base)
     stated = {"table": dataset.digest, "methods": methods, "files": files}
     digest = canonical.digest(stated)
     return replace(found, digest=digest)
@@ -132,7 +132,7 @@ def cascade_epsilon(dataset: Dataset, config: Config) -> float | None:
     return None if stated is None else stated.epsilon
 
 
-def _configured(config: Config, base: Path) -> Keys:
+def _configured(config: Config, base: Path) -> PolicyKeys:
     """Return every key that decides a run, with paths that hold in any folder."""
     plain = config.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
     budget = {k: v for k, v in plain["budget"].items() if k not in _NOT_HERE}
@@ -163,7 +163,7 @@ def _fitting(config: Config, federation: dict[str, Any]) -> dict[str, Any]:
     return federation
 
 
-def _none(configured: Keys) -> Keys:
+def _none(configured: PolicyKeys) -> PolicyKeys:
     """Return training without noise, by the file's own steps."""
     steps = {
         name: value
@@ -174,19 +174,21 @@ def _none(configured: Keys) -> Keys:
     return {"privacy": {"mechanism": "none"}, "budget": unit, "federation": steps}
 
 
-def _cascade(config: Config, configured: Keys) -> Keys:
+def _cascade(config: Config, configured: PolicyKeys) -> PolicyKeys:
     if config.privacy.mechanism == CASCADE:
         return configured
     return _plain(config, configured, CASCADE, configured["budget"]["caps"])
 
 
-def _uniform(config: Config, configured: Keys, caps: Mapping[str, float]) -> Keys:
+def _uniform(
+    config: Config, configured: PolicyKeys, caps: Mapping[str, float]
+) -> PolicyKeys:
     return _plain(config, configured, "uniform", caps)
 
 
 def _plain(
-    config: Config, configured: Keys, mechanism: str, caps: Mapping[str, float]
-) -> Keys:
+    config: Config, configured: PolicyKeys, mechanism: str, caps: Mapping[str, float]
+) -> PolicyKeys:
     """Return a mechanism under the same budget, steps and trust as the file's."""
     kept = ("epsilon", "delta", "unit", "neighbours", "classes")
     stated = {

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexfed.config import Config
+from lexfed.evaluate.comparison.case import CONFIGURED, model_of, own_methods
+from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.jobs import Job, Kind
-from lexfed.evaluate.methods.case import CONFIGURED, model_of, own_methods
-from lexfed.evaluate.methods.rows import rows_of
+from lexfed.evaluate.harness.jobs import Job, JobKind
+from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.own.policies import (
     CASCADE,
     LOCAL,
@@ -24,7 +25,6 @@ from lexfed.evaluate.own.policies import (
     own_case,
     own_setting,
 )
-from lexfed.evaluate.tables import Table
 
 COST, TAILORING = "cost", "tailoring"
 MEMBERSHIP, ATTRIBUTE, AUDIT = "membership", "attribute-inference", "audit"
@@ -42,7 +42,7 @@ QUALITY = (
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class Omission:
     """A part of the evaluation that is not done, and why."""
 
     part: str
@@ -50,14 +50,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionSet:
     """What is measured for a configuration, and what is not."""
 
-    tables: tuple[Table, ...]
-    left_out: tuple[LeftOut, ...]
+    tables: tuple[ResultTable, ...]
+    left_out: tuple[Omission, ...]
 
 
-def questions(dataset: Dataset, config: Config, seeds: int) -> Asked:
+def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
     """Return what is to be measured.
 
     Args:
@@ -65,32 +65,32 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> Asked:
         config: the configuration.
         seeds: how many splits methods are compared on.
     """
-    tables: list[Table] = [_cost(dataset, config, seeds)]
-    left_out: list[LeftOut] = []
+    tables: list[ResultTable] = [_cost(dataset, config, seeds)]
+    left_out: list[Omission] = []
     if why := _not_alone(config):
-        left_out.append(LeftOut("Every site alone", why))
+        left_out.append(Omission("Every site alone", why))
     if CASCADE in own_methods(dataset):
         tables.append(_tailoring(dataset, config, seeds))
     else:
         why = "the tier cascade cannot be planned for this configuration"
-        left_out.append(LeftOut("What tailoring buys", why))
+        left_out.append(Omission("What tailoring buys", why))
     sites = rows_of(dataset, own_case(config)).population.sites
     persons = sum(len(site.train) for site in sites)
     if config.budget.unit == "client":
         why = "these attacks are on persons, and the guarantee is about whole sites"
-        left_out.append(LeftOut("Attacks and audit", why))
-        return Asked(tuple(tables), tuple(left_out))
+        left_out.append(Omission("Attacks and audit", why))
+        return QuestionSet(tuple(tables), tuple(left_out))
     if persons < FEWEST:
         why = f"{persons} persons to train on; below {FEWEST} an interval says nothing"
-        left_out.append(LeftOut("Membership and attribute inference", why))
+        left_out.append(Omission("Membership and attribute inference", why))
     else:
         tables.append(_membership(dataset, config))
         if model_of(dataset, own_case(config)) == "linear":
             why = "the target is a number, and these attacks go by classes"
-            left_out.append(LeftOut("Attribute inference", why))
+            left_out.append(Omission("Attribute inference", why))
         else:
             tables.append(_inference(dataset, config))
-    return Asked((*tables, _audit(dataset, config)), tuple(left_out))
+    return QuestionSet((*tables, _audit(dataset, config)), tuple(left_out))
 
 
 def _not_alone(config: Config) -> str:
@@ -109,7 +109,7 @@ def _jobs(
     config: Config,
     methods: Sequence[str],
     seeds: int,
-    kind: Kind = "train",
+    kind: JobKind = "train",
     **more: Any,
 ) -> tuple[Job, ...]:
     setting = own_setting(config) | more
@@ -120,9 +120,9 @@ def _jobs(
     )
 
 
-def _cost(dataset: Dataset, config: Config, seeds: int) -> Table:
+def _cost(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
     alone = () if _not_alone(config) else (LOCAL,)
-    return Table(
+    return ResultTable(
         name=COST,
         title="What does protection cost?",
         question=(
@@ -136,8 +136,8 @@ def _cost(dataset: Dataset, config: Config, seeds: int) -> Table:
     )
 
 
-def _tailoring(dataset: Dataset, config: Config, seeds: int) -> Table:
-    return Table(
+def _tailoring(dataset: Dataset, config: Config, seeds: int) -> ResultTable:
+    return ResultTable(
         name=TAILORING,
         title="What does tailoring buy?",
         question=(
@@ -148,22 +148,22 @@ def _tailoring(dataset: Dataset, config: Config, seeds: int) -> Table:
         jobs=_jobs(
             dataset,
             config,
-            (tailored(config), UNIFORM_ATTRIBUTE, UNIFORM_RECORD),
+            (tailored_method(config), UNIFORM_ATTRIBUTE, UNIFORM_RECORD),
             seeds,
         ),
         across=("method",),
         shows=QUALITY,
-        against=tailored(config),
+        against=tailored_method(config),
     )
 
 
-def tailored(config: Config) -> str:
+def tailored_method(config: Config) -> str:
     """Return the method that uniform noise is compared with."""
     return CONFIGURED if config.privacy.mechanism == CASCADE else CASCADE
 
 
-def _membership(dataset: Dataset, config: Config) -> Table:
-    return Table(
+def _membership(dataset: Dataset, config: Config) -> ResultTable:
+    return ResultTable(
         name=MEMBERSHIP,
         title="Was a person among those trained on?",
         question=(
@@ -182,8 +182,8 @@ def _membership(dataset: Dataset, config: Config) -> Table:
     )
 
 
-def _inference(dataset: Dataset, config: Config) -> Table:
-    return Table(
+def _inference(dataset: Dataset, config: Config) -> ResultTable:
+    return ResultTable(
         name=ATTRIBUTE,
         title="What was a person's sensitive value?",
         question=(
@@ -203,9 +203,9 @@ def _inference(dataset: Dataset, config: Config) -> Table:
     )
 
 
-def _audit(dataset: Dataset, config: Config) -> Table:
+def _audit(dataset: Dataset, config: Config) -> ResultTable:
     claims = ("record", "special", "personal", "non_personal")
-    return Table(
+    return ResultTable(
         name=AUDIT,
         title="How much epsilon is really there?",
         question=(

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lexfed.durable import write_atomically
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import notices
-from lexfed.federation.flare.kit import COORDINATOR, Kit
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.visible_text import visible
 
 FILE = "connections.json"
@@ -41,7 +41,7 @@ _WE_IN = re.compile(r"Successfully registered client:")
 
 
 @dataclass(frozen=True)
-class Seen:
+class PeerConnection:
     """How a party is connected.
 
     Attributes:
@@ -77,17 +77,19 @@ class _Row(BaseModel):
     registered: str
 
 
-def seen(kit: Kit) -> dict[str, Seen]:
+def last_connections(kit: Kit) -> dict[str, PeerConnection]:
     """Return how parties were connected last, by name; what is damaged is not known."""
     try:
         found = json.loads((kit.flare_folder / FILE).read_bytes())
         rows = {name: _Row.model_validate(row) for name, row in found.items()}
     except (OSError, ValueError, AttributeError, ValidationError):
         return {}
-    return {name: Seen(**row.model_dump()) for name, row in rows.items()}
+    return {name: PeerConnection(**row.model_dump()) for name, row in rows.items()}
 
 
-def after(known: dict[str, Seen], message: str, now: str) -> dict[str, Seen]:
+def connections_after(
+    known: dict[str, PeerConnection], message: str, now: str
+) -> dict[str, PeerConnection]:
     """Return what is known after a message of FLARE's log.
 
     Args:
@@ -98,7 +100,7 @@ def after(known: dict[str, Seen], message: str, now: str) -> dict[str, Seen]:
     name, address = _of(message)
     if not name:
         return known
-    old = known.get(name, Seen())
+    old = known.get(name, PeerConnection())
     if not address:
         return {**known, name: replace(old, registered=now)}
     if address == old.address:
@@ -125,9 +127,9 @@ class Connections(logging.Handler):
         """Take in a message of FLARE's log."""
         if watched is None:
             return
-        known = seen(watched)
+        known = last_connections(watched)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        new = after(known, record.getMessage(), now)
+        new = connections_after(known, record.getMessage(), now)
         if new == known:
             return
         text = json.dumps({n: asdict(each) for n, each in new.items()}, indent=2)
@@ -135,7 +137,10 @@ class Connections(logging.Handler):
         with contextlib.suppress(RunFolderError):
             write_atomically(watched.flare_folder / FILE, f"{text}\n".encode())
         for name, each in new.items():
-            moved = each.before and each.address != known.get(name, Seen()).address
+            moved = (
+                each.before
+                and each.address != known.get(name, PeerConnection()).address
+            )
             if moved and notices.terminal is not None:
                 words = f"`{name}` is at {each.address} now, before at {each.before}"
                 with contextlib.suppress(OSError):

@@ -23,8 +23,12 @@ from typing import NoReturn
 
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import connections, notices
-from lexfed.federation.flare.housekeeping import bound_audit, forget_jobs, rotate
-from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.hardening.housekeeping import (
+    bound_audit,
+    forget_jobs,
+    rotate,
+)
+from lexfed.federation.flare.kit.folder import Kit
 
 PROGRAMS: Mapping[str, str] = {
     "coordinator": "nvflare.private.fed.app.server.server_train",
@@ -136,11 +140,11 @@ def take(kit: Kit) -> int:
 
 def main() -> None:
     """Check the kit, put the rules in force, then run FLARE's program."""
-    from lexfed.federation.flare.checks import check_kit
-    from lexfed.federation.flare.commands import limit_commands
-    from lexfed.federation.flare.confine import confine
-    from lexfed.federation.flare.intake import limit_intake
-    from lexfed.federation.flare.tls13 import enforce
+    from lexfed.federation.flare.hardening.message_limit import limit_intake
+    from lexfed.federation.flare.hardening.search_confinement import confine
+    from lexfed.federation.flare.hardening.site_commands import limit_commands
+    from lexfed.federation.flare.hardening.tls13 import enforce
+    from lexfed.federation.flare.provision.startup_check import check_kit
 
     os.umask(0o077)
     kind = sys.argv.pop(1)

@@ -7,7 +7,7 @@ absolute path, so that a kit that is moved would write to its old place.
 
 from nvflare.app_common.storages.filesystem_storage import FilesystemStorage
 
-from lexfed.federation.flare.kit import Kit
+from lexfed.federation.flare.kit.folder import Kit
 
 
 class KitStorage(FilesystemStorage):  # type: ignore[misc]  # FLARE has no types

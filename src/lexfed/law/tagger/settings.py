@@ -10,7 +10,7 @@ TIER_COUNTS = (3, 4)
 
 
 @dataclass(frozen=True)
-class Settings:
+class TaggerSettings:
     """Settings of a tagging; the defaults were chosen on the development columns.
 
     Attributes:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.models.losses import LossName
-from lexfed.models.rule.facts import Floats, RuleFacts, public_guess
+from lexfed.models.towers.facts import Floats, RuleFacts, public_guess
 
 VARIANCE_RIDGE = 0.03
 """Added to variances before scaling, so that a rare level is not blown up."""
@@ -41,7 +41,7 @@ large values are rare, they often go together with the outcome."""
 
 
 @dataclass(frozen=True)
-class Base:
+class TargetEstimate:
     """What is known of the target.
 
     Attributes:
@@ -64,10 +64,10 @@ class Base:
         return np.asarray(np.log(self.rate / (1.0 - self.rate)))
 
 
-def unknown_base(loss: LossName, outputs: int) -> Base:
+def unknown_target(loss: LossName, outputs: int) -> TargetEstimate:
     """Return the base before anything is bought: even rates, or the middle."""
     rate = {"logistic": 0.5, "softmax": 1.0 / outputs, "squared": 0.0}[loss]
-    return Base(np.full(outputs, rate), 0.4, 0.075)
+    return TargetEstimate(np.full(outputs, rate), 0.4, 0.075)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Geometry:
 
 
 def geometry(
-    facts: RuleFacts, base: Base, state: TowerState, kappa: float, rounds: int
+    facts: RuleFacts, base: TargetEstimate, state: TowerState, kappa: float, rounds: int
 ) -> Geometry:
     """Return the scales of the next round.
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs between organisations: the coordinator has no data, every site keeps its own.
+"""Runs between organisations: every site keeps its data, the coordinator has none.
 
-    bundle      the configuration and the files it names, as one digest
-    consent     which configurations the people of a site agreed to
-    statement   what a site says about itself, signed
-    agreement   configuration and statements as a programme: the same at everybody
-    site_side   the door of a site: join, plan, begin, and one answer a round
-    coordinator_side   joins, plans, and drives the rounds of a run folder
+    wire          messages before and after the rounds, signatures, limits of size
+    terms         what all must agree on: configuration, statements, programme
+    coordinator   joins, plans, and drives the rounds of a run folder
+    site          one site: consent, its data, its ledger, one answer a round
+    flare_parts   the two classes that a FLARE job names
 
-Nothing here knows how bytes travel (`lexfed.federation.channel`).
+Start with `terms.agreement`, then `site.door` and `coordinator.epoch_driver`.
+Neither side imports the other, and neither knows how bytes travel
+(`lexfed.federation.channel`). The name `lexfed.run.deployed.flare_parts` and
+its two classes are in the allow-list of every kit that was handed out: they
+must not change.
 """

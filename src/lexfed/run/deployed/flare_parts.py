@@ -8,19 +8,19 @@ are things that a process knows from where it was started.
 import time
 from collections.abc import Sequence
 
-from lexfed.audit.keys import Signer, load_key
 from lexfed.errors import LexfedError, RunFolderError
-from lexfed.federation.channel import Channel, Handler
-from lexfed.federation.flare.controller import EpochController
-from lexfed.federation.flare.enrol import read_roster
-from lexfed.federation.flare.executor import SiteExecutor
-from lexfed.federation.flare.kit import COORDINATOR, Kit
-from lexfed.run.deployed.asked import GuardedDoor, SignedChannel
-from lexfed.run.deployed.coordinator_side import drive
-from lexfed.run.deployed.outcome import Outcome
-from lexfed.run.deployed.session import RunPlace
-from lexfed.run.deployed.site_lock import Busy, SiteLock
-from lexfed.run.deployed.site_side import SiteDoor, open_site
+from lexfed.federation.engines.channel import Channel, Handler
+from lexfed.federation.flare.jobs.controller import EpochController
+from lexfed.federation.flare.jobs.executor import SiteExecutor
+from lexfed.federation.flare.kit.enrolment import read_roster
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
+from lexfed.run.deployed.coordinator.epoch_outcome import EpochOutcome
+from lexfed.run.deployed.coordinator.run_place import RunPlace
+from lexfed.run.deployed.site.door import SiteDoor, open_site
+from lexfed.run.deployed.site.state_lock import SiteBusy, SiteLock
+from lexfed.run.deployed.wire.signed_channel import GuardedDoor, SignedChannel
+from lexfed.signing.keys import Signer, load_key
 
 _EARLIER_S = 45.0
 
@@ -49,7 +49,7 @@ class RunEpoch(EpochController):
         try:
             signer = Signer(COORDINATOR, load_key(kit.identity_key))
             signed = SignedChannel(channel, signer, job)
-            finished = drive(kit, self._run, signed, sites)
+            finished = drive_epoch(kit, self._run, signed, sites)
         except LexfedError as known:
             error = known
         except Exception as unknown:
@@ -57,7 +57,7 @@ class RunEpoch(EpochController):
             error = LexfedError(f"internal error in the coordinator: {name}")
         if error is not None:
             self.logger.error(f"the epoch ended: {error.message}")
-        Outcome(job, finished, error).write(RunPlace(kit, self._run).folder)
+        EpochOutcome(job, finished, error).write(RunPlace(kit, self._run).folder)
 
 
 class SiteWork(SiteExecutor):
@@ -96,7 +96,7 @@ def _wait_for_earlier(kit: Kit) -> None:
     while time.monotonic() < until:
         try:
             SiteLock(kit).close()
-        except Busy:
+        except SiteBusy:
             time.sleep(0.5)
         else:
             return

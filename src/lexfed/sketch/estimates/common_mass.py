@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.sketch.estimates.estimate import Estimate, lost_in_noise
+from lexfed.sketch.estimates.intervals import Estimate, lost_in_noise
 
 Floats = NDArray[np.float64]
 

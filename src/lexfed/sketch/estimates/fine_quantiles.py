@@ -17,17 +17,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lexfed.sketch.estimates.consistent import NoisedTree
-from lexfed.sketch.estimates.estimate import CONFIDENCE, Estimate, from_rows, summed
-from lexfed.sketch.estimates.points import point_rows
-from lexfed.sketch.estimates.ranges import Quantile, SketchedLevel, quantile
+from lexfed.sketch.estimates.consistent_trees import NoisedTree
+from lexfed.sketch.estimates.intervals import (
+    CONFIDENCE,
+    Estimate,
+    from_rows,
+    summed_estimates,
+)
+from lexfed.sketch.estimates.item_counts import point_rows
+from lexfed.sketch.estimates.range_counts import QuantileBin, SketchedLevel, quantile
 
 _Choose = Callable[[Sequence[Estimate]], int]
 
 
 def fine_quantile(
     tree: NoisedTree, finer: Sequence[SketchedLevel], share: float
-) -> Quantile:
+) -> QuantileBin:
     """The first value up to which a share of all values lies, at the finest level.
 
     Args:
@@ -50,7 +55,7 @@ def fine_quantile(
 
     found = down(leaf.bin, _nearest)
     low, high = down(leaf.low, _first), down(leaf.high, _last)
-    return Quantile(found, min(low, found), max(high, found))
+    return QuantileBin(found, min(low, found), max(high, found))
 
 
 def _nearest(above: Sequence[Estimate]) -> int:
@@ -87,7 +92,9 @@ def _descend(
         rows = point_rows(level.table, level.hashes, children.astype(np.uint64))
         upto = [from_rows(each) for each in np.cumsum(rows, axis=1).T]
         freedom = level.table.depth - 1
-        child = choose([summed([*parts, (each, freedom)], confidence) for each in upto])
+        child = choose(
+            [summed_estimates([*parts, (each, freedom)], confidence) for each in upto]
+        )
         if child:
             parts.append((upto[child - 1], freedom))
         node = int(children[child])

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from lexfed import checks
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.estimates.estimate import Estimate, from_variance
+from lexfed.sketch.estimates.intervals import Estimate, from_variance
 
 
 @dataclass(frozen=True)

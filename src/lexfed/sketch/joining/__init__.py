@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many people two organisations share, before they agree to join.
 
-keys      keys of people, written alike on both sides
-noise     Laplace or Gaussian noise on one table and one count, and its price
-terms     what both agree on in public: how many people, which seed, how much noise
-offered   one organisation's noised sketch, and the file it leaves in
-compared  two sketches: intersection, union, Jaccard, shares, with intervals
-messages  files of the exact way: a question, an answer, a told number
-exact     private set intersection, only its size, with noise that the answering
-side adds before anybody sees the number
+    keys            keys of people, written alike on both sides
+    noise           Laplace or Gaussian noise on one table and one count; its price
+    terms           the public agreement: how many people, seed, noise
+    offered_sketch  one organisation's noised sketch, and the file it leaves in
+    comparison      two sketches: intersection, union, Jaccard, shares, intervals
+    exact_count     private set intersection: only its size, with noise that the
+                    answering side adds before anybody sees the number
+    exact_messages  files of the exact way: a question, its secret, an answer
+
+Start with `terms` and `offered_sketch`; `exact_count` is the second way, for two
+sides that both follow the protocol. `keys.FORM` and the two kinds of files are
+formats with one byte form each. Callers charge before they add noise or answer.
 """

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.canonical import digest
-from lexfed.data.person_keys import KEY_BITS, person_keys
-from lexfed.sketch.hashing import Keys
+from lexfed.data.people.key_numbers import KEY_BITS, person_keys
+from lexfed.sketch.tables.hashing import ItemKeys
 
 FORM = digest({"joining keys": 1, "form": "NFKC, spaces, case", "bits": KEY_BITS})
 """What keys of a sketch are; sketches of other keys cannot be compared."""
@@ -39,7 +39,7 @@ def one_form(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class People:
+class PersonKeys:
     """The different keys of one organisation.
 
     Attributes:
@@ -56,14 +56,14 @@ class People:
         return len(self.texts)
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> ItemKeys:
         """The numbers that are hashed, one for each person."""
         numbers = person_keys(self.texts)
         return np.unique(numbers).astype(np.uint64)
 
 
-def people_of(texts: Iterable[str]) -> People:
+def people_of(texts: Iterable[str]) -> PersonKeys:
     """Return the different people of a column of keys."""
     forms = [one_form(text) for text in texts]
     held = {form for form in forms if form}
-    return People(tuple(sorted(held)), len(forms), forms.count(""))
+    return PersonKeys(tuple(sorted(held)), len(forms), forms.count(""))

@@ -23,18 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed import checks
-from lexfed.privacy import gdp
-from lexfed.privacy.events import Release
-from lexfed.privacy.noise import delta_sampler, epsilon_with_sampler
-from lexfed.privacy.two_sided import spread_within
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.noise.gaussian import delta_sampler, epsilon_with_sampler
+from lexfed.privacy.noise.laplace import spread_within
+from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
-from lexfed.sketch import laplace, noised
-from lexfed.sketch.estimates.estimate import CONFIDENCE, normal_quantile
-from lexfed.sketch.laplace import LaplaceColumn, LaplacePlan
-from lexfed.sketch.noised import Column, NoisedTable, NoisePlan
-from lexfed.sketch.sensitivity import Contribution
+from lexfed.sketch.estimates.intervals import CONFIDENCE, normal_quantile
+from lexfed.sketch.releases import laplace, noised_sketch
+from lexfed.sketch.releases.laplace import LaplaceColumn, LaplacePlan
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedTable, NoisePlan
+from lexfed.sketch.releases.sensitivity import Contribution
 
-Kind = Literal["laplace", "gaussian"]
+JoiningNoiseKind = Literal["laplace", "gaussian"]
 
 NAME = "people for joining"
 COUNT_SHARE = 1 / 16
@@ -54,7 +54,7 @@ class JoiningNoise:
         count: the same on the number of people.
     """
 
-    kind: Kind
+    kind: JoiningNoiseKind
     table: float
     count: float
 
@@ -133,11 +133,11 @@ class JoiningNoise:
         cells = tables[0].shape[1]
         if self.kind == "laplace":
             plan = self._laplace(cells)
-            noised.check_tables(NAME, plan.columns, tables)
+            noised_sketch.check_tables(NAME, plan.columns, tables)
             return laplace.add_noise(plan, tables, source)
         wide = self._gaussian(cells, people)
         wide.check(tables)
-        return noised.add_noise(wide, tables, source)
+        return noised_sketch.add_noise(wide, tables, source)
 
     def _laplace(self, cells: int) -> LaplacePlan:
         return LaplacePlan(
@@ -152,8 +152,8 @@ class JoiningNoise:
         return NoisePlan(
             NAME,
             (
-                Column("keys", None, _KEYS, cells, self.table),
-                Column("people", None, _COUNT, 1, self.count),
+                GaussianColumn("keys", None, _KEYS, cells, self.table),
+                GaussianColumn("people", None, _COUNT, 1, self.count),
             ),
             people,
         )

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from lexfed import checks
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.rounding import up
-from lexfed.sketch.estimates.estimate import CONFIDENCE, normal_quantile
-from lexfed.sketch.hashing import LARGEST_SEED
+from lexfed.sketch.estimates.intervals import CONFIDENCE, normal_quantile
 from lexfed.sketch.joining.keys import FORM
 from lexfed.sketch.joining.noise import JoiningNoise
-from lexfed.sketch.shape import Kind, SketchShape
+from lexfed.sketch.tables.hashing import LARGEST_SEED
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 
 LEAST_WIDTH, MOST_WIDTH = 64, 2**20
 MOST_PEOPLE = 10**9
@@ -32,7 +32,7 @@ _LEAST_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)
-class Terms:
+class JoiningTerms:
     """What both sides agree on, and what one of them pays.
 
     Attributes:
@@ -87,7 +87,7 @@ class Terms:
     @property
     def shape(self) -> SketchShape:
         """The shape of the table."""
-        return SketchShape(Kind.COUNT_SKETCH, 1, self.width, self.seed, FORM)
+        return SketchShape(SketchKind.COUNT_SKETCH, 1, self.width, self.seed, FORM)
 
     @property
     def reach(self) -> float:

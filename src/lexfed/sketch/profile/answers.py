@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lexfed.sketch.estimates.estimate import Estimate
+from lexfed.sketch.estimates.intervals import Estimate
 
 
 def check(holds: bool, what: str) -> None:
@@ -24,7 +24,7 @@ def all_finite(numbers: Iterable[float]) -> bool:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProfiledNumber:
     """A number and its interval; an end that is None is not known at all."""
 
     value: float
@@ -37,24 +37,24 @@ class Answer:
         check(given == sorted(given), "low <= value <= high in an answer")
 
     @classmethod
-    def of(cls, estimate: Estimate) -> "Answer":
+    def of(cls, estimate: Estimate) -> "ProfiledNumber":
         """Return an estimate without its variance."""
         return cls(estimate.value, estimate.low, estimate.high)
 
 
 @dataclass(frozen=True)
-class Quantile:
+class ProfiledQuantile:
     """The number up to which a share of all values lies."""
 
     share: float
-    at: Answer
+    at: ProfiledNumber
 
     def __post_init__(self) -> None:
         check(0 < self.share < 1, "a share between 0 and 1")
 
 
 @dataclass(frozen=True)
-class Histogram:
+class ProfiledHistogram:
     """Persons by the size of a number.
 
     Attributes:
@@ -69,8 +69,8 @@ class Histogram:
     edges: tuple[float, ...]
     counts: tuple[float, ...]
     reaches: tuple[float, ...]
-    below: Answer
-    above: Answer
+    below: ProfiledNumber
+    above: ProfiledNumber
     by_size: bool = False
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ValueCount:
     """A value and how many persons have it.
 
     Attributes:
@@ -93,12 +93,12 @@ class Listed:
     """
 
     value: str
-    count: Answer
+    count: ProfiledNumber
     whole: bool = True
 
 
 @dataclass(frozen=True)
-class Distance:
+class SiteDistance:
     """How far the distributions of one column are apart at two sites.
 
     |p - q|, the root of the sum of squared differences: 0 if they are the same, 1.41 if
@@ -107,11 +107,11 @@ class Distance:
 
     left: str
     right: str
-    distance: Answer
+    distance: ProfiledNumber
 
 
 @dataclass(frozen=True)
-class Overlap:
+class SiteOverlap:
     """Persons that two sites have in common.
 
     Attributes:
@@ -124,12 +124,12 @@ class Overlap:
 
     left: str
     right: str
-    persons: Answer
-    jaccard: Answer | None
+    persons: ProfiledNumber
+    jaccard: ProfiledNumber | None
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class SiteDuplicates:
     """Persons of a site that are at others too.
 
     Attributes:
@@ -139,5 +139,5 @@ class Elsewhere:
     """
 
     site: str
-    persons: Answer
-    elsewhere: Answer
+    persons: ProfiledNumber
+    elsewhere: ProfiledNumber

@@ -37,16 +37,16 @@ from dataclasses import dataclass
 from lexfed import checks
 from lexfed.canonical import digest
 from lexfed.errors import DataError, Problem
-from lexfed.privacy.distributed import Cohort, half_variance, ring_bits
-from lexfed.privacy.events import Group, Release
-from lexfed.privacy.ledger import Ledger
-from lexfed.sketch.bloom import BloomFilter
-from lexfed.sketch.noised import Integers
-from lexfed.sketch.sensitivity import root_above
-from lexfed.sketch.shape import Kind, SketchShape
+from lexfed.privacy.noise.shares import NoiseCohort, half_variance, ring_bits
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.sketch.releases.noised_sketch import Integers
+from lexfed.sketch.releases.sensitivity import root_above
+from lexfed.sketch.tables.bloom_filter import BloomFilter
+from lexfed.sketch.tables.shape import SketchKind, SketchShape
 from lexfed.tiers import Tier
 
-AGGREGATORS = Cohort(2, colluders=1)
+AGGREGATORS = NoiseCohort(2, colluders=1)
 """Two that add noise, of which one may be curious about the other's."""
 
 MOST_SITES = 2**12
@@ -84,7 +84,7 @@ class OverlapPlan:
     def __post_init__(self) -> None:
         checks.in_range(2, MOST_SITES, sites=self.sites)
         checks.in_range(1, self.sites, places=self.places)
-        if self.shape.kind is not Kind.BLOOM:
+        if self.shape.kind is not SketchKind.BLOOM:
             raise ValueError("expected a shape of kind `bloom`: counts have no bound")
         checks.in_range(2, MOST_BITS, width=self.shape.width)
         checks.in_range(1, _MOST_WORDS, all_bits=self.sites * self.shape.width)
@@ -131,8 +131,10 @@ class OverlapPlan:
             attained, and never rounded down.
         """
         n, p = self.sites, self.places
-        pairs = Group("pairs", root_above(p * (n - p) + p * (p - 1) // 2), self.sigma)
-        sizes = Group("sizes", root_above(p), self.sigma)
+        pairs = ReleaseGroup(
+            "pairs", root_above(p * (n - p) + p * (p - 1) // 2), self.sigma
+        )
+        sizes = ReleaseGroup("sizes", root_above(p), self.sigma)
         return Release(
             name=self.name,
             groups=(pairs, sizes),

@@ -12,13 +12,13 @@ below 2^46: whole numbers in float64, in whatever order a library adds them.
 import numpy as np
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint32]
+Words32 = NDArray[np.uint32]
 
 # 2^32 times this is far below 2^53; limbs of a block of 100 rows take 13 MB.
 _BLOCK = 1 << 14
 
 
-def product(left: Words, right: Words) -> Words:
+def product(left: Words32, right: Words32) -> Words32:
     """Return left @ right modulo 2^32.
 
     Guarantees:
@@ -44,6 +44,6 @@ def product(left: Words, right: Words) -> Words:
     return total.astype(np.uint32)  # modulo 2^32
 
 
-def _limbs(words: Words) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _limbs(words: Words32) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     low, high = words & np.uint32(0xFFFF), words >> np.uint32(16)
     return low.astype(np.float64), high.astype(np.float64)

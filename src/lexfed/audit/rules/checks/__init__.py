@@ -1,38 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small functions that look for evidence, by the names that the catalogue uses."""
+"""The functions that look for evidence, by the names that the catalogue uses.
+
+A check takes the facts of a log and its rule, and returns a `CheckAnswer`: the
+most that it found, with the entries that prove it. `duties` holds what people
+and organisations owe, `safeguards` what protects the data and the model.
+
+The name of a function in `CHECKS` is a word of `catalogue.toml`: rename neither
+alone. A new check needs the function, its place in the table below, and a rule
+that names it.
+"""
 
 from collections.abc import Callable, Mapping
 
-from lexfed.audit.rules.answer import Answer
+from lexfed.audit.rules.answers import CheckAnswer
 from lexfed.audit.rules.catalogue import Rule
-from lexfed.audit.rules.checks import (
-    assessment,
-    attacks,
-    design,
-    guarantees,
-    health,
+from lexfed.audit.rules.checks.duties import (
+    impact_assessment,
     lifetime,
     parties,
     periods,
     persons,
     principles,
     records,
-    security,
-    special,
-    stated,
+    special_categories,
+    statements,
 )
-from lexfed.audit.rules.facts import Facts
+from lexfed.audit.rules.checks.safeguards import (
+    attacks,
+    column_tags,
+    design,
+    guarantees,
+    security,
+)
+from lexfed.audit.rules.facts import LogFacts
 
-Check = Callable[[Facts, Rule], Answer]
+RuleCheck = Callable[[LogFacts, Rule], CheckAnswer]
 
-_FUNCTIONS: tuple[Check, ...] = (
-    assessment.assessment, assessment.description, assessment.measures,
+_FUNCTIONS: tuple[RuleCheck, ...] = (
+    impact_assessment.assessment, impact_assessment.description,
+    impact_assessment.measures,
     attacks.attacked, attacks.retested,
     design.designed, design.enforced, design.reviewed, design.reviews, design.tagged,
     guarantees.combined, guarantees.guarantee, guarantees.implementation,
     guarantees.parameters, guarantees.trust,
-    health.articles, health.attributes, health.dates, health.identifiers,
-    health.places,
+    column_tags.articles, column_tags.attributes, column_tags.dates,
+    column_tags.identifiers, column_tags.places,
     lifetime.biometric, lifetime.lifetime, lifetime.monitored,
     parties.contracts, parties.roles, parties.transfers,
     periods.kept, periods.risk_assessment,
@@ -42,8 +54,8 @@ _FUNCTIONS: tuple[Check, ...] = (
     records.bias, records.exported, records.inventory, records.record,
     security.codes, security.encrypted, security.free_of_text, security.intact,
     security.pseudonyms, security.resilient, security.restored,
-    special.exceptions, special.offences,
-    stated.judgement, stated.stated,
+    special_categories.exceptions, special_categories.offences,
+    statements.judgement, statements.stated,
 )  # fmt: skip
 
-CHECKS: Mapping[str, Check] = {check.__name__: check for check in _FUNCTIONS}
+CHECKS: Mapping[str, RuleCheck] = {check.__name__: check for check in _FUNCTIONS}

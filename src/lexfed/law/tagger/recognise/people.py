@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from lexfed.law.tagger.column import Evidence
-from lexfed.law.tagger.normalise import fold
 from lexfed.law.tagger.recognise.checksums import is_date
-from lexfed.law.tagger.recognise.recogniser import Sample, luck, said
+from lexfed.law.tagger.recognise.recogniser import Sample, chance_bound, cues
+from lexfed.law.tagger.suggestions import TagEvidence
+from lexfed.law.tagger.words.normalisation import fold
 
 NAME_SHARE = 0.12
 """Share of the values that hold a listed name; towns named after people stay below."""
@@ -30,18 +30,18 @@ _NAME = re.compile(
 _MADE_UP = re.compile(r"(?<=[^\W\d_])\d+")
 _NAME_CHANCE = 0.05
 _FEWEST_NAMES = 5
-_NAME_WORDS = said(
+_NAME_WORDS = cues(
     "name first last given family surname forename middle maiden vorname nachname "
     "familienname prenom nom nombre apellido apellidos nome sobrenome cognome voornaam "
     "achternaam fname lname apelido"
 )
-_AGE_WORDS = said("age alter edad idade eta leeftijd ages alder wiek")
-_SEX_WORDS = said("sex gender geschlecht sexe sexo sesso geslacht genre genero")
-_BIRTH_WORDS = said(
+_AGE_WORDS = cues("age alter edad idade eta leeftijd ages alder wiek")
+_SEX_WORDS = cues("sex gender geschlecht sexe sexo sesso geslacht genre genero")
+_BIRTH_WORDS = cues(
     "birth dob born birthdate birthday geburt geburtsdatum gebdat geb naissance "
     "nacimiento nascimento nascita geboorte fnac ddn"
 )
-_DEATH_WORDS = said("death died dead tod deces muerte defuncion obito morte decesso "
+_DEATH_WORDS = cues("death died dead tod deces muerte defuncion obito morte decesso "
                     "overlijden sterbe")  # fmt: skip
 _SEXES = (
     frozenset({"male", "female"}),
@@ -60,7 +60,7 @@ _SEXES = (
     frozenset({"vrouw", "man"}),
 )
 _SEX_CODES = tuple(map(frozenset, ("mf", "mw", "hf", "hm", "vm", "mv")))
-_OTHER_SEXES = said(
+_OTHER_SEXES = cues(
     "other unknown divers diverse d o u x i n a intersex nonbinary undetermined "
     "ambiguous autre otro outro altro anders unbekannt inconnu desconocido ignorado "
     "0 9 3"
@@ -93,7 +93,7 @@ def listed_names() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(lists["first"]), frozenset(lists["last"])
 
 
-def evidence_of_people(sample: Sample) -> Iterator[Evidence]:
+def evidence_of_people(sample: Sample) -> Iterator[TagEvidence]:
     """Yield what values, at least one, say of people."""
     yield from _names(sample)
     yield from _sex(sample)
@@ -101,8 +101,8 @@ def evidence_of_people(sample: Sample) -> Iterator[Evidence]:
     yield from _dates(sample)
 
 
-def _personal(weight: float, text: str) -> Evidence:
-    return Evidence("values", "personal", "demographic", weight, text)
+def _personal(weight: float, text: str) -> TagEvidence:
+    return TagEvidence("values", "personal", "demographic", weight, text)
 
 
 def has_listed_name(value: str) -> bool:
@@ -116,7 +116,7 @@ def has_listed_name(value: str) -> bool:
     return any(part in first or part in last for part in parts)
 
 
-def _names(sample: Sample) -> Iterator[Evidence]:
+def _names(sample: Sample) -> Iterator[TagEvidence]:
     if not any(value[0].isalpha() for value in sample.distinct[:8]):
         return
     helped = sample.mentions(_NAME_WORDS)
@@ -124,17 +124,17 @@ def _names(sample: Sample) -> Iterator[Evidence]:
     share = max(share, fitting / len(sample.examined))
     if share < (NAME_SHARE_NAMED if helped else NAME_SHARE) or not fitting:
         return
-    by_chance = luck(fitting, len(sample.examined), _NAME_CHANCE)
+    by_chance = chance_bound(fitting, len(sample.examined), _NAME_CHANCE)
     if not helped and (fitting < _FEWEST_NAMES or by_chance > 0.01):
         return
     named = ", as the name or description says" if helped else ""
-    yield Evidence(
+    yield TagEvidence(
         "values", "identifier", "direct_identifier", 4.0 + 0.5 * helped,
         f"many different values are personal names from a list of frequent ones{named}",
     )  # fmt: skip
 
 
-def _sex(sample: Sample) -> Iterator[Evidence]:
+def _sex(sample: Sample) -> Iterator[TagEvidence]:
     if len(sample.folded) > 5:
         return
     values = frozenset(value.rstrip(".") for value in sample.folded)
@@ -147,7 +147,7 @@ def _sex(sample: Sample) -> Iterator[Evidence]:
         yield _personal(2.0, "the name says sex, and the values are a few codes")
 
 
-def _age(sample: Sample) -> Iterator[Evidence]:
+def _age(sample: Sample) -> Iterator[TagEvidence]:
     if not sample.mentions(_AGE_WORDS):
         return
     share, _ = sample.share(
@@ -175,7 +175,7 @@ def year_of(value: str) -> int | None:
     return parts[0] if is_date(*parts) else None
 
 
-def _dates(sample: Sample) -> Iterator[Evidence]:
+def _dates(sample: Sample) -> Iterator[TagEvidence]:
     helped = sample.mentions(_BIRTH_WORDS)
     probe = sample.distinct[:8]
     if not any(map(year_of, probe)) and not (
@@ -197,7 +197,7 @@ def _dates(sample: Sample) -> Iterator[Evidence]:
             2.0, "the values are dates spread over decades, as days of birth are"
         )
     elif late - early <= RECENT:
-        yield Evidence(
+        yield TagEvidence(
             "values", None, None, 0.0,
             "the values are dates of a few years: events, not days of birth",
         )  # fmt: skip

@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from statistics import fmean, pstdev
 
-from lexfed.law.tagger.column import TIER_OF, Evidence
-from lexfed.law.tagger.recognise.recogniser import Sample, said
+from lexfed.law.tagger.recognise.recogniser import Sample, cues
+from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
 
 _DECIMAL = re.compile(r"[-+]?\d{1,3}\.\d+", re.ASCII)
 _PAIR = re.compile(
@@ -21,21 +21,21 @@ _PAIR = re.compile(
     r"[-+]?\d{1,3}\.\d{3,}°?\s*[EWO]?\s*[\])]?|\d{1,2}°\d{1,2}['\u2032].*[NS].*\d{1,3}°.*[EWO]",
     re.ASCII | re.IGNORECASE,
 )
-_LATITUDE = said("lat latitude latitud breite breitengrad latitudine")
-_LONGITUDE = said("lon lng long longitude longitud lange langengrad laenge longitudine")
+_LATITUDE = cues("lat latitude latitud breite breitengrad latitudine")
+_LONGITUDE = cues("lon lng long longitude longitud lange langengrad laenge longitudine")
 _PRECISE = 3
 _LEAST = 5
 _SCATTER = 15.0
 """How far the places of one country lie from zero, in standard deviations."""
 
 
-def evidence_of_places(samples: Sequence[Sample]) -> dict[int, Evidence]:
+def evidence_of_places(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     """Return what columns of one table say of places, by their position.
 
     Args:
         samples: the samples of a table's columns; their order does not matter.
     """
-    found: dict[int, Evidence] = {}
+    found: dict[int, TagEvidence] = {}
     for at, sample in enumerate(samples):
         if any(map(_is_pair, sample.probe[0])) and sample.share(_is_pair)[0] >= 0.8:
             text = "each value is a pair of coordinates"
@@ -49,7 +49,7 @@ def _is_pair(value: str) -> bool:
     return _PAIR.fullmatch(value) is not None
 
 
-def _by_name(samples: Sequence[Sample]) -> dict[int, Evidence]:
+def _by_name(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     sides = (_LATITUDE, 90.0), (_LONGITUDE, 180.0)
     north, east = (
         [
@@ -72,7 +72,7 @@ def _by_name(samples: Sequence[Sample]) -> dict[int, Evidence]:
     }
 
 
-def _by_numbers(samples: Sequence[Sample]) -> dict[int, Evidence]:
+def _by_numbers(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     near = [at for at, sample in enumerate(samples) if _of_one_region(sample)]
     if len(near) != 2 or not any(_degrees(samples[at], 90.0) for at in near):
         return {}
@@ -102,5 +102,5 @@ def _decimals(sample: Sample) -> int:
     return lengths[len(lengths) // 5]
 
 
-def _place(category: str, weight: float, text: str) -> Evidence:
-    return Evidence("values", TIER_OF[category], category, weight, text)
+def _place(category: str, weight: float, text: str) -> TagEvidence:
+    return TagEvidence("values", TIER_OF[category], category, weight, text)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp, log
 
-from lexfed.law.tagger.column import TIER_OF, Column, Evidence
-from lexfed.law.tagger.normalise import TEXT_LIMIT, fold, words
+from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, TagEvidence
+from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, fold, words
 
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "<na>"}
@@ -120,7 +120,7 @@ def _any_of(context: frozenset[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longer)) or "(?!)")
 
 
-def sample_of(column: Column) -> Sample:
+def sample_of(column: DescribedColumn) -> Sample:
     """Return the sample of a column; without values it is empty."""
     given = (column.values or ())[:MOST_VALUES]
     stripped = [value[:MOST_LETTERS].strip() for value in given]
@@ -182,7 +182,7 @@ class Recogniser:
             return True
         return self.check(value if self.raw else compact(value))
 
-    def evidence(self, sample: Sample) -> Evidence | None:
+    def evidence(self, sample: Sample) -> TagEvidence | None:
         """Return what this recogniser says of a column, or None."""
         if self.needs and not sample.mentions(self.context):
             return None
@@ -194,10 +194,10 @@ class Recogniser:
             return None
         if (
             not helped
-            and luck(different, len(sample.examined), self.chance) > BY_CHANCE
+            and chance_bound(different, len(sample.examined), self.chance) > BY_CHANCE
         ):
             return None
-        return Evidence(
+        return TagEvidence(
             "values", TIER_OF[self.category], self.category,
             self.weight + 0.5 * helped, self._sentence(helped),
         )  # fmt: skip
@@ -220,7 +220,7 @@ class Recogniser:
         return f"at least {self.share:.0%} of the sample are {self.name}{how}{named}"
 
 
-def luck(fitting: int, values: int, chance: float) -> float:
+def chance_bound(fitting: int, values: int, chance: float) -> float:
     """Return a bound on the chance that so many of some values fit by accident.
 
     The bound of Chernoff and Hoeffding: exp(-n KL(share || chance)).
@@ -234,11 +234,11 @@ def luck(fitting: int, values: int, chance: float) -> float:
     return exp(-values * exponent)
 
 
-def shape(text: str, flags: int = 0) -> re.Pattern[str]:
+def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern of digits and letters of ASCII only."""
     return re.compile(text, re.ASCII | flags)
 
 
-def said(text: str) -> frozenset[str]:
+def cues(text: str) -> frozenset[str]:
     """Return words as a set."""
     return frozenset(text.split())

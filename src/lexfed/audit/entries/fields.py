@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every entry is made of: digests, decimal strings, times and code words.
+
+A log cannot be edited, so nothing that may have to be erased is in it: no names, no
+free text, no values of anybody. Text and large things are blobs that entries cite by
+digest. A word in an entry is a code word (`interrupted`, `gdpr.9`), never a sentence.
+
+Numbers that matter are decimal strings. A string is the shortest one that gives the
+same double back, so writing it down changes nothing; whoever computed the number has
+already rounded it against us (epsilon and delta up).
+"""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
+
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""SHA-256 in hexadecimal."""
+
+DecimalText = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(0|[1-9][0-9]{0,20})(\.[0-9]{1,25})?(e[+-][0-9]{1,3})?$",
+    ),
+]
+"""A number that is not negative, written so that no parser changes it."""
+
+TimeText = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$"
+    ),
+]
+DateText = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[01][0-9]-[0-3][0-9]$")]
+CodeWord = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:()+-]{0,95}$")
+]
+"""A word of a vocabulary: no spaces, so no sentences."""
+
+LogOrigin = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~/-]{1,200}$")]
+"""Name of a log: a URL without its scheme."""
+
+RunId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+"""Random name of a run; the last part of its log's origin."""
+
+IdempotencyKey = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._/-]{0,127}$")
+]
+"""Idempotency key: the same key names the same event, whoever asks twice."""
+
+JsonCount = Annotated[int, Field(ge=0, lt=2**53)]
+Base64Text = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{1,4096}={0,2}$")]
+TierName = Literal["non_personal", "personal", "special", "identifier"]
+
+
+def decimal(value: float) -> str:
+    """Return the shortest decimal string that gives the same double back.
+
+    >>> decimal(2.0), decimal(1e-6), decimal(0.1)
+    ('2.0', '1e-06', '0.1')
+    """
+    return repr(float(value))
+
+
+class ClosedModel(BaseModel):
+    """A closed, immutable piece of an entry: an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def later_field() -> Any:
+    """Return the field of something that entries did not hold from the beginning.
+
+    Guarantees:
+        Where it is None it is left out, so that the bytes are those of before.
+    """
+    return Field(default=None, exclude_if=_is_none)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class Entry(ClosedModel):
+    """One kind of entry; `kind` and `version` make its predicate type."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    def subjects(self) -> tuple[tuple[str, str], ...]:
+        """Return what the entry is about: artefacts by name and SHA-256."""
+        return ()

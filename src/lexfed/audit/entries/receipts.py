@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""Receipts: what a site signs when it takes part in a round.
+
+That so many sites took part is the coordinator's word, unless every one of them signs
+what it was asked and what it paid. A receipt is a DSSE envelope of payload type
+`application/vnd.lexfed.receipt+json`, signed with the site's own key, around the
+RFC 8785 bytes of
+
+    {"answer": sha256, "charged": n, "clips": ["1.0", ...], "event": sha256,
+     "log": origin, "programme": sha256, "query": sha256 or null, "round": n,
+     "run": run id}
+
+It tells nothing about the site's rows, its sum or its name: only that the holder of the
+key answered this round of this run in this log. `query` is the digest of the message
+that was answered; null with mechanism `none`, where that message holds values without
+noise. `charged` is how many releases the site's own ledger has been charged for.
+
+`event` is the digest of the mechanism event as the round's entry holds it: what the
+site was told that leaves, with which noise. A coordinator that logs other noise than
+it asked for needs other signatures. It is the event of the whole release, which all
+sites are told alike, also where a site pays less for its own part. With mechanism
+`none`, and in logs of before, it is left out.
+
+`answer` binds the site to the very sum that it sent, and hides it:
+
+    answer = SHA256("lexfed/answer/1\n" || salt[32] || sum, int64, little-endian)
+
+The salt goes to the coordinator with the sum and is kept by nobody. Under central trust
+the sum has no noise yet, and whoever reads the log could guess it from a bare digest.
+So a sum that was changed on its way is refused by the coordinator, and a site cannot
+deny one that it is shown together with its salt. Where sums are masked `answer` is left
+out: there every masked vector is signed, and which of them were opened is in the log.
+
+The receipts of a round are one blob: a canonical JSON array of the envelopes in
+base64, sorted by key id. Where the guarantee rests on keeping participants secret the
+blob stays out of the log, and the entry holds a commitment that hides it:
+
+    commitment = SHA256(salt[32] || blob)
+    sealed file = {"receipts": base64 of the blob, "salt": base64}     RFC 8785
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from pydantic import ValidationError
+
+from lexfed.audit.entries.fields import (
+    ClosedModel,
+    DecimalText,
+    Digest,
+    JsonCount,
+    LogOrigin,
+    RunId,
+    later_field,
+)
+from lexfed.audit.entries.rounds import ChargedEvent
+from lexfed.canonical import canonical_bytes
+from lexfed.errors import AuditError
+from lexfed.signing import strict_json
+from lexfed.signing.base64_text import decode_base64, encode_base64
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer
+
+PAYLOAD_TYPE = "application/vnd.lexfed.receipt+json"
+SALT = 32
+"""Bytes of salt in a commitment: too many to try."""
+
+_ANSWER = b"lexfed/answer/1\n"
+_MOST = 100_000
+"""Receipts of one round that are read at all."""
+
+
+class Receipt(ClosedModel):
+    """A site's word that it took part in one round.
+
+    Attributes:
+        log: origin of the log.
+        run: run id.
+        programme: digest of what coordinator and sites agreed on.
+        round: number of the round.
+        query: digest of the message that was answered.
+        clips: the bounds the site clipped to, one for each group of the release.
+        charged: releases that the site's own ledger was charged for so far.
+        event: digest of what the round is charged for.
+        answer: commitment to the sum that was sent.
+    """
+
+    log: LogOrigin
+    run: RunId
+    programme: Digest
+    round: JsonCount
+    query: Digest | None
+    clips: tuple[DecimalText, ...]
+    charged: JsonCount
+    event: Digest | None = later_field()
+    answer: Digest | None = later_field()
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes that are signed."""
+        return canonical_bytes(self.model_dump(mode="json"))
+
+
+def answer_digest(total: bytes, salt: bytes) -> str:
+    """Return the commitment to a sum.
+
+    Args:
+        total: its numbers, eight bytes each, little-endian.
+        salt: 32 bytes from a secure source, used once.
+    """
+    if len(salt) != SALT:
+        raise AuditError(f"receipt: expected {SALT} bytes of salt, got: {len(salt)}")
+    return hashlib.sha256(_ANSWER + salt + total).hexdigest()
+
+
+def sign(receipt: Receipt, signer: Signer) -> bytes:
+    """Return the envelope of a receipt, signed by the site."""
+    payload = receipt.to_bytes()
+    return SignedEnvelope.sign(payload, signer, payload_type=PAYLOAD_TYPE).to_bytes()
+
+
+def check(envelope: bytes, public_keys: Mapping[str, bytes]) -> tuple[str, Receipt]:
+    """Return who signed a receipt and what it says.
+
+    Args:
+        envelope: what the site handed over.
+        public_keys: the keys that may sign receipts, by key id.
+
+    Guarantees:
+        Exactly one of the given keys has signed these bytes, and nobody else.
+        The payload is a receipt in its only byte form.
+
+    Raises:
+        AuditError: if it is not a receipt, or not signed by one of the keys.
+    """
+    found = SignedEnvelope.parse(envelope)
+    if found.payload_type != PAYLOAD_TYPE:
+        raise AuditError("receipt: another payload type")
+    keyid = _signer(found)
+    if keyid not in public_keys:
+        raise AuditError(f"receipt: key `{keyid[:16]}` is not that of a site")
+    found.verify({keyid: public_keys[keyid]}, {keyid})
+    try:
+        receipt = Receipt.model_validate_json(found.payload)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise AuditError(f"receipt: `{where}`: {first['msg'].lower()}") from error
+    # One byte form: no duplicate keys, no other spelling of the same numbers.
+    if receipt.to_bytes() != found.payload:
+        raise AuditError("receipt: the payload is not canonical JSON")
+    return keyid, receipt
+
+
+def expect(
+    receipt: Receipt,
+    *,
+    log: str,
+    run: str,
+    programme: str,
+    round: int,
+    event: ChargedEvent | None,
+    event_signed: bool,
+    answer_signed: bool,
+) -> None:
+    """Compare a receipt with the round it is handed in for.
+
+    Args:
+        receipt: what a site signed.
+        log: origin of the log.
+        run: run id.
+        programme: digest of what was agreed on.
+        round: number of the round.
+        event: what the round is charged for; None with mechanism `none`.
+        event_signed: whether the receipt must name the event. If it does, it is
+            always compared.
+        answer_signed: whether the receipt must commit to a sum.
+
+    Raises:
+        AuditError: naming the first field that differs.
+    """
+    wanted: dict[str, object] = {
+        "log": log,
+        "run": run,
+        "programme": programme,
+        "round": round,
+        "clips": () if event is None else tuple(group.clip for group in event.groups),
+    }
+    if event_signed or receipt.event is not None:
+        wanted["event"] = None if event is None else event.digest
+    for name, value in wanted.items():
+        found = getattr(receipt, name)
+        if found != value:
+            raise AuditError(
+                f"receipt: `{name}` is not that of the round: expected {value!r}, "
+                f"got: {found!r}"
+            )
+    if answer_signed and receipt.answer is None:
+        raise AuditError("receipt: the site signed no sum")
+
+
+def encode(envelopes: Iterable[bytes]) -> bytes:
+    """Return the receipts of a round as one blob, sorted by key id.
+
+    Raises:
+        AuditError: if one is no envelope, or two are signed with the same key.
+    """
+    by_key: dict[str, bytes] = {}
+    for envelope in envelopes:
+        keyid = _signer(SignedEnvelope.parse(envelope))
+        if keyid in by_key:
+            raise AuditError(f"receipts: two are signed with key `{keyid[:16]}`")
+        by_key[keyid] = envelope
+    return canonical_bytes([encode_base64(by_key[keyid]) for keyid in sorted(by_key)])
+
+
+def decode(blob: bytes) -> tuple[bytes, ...]:
+    """Return the envelopes of a blob.
+
+    Guarantees:
+        Accepts exactly the blobs that `encode` gives.
+
+    Raises:
+        AuditError: for every other content.
+    """
+    texts = strict_json.loads(blob)
+    if not isinstance(texts, list) or len(texts) > _MOST:
+        raise AuditError("receipts: expected a JSON array of base64 envelopes")
+    envelopes = tuple(_unbase64(text) for text in texts)
+    if encode(envelopes) != blob:
+        raise AuditError("receipts: not canonical, or not sorted by key id")
+    return envelopes
+
+
+def seal(blob: bytes, salt: bytes) -> tuple[str, bytes]:
+    """Return the commitment for the log, and the content of the sealed file.
+
+    Args:
+        blob: from `encode`.
+        salt: 32 bytes from a secure source, used once.
+    """
+    if len(salt) != SALT:
+        raise AuditError(f"receipts: expected {SALT} bytes of salt, got: {len(salt)}")
+    sealed = {
+        "salt": encode_base64(salt),
+        "receipts": encode_base64(blob),
+    }
+    return hashlib.sha256(salt + blob).hexdigest(), canonical_bytes(sealed)
+
+
+def unseal(sealed: bytes, commitment: str) -> bytes:
+    """Return the blob of a sealed file.
+
+    Guarantees:
+        It is what the commitment was made of.
+
+    Raises:
+        AuditError: if it is something else.
+    """
+    found = strict_json.loads(sealed)
+    if not isinstance(found, dict) or found.keys() != {"salt", "receipts"}:
+        raise AuditError("sealed receipts: expected `salt` and `receipts`")
+    blob = _unbase64(found["receipts"])
+    made, content = seal(blob, _unbase64(found["salt"]))
+    if made != commitment or content != sealed:
+        raise AuditError("sealed receipts: not what the entry commits to")
+    return blob
+
+
+def _signer(envelope: SignedEnvelope) -> str:
+    count = len(envelope.signatures)
+    if count != 1:
+        raise AuditError(f"receipt: expected one signature, got: {count}")
+    return envelope.signatures[0][0]
+
+
+def _unbase64(text: object) -> bytes:
+    if not isinstance(text, str):
+        raise AuditError("receipts: expected base64 text")
+    return decode_base64(text, "receipts")

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening the log of an earlier run to append to it: with the keys in force.
+
+Keys of a role are `<role>.pem` and, after rotations, `<role>-2.pem`, `<role>-3.pem`.
+The log says which one signs; the file is found by what it holds, not by its name, so
+logs that were begun with different keys share a folder.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from lexfed.audit.entries import KeyRotation, PublicKeyRecord
+from lexfed.audit.entries.envelopes import RecordedEntry, unseal
+from lexfed.audit.log.audit_log import AuditLog, LogKeys
+from lexfed.audit.log.custody import Custody, custody_of
+from lexfed.audit.log.evidence import Evidence, read_evidence
+from lexfed.audit.log.witness_panel import panel_named_by
+from lexfed.audit.tree.checkpoint import open_checkpoint, sign
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import plain
+from lexfed.signing import strict_json
+from lexfed.signing.base64_text import encode_base64
+from lexfed.signing.keys import Signer, create_key, fingerprint, load_key
+from lexfed.signing.notes import parse_note
+
+KeyRole = Literal["coordinator", "log"]
+
+_JOURNAL = "events.jsonl"
+_MAX_LINE = 65_536
+
+
+def keys_folder(run: Path) -> Path:
+    """Return where the keys of a run are, by its journal.
+
+    Raises:
+        RunFolderError: if the folder has no journal: it is a copy for readers.
+    """
+    try:
+        with open(run / _JOURNAL, "rb", opener=plain) as file:
+            first = strict_json.loads(file.readline(_MAX_LINE))
+        return Path(os.path.normpath(run / str(first["keys"])))
+    except (OSError, AuditError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(
+            f"`{run}` does not say where its keys are",
+            "name their folder: `--keys DIR`",
+        ) from error
+
+
+def key_files(folder: Path, role: KeyRole) -> dict[int, Path]:
+    """Return the private keys of a role by their number, oldest first."""
+    name = re.compile(rf"{role}(?:-([2-9]|[1-9][0-9]{{1,5}}))?\.pem")
+    try:
+        matches = [(name.fullmatch(path.name), path) for path in folder.iterdir()]
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot read `{folder}`: {(error.strerror or str(error)).lower()}",
+            "the folder with your keys has mode 0700 and is yours",
+        ) from error
+    found = {int(match[1] or 1): path for match, path in matches if match}
+    return dict(sorted(found.items()))
+
+
+def open_for_appending(run: Path, keys: Path | None = None, floor: int = 0) -> AuditLog:
+    """Verify the log of a run and open it for writing.
+
+    Args:
+        run: the run folder.
+        keys: folder of the keys; by default where the run left them.
+        floor: a size that others have seen; the pin is looked up here.
+
+    Guarantees:
+        A log that does not verify, or is older than its pin, is not opened.
+        Whoever appends has the witnesses asked that entry 0 names.
+        Only the keys in force open it.
+
+    Raises:
+        AuditError: if the log is not sound.
+        RunFolderError: if it is in use, or a key is missing.
+    """
+    folder = keys_folder(run) if keys is None else keys
+    evidence = read_evidence(run)
+    custody = _custody(evidence)
+    signers = keys_in_force(custody, evidence.origin, folder)
+    return _open(evidence, custody, folder, signers, floor)
+
+
+def keys_in_force(custody: Custody, origin: str, folder: Path) -> LogKeys:
+    """Find the keys that sign the next entry and the next checkpoint.
+
+    Raises:
+        RunFolderError: if a key is not in the folder.
+    """
+    coordinator = custody.coordinators[-1][1]
+    return LogKeys(
+        _find(folder, "coordinator", coordinator, "coordinator"),
+        _find(folder, "log", custody.log_key.public, origin),
+    )
+
+
+class KeyHandover(NamedTuple):
+    """A new key took over.
+
+    Attributes:
+        record: the entry that says so.
+        path: file of the new key.
+        unwitnessed: why a witness did not cosign, by the name of the witness.
+    """
+
+    record: RecordedEntry
+    path: Path
+    unwitnessed: Mapping[str, str]
+
+
+def rotate_key(run: Path, role: KeyRole, keys: Path | None = None) -> KeyHandover:
+    """Hand a job to a new key.
+
+    The entry is signed by the coordinator, the old key and the new one. The first
+    checkpoint after the rotation of a log's key carries both keys' signatures, so
+    that whoever knows the old one can follow.
+    """
+    folder = keys_folder(run) if keys is None else keys
+    # What a crash left is finished under the key in force; with the new one it would
+    # be signed by a key that no entry names yet.
+    open_for_appending(run, folder).close()
+    evidence = read_evidence(run)
+    custody = evidence.custody
+    before = keys_in_force(custody, evidence.origin, folder)
+    path = folder / f"{role}-{max(key_files(folder, role)) + 1}.pem"
+    name = "coordinator" if role == "coordinator" else evidence.origin
+    new = Signer(name, create_key(path))
+    old = before.coordinator if role == "coordinator" else before.log
+    entry = KeyRotation(
+        role=role,
+        old=old.fingerprint,
+        new=PublicKeyRecord(keyid=new.fingerprint, public=encode_base64(new.public)),
+        vkey=new.verifier.vkey if role == "log" else None,
+    )
+    key = f"rotation/{new.fingerprint[:16]}"
+    if role == "coordinator":
+        log = _open(evidence, custody, folder, before)
+        record = _append_and_close(log, entry, key, new)
+    else:
+        log = _open(evidence, custody, folder, before, successor=new)
+        record = _append_and_close(log, entry, key, old, new)
+    return KeyHandover(record, path, log.witnessing.failed)
+
+
+def _append_and_close(
+    log: AuditLog, entry: KeyRotation, key: str, *signers: Signer
+) -> RecordedEntry:
+    try:
+        record = log.append(entry, key, *signers)
+        if entry.role == "log":
+            latest = open_checkpoint(log.store.checkpoint, signers[-1].verifier)
+            note = sign(latest.checkpoint, signers[0])
+            log.store.add_signatures(parse_note(note).signatures)
+            log.pin()
+        log.witnessing.ask(log)
+        return record
+    finally:
+        log.close()
+
+
+def _custody(evidence: Evidence) -> Custody:
+    """Return whose keys are in force once an interrupted append is finished."""
+    stage, size = evidence.view.stage, len(evidence.records)
+    if stage is None or stage.new_size <= size:
+        return evidence.custody
+    staged = (unseal(data, size + n) for n, data in enumerate(stage.entries))
+    return custody_of((*evidence.records, *staged))
+
+
+def _open(
+    evidence: Evidence,
+    custody: Custody,
+    keys: Path,
+    signers: LogKeys,
+    floor: int = 0,
+    successor: Signer | None = None,
+) -> AuditLog:
+    log = AuditLog.open(
+        evidence.folder / "log",
+        signers,
+        floor,
+        custody.log_keys,
+        keys,
+        successor=successor,
+    )
+    log.witnessing = panel_named_by(evidence.genesis, log.blobs)
+    return log
+
+
+def _find(folder: Path, role: KeyRole, public: bytes, name: str) -> Signer:
+    for path in key_files(folder, role).values():
+        signer = Signer(name, load_key(path))
+        if signer.public == public:
+            return signer
+    raise RunFolderError(
+        f"`{folder}` does not hold the {role}'s key {fingerprint(public)[:16]}",
+        "name the folder with the keys of this run (`--keys DIR`, or `audit.keys`)",
+    )

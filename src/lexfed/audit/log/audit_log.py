@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log of one run: typed entries, appended once, durable and signed on return.
+
+    log = AuditLog.create(folder, origin, keys)
+    index = log.append(Round(...), "round/7").index      # on disk, under a checkpoint
+
+An append may be interrupted after it became durable and before it was acknowledged.
+Whoever asks again with the same key and the same content gets the entry that is there;
+the same key with other content is refused, so no event is in the log twice.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from lexfed.audit.entries import Entry
+from lexfed.audit.entries.envelopes import RecordedEntry, body_of, seal, unseal
+from lexfed.audit.log.custody import custody_of
+from lexfed.audit.log.witness_panel import WitnessPanel
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.durable_store import Store
+from lexfed.audit.storage.pins import check_pin, read_pin, write_pin
+from lexfed.audit.tree.checkpoint import SignedCheckpoint
+from lexfed.audit.tree.tiles import MAX_ENTRY
+from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import VerifierKey
+
+_Kind = TypeVar("_Kind", bound=Entry)
+
+UtcClock = Callable[[], str]
+KeyedEntry = tuple[Entry, str]
+"""An entry and its idempotency key."""
+
+
+def utc_now() -> str:
+    """Return the time, as entries write it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True)
+class LogKeys:
+    """Two keys with two jobs: entries are the coordinator's, checkpoints the log's."""
+
+    coordinator: Signer
+    log: Signer
+
+
+class AuditLog:
+    """Appends entries; one process at a time.
+
+    Guarantees:
+        On return from `append` the entry is on disk under a signed checkpoint.
+        The same key and content are appended once, however often they are asked for.
+        The same key with other content is refused, and nothing is written.
+        Entries are bound to this log, this run and their index.
+        A key that is not the one in force does not open the log.
+        A log that is older than its pin, or has another history, is not opened.
+        On return from `append` its checkpoint is pinned away from the log, if a
+        folder for pins was given; what cannot be pinned closes the log.
+        On return from `append` the witnesses in `witnessing` were asked to cosign its
+        checkpoint; `witnessing.failed` says who did not.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: Store,
+        keys: LogKeys,
+        former: Sequence[VerifierKey] = (),
+        pins: Path | None = None,
+        clock: UtcClock = utc_now,
+    ) -> None:
+        """Use `create` or `open` instead."""
+        self.folder = folder
+        self.store = store
+        self.origin = keys.log.name
+        self.run = self.origin.rsplit("/", 1)[-1]
+        self.blobs = Blobs(folder / "blobs" / "sha256")
+        self.keys = keys
+        self._former = tuple(former)
+        self._pins = pins
+        self._clock = clock
+        self._records = [unseal(data, n) for n, data in enumerate(store.entries)]
+        self._by_key = {record.key: record for record in self._records}
+        self.witnessing = WitnessPanel()
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        origin: str,
+        keys: LogKeys,
+        pins: Path | None = None,
+        clock: UtcClock = utc_now,
+    ) -> "AuditLog":
+        """Make an empty log; the arguments are those of `open`."""
+        store = Store.create(folder, keys.log, origin)
+        return cls(folder, store, keys, (), pins, clock)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        keys: LogKeys,
+        floor: int = 0,
+        former: Sequence[VerifierKey] = (),
+        pins: Path | None = None,
+        clock: UtcClock = utc_now,
+        successor: Signer | None = None,
+    ) -> "AuditLog":
+        """Open a log to append to it; everything in it is verified first.
+
+        Args:
+            folder: where it is.
+            keys: of the coordinator and the log, as they are in force.
+            floor: size that somebody else has seen; a smaller log is an old copy.
+            former: keys with which checkpoints were signed before.
+            pins: folder beside which every checkpoint is pinned.
+            clock: gives the time.
+            successor: signs checkpoints from now on in place of the log's key; the
+                first entry that is appended must say so.
+
+        Raises:
+            AuditError: if the log does not verify, or is smaller than `floor`, or
+                not the one that was pinned.
+            RunFolderError: if it is in use, or the keys are not the ones in force.
+        """
+        signer = successor or keys.log
+        known = (keys.log.verifier, *former)
+        pin = None if pins is None else _read_pin(pins, keys.log.name, known)
+        if pin is not None:
+            floor = max(floor, pin.checkpoint.size)
+        store = Store.open(folder, signer, floor, known)
+        try:
+            if pin is not None:
+                check_pin(pin.checkpoint, store.origin, store.tree)
+            log = cls(folder, store, keys, known, pins, clock)
+            log._check_keys()
+            log.keys = LogKeys(keys.coordinator, signer)
+            if pin is None or pin.checkpoint.size < store.size:
+                log.pin()  # a crash may have come between an append and its pin
+        except BaseException:
+            store.close()
+            raise
+        return log
+
+    def _check_keys(self) -> None:
+        if not self._records:
+            return
+        custody = custody_of(self._records)
+        force = {
+            "coordinator": (custody.coordinators[-1][1], self.keys.coordinator),
+            "log": (custody.log_key.public, self.keys.log),
+        }
+        for role, (public, signer) in force.items():
+            if public != signer.public:
+                raise RunFolderError(
+                    f"`{self.folder}`: the {role}'s key is not the one in force",
+                    "use the keys of the run (`audit.keys`)",
+                )
+
+    @property
+    def records(self) -> tuple[RecordedEntry, ...]:
+        """Everything in the log, oldest first."""
+        return tuple(self._records)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(self._records)
+
+    def entries(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
+        """Return the entries of a kind, oldest first."""
+        entries = (record.entry for record in self._records)
+        return tuple(entry for entry in entries if isinstance(entry, kind))
+
+    def append(self, entry: Entry, key: str, *cosigners: Signer) -> RecordedEntry:
+        """Append one entry; see `append_all`."""
+        return self.append_all([(entry, key)], *cosigners)[0]
+
+    def append_all(
+        self, entries: Sequence[KeyedEntry], *cosigners: Signer
+    ) -> tuple[RecordedEntry, ...]:
+        """Append entries in one durable commit, and return them as recorded.
+
+        Args:
+            entries: what to append, each with its idempotency key.
+            cosigners: keys that sign beside the coordinator's, for a rotation.
+
+        Raises:
+            AuditError: if a key is in the log with other content, or an entry is
+                too large.
+            RunFolderError: if it cannot be made durable; ask again after reopening.
+        """
+        sealed: list[bytes] = []
+        fresh: dict[str, RecordedEntry] = {}
+        last = self._records[-1] if self._records else None
+        for entry, key in entries:
+            if self._known(entry, key, fresh):
+                continue
+            index = self.size + len(fresh)
+            data = seal(
+                entry,
+                origin=self.origin,
+                run=self.run,
+                index=index,
+                previous="" if last is None else last.leaf.hex(),
+                key=key,
+                time=self._clock(),
+                signers=(self.keys.coordinator, *cosigners),
+            )
+            if len(data) > MAX_ENTRY:
+                raise AuditError(
+                    f"entry {index} (`{key}`) has {len(data)} bytes, at most "
+                    f"{MAX_ENTRY} fit",
+                    "put what is large into a blob",
+                )
+            sealed.append(data)
+            last = fresh[key] = unseal(data, index)
+        if sealed:
+            self.store.append(sealed)
+            self._records += fresh.values()
+            self._by_key |= fresh
+            self._pin_or_close()
+            if not cosigners:  # else the checkpoint still lacks a signature
+                self.witnessing.ask(self)
+        return tuple(self._by_key[key] for _, key in entries)
+
+    def pin(self) -> None:
+        """Remember the checkpoint away from the log.
+
+        A folder that is restored from a backup would go on from there and repeat
+        rounds with fresh noise; the pin tells.
+        """
+        if self._pins is not None:
+            store, known = self.store, (self.keys.log.verifier, *self._former)
+            write_pin(self._pins, store.checkpoint, store.tree, *known)
+
+    def _pin_or_close(self) -> None:
+        try:
+            self.pin()
+        except LexfedError:
+            self.close()
+            raise
+
+    def _known(
+        self, entry: Entry, key: str, fresh: Mapping[str, RecordedEntry]
+    ) -> bool:
+        there = fresh.get(key) or self._by_key.get(key)
+        if there is None:
+            return False
+        if type(there.entry) is type(entry) and body_of(there.entry) == body_of(entry):
+            return True
+        raise AuditError(
+            f"entry {there.index} has the key `{key}` already, with other content",
+            "an event is logged once; a mistake is corrected by a new entry",
+        )
+
+    def close(self) -> None:
+        """Let others write; everything appended is on disk."""
+        self.store.close()
+
+
+def _read_pin(
+    pins: Path, origin: str, known: Sequence[VerifierKey]
+) -> SignedCheckpoint | None:
+    try:
+        return read_pin(pins, origin, *known)
+    except AuditError as error:
+        hint = "was the log restored from a backup, from before its key was replaced?"
+        raise AuditError(error.message, error.hint or hint) from error

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries that people append: a document, a test, a change, a mishap, a correction.
+
+What is stated comes as `name=value`. A value `@path` stands for a file: its digest goes
+into the entry, and the file itself becomes a blob where the entry is nothing without
+its text (the reason of a correction); documents stay with their owners.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from lexfed.audit.entries import (
+    ChangeEntry,
+    Correction,
+    Deletion,
+    Document,
+    Entry,
+    Genesis,
+    Incident,
+    PrivacyTest,
+    Withdrawal,
+)
+from lexfed.audit.entries.envelopes import RecordedEntry, body_of
+from lexfed.audit.entries.fields import (
+    CodeWord,
+    DateText,
+    DecimalText,
+    Digest,
+    TimeText,
+)
+from lexfed.audit.entries.roster import parties_of
+from lexfed.audit.log.audit_log import AuditLog
+from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
+from lexfed.canonical import digest
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
+
+KINDS: dict[str, type[Entry]] = {
+    model.kind: model
+    for model in (
+        Document, PrivacyTest, ChangeEntry, Withdrawal, Deletion, Incident, Correction,
+    )
+}  # fmt: skip
+
+_TEXTS = {"reason", "delay_reason", "report"}
+"""Fields whose file is kept as a blob."""
+
+
+def append_by_hand(
+    log: AuditLog, kind: str, stated: Mapping[str, str]
+) -> RecordedEntry:
+    """Append what a person states; the same statement is appended once.
+
+    Args:
+        log: open for writing.
+        kind: one of `KINDS`.
+        stated: values by the names of the entry's fields.
+
+    Raises:
+        AuditError: if the kind or a field is unknown, or a value does not fit.
+        RunFolderError: if a file cannot be read.
+    """
+    texts: list[bytes] = []
+    entry = _stated_entry(kind, stated, texts)
+    cited = None
+    if isinstance(entry, Correction):
+        cited = entry.index
+    elif isinstance(entry, Document):
+        _check_document(entry, log)
+        cited = entry.about
+    if cited is not None and cited >= log.size:
+        raise AuditError(f"there is no entry {cited}; the log has {log.size}")
+    for text in texts:  # now that nothing can be wrong any more
+        log.blobs.put(text)
+    return log.append(entry, f"{kind}/{digest(body_of(entry))[:32]}")
+
+
+def _check_document(entry: Document, log: AuditLog) -> None:
+    """Refuse a word or a site that no rule would ever look for."""
+    known = (*DOCUMENTS, *LATER_DOCUMENTS)
+    if entry.what not in known:
+        near = get_close_matches(entry.what, known, n=1)
+        raise AuditError(
+            f"no rule asks for a document `{entry.what}`",
+            f"did you mean `{near[0]}`?" if near else f"choose one of {_list(known)}",
+        )
+    if entry.what in LATER_DOCUMENTS and entry.about is None:
+        raise AuditError(
+            f"`{entry.what}` is about another entry",
+            "state which: `about=NUMBER`, as `lexfed log show` lists them",
+        )
+    parties = [p for each in log.entries(Genesis) for p in parties_of(each, log.blobs)]
+    sites = {party.key.keyid for party in parties if party.key is not None}
+    if entry.site is not None and entry.site not in sites:
+        raise AuditError(
+            f"no site has the key `{entry.site[:16]}`",
+            "`parties.json` in the run folder lists the key ids of the sites",
+        )
+
+
+def _stated_entry(kind: str, stated: Mapping[str, str], texts: list[bytes]) -> Entry:
+    """Return the entry; files that become blobs are added to `texts`."""
+    model = KINDS.get(kind)
+    if model is None:
+        raise AuditError(
+            f"entries of kind `{kind}` are not made by hand",
+            f"choose one of {_list(sorted(KINDS))}",
+        )
+    fields = model.model_fields
+    for name in stated:
+        if name not in fields:
+            raise AuditError(
+                f"`{kind}` has no field `{name}`", f"it has {_list(fields)}"
+            )
+    values: dict[str, Any] = {
+        name: None for name in fields if type(None) in get_args(fields[name].annotation)
+    }
+    for name, text in stated.items():
+        values[name] = _value(name, text, _is_count(fields[name].annotation), texts)
+        _check_calendar(f"`{kind}`: `{name}`", values[name])
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = str(first["loc"][0])
+        what, example = _wanted(first)
+        raise AuditError(
+            f"`{kind}`: `{where}`: {what}", f"state it as `{where}={example}`"
+        ) from error
+
+
+def _pattern(annotated: Any) -> str:
+    return str(get_args(annotated)[1].pattern)
+
+
+_FORMS = {
+    _pattern(CodeWord): ("expected one word without spaces", "WORD"),
+    _pattern(DateText): ("expected a date", "2026-11-15"),
+    _pattern(DecimalText): ("expected a number that is not negative", "0.5"),
+    _pattern(Digest): ("expected a SHA-256 in hexadecimal, or a file", "@FILE"),
+    _pattern(TimeText): ("expected a time in UTC", "2026-11-15T12:00:00Z"),
+}
+"""What is expected where a form is not kept, and an example, by its pattern."""
+
+
+def _wanted(problem: ErrorDetails) -> tuple[str, str]:
+    """Say what was expected, as a person would, and how to state it."""
+    context = problem.get("ctx", {})
+    if "pattern" in context:
+        return _FORMS[context["pattern"]]
+    if "expected" in context:
+        return f"expected {context['expected']}", "..."
+    if problem["type"] == "missing":
+        return "is not stated", "..."
+    return "expected a whole number", "NUMBER"
+
+
+def _check_calendar(where: str, value: object) -> None:
+    """Refuse dates and times in the right form that no calendar has."""
+    for shape, form in ((DateText, "%Y-%m-%d"), (TimeText, "%Y-%m-%dT%H:%M:%SZ")):
+        if isinstance(value, str) and re.fullmatch(_pattern(shape), value):
+            try:
+                datetime.strptime(value, form).replace(tzinfo=UTC)
+            except ValueError as error:
+                raise AuditError(f"{where}: there is no `{value}`") from error
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(words)
+
+
+def _is_count(annotation: Any) -> bool:
+    return annotation is int or any(_is_count(part) for part in get_args(annotation))
+
+
+def _value(name: str, text: str, count: bool, texts: list[bytes]) -> Any:
+    if text.startswith("@"):
+        content = _read(Path(text[1:]))
+        if name in _TEXTS:
+            texts.append(content)
+        return sha256(content).hexdigest()
+    if count and re.fullmatch("[0-9]{1,16}", text):
+        return int(text)
+    return text
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_plain(path, MOST_OF_A_MODEL, links=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunFolderError(f"cannot read `{path}`: {reason.lower()}") from error

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Principles of processing (GDPR Art. 5): purpose, minimisation, storage, integrity."""
+
+from lexfed.audit.entries import Certificate, CompletionEntry, Deletion, RoundEntry
+from lexfed.audit.entries.masking_record import PROTOCOL
+from lexfed.audit.rules.answers import CheckAnswer, met, missing
+from lexfed.audit.rules.catalogue import Rule
+from lexfed.audit.rules.documents import find
+from lexfed.audit.rules.fact_queries import gap_free
+from lexfed.audit.rules.facts import DatedEntry, LogFacts
+
+
+def purpose(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """The purpose is one of those allowed at every site, or was assessed."""
+    at = facts.intended
+    if at is None or at.entry.purpose is None or at.entry.allowed_purposes is None:
+        return missing(
+            "not stated before the first round: `audit.governance.purpose` and "
+            "`audit.governance.allowed_purposes`"
+        )
+    if at.entry.purpose in at.entry.allowed_purposes:
+        return met("the purpose is one of those allowed at every site", at.index)
+    assessed = find(facts, "compatibility-assessment", before=True)
+    if assessed is None:
+        return missing(
+            "the purpose is none of those allowed, and there is no "
+            "`audit.documents.compatibility-assessment`",
+            at.index,
+        )
+    return met("a further purpose, with an assessment", at.index, assessed.index)
+
+
+def minimised(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """What enters the model is what was approved, each column with its reason."""
+    at, features = facts.intended, facts.features
+    if features is None or facts.tagged is None:
+        return missing("the tags of the columns are not at hand")
+    if at is None or at.entry.approved_inputs is None:
+        return missing("not stated: `audit.governance.approved_inputs`", features.index)
+    if at.entry.approved_inputs != features.entry.inputs:
+        return missing(
+            "the columns that enter the model are not those of "
+            "`audit.governance.approved_inputs`",
+            at.index,
+            features.index,
+        )
+    return met(
+        "the model reads the approved columns, each with tier and reason",
+        at.index,
+        features.index,
+    )
+
+
+def deadline_of(facts: LogFacts, artefact: str) -> tuple[str, int] | str:
+    """Return until when an artefact is kept and who says so, or what is missing."""
+    at = facts.governance
+    if at is not None:
+        for name, deadline in at.entry.retention.items():
+            if name == artefact:
+                return deadline, at.index
+    return f"not stated: `audit.governance.retention.{artefact.replace('-', '_')}`"
+
+
+def kept_or_deleted(facts: LogFacts, artefact: str) -> tuple[str | None, list[int]]:
+    """Return what is wrong with keeping an artefact, and the entries that show it."""
+    found = deadline_of(facts, artefact)
+    if isinstance(found, str):
+        return found, []
+    deadline, index = found
+    gone = [d.index for d in facts.of(Deletion) if d.entry.artefact == artefact]
+    if gone:
+        return None, [index, gone[-1]]
+    if facts.now > deadline:
+        return f"`{artefact}` was to be deleted by {deadline}", [index]
+    return None, [index]
+
+
+def retained(facts: LogFacts, rule: Rule) -> CheckAnswer:
+    """Every artefact has a deadline that is not over, or was deleted."""
+    results = [kept_or_deleted(facts, name) for name in rule.parameters["artefacts"]]
+    evidence = [index for _, indices in results for index in indices]
+    problems = [problem for problem, _ in results if problem is not None]
+    if problems:
+        return missing("; ".join(problems), *evidence)
+    return met("every deadline is in the future, or a deletion is logged", *evidence)
+
+
+def aggregated(at: DatedEntry[RoundEntry]) -> bool:
+    """Say whether a round hid single sites' sums, with enough survivors.
+
+    Masked sums have records; without one nobody could look who agreed to what.
+    """
+    how = at.entry.aggregation
+    if how.protocol == "none" or how.threshold is None or how.survivors is None:
+        return False
+    recorded = how.protocol != PROTOCOL or how.evidence is not None
+    return recorded and how.survivors >= how.threshold
+
+
+def hidden(facts: LogFacts) -> bool:
+    """Say whether every round hid single sites' sums, and no verifier disagrees."""
+    return facts.checks.sums is not False and all(map(aggregated, facts.of(RoundEntry)))
+
+
+def confidential(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """Single sites' sums stay hidden, and witnesses saw the log."""
+    problems = []
+    if not facts.of(RoundEntry) or not hidden(facts):
+        problems.append("not every round was aggregated securely")
+    if facts.checks.quorum is not True:
+        problems.append(
+            "no quorum of witnesses was seen (`audit.policy`, `audit.witnesses`; "
+            "checked by `lexfed verify --policy`, not by certificates)"
+        )
+    if problems:
+        return missing("; ".join(problems), *facts.span)
+    return met("sums were hidden, and the quorum of witnesses is met", *facts.span)
+
+
+def accountable(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """No round is missing, and certificates cite what exists."""
+    certificates = facts.of(Certificate)
+    if not facts.rounds:
+        return missing("no round is logged yet")
+    done = facts.last(CompletionEntry)
+    if not gap_free(facts):
+        return missing("the numbers of rounds have gaps or repeat", *facts.span)
+    if done is not None and done.entry.rounds != facts.rounds[-1].entry.round:
+        return missing("the run says it had another number of rounds", done.index)
+    for at in certificates:
+        entry = at.entry
+        cited = [index for result in entry.results for index in result.evidence]
+        known = range(entry.first, entry.last + 1)
+        if entry.last >= at.index or any(index not in known for index in cited):
+            return missing("a certificate cites entries that it cannot know", at.index)
+    evidence = [at.index for at in certificates]
+    why = "the log verifies and no round is missing"
+    return met(why, *facts.start, *facts.span, *evidence)

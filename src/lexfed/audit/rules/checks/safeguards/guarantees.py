@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said about differential privacy: the guarantee, its basis, who is trusted."""
+
+from lexfed.audit.entries import (
+    BudgetPlan,
+    CohortAssumptions,
+    CompletionEntry,
+    PolicyEntry,
+    RoundEntry,
+)
+from lexfed.audit.entries.masking_record import PROTOCOL
+from lexfed.audit.rules.answers import CheckAnswer, met, missing, written
+from lexfed.audit.rules.catalogue import Rule
+from lexfed.audit.rules.checks.duties.principles import hidden
+from lexfed.audit.rules.documents import find
+from lexfed.audit.rules.fact_queries import in_force, protection
+from lexfed.audit.rules.facts import DatedEntry, LogFacts
+
+
+def guarantee(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """Epsilon, delta, unit and relation are stated, and recomputing agrees."""
+    policy = protection(facts)
+    if isinstance(policy, str):
+        return missing(policy, *in_force(facts))
+    done, plan = facts.last(CompletionEntry), facts.last(BudgetPlan)
+    if done is None or done.entry.claim is None or plan is None:
+        return missing("the run has no claim yet", *in_force(facts))
+    if facts.checks.budget is not True:
+        return missing("the budgets could not be recomputed as stated", done.index)
+    why = "the claim is stated in full, and recomputing agrees"
+    return met(why, *in_force(facts), plan.index, *facts.span, done.index)
+
+
+def implementation(facts: LogFacts, rule: Rule) -> CheckAnswer:
+    """A known sampler, the system's generator, and a report of tests."""
+    policy = protection(facts)
+    if isinstance(policy, str):
+        return missing(policy, *in_force(facts))
+    if policy.entry.noise not in rule.parameters["samplers"]:
+        return missing("the sampler is not one of those known", policy.index)
+    tests = find(facts, "software-tests")
+    if tests is None:
+        return missing("not stated: `audit.documents.software-tests`", policy.index)
+    why = "a known sampler, the system's generator, and a report of tests"
+    return met(why, *in_force(facts), tests.index)
+
+
+def trust(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """It is stated who is trusted, and the log does not contradict it."""
+    policy = protection(facts)
+    if isinstance(policy, str):
+        return missing(policy, *in_force(facts))
+    cohort = policy.entry.cohort
+    if policy.entry.trust != "distributed":
+        if cohort is not None or policy.entry.noise == "skellam-shares":
+            why = "sites share the noise, but distributed trust is not stated"
+            return missing(why, policy.index)
+        return met("the trust model is stated", policy.index)
+    if cohort is None or not _shared(policy.entry, cohort):
+        why = "distributed trust is stated without what its guarantee rests on"
+        return missing(why, policy.index)
+    if not hidden(facts) or not all(_enough(at, cohort) for at in facts.of(RoundEntry)):
+        why = "distributed trust is stated, but sums were not hidden in every round"
+        return missing(why, policy.index, *facts.span)
+    why = "the trust model and what it assumes of the sites are stated"
+    return met(why, policy.index, *facts.span)
+
+
+def _shared(policy: PolicyEntry, cohort: CohortAssumptions) -> bool:
+    """Say whether noise in shares is priced as proven, and some of it stays secret."""
+    priced = (policy.accountant, policy.sampling) == ("rdp", "none")
+    masked = (policy.noise, policy.aggregation) == ("skellam-shares", PROTOCOL)
+    return priced and masked and cohort.honest >= 1
+
+
+def _enough(at: DatedEntry[RoundEntry], cohort: CohortAssumptions) -> bool:
+    """Say whether as many sites are in a sum as its noise was sized for."""
+    survivors = at.entry.aggregation.survivors or 0
+    return survivors >= cohort.sites - cohort.dropouts
+
+
+def parameters(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """Epsilon, delta and unit are stated, and somebody says why they fit."""
+    policy = protection(facts)
+    if isinstance(policy, str):
+        return missing(policy, *in_force(facts))
+    reasons = find(facts, "privacy-parameters")
+    if reasons is None:
+        why = "not stated: `audit.documents.privacy-parameters`"
+        return missing(why, *in_force(facts))
+    return met("parameters and their justification", *in_force(facts), reasons.index)
+
+
+def combined(facts: LogFacts, _: Rule) -> CheckAnswer:
+    """Federated learning is combined with noise and with secure aggregation."""
+    masked = bool(facts.of(RoundEntry)) and hidden(facts)
+    if masked and not isinstance(protection(facts), str):
+        why = "noise and secure aggregation in every round"
+        return met(why, *in_force(facts), *facts.span)
+    reasons = find(facts, "pets-not-combined")
+    if reasons is not None:
+        return written("a document says why not", reasons.index)
+    return missing(
+        "noise and secure aggregation are not both there, and "
+        "`audit.documents.pets-not-combined` does not say why",
+        *in_force(facts),
+        *facts.span,
+    )

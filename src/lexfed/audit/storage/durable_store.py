@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A durable log of byte strings: what is acknowledged survives every crash.
+
+A store holds the only right to write its folder (`session`), knows all entries and the
+tree over them, and appends by the steps of `write_protocol`. Opening one checks
+everything that is stored (`reader`) and finishes what a crash interrupted.
+
+An append that raised may still be in the log: the crash, or the full disk, can have
+come after the checkpoint was published. Callers who must not log twice look for their
+entry after reopening.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lexfed.audit.storage import write_protocol
+from lexfed.audit.storage.held_folder import PART, make_folder
+from lexfed.audit.storage.layout import (
+    BLOBS,
+    CHECKPOINT,
+    SIGNED,
+    STAGE,
+    full_form,
+    list_log,
+    outgrown,
+    partial_folder,
+    partial_tiles,
+    repeated,
+)
+from lexfed.audit.storage.reader import LogView, read_held
+from lexfed.audit.storage.staged_append import StagedAppend
+from lexfed.audit.storage.write_session import WriteSession
+from lexfed.audit.storage.writer_lock import LOCK
+from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint, sign
+from lexfed.audit.tree.merkle import EMPTY_ROOT, Tree
+from lexfed.audit.tree.tiles import TILE_WIDTH, bundle_files, tile_files
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.keys import Signer
+from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
+
+
+class Store:
+    """The writer of a log; for one thread.
+
+    Guarantees:
+        On return from `append` the entries are on disk under a signed checkpoint.
+        A crash at any moment loses nothing that was acknowledged.
+        No size is ever signed with two roots.
+        One store at a time has a folder.
+        After an error while writing the store refuses everything; a new one, opened
+        on the same folder, goes on.
+        Nothing is signed while the log is shorter than `floor`.
+    """
+
+    def __init__(self, session: WriteSession, signer: Signer) -> None:
+        """Use `create` or `open`."""
+        self.folder = session.folder.path
+        self.origin = signer.name
+        self._session = session
+        self._files = session.folder
+        self._signer = signer
+        self._log_keys: tuple[VerifierKey, ...] = (signer.verifier,)
+        self._entries: list[bytes] = []
+        self._tree = Tree()
+        self._checkpoint = b""
+
+    @classmethod
+    def create(cls, folder: Path, signer: Signer, origin: str) -> Self:
+        """Start an empty log in a folder that has none.
+
+        Raises:
+            RunFolderError: if the folder holds something else.
+            AuditError: if the signer's name is not the origin.
+        """
+        checkpoint = sign(Checkpoint(origin, 0, EMPTY_ROOT), signer)
+        make_folder(folder)
+        store = cls(WriteSession(folder), signer)
+        with store._session.writing():
+            # A first attempt may have died on the way.
+            found = set(store._files.listing("")) - {LOCK, PART, BLOBS, SIGNED}
+            if found or list_log(store._files).signed not in ((), (0,)):
+                raise RunFolderError(
+                    f"`{folder}` is not empty", "open the log that is there"
+                )
+            write_protocol.publish(store._files, checkpoint)
+        store._checkpoint = checkpoint
+        return store
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        signer: Signer,
+        floor: int = 0,
+        former: Sequence[VerifierKey] = (),
+    ) -> Self:
+        """Open a log, check all of it, and finish what a crash interrupted.
+
+        Args:
+            folder: the log.
+            signer: signs the checkpoints to come.
+            floor: the largest size that a pin or a witness has seen.
+            former: keys with which the log signed before.
+
+        Raises:
+            AuditError: if the log is not sound, or shorter than `floor`.
+            RunFolderError: if it is locked or cannot be read or written.
+        """
+        store = cls(WriteSession(folder), signer)
+        store._log_keys += tuple(former)
+        with store._session.writing():
+            view = read_held(store._files, store._log_keys)
+            if view.size < floor:
+                raise AuditError(
+                    f"`{folder}` has {view.size} entries, but {floor} were published",
+                    "was it restored from a backup? continue from the newest copy: "
+                    "signing again would make two histories",
+                )
+            store._resume(view)
+        return store
+
+    def _resume(self, view: LogView) -> None:
+        self._entries = list(view.entries)
+        self._tree = view.tree
+        self._checkpoint = view.signed.note.to_bytes()
+        if view.stage is not None:
+            if view.stage.new_size < view.size:
+                self._files.remove(STAGE)
+            else:
+                # Also if it was published: that may not have reached the disk.
+                self._commit(view.stage, view.stage.to_bytes(self._signer))
+        tiles = list_log(self._files).tiles
+        for name in tiles.values():
+            if name != full_form(name) and full_form(name).path in tiles:
+                self._files.remove_folder(partial_folder(name))
+        for name in repeated(tiles.values(), self._tree.size):
+            if full_form(name).path not in tiles:
+                self._files.remove(name.path)
+
+    @property
+    def size(self) -> int:
+        """How many entries the log has."""
+        return self.tree.size
+
+    @property
+    def root(self) -> bytes:
+        """The root of the tree."""
+        return self.tree.root()
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, for proofs; only the store appends to it."""
+        self._session.check()
+        return self._tree
+
+    @property
+    def entries(self) -> Sequence[bytes]:
+        """All entries, oldest first."""
+        self._session.check()
+        return self._entries
+
+    @property
+    def checkpoint(self) -> bytes:
+        """The signed checkpoint, with the cosignatures that were added."""
+        self._session.check()
+        return self._checkpoint
+
+    def append(self, entries: Sequence[bytes]) -> range:
+        """Append entries in one step and return their indices.
+
+        Raises:
+            AuditError: if an entry is too long; nothing has changed then.
+            RunFolderError: if they cannot be written; the store is closed then, and
+                the entries may or may not be there when it is opened again.
+        """
+        size = self.size
+        if entries:
+            stage = StagedAppend(self.origin, size, self.root, tuple(entries))
+            self._commit(stage, stage.to_bytes(self._signer))
+        return range(size, self.size)
+
+    def add_signatures(self, signatures: Sequence[NoteSignature]) -> None:
+        """Add cosignatures to the checkpoint; one of the same key is replaced.
+
+        The caller has checked that they cosign this checkpoint.
+
+        Raises:
+            AuditError: if the note would not be sound; nothing has changed then.
+            RunFolderError: if it cannot be written; the store is closed then.
+        """
+        note = parse_note(self.checkpoint).with_signatures(signatures)
+        checkpoint = note.to_bytes()
+        open_checkpoint(checkpoint, *self._log_keys)
+        with self._changing():
+            write_protocol.replace(self._files, checkpoint)
+            self._checkpoint = checkpoint
+
+    def close(self) -> None:
+        """Give the folder back; everything acknowledged is on disk already."""
+        self._session.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _commit(self, stage: StagedAppend, data: bytes) -> None:
+        published = self._tree.size == stage.new_size
+
+        def checkpoint() -> bytes:
+            if published:  # it may carry cosignatures by now
+                return self._checkpoint
+            latest = Checkpoint(stage.origin, stage.new_size, self._tree.root())
+            return sign(latest, self._signer)
+
+        with self._changing():
+            for entry in () if published else stage.entries:
+                self._entries.append(entry)
+                self._tree.append(entry)
+            sizes = stage.old_size, stage.new_size
+            files = [
+                *bundle_files(self._entries, *sizes),
+                *tile_files(self._tree, *sizes),
+            ]
+            self._checkpoint = write_protocol.commit(
+                self._files, data, files, checkpoint
+            )
+            for folder in outgrown(*sizes):
+                self._files.remove_folder(folder)
+            for name in repeated(partial_tiles(stage.old_size), stage.new_size):
+                if name.index == stage.new_size // TILE_WIDTH:
+                    self._files.remove(name.path)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._session.writing():
+            there = self._files.read(CHECKPOINT, write_protocol.MAX_NOTE)
+            if there != self._checkpoint:
+                raise RunFolderError(
+                    f"`{self.folder / CHECKPOINT}` was changed by somebody else",
+                    "one program at a time may write a log",
+                )
+            yield

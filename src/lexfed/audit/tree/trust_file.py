@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The auditor's trust file: which logs, which witnesses, how many [tlog-policy].
+
+    log <vkey> [<url>]
+    witness <name> <vkey> [<url>]
+    group <name> all|any|<k> <member>...
+    quorum <name>|none
+
+One item per line, fields separated by spaces or tabs, `#` starts a comment line. A
+group counts as a witness when at least k of its members do. A name must be defined
+before it is used and may be a member only once, so no witness counts twice. The names
+have no meaning outside the file. A log's key signs with algorithm 01 under the log's
+origin, a witness's with 04 or 06; the same public key on two lines is refused. With
+`quorum none` nobody but the log vouches for its history.
+
+The specification treats bytes beyond ASCII as opaque; we ask for UTF-8, which it
+recommends, so that names can be printed.
+"""
+
+import re
+
+from lexfed.audit.tree.quorum import (
+    NO_QUORUM,
+    TrustedCheckpoint,
+    TrustPolicy,
+    WitnessGroup,
+)
+from lexfed.errors import AuditError
+from lexfed.signing.notes import (
+    ED25519,
+    ED25519_COSIGNER,
+    MLDSA44_COSIGNER,
+    VerifierKey,
+)
+
+__all__ = [
+    "NO_QUORUM",
+    "TrustPolicy",
+    "TrustedCheckpoint",
+    "WitnessGroup",
+    "parse_policy",
+]
+
+MAX_BYTES = 1024 * 1024
+MAX_ITEMS = 100
+"""Logs, witnesses or groups in one file; the specification asks for at least 32."""
+
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_USAGE = {
+    "log": "log <vkey> [<url>]",
+    "witness": "witness <name> <vkey> [<url>]",
+    "group": "group <name> all|any|<k> <member>...",
+    "quorum": "quorum <name>|none",
+}
+
+
+def parse_policy(data: bytes, where: str = "policy") -> TrustPolicy:
+    """Read a trust file.
+
+    Guarantees:
+        No witness can count twice towards the quorum.
+        No public key stands for two logs, two witnesses, or a log and a witness.
+        Exactly one quorum is named, and it was defined before.
+
+    Raises:
+        AuditError: naming the line that is wrong.
+    """
+    if len(data) > MAX_BYTES:
+        raise AuditError(f"{where}: more than {MAX_BYTES} bytes")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise AuditError(f"{where}: not UTF-8 at byte {error.start}") from error
+    if text and not text.endswith("\n"):
+        raise AuditError(
+            f"{where}: the last line has no newline", "the file may have been cut off"
+        )
+    reading = _Reading(where)
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        reading.line(number, line)
+    return reading.policy()
+
+
+class _Reading:
+    """What was read so far."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.logs: list[VerifierKey] = []
+        self.witnesses: dict[str, VerifierKey] = {}
+        self.groups: dict[str, WitnessGroup] = {}
+        self.urls: dict[str, str] = {}
+        self.quorum: str | None = None
+        self.members: set[str] = set()
+        self.publics: set[bytes] = set()
+
+    def line(self, number: int, line: str) -> None:
+        if _FORBIDDEN.search(line):
+            raise self._error(number, "has a control character")
+        fields = line.replace("\t", " ").split(" ")
+        fields = [field for field in fields if field]
+        if not fields or fields[0].startswith("#"):
+            return
+        keyword, *rest = fields
+        try:
+            match keyword, rest:
+                case "log", [vkey] | [vkey, _]:
+                    self._log(vkey)
+                case "witness", [name, vkey]:
+                    self._witness(name, vkey)
+                case "witness", [name, vkey, url]:
+                    self._witness(name, vkey)
+                    self.urls[name] = url
+                case "group", [name, threshold, *members] if members:
+                    self._group(name, threshold, members)
+                case "quorum", [name]:
+                    self._quorum(name)
+                case _:
+                    usage = _USAGE.get(keyword, "log, witness, group or quorum")
+                    raise AuditError(f"expected `{usage}`")
+        except AuditError as error:
+            raise self._error(number, error.message, error.hint) from error
+
+    def policy(self) -> TrustPolicy:
+        if self.quorum is None:
+            raise AuditError(
+                f"{self.where}: no quorum",
+                "add a line `quorum <name>`, or `quorum none` to trust the log alone",
+            )
+        return TrustPolicy(
+            tuple(self.logs), self.witnesses, self.groups, self.quorum, self.urls
+        )
+
+    def _log(self, vkey: str) -> None:
+        key = VerifierKey.parse(vkey)
+        if key.algorithm != ED25519:
+            raise AuditError("the key of a log has algorithm 01 (Ed25519)")
+        self._unique(key)
+        self.logs.append(key)
+        _check_count("logs", len(self.logs))
+
+    def _witness(self, name: str, vkey: str) -> None:
+        key = VerifierKey.parse(vkey)
+        if key.algorithm not in (ED25519_COSIGNER, MLDSA44_COSIGNER):
+            raise AuditError("the key of a witness has algorithm 04 or 06")
+        self._unique(key)
+        self._define(name)
+        self.witnesses[name] = key
+        _check_count("witnesses", len(self.witnesses))
+
+    def _group(self, name: str, threshold: str, members: list[str]) -> None:
+        for member in members:
+            self._check_defined(member)
+            if member in self.members:
+                raise AuditError(f"`{member}` is a member already; it may count once")
+            self.members.add(member)
+        shorthand = {"any": 1, "all": len(members)}
+        number = int(threshold) if _NUMBER.fullmatch(threshold) else 0
+        needed = shorthand.get(threshold, number)
+        if not 1 <= needed <= len(members):
+            raise AuditError(
+                f"expected `all`, `any` or a number from 1 to {len(members)}, "
+                f"got: {threshold[:30]}"
+            )
+        self._define(name)
+        self.groups[name] = WitnessGroup(needed, tuple(members))
+        _check_count("groups", len(self.groups))
+
+    def _quorum(self, name: str) -> None:
+        if self.quorum is not None:
+            raise AuditError("a second quorum; there must be one")
+        if name != NO_QUORUM:
+            self._check_defined(name)
+        self.quorum = name
+
+    def _define(self, name: str) -> None:
+        if name == NO_QUORUM or name in self.witnesses or name in self.groups:
+            raise AuditError(f"the name `{name}` is taken")
+
+    def _check_defined(self, name: str) -> None:
+        if name not in self.witnesses and name not in self.groups:
+            raise AuditError(f"`{name}` is not defined before this line")
+
+    def _unique(self, key: VerifierKey) -> None:
+        if key.public in self.publics:
+            raise AuditError(f"the public key of `{key.name}` is listed twice")
+        self.publics.add(key.public)
+
+    def _error(self, number: int, what: str, hint: str = "") -> AuditError:
+        return AuditError(f"{self.where}:{number}: {what}", hint)
+
+
+def _check_count(what: str, count: int) -> None:
+    if count > MAX_ITEMS:
+        raise AuditError(f"more than {MAX_ITEMS} {what}")

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are blobs and files the ones whose digests were logged?
+
+A blob that an entry cites must be there, unless a `deletion` entry says that it was
+erased. A file of the run folder may be missing, because bundles leave some out; if it
+is there, it must be the one that was logged.
+"""
+
+import os
+from collections.abc import Iterator
+
+from lexfed.audit.entries import (
+    BudgetPlan,
+    CompletionEntry,
+    Deletion,
+    Export,
+    FeatureTags,
+    PolicyEntry,
+    RoundEntry,
+)
+from lexfed.audit.log.evidence import Evidence
+from lexfed.audit.log.logged_files import (
+    BUNDLE,
+    CLAIM,
+    MODEL,
+    STATE,
+    STATEMENT,
+    digest_of,
+    logged_files,
+)
+from lexfed.audit.verify.verdict import Remark, Unsound
+from lexfed.errors import AuditError
+
+UNLOGGED = (
+    "events.jsonl", "sites", "coins", "parties.json", "metrics.csv", "adaptation.csv",
+    "result.json", "profile.html", "report.pdf", "dpia.md", "model-card.md",
+    "record-of-processing.csv",
+)  # fmt: skip
+"""What runs and reports write and the log has no digest of, ever."""
+
+NOT_YET = (STATE, MODEL, CLAIM, STATEMENT, BUNDLE)
+"""What the log has no digest of before its entry, and some of it never without
+privacy."""
+
+
+def blobs(evidence: Evidence) -> str | Remark:
+    """Everything that entries cite is there, and whatever is there has its digest."""
+    cited = dict(_cited(evidence))
+    erased = {found.entry.digest for found in evidence.of(Deletion)}
+    there = evidence.blobs.digests()
+    gone = cited.keys() & erased - set(there)
+    for digest, (what, index) in cited.items():
+        if digest in gone:
+            continue
+        try:
+            evidence.blobs.get(digest)
+        except AuditError as error:
+            raise Unsound(f"`{what}`: {error.message}", index) from error
+    for digest in there:
+        if digest not in cited:
+            evidence.blobs.get(digest)
+    text = f"{len(there)} blobs have their digests, none that is cited is missing"
+    return Remark(f"{text}; {len(gone)} were erased") if gone else text
+
+
+def _cited(evidence: Evidence) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yield digest, name and place of the blobs that entries rest on."""
+    for index, record in enumerate(evidence.records):
+        entry = record.entry
+        named: dict[str, str | None] = {}
+        if isinstance(entry, PolicyEntry):
+            named = {"config": entry.config, "policy": entry.policy}
+        elif isinstance(entry, FeatureTags):
+            named = {"tags": entry.tags, "encoding": entry.encoding}
+        elif isinstance(entry, BudgetPlan):
+            named = {"plan": entry.plan, "releases": entry.releases}
+            named["profiles"] = entry.profiles
+        elif isinstance(entry, RoundEntry):
+            named = {"aggregation.evidence": entry.aggregation.evidence}
+            if entry.participation.receipts == "open":
+                named["participation.digest"] = entry.participation.digest
+        elif isinstance(entry, CompletionEntry):
+            named = {"claim": entry.claim}
+        for what, digest in named.items():
+            if digest is not None:
+                yield digest, (what, index)
+    genesis = evidence.genesis
+    for what, digest in (("witnesses", genesis.witnesses), ("roster", genesis.roster)):
+        if digest is not None:
+            yield digest, (what, 0)
+
+
+def run_files(evidence: Evidence) -> str | Remark:
+    """Files of the run folder are the ones that were logged."""
+    for policy in evidence.of(PolicyEntry):
+        if policy.entry.config != evidence.genesis.config:
+            raise Unsound("`config` is not that of entry 0", policy.index)
+    found, absent = 0, []
+    for logged in logged_files(evidence):
+        here = digest_of(evidence.folder / logged.name)
+        if here is None:
+            absent.append(f"`{logged.name}`")
+        elif here not in logged.digests:
+            raise Unsound(
+                f"`{logged.name}` is not the file that was logged", logged.index
+            )
+        else:
+            found += 1
+    text = f"{found} files are the logged ones"
+    return Remark(f"{text}; not here: {', '.join(absent)}") if absent else text
+
+
+def other_files(evidence: Evidence) -> str | Remark:
+    """Name the files of a run whose content nothing in the log shows."""
+    logged = {each.name for each in logged_files(evidence)}
+    here = [
+        f"`{name}`"
+        for name in (*UNLOGGED, *NOT_YET)
+        if name not in logged and os.path.lexists(evidence.folder / name)
+    ]
+    if here:
+        return Remark(f"the log has no digest of {', '.join(here)}")
+    return "none that the log has no digest of"
+
+
+def reports(evidence: Evidence) -> str | Remark:
+    """Exports speak of this log, and the report here is one that was logged."""
+    exports = evidence.of(Export)
+    for found in exports:
+        size = found.entry.size
+        if size > found.index or (
+            evidence.view.tree.root(size).hex() != found.entry.root
+        ):
+            raise Unsound("speaks of another state of this log", found.index)
+    here = digest_of(evidence.folder / "report.html")
+    if here is None:
+        return Remark(f"{len(exports)} exports logged, no report here")
+    logged = [found for found in exports if found.entry.digest == here]
+    if not logged and exports:
+        raise Unsound(
+            "`report.html` is not a report that was logged", exports[-1].index
+        )
+    if not logged:
+        return Remark("`report.html` is here and was never logged")
+    return f"`report.html` is the one of entry {logged[-1].index}"

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What verification says: one line per claim, and a verdict over all of them.
+
+    OK      the evidence was computed again and agrees
+    FAIL    it does not; the first entry at which it does not is named
+    NOTE    nothing was shown to be wrong, and something cannot be shown at all
+
+A check is a function of the evidence that returns what it saw in words, or raises
+`Unsound`. It never decides how a failure is shown. The words are plain ASCII, so that
+a terminal of any locale shows the same verdict.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from lexfed.audit.log.evidence import Evidence
+from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.visible_text import visible
+
+
+class Status(StrEnum):
+    """How a claim stands."""
+
+    OK = "OK"
+    FAIL = "FAIL"
+    NOTE = "NOTE"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim and what became of it.
+
+    Attributes:
+        claim: what was checked, in two or three words.
+        status: how it stands.
+        detail: what was seen, or what is wrong.
+        index: the first entry that is wrong, where there is one.
+    """
+
+    claim: str
+    status: Status
+    detail: str
+    index: int | None = None
+
+    def __str__(self) -> str:
+        """The line a person reads: one, whatever names a stranger's log quotes."""
+        detail = visible(self.detail.replace("\n", "; "))
+        return f"{self.status:<5}{self.claim:<19} {detail}"
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """Everything that was checked about a run.
+
+    Attributes:
+        checks: one for each claim, in the order in which they build on each other.
+        origin: name of the log; empty if not even that is certain.
+        size: number of entries.
+        root: of the tree, in hexadecimal.
+    """
+
+    checks: tuple[Check, ...]
+    origin: str = ""
+    size: int = 0
+    root: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed."""
+        return all(check.status is not Status.FAIL for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as plain data."""
+        return {
+            "ok": self.ok,
+            "origin": self.origin,
+            "size": self.size,
+            "root": self.root,
+            "checks": [
+                {
+                    "claim": check.claim,
+                    "status": check.status.value,
+                    "detail": check.detail,
+                    "index": check.index,
+                }
+                for check in self.checks
+            ],
+        }
+
+
+class Unsound(AuditError):
+    """A claim that the evidence contradicts, and the entry at which it does."""
+
+    def __init__(self, message: str, index: int | None = None, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.index = index
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a check has to say where it can neither agree nor disagree."""
+
+    text: str
+
+
+Judge = Callable[[Evidence], str | Remark]
+"""Says what it saw, or raises `Unsound`."""
+
+
+def decide(claim: str, judge: Judge, evidence: Evidence) -> Check:
+    """Run one check.
+
+    Guarantees:
+        Whatever the evidence holds, the result is a line: content that makes a
+        computation impossible fails its claim.
+
+    Raises:
+        RunFolderError: if a file may not be read; then nothing is known.
+    """
+    try:
+        seen = judge(evidence)
+    except RunFolderError:
+        raise
+    except Unsound as error:
+        where = "" if error.index is None else f"entry {error.index}: "
+        return Check(claim, Status.FAIL, where + error.message, error.index)
+    except LexfedError as error:
+        return Check(claim, Status.FAIL, error.message)
+    except (
+        ValueError, ArithmeticError, LookupError, TypeError, AttributeError,
+        RecursionError, MemoryError,
+    ) as error:  # fmt: skip
+        # Numbers that no accountant takes, documents of another shape.
+        what = f"cannot be computed from what is logged: {type(error).__name__}"
+        return Check(claim, Status.FAIL, what)
+    if isinstance(seen, Remark):
+        return Check(claim, Status.NOTE, seen.text)
+    return Check(claim, Status.OK, seen)

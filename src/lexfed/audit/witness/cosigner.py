@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""A witness: it signs a log's checkpoint only if it extends the last one it signed.
+
+Another organisation runs it. A log that shows one history to the authority and another
+to the hospital needs two checkpoints signed that do not extend each other, and an
+honest witness signs only one of them. The request and the answers are those of
+[tlog-witness] v1.0.0, with its checks in its order:
+
+    old <size>\n                        what the log believes we signed last
+    <base64 of a hash>\n ...            consistency proof, at most 63 lines
+    \n
+    <checkpoint>                        the signed note
+
+    400  malformed, or old size larger than the checkpoint's
+    404  unknown origin
+    403  not signed by a key we know for the origin
+    409  old size is not the last one we signed; the body is that size and a newline,
+         of type text/x.tlog.size
+    422  the proof does not hold (from old size 0 it must be empty)
+    409  same size, other root; plain text, as no other old size would help
+    200  our cosignature lines
+
+    500  we cannot keep our promise: disk, or a clock that went back
+
+Check and update are one step under a lock, and the new state is on disk before the
+answer leaves. Otherwise a request for size N, checked before and stored after one for
+N + K, would roll the state back by K. Later drafts answer 422 for the second 409 and
+describe `GET /<SHA256(origin)>/checkpoint`; we serve the latter, since it gives a log
+that lost its memory a signed proof instead of a bare number.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
+from lexfed.audit.tree.cosignature import cosign
+from lexfed.audit.tree.merkle import EMPTY_ROOT, verify_consistency
+from lexfed.audit.tree.proof_files import ConsistencyProof
+from lexfed.audit.witness.conflict_proof import conflict_of_notes
+from lexfed.audit.witness.memory import (
+    CosignedCheckpoint,
+    WitnessedLogs,
+    WitnessFolder,
+    create_folder,
+    digest_of,
+    keys_of,
+)
+from lexfed.errors import AuditError, LexfedError, RunFolderError
+from lexfed.signing.notes import SignedNote, VerifierKey, parse_note
+
+SIZE_TYPE = "text/x.tlog.size"
+MAX_REQUEST = 65_536
+
+UnixClock = Callable[[], int]
+
+
+def unix_time() -> int:
+    """Return the time in seconds since 1970."""
+    return int(time.time())
+
+
+@dataclass(frozen=True)
+class WitnessReply:
+    """What a witness answers: a status of HTTP, a body and its type."""
+
+    status: int
+    body: bytes
+    content_type: str = "text/plain"
+
+
+@dataclass(frozen=True)
+class WitnessRequest:
+    """A request whose log is known and whose signature was checked."""
+
+    old_size: int
+    proof: tuple[bytes, ...]
+    signed: SignedCheckpoint
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint to cosign."""
+        return self.signed.checkpoint
+
+
+def read_request(body: bytes, logs: WitnessedLogs) -> WitnessRequest | WitnessReply:
+    """Read a request as far as it can be judged without memory: 400, 404 and 403."""
+    if len(body) > MAX_REQUEST:
+        return _refusal(400, f"request has more than {MAX_REQUEST} bytes")
+    try:
+        asked = ConsistencyProof.parse(body)
+        checkpoint = Checkpoint.parse(parse_note(asked.checkpoint).body)
+    except AuditError as error:
+        return _refusal(400, error.message)
+    keys = keys_of(logs, checkpoint.origin)
+    if not keys:
+        return _refusal(404, f"unknown log `{checkpoint.origin}`")
+    try:
+        signed = open_checkpoint(asked.checkpoint, *keys)
+    except AuditError as error:
+        return _refusal(403, error.message)
+    if asked.old_size > checkpoint.size:
+        return _refusal(400, "old size is larger than the checkpoint's size")
+    return WitnessRequest(asked.old_size, asked.hashes, signed)
+
+
+def judge(request: WitnessRequest, latest: Checkpoint | None) -> WitnessReply | None:
+    """Compare a request with the last checkpoint signed: 409 and 422, or None."""
+    size, root = (latest.size, latest.root) if latest else (0, EMPTY_ROOT)
+    new = request.checkpoint
+    if request.old_size != size:
+        return WitnessReply(409, f"{size}\n".encode(), SIZE_TYPE)
+    if size == 0 or size == new.size:
+        # Nothing to prove [RFC 6962, 2.1.2]; equal sizes are compared below.
+        if request.proof:
+            return _refusal(422, f"proof from size {size} to {new.size} must be empty")
+    else:
+        try:
+            verify_consistency(size, root, new.size, new.root, request.proof)
+        except AuditError as error:
+            return _refusal(422, error.message)
+    if size == new.size and root != new.root:
+        return _refusal(409, f"another root was signed for size {size}")
+    return None
+
+
+class Witness:
+    """A witness with its memory.
+
+    Guarantees:
+        Of all checkpoints of one origin it cosigns, each extends the one before.
+        What it answers with 200 is on disk; killed at any moment, it remembers it.
+        Times on its cosignatures of one log never go back.
+        After a failure to write it answers 500 until it is started anew.
+        A log that shows it two roots for one size leaves a proof in `conflicts`.
+    """
+
+    def __init__(self, folder: Path, clock: UnixClock = unix_time) -> None:
+        """Open the folder of a witness.
+
+        Raises:
+            RunFolderError: if it is in use by another process or cannot be used.
+            AuditError: if what it remembers is not sound.
+        """
+        self._folder = WitnessFolder(folder)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._broken = ""
+
+    @classmethod
+    def create(cls, folder: Path, name: str, clock: UnixClock = unix_time) -> "Witness":
+        """Make a new witness: folder, key and an empty list of logs."""
+        create_folder(folder, name)
+        return cls(folder, clock)
+
+    @property
+    def key(self) -> VerifierKey:
+        """The public key, for the policy files of those who trust it."""
+        return self._folder.signer.cosigner
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The logs it witnesses."""
+        return tuple(self._folder.logs)
+
+    def add_checkpoint(self, body: bytes) -> WitnessReply:
+        """Answer one request; safe to call from several threads."""
+        logs = self._folder.logs
+        request = read_request(body, logs)
+        if isinstance(request, WitnessReply):
+            return request
+        with self._lock:
+            if self._broken:
+                return _refusal(500, self._broken)
+            seen = self._folder.seen.get(digest_of(request.checkpoint.origin))
+            refusal = judge(request, seen.checkpoint if seen else None)
+            if refusal is not None:
+                self._keep_conflict(request, seen, logs)
+                return refusal
+            return self._cosign(request, seen, logs)
+
+    def latest(self, digest: str) -> WitnessReply:
+        """Answer with the last checkpoint cosigned for the log filed under a digest."""
+        seen = self._folder.seen.get(digest)
+        if seen is None:
+            return _refusal(404, "no checkpoint of this log was cosigned")
+        return WitnessReply(200, seen.note, "text/plain; charset=utf-8")
+
+    def reload(self) -> None:
+        """Read the list of logs anew; on an error the old list stays in force.
+
+        Raises:
+            RunFolderError: if the file cannot be read.
+            AuditError: if a line of it is wrong.
+        """
+        with self._lock:
+            self._folder.logs = self._folder.read_logs()
+
+    def close(self) -> None:
+        """Wait for the request under way, then give the folder back."""
+        with self._lock:
+            self._broken = "the witness is stopping"
+            self._folder.close()
+
+    def _cosign(
+        self,
+        request: WitnessRequest,
+        seen: CosignedCheckpoint | None,
+        logs: WitnessedLogs,
+    ) -> WitnessReply:
+        now = self._clock()
+        if now <= 0 or (seen and now < seen.time):
+            # A cosignature says "as of this time": without a clock, no cosignature.
+            return _refusal(500, "the clock of this witness went back")
+        signed = request.signed.note
+        signature = cosign(signed.body, self._folder.signer, now)
+        # Only signatures that were checked: others could be anything.
+        keys = keys_of(logs, request.checkpoint.origin)
+        checked = tuple(each for key in keys for each in signed.signed_by(key)[:1])
+        note = SignedNote(signed.body, (*checked, signature)).to_bytes()
+        try:
+            self._folder.keep(CosignedCheckpoint(request.checkpoint, now, note))
+        except LexfedError as error:
+            # Whether old or new is on disk only the next start can tell.
+            self._broken = f"cannot keep the state: {error.message}"
+            return _refusal(500, "this witness cannot keep its state")
+        return WitnessReply(200, signature.line.encode(), "text/plain; charset=utf-8")
+
+    def _keep_conflict(
+        self,
+        request: WitnessRequest,
+        seen: CosignedCheckpoint | None,
+        logs: WitnessedLogs,
+    ) -> None:
+        if seen is None:
+            return
+        origin = request.checkpoint.origin
+        # "MAY log the request ... as it might be proof of log misbehavior"
+        # [tlog-witness]. If it cannot be kept, the refusal stands all the same.
+        with suppress(AuditError, RunFolderError):
+            sent = request.signed.note.to_bytes()
+            conflict = conflict_of_notes(seen.note, sent, *keys_of(logs, origin))
+            if conflict is not None:
+                self._folder.keep_conflict(origin, conflict.to_bytes())
+
+
+def _refusal(status: int, reason: str) -> WitnessReply:
+    return WitnessReply(
+        status, f"{reason[:300]}\n".encode(), "text/plain; charset=utf-8"
+    )

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a budget to priced releases: how much noise each round needs.
+
+The drafts say what will be released (clips, dimensions, rounds, sampling rates) and
+which share of its tower's budget each takes; the noise is what is solved for. Where
+every draft uses the full batch the answer is a formula, because squares of Gaussian
+differential privacy add up. Otherwise the same shares are the starting point and the
+multipliers are scaled, tower by tower from the most sensitive one, until every cap
+and the record budget hold under the accountant that will also print the claim.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lexfed.budget.allocation import CappedShares
+from lexfed.budget.drafts import Draft
+from lexfed.errors import ConfigError, Problem, Refused
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.accountants.calibration import mu_from, scale_to_budget
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
+from lexfed.privacy.noise.gaussian import delta_sampler
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a whole run may spend.
+
+    Attributes:
+        epsilon: of the whole record, over the entire run.
+        delta: likewise; also the delta of every tier's claim.
+        neighbours: relation of the record guarantee.
+        caps: attribute epsilon that a tier may reach (always replace-one).
+        sites_per_person: at how many sites one person may have rows.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    caps: Mapping[Tier, float] = field(default_factory=dict)
+    sites_per_person: int = 1
+
+
+def effective_delta(
+    budget: Budget, drafts: Sequence[Draft], guarantee: Guarantee
+) -> float:
+    """Return the delta that is left once the noise sampler's error is paid for.
+
+    The error grows with e^epsilon, and it is paid for at the largest epsilon that the
+    budget or a cap lets a line of the claim have; a cap above what replacing a whole
+    record costs binds nobody. The label has no budget to keep within: its claim states
+    its error beside delta, and is refused where that is more than delta.
+
+    Args:
+        budget: record budget and caps.
+        drafts: what will be released.
+        guarantee: under a filter more rounds than planned may be run.
+
+    Raises:
+        ConfigError: if the error takes more than half of delta.
+    """
+    samples = sum(draft.samples * len(draft.profile) for draft in drafts)
+    if guarantee == "filter":
+        samples *= MOST_SAMPLES
+    replaced = budget.epsilon
+    if budget.neighbours == "add-remove":
+        mu = mu_from(budget.epsilon, budget.delta)
+        replaced = gdp.epsilon_from(2.0 * mu, budget.delta)
+    capped = min(max(budget.caps.values(), default=0.0), replaced)
+    largest = max(budget.epsilon, capped)
+    left = budget.delta - delta_sampler(samples, largest)
+    if left < budget.delta / 2.0:
+        raise ConfigError([_too_large(largest)])
+    return left
+
+
+def _too_large(epsilon: float) -> Problem:
+    return Problem(
+        "`budget.epsilon`",
+        f"at ε = {epsilon:.4g} the error of the noise sampler, times e^ε, would use up "
+        "`budget.delta`",
+        "choose smaller budgets and caps; so large ones mean nothing",
+    )
+
+
+def tower_bounds(
+    budget: Budget, delta: float, reads: Sequence[Tier], present: Sequence[Tier]
+) -> tuple[float, ...]:
+    """Return for each tower the most that it and the towers above may spend together.
+
+    The unit is a square of add/remove Gaussian privacy. A replaced person or value
+    moves a sum twice as far as a removed one, and a person at m sites m times as far.
+
+    Args:
+        budget: record budget and caps.
+        delta: the delta left for the Gaussians.
+        reads: tier of each tower, least sensitive first.
+        present: tiers that own at least one column; a cap on any other binds nobody.
+    """
+    reach = 2.0 if budget.neighbours == "replace-one" else 1.0
+    bounds = [math.inf] * len(reads)
+    bounds[0] = _square(budget.epsilon, delta, reach * budget.sites_per_person)
+    for tier, cap in budget.caps.items():
+        if tier not in present:
+            continue
+        first = next(index for index, read in enumerate(reads) if read >= tier)
+        limit = _square(cap, delta, 2.0 * budget.sites_per_person)
+        bounds[first] = min(bounds[first], limit)
+    for index in range(1, len(bounds)):
+        # A bound on more towers binds the fewer above as well.
+        bounds[index] = min(bounds[index], bounds[index - 1])
+    return tuple(bounds)
+
+
+def _square(epsilon: float, delta: float, reach: float) -> float:
+    return (mu_from(epsilon, delta) / reach) ** 2
+
+
+def full_batch_releases(
+    drafts: Sequence[Draft], squares: Sequence[float]
+) -> tuple[tuple[Release, ...], ...]:
+    """Return the releases of each draft, one per round, whose squares are the shares.
+
+    Exact where every sampling rate is 1.
+    """
+    return tuple(
+        _releases(draft, _multipliers(draft, squares[draft.tower])) for draft in drafts
+    )
+
+
+def _multipliers(draft: Draft, square: float) -> list[float]:
+    total = sum(part**-2 for part in draft.profile)
+    base = math.sqrt(total / (draft.share * square))
+    return [base * part for part in draft.profile]
+
+
+def _releases(draft: Draft, multipliers: Sequence[float]) -> tuple[Release, ...]:
+    norm = math.hypot(*(group.weight for group in draft.groups))
+    return tuple(
+        Release(
+            name=draft.name,
+            groups=tuple(
+                ReleaseGroup(
+                    group.name, group.clip, group.clip * z * norm / group.weight
+                )
+                for group in draft.groups
+            ),
+            sampling_rate=rate,
+            reads=draft.reads,
+            samples=draft.samples,
+        )
+        for z, rate in zip(multipliers, draft.round_rates, strict=True)
+    )
+
+
+def searched_releases(
+    drafts: Sequence[Draft],
+    shares: CappedShares,
+    budget: Budget,
+    delta: float,
+    accountant: Accountant,
+    reads: Sequence[Tier],
+    present: Sequence[Tier],
+) -> tuple[tuple[Release, ...], ...]:
+    """Return releases whose noise has no formula: sampled, or priced by Rényi.
+
+    The shares fix proportions; from the most sensitive tower down it is asked whether
+    filling the record budget in these proportions would break a cap. Where it would,
+    or where the cap is what limits the shares, the towers from there up are scaled to
+    the cap and stay; the others fill what is left. So no cap is exceeded, whether or
+    not it looked tight beforehand.
+
+    Raises:
+        ConfigError: if a person may be at several sites: each site flips its own
+            coin, so sampling proves nothing for the person (Theorem C, 7).
+    """
+    sampled = any(draft.sampling_rate < 1.0 for draft in drafts)
+    if sampled and budget.sites_per_person > 1:
+        raise ConfigError([_SEVERAL_COINS])
+    steps = [_steps(draft, shares.squares[draft.tower]) for draft in drafts]
+    scales = [1.0] * len(reads)
+
+    def scaled(towers: Collection[int]) -> list[Step]:
+        return [
+            Step(
+                step.noise_multiplier * scales[draft.tower] / budget.sites_per_person,
+                step.sampling_rate,
+            )
+            for draft, own in zip(drafts, steps, strict=True)
+            if draft.tower in towers
+            for step in own
+        ]
+
+    # What each bound is on: the towers from this one up, a price and its relation.
+    bounds = [
+        (0, budget.epsilon, budget.neighbours),
+        *capped_towers(budget, reads, present),
+    ]
+
+    def factor(first: int, stop: int, last: int) -> float:
+        """Scale towers up to `stop` to the bounds that begin at first..last."""
+        fixed = scaled(range(stop, len(reads)))
+        return max(
+            scale_to_budget(
+                scaled(range(low, stop)), limit, delta, relation, accountant, fixed
+            )
+            for low, limit, relation in bounds
+            if first <= low <= last
+        )
+
+    def room_below(tower: int, whole: float) -> bool:
+        """Say whether the lower towers still get about their share."""
+        try:
+            return factor(0, tower, tower - 1) <= _LEAST_SHARE * whole
+        except Refused:
+            return False
+
+    stop = len(reads)
+    for tower in sorted({low for low, _, _ in bounds}, reverse=True):
+        # This bound is on some of the open towers, the lower ones on more of them.
+        whole = factor(0, stop, max(tower - 1, 0))
+        needed = factor(tower, stop, tower) if tower else whole
+        binds = tower == 0 or needed > whole
+        if not binds and not shares.tight[tower]:
+            continue
+        before = scales.copy()
+        for one in range(tower, stop):
+            scales[one] *= needed
+        if binds or room_below(tower, whole):
+            stop = tower
+        else:
+            scales[:] = before
+    return tuple(
+        _releases(draft, [step.noise_multiplier * scales[draft.tower] for step in own])
+        for draft, own in zip(drafts, steps, strict=True)
+    )
+
+
+_LEAST_SHARE = 1.5
+"""By how much lower towers' noise may grow so that a tight cap is used up: shares only
+estimate what sampling saves."""
+
+_SEVERAL_COINS = Problem(
+    "`data.sites_per_person`",
+    "a person at several sites flips a coin at each of them, so sampling proves "
+    "nothing for the person",
+    "set `federation.sampling_rate = 1`",
+)
+
+
+def capped_towers(
+    budget: Budget, reads: Sequence[Tier], present: Sequence[Tier]
+) -> list[tuple[int, float, Neighbours]]:
+    """Return for each cap the first tower that reads its tier, and the cap."""
+    return [
+        (
+            next(index for index, read in enumerate(reads) if read >= tier),
+            cap,
+            "replace-one",
+        )
+        for tier, cap in budget.caps.items()
+        if tier in present
+    ]
+
+
+def _steps(draft: Draft, square: float) -> list[Step]:
+    rates = draft.round_rates
+    if draft.sampling_rate == 1.0:
+        return [Step(z, 1.0, 1) for z in _multipliers(draft, square)]
+    # Starting point only: T rounds of a sampled Gaussian act like a Gaussian of
+    # square T q² (exp(1/z²) - 1) when T is large [DRS22, Cor. 5.4].
+    total = len(rates) * draft.sampling_rate * draft.sampling_rate
+    if min(rates) < draft.sampling_rate:
+        total = math.fsum(q * q for q in rates)
+    z = 1.0 / math.sqrt(math.log1p(draft.share * square / total))
+    return [Step(z * part, q, 1) for part, q in zip(draft.profile, rates, strict=True)]

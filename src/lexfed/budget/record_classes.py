@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes of records with a stricter budget of their own, by a public rule.
+
+Minors, or people with a rare diagnosis, may be owed more protection than the rest. A
+class is a rule on columns and an epsilon below the record's. What a unit of the class
+adds to a release is clipped as everybody's is and then multiplied by the class's scale
+s <= 1. Noise, clips, rates, rounds and divisor stay those of the plan.
+
+A unit belongs to a class if one of its rows may: a missing value counts as one for
+which the rule holds. In several classes it has the smallest of their scales.
+
+**Theorem K.** Let a run be the composition of the planned releases (Theorem C), and let
+D, D' differ in one unit that is of class c on both sides: it is there or not
+(add/remove), or its values change and it stays in c (replace-one). Then the run is, on
+D and D', the composition of the planned releases with every clip times s_c.
+
+*Proof.* Condition on the earlier releases. The scale of every other unit is a function
+of its own rows, so the others contribute the same on D and D'. The one unit adds s v,
+where v has norm at most the clip C and s <= s_c is its scale: norm at most s_c C on
+either side, so a sum moves by at most s_c C under add/remove and by 2 s_c C under
+replace-one. Noise and coins have the same law on both sides. Hence each release is
+dominated by the Gaussian with clip s_c C, and adaptive composition gives the claim. []
+
+A unit that changes its class, from scale s to s', moves a sum by at most (s + s') C <=
+2 C: that is the record's own guarantee under replace-one, and no more is said about it.
+So what is protected better is what a member's record says, not whether it is a member.
+
+**Isolation.** Whether a unit is a member moves every release. A rule that reads a
+column of tier t therefore makes every release read tier t at least, and Theorem C then
+holds word for word: caps and claims of the tiers up to t are those of all releases. The
+label is in every release already, so a rule on the label raises nothing.
+
+Rounding does not shrink with the scale: `Stage.rounding` is taken off first, so that a
+member moves the integer sum by at most s_c C, all errors included.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexfed.data.conditions import RowCondition, check_condition
+from lexfed.data.encoding.slots import Encoding
+from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.accountants.calibration import scale_to_budget
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.scopes import CountedRelease, release_per_person, steps_of
+from lexfed.tiers import Tier
+
+_DIGITS = 10**6
+"""Scales are rounded down to this many parts: they are public and read by people."""
+
+
+@dataclass(frozen=True)
+class RecordClass:
+    """A class of records; everything about it is public.
+
+    Attributes:
+        name: of the class.
+        condition: which rows make a unit a member.
+        epsilon: what the whole run may cost a member, in the record's relation.
+        reads: the most sensitive tier among the rule's columns; None for the label.
+    """
+
+    name: str
+    condition: RowCondition
+    epsilon: float
+    reads: Tier | None
+
+
+def record_class(
+    name: str, condition: RowCondition, epsilon: float, encoding: Encoding
+) -> RecordClass:
+    """Return a class whose rule fits the declared columns.
+
+    Raises:
+        ConfigError: if the rule does not fit them, or reads an identifier.
+    """
+    check_condition(condition, encoding.schema)
+    columns = [one for one in condition.columns if one != encoding.schema.target]
+    tiers = [encoding.tiers[column] for column in columns]
+    if Tier.IDENTIFIER in tiers:
+        where = f"`budget.classes`, class `{name}`"
+        raise ConfigError([Problem(where, "its rule reads an identifier")])
+    return RecordClass(name, condition, epsilon, max(tiers, default=None))
+
+
+def class_tiers(classes: Sequence[RecordClass]) -> tuple[Tier, ...]:
+    """Return the tiers of which a rule reads a column, least sensitive first."""
+    return tuple(sorted({one.reads for one in classes if one.reads is not None}))
+
+
+def raised_reads(reads: Tier | None, classes: Sequence[RecordClass]) -> Tier | None:
+    """Return the most sensitive tier that a release reads where there are classes.
+
+    Args:
+        reads: what it reads without them; None for the label alone.
+        classes: all of them: who is a member moves every release.
+    """
+    own = () if reads is None else (reads,)
+    return max((*own, *class_tiers(classes)), default=None)
+
+
+def class_scale(
+    releases: Sequence[CountedRelease],
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+    accountant: Accountant,
+    sites_per_person: int = 1,
+) -> float:
+    """Return the largest scale at which the releases cost a class at most its budget.
+
+    Args:
+        releases: the plan.
+        epsilon: the budget of the class.
+        delta: of every guarantee.
+        neighbours: the relation of the record's guarantee.
+        accountant: who prices.
+        sites_per_person: sites at which one person may be.
+
+    Guarantees:
+        The releases with clips times the scale cost at most `epsilon`.
+        1 if they cost no more as they are.
+        A scale larger by 2e-6 (exact Gaussian) or 3e-4 (otherwise) costs more.
+    """
+    paid = [
+        (release_per_person(release, sites_per_person), n) for release, n in releases
+    ]
+    # Noise times f at the same clip is the clip divided by f at the same noise.
+    louder = scale_to_budget(steps_of(paid), epsilon, delta, neighbours, accountant)
+    if louder <= 1.0:
+        return 1.0
+    return int(_DIGITS / louder) / _DIGITS

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `lexfed evaluate`: comparisons, attacks, tables and figures.
+
+`group` declares it: its first word may be a configuration, or a command such as
+`fetch`. `public_tables` runs the published tables, or goes on with them; `own_data`
+answers three questions about a configuration of one's own; `fetch` downloads a
+public data set.
+
+`private_rows` lends a folder for a copy of private rows and removes both however
+the evaluation ends, also at SIGTERM and SIGHUP. Change it only together with its
+tests: rows that stay behind are a leak.
+"""

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `lexfed evaluate`; declared, not done, here."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+
+class _ConfigurationOrCommand(TyperGroup):
+    """A group whose first word may be a file: `evaluate lexfed.toml`, `evaluate fetch`.
+
+    What is not the name of a command is a configuration, and options may stand on
+    both sides of it.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = next(iter(args), "") in self.commands
+        if not named:
+            ctx.allow_interspersed_args = True
+            return super().parse_args(ctx, args)
+        # Otherwise the argument for a configuration would take the command's name.
+        declared = self.params
+        self.params = [p for p in declared if p.param_type_name != "argument"]
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            self.params = declared
+            ctx.params.setdefault("config", None)
+
+
+evaluate = typer.Typer(
+    help="Compare methods, attack them, and write tables and figures.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    cls=_ConfigurationOrCommand,
+)
+
+
+@evaluate.callback()
+def tables(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Your configuration: one page about its data and policy. Else tables "
+            "of public data.",
+            metavar="[CONFIG]",
+            readable=False,
+        ),
+    ] = None,
+    small: Annotated[
+        bool,
+        typer.Option("--quick", help="One data set, every method, two splits."),
+    ] = False,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A table to run; repeatable. Else all."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Splits of your own data; 10 by default."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where results go; else runs/evaluation, or runs/NAME-evaluation.",
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page there too, with figures."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the results that are there.")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at once, one core each; else one per core."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON to stdout.")
+    ] = False,
+) -> None:
+    """Compare methods, attack them, and write tables and figures."""
+    if context.invoked_subcommand is not None:
+        return
+    if config is not None:
+        _only_tables(small=small, table=table, page=page)
+        from lexfed.cli.commands.evaluate.own_data import SEEDS, evaluate_own
+
+        evaluate_own(config, seeds or SEEDS, out, resume, jobs, as_json)
+        return
+    if seeds is not None:
+        raise typer.BadParameter("--seeds is for a configuration; tables fix theirs")
+    from lexfed.cli.commands.evaluate.public_tables import evaluate as command
+
+    chosen = out or Path("runs/evaluation")
+    command(small, table or [], chosen, page, resume, jobs, as_json)
+
+
+def _only_tables(small: bool, table: list[str] | None, page: Path | None) -> None:
+    """Refuse options that say nothing about a configuration."""
+    given = {"--quick": small, "--table": bool(table), "--page": page is not None}
+    for option, used in given.items():
+        if used:
+            raise typer.BadParameter(
+                f"{option} is for tables of public data, not for a configuration"
+            )
+
+
+@evaluate.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="A public data set.")],
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of data sets; else LEXFED_DATA."),
+    ] = None,
+    source: Annotated[
+        str, typer.Option(metavar="ARCHIVE", help="uci or openml.")
+    ] = "uci",
+    archive: Annotated[
+        str | None, typer.Option(metavar="URL", help="A mirror of the archive.")
+    ] = None,
+) -> None:
+    """Download a public data set, where there is internet."""
+    from lexfed.cli.commands.evaluate.fetch import fetch as command
+
+    command(name, into, archive, source)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where private rows lie while `lexfed evaluate CONFIG` runs, and how they go again.
+
+A folder with a new name is made for them, so that nothing of anybody else can be in
+it, under it or behind it. At the end, however the evaluation ends, the one file that
+was written there is removed, and the folder if it is empty. Only a kill that no program
+can answer leaves them; then the next evaluation in the same place says so.
+"""
+
+import os
+import secrets
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from lexfed.cli import talk
+from lexfed.errors import LexfedError, RunFolderError
+from lexfed.evaluate.own.csv_copy import FILE
+
+PREFIX = ".rows-"
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class LeftoverRows(LexfedError):
+    """A copy of private rows could not be removed."""
+
+    exit_code = 1
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let nobody else read what is written inside."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def rows_folder(out: Path) -> Iterator[Path]:
+    """Lend a new folder for `FILE`, and remove both.
+
+    Guarantees:
+        What this call did not make is neither written nor removed.
+        Nobody else may enter the folder.
+        The rows are removed after success, after an error, after Ctrl-C, SIGTERM and
+        SIGHUP, also where the folder was moved meanwhile.
+        What cannot be removed is named on stderr, and the exit code is not 0.
+
+    Raises:
+        RunFolderError: if the folder cannot be made.
+        RowsLeft: if all went well, but something cannot be removed.
+    """
+    for left in sorted(out.glob(f"{PREFIX}*")):
+        talk.warn(f"`{left}` has rows of an evaluation that was killed", "remove it")
+    folder = out / f"{PREFIX}{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(mode=0o700)
+        # By its handle the folder is found again, whatever has its name by then.
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise RunFolderError(f"cannot write `{out}`: {what}") from error
+    gone = False
+    try:
+        with _before_the_end(lambda: _removed(folder, handle)):
+            yield folder
+    finally:
+        gone = _removed(folder, handle)
+        os.close(handle)
+    if not gone:
+        raise LeftoverRows(f"`{folder}` is left, see above", "remove it by hand")
+
+
+def _removed(folder: Path, handle: int) -> bool:
+    """Remove the rows and their folder; say loudly what is left of them."""
+    with suppress(OSError):
+        os.unlink(FILE, dir_fd=handle)
+    with suppress(OSError):
+        folder.rmdir()
+    rows = FILE in os.listdir(handle)
+    if not rows and not os.path.lexists(folder):
+        return True
+    what = "A COPY OF PRIVATE ROWS IS LEFT" if rows else "not empty, so it stays"
+    talk.warn(f"`{folder}`: {what}", "remove it by hand")
+    return False
+
+
+@contextmanager
+def _before_the_end(act: Callable[[], object]) -> Iterator[None]:
+    """Act before a signal ends this process; Python would run no `finally` then.
+
+    A signal that is ignored (`nohup`), or that somebody else answers, is left alone.
+    """
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        act()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    ours = [each for each in _ENDS if signal.getsignal(each) is signal.SIG_DFL]
+    for each in ours:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)

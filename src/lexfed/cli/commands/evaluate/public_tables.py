@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed evaluate`: run tables of the evaluation, or go on with them."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.inputs import print_json
+from lexfed.cli.interrupt import between_rounds
+from lexfed.cli.terminal import redraw
+from lexfed.errors import LexfedError
+from lexfed.evaluate.catalogue import NAMES, quick, table
+from lexfed.evaluate.harness.machine import machine
+from lexfed.evaluate.harness.summary import Summary
+from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.harness.verdicts import verdicts
+from lexfed.evaluate.results.files import PAGE, write_all, write_page
+from lexfed.evaluate.results.page import page
+from lexfed.evaluate.suite import Evaluation, EvaluationStep
+
+_WIDTH = 24
+
+
+class IncompleteTables(LexfedError):
+    """Jobs are missing, so some tables show no figure."""
+
+    exit_code = 1
+
+
+def evaluate(
+    small: bool,
+    names: Sequence[str],
+    out: Path,
+    published: Path | None,
+    resume: bool,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Run what is left of some tables, and write everything that is whole."""
+    tables = _chosen(small, names)
+    count = processes or len(os.sched_getaffinity(0))
+    with closing(Evaluation(tables, out, count, resume)) as found:
+        left = len(found.left)
+        talk.say(
+            f"{len(tables)} tables, {found.jobs} runs, {left} to do; "
+            f"{count} processes, {found.need}"
+        )
+        run_jobs(found)
+        summaries = found.summaries()
+    write_all(out, summaries, machine())
+    if published is not None:
+        write_page(published, summaries, machine())
+    if as_json:
+        print_json([summary_json(summary) for summary in summaries])
+    else:
+        print(page(summaries, machine(), str(out)))
+    talk.say(f"\nResults: {out / PAGE}")
+    missing = [one.table.name for one in summaries if not one.whole]
+    if missing:
+        raise IncompleteTables(
+            f"not whole: {', '.join(missing)}; they show no figures",
+            "`--resume` runs what is missing",
+        )
+
+
+def _chosen(small: bool, names: Sequence[str]) -> list[ResultTable]:
+    if small:
+        return [quick()]
+    return [table(name) for name in names or NAMES]
+
+
+def run_jobs(found: Evaluation) -> None:
+    """Run what is left, with progress; Ctrl-C ends after the runs under way."""
+    with between_rounds("the runs under way") as stop:
+        bar = sys.stderr.isatty()
+        for step in found.run(lambda: stop.asked):
+            if step.failure is not None:
+                who = f"{step.job.dataset}, {step.job.method}, seed {step.job.seed}"
+                kind = "refused" if step.failure.expected else "defect"
+                talk.warn(f"{kind}: {who}: {step.failure.words}")
+                if talk.verbose and step.failure.trace:
+                    talk.say(step.failure.trace)
+            _show(step, bar)
+        if bar:
+            print(file=sys.stderr)
+
+
+def _show(step: EvaluationStep, bar: bool) -> None:
+    """Show progress: a bar on a terminal, a line for each tenth elsewhere."""
+    if os.environ.get("LEXFED_NO_PROGRESS"):
+        return
+    done = round(_WIDTH * step.done / step.jobs)
+    line = (
+        f"  runs     {'━' * done}{'╌' * (_WIDTH - done)}   {step.done}/{step.jobs}   "
+        f"{step.left:.0f} s left   {step.job.dataset} · {step.job.method}"
+    )
+    if bar:
+        redraw(line)
+    elif step.done % max(1, step.jobs // 10) == 0 or step.done == step.jobs:
+        talk.say(line)
+
+
+def summary_json(summary: Summary) -> dict[str, object]:
+    """Return a table as JSON values."""
+    return {
+        "table": summary.table.name,
+        "configuration": summary.table.digest,
+        "whole": summary.whole,
+        "runs": summary.done,
+        "lines": [
+            {
+                **line.facts,
+                **{name: value.mean for name, value in line.values.items()},
+                "gains": {name: value.mean for name, value in line.gains.items()},
+                "notes": line.notes,
+            }
+            for line in summary.lines
+        ],
+        "verdicts": [
+            {"what": str(one), "reached": one.reached} for one in verdicts(summary)
+        ],
+    }

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed audit-privacy`: what attacks find, beside what is proven. Spends nothing."""
+
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from lexfed.cli import talk
+from lexfed.cli.display import runs
+from lexfed.cli.inputs import load_config, load_priced, print_json
+from lexfed.cli.problem_lines import located_errors
+from lexfed.cli.terminal import act
+from lexfed.errors import ClaimError
+from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, ClaimAudit, audit
+
+
+def audit_privacy(path: Path, canaries: int, as_json: bool) -> None:
+    """Attack the claims of a configuration, and print what was found.
+
+    Raises:
+        ClaimError: if more was found than is claimed.
+    """
+    priced = load_priced(path, load_config(path))
+    with located_errors(path):
+        found = audit(priced, canaries, on_game=_show_progress)
+    if as_json:
+        rows = [{**asdict(one), "refuted": one.refuted} for one in found]
+        print_json({"confidence": CONFIDENCE, "claims": rows})
+    else:
+        print("\n".join(table(found)))
+    refuted = [one for one in found if one.refuted]
+    if refuted:
+        worst = ", ".join(
+            f"`{one.claim}` is at least {rounded_down(one.lower)}, "
+            f"not {runs.rounded_up(one.epsilon)}"
+            for one in refuted
+        )
+        raise ClaimError(
+            f"attacks find more than is claimed: ε of {worst}",
+            "do not release anything made with this installation; compare it with the "
+            "published one and report the defect",
+        )
+    talk.say(
+        f"no claim is refuted. With confidence {CONFIDENCE:.0%} every `found` is below "
+        "the true ε; a low one proves only that this attack failed"
+    )
+
+
+def table(found: Sequence[ClaimAudit]) -> list[str]:
+    """Return what was found beside what is claimed, as lines."""
+    lines = ["claim         between     proven ε   found ε   guessed right"]
+    return lines + [
+        f"{one.claim:13} {one.neighbours:11} {runs.rounded_up(one.epsilon):>8}   "
+        f"≥{rounded_down(one.lower):>6}    {one.correct} of {one.guesses} "
+        f"({one.correct / one.guesses:.1%}), {one.canaries} canaries"
+        for one in found
+    ]
+
+
+def rounded_down(value: float) -> str:
+    """Return a lower bound with two digits, rounded down."""
+    return f"{math.floor(value * 100.0 + 1e-9) / 100.0:.2f}"
+
+
+def _show_progress(claim: str, done: int, canaries: int) -> None:
+    """Say how many canaries had their coin, where somebody watches."""
+    if sys.stderr.isatty() and not os.environ.get("LEXFED_NO_PROGRESS"):
+        end = "\n" if done == canaries else ""
+        act("line start")
+        print(f"{claim}: {done} of {canaries} canaries", end=end, file=sys.stderr)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `lexfed log ...` and `lexfed witness ...`; declared, not done, here."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from lexfed.cli.options import AsJson
+
+RunArgument = Annotated[Path, typer.Argument(help="Folder of a run.", readable=False)]
+KeysFolderOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder with the keys; by default where the run left them."),
+]
+
+log = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Look at a run's log, prove an entry, append what people state.",
+)
+witness = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run a witness, which keeps the logs of others to one history.",
+)
+
+
+@log.command()
+def show(
+    run: RunArgument,
+    index: Annotated[int | None, typer.Argument(min=0, help="One entry.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the entries, or print one whole."""
+    from lexfed.cli.commands.evidence.log import show as command
+
+    command(run, index, as_json)
+
+
+@log.command()
+def prove(
+    run: RunArgument,
+    index: Annotated[int, typer.Argument(min=0, help="Number of the entry.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; `entry-N.tlog-proof`.")
+    ] = None,
+) -> None:
+    """Write an entry and the proof that it is in the log."""
+    from lexfed.cli.commands.evidence.log import prove as command
+
+    command(run, index, out)
+
+
+@log.command()
+def add(
+    run: RunArgument,
+    kind: Annotated[str, typer.Argument(help="Such as document, incident, change.")],
+    stated: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=VALUE...", help="The value @FILE stands for a file."
+        ),
+    ],
+    keys: KeysFolderOption = None,
+) -> None:
+    """Append what a person states: a document, a test, a change, a mishap."""
+    from lexfed.cli.commands.evidence.log import add as command
+
+    command(run, kind, stated, keys)
+
+
+@log.command()
+def certify(run: RunArgument, keys: KeysFolderOption = None) -> None:
+    """Evaluate the catalogue on the log as it is now, and append what it gave."""
+    from lexfed.cli.commands.evidence.log import certify as command
+
+    command(run, keys)
+
+
+@log.command()
+def key(
+    run: RunArgument,
+    project: Annotated[
+        bool, typer.Option("--project", help="One key line for all runs under it.")
+    ] = False,
+) -> None:
+    """Print the key that signs the log's checkpoints, as a line of a trust file."""
+    from lexfed.cli.commands.evidence.log import key as command
+
+    command(run, project)
+
+
+@log.command()
+def cosign(run: RunArgument, keys: KeysFolderOption = None) -> None:
+    """Ask the witnesses, and the time-stamp authority, about the last checkpoint."""
+    from lexfed.cli.commands.evidence.log import cosign as command
+
+    command(run, keys)
+
+
+@log.command()
+def drill(
+    run: RunArgument,
+    copy: Annotated[
+        Path, typer.Argument(help="A restored copy of the run folder.", readable=False)
+    ],
+    keys: KeysFolderOption = None,
+) -> None:
+    """Log that a backup was restored and compared: the drill of GDPR Art. 32(1)(c)."""
+    from lexfed.cli.commands.evidence.log import drill as command
+
+    command(run, copy, keys)
+
+
+@log.command()
+def erase(
+    run: RunArgument,
+    digest: Annotated[str, typer.Argument(help="SHA-256 of the blob.")],
+    keys: KeysFolderOption = None,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Even if the log cannot be verified without it."),
+    ] = False,
+) -> None:
+    """Erase a blob, and say so in the log."""
+    from lexfed.cli.commands.evidence.log import erase as command
+
+    command(run, digest, keys, anyway)
+
+
+@log.command()
+def rotate(
+    run: RunArgument,
+    role: Annotated[
+        Literal["coordinator", "log"], typer.Argument(help="Whose key to replace.")
+    ],
+    keys: KeysFolderOption = None,
+) -> None:
+    """Hand a job to a new key."""
+    from lexfed.cli.commands.evidence.log import rotate as command
+
+    command(run, role, keys)
+
+
+WitnessArgument = Annotated[
+    Path, typer.Argument(help="Folder of the witness.", readable=False)
+]
+
+
+@witness.command("init")
+def witness_init(
+    folder: WitnessArgument,
+    name: Annotated[str, typer.Option(help="Its name, such as witness.example.org/1.")],
+) -> None:
+    """Make a witness: its key, and an empty list of logs."""
+    from lexfed.cli.commands.evidence.witness import init as command
+
+    command(folder, name)
+
+
+@witness.command("add")
+def witness_add(
+    folder: WitnessArgument,
+    vkey: Annotated[str, typer.Argument(help="Public key of the log, as a vkey.")],
+) -> None:
+    """Add a log to those that are witnessed."""
+    from lexfed.cli.commands.evidence.witness import add as command
+
+    command(folder, vkey)
+
+
+@witness.command("serve")
+def witness_serve(
+    folder: WitnessArgument,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8420,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Certificate chain in PEM, for TLS.")
+    ] = None,
+    certificate_key: Annotated[
+        Path | None, typer.Option(help="Private key of the certificate.")
+    ] = None,
+) -> None:
+    """Answer logs until stopped; SIGHUP reads the list of logs again."""
+    from lexfed.cli.commands.evidence.witness import serve as command
+
+    command(folder, host, port, certificate, certificate_key)

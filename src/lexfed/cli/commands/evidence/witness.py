@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed witness`: what another organisation runs to keep logs to one history."""
+
+from pathlib import Path
+
+from lexfed.audit.witness.cosigner import Witness
+from lexfed.audit.witness.memory import parse_logs
+from lexfed.audit.witness.server import TlsCertificate, WitnessServer
+from lexfed.audit.witness.server import serve as serve_witness
+from lexfed.cli import talk
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.signing.keys import load_public
+from lexfed.signing.notes import VerifierKey
+
+
+def init(folder: Path, name: str) -> None:
+    """Make a witness and print its public key."""
+    made = Witness.create(folder, name)
+    try:
+        print(made.key.vkey)
+    finally:
+        made.close()
+    talk.say(
+        f"made a witness in {folder}; give its key (above) to those who trust it\n"
+        f"next: `lexfed witness add {folder} VKEY` for every log, then "
+        f"`lexfed witness serve {folder}`"
+    )
+
+
+def add(folder: Path, vkey: str) -> None:
+    """Add a log to the list; a witness that runs reads it on SIGHUP."""
+    _require(folder)
+    path = folder / "logs"
+    try:
+        key = VerifierKey.parse(vkey.removeprefix("log "))
+        before = path.read_text(encoding="utf-8")
+    except AuditError as error:
+        raise AuditError(
+            error.message, error.hint or "paste what `lexfed log key RUN` prints"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFolderError(f"`{path}` cannot be read") from error
+    if before and not before.endswith("\n"):  # edited by hand
+        before += "\n"
+    after = f"{before}log {key.vkey}\n"
+    parse_logs(after, str(path))  # a list that is not sound would stop the witness
+    if key.public == load_public(folder / "witness.pub.pem"):
+        raise AuditError("a witness cannot witness a log with its own key")
+    write_atomically(path, after.encode())
+    talk.say(f"`{key.name}` is witnessed from the next start, or SIGHUP, on")
+
+
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    certificate: Path | None,
+    certificate_key: Path | None,
+) -> None:
+    """Answer logs until stopped."""
+    _require(folder)
+    if (certificate is None) != (certificate_key is None):
+        raise RunFolderError(
+            "TLS needs both a certificate and its key",
+            "give `--certificate` and `--certificate-key`",
+        )
+    tls = None
+    if certificate is not None and certificate_key is not None:
+        tls = TlsCertificate(certificate, certificate_key)
+
+    def started(server: WitnessServer) -> None:
+        count = len(server.witness.origins)
+        talk.say(f"witness of {count} log(s) at {server.url}; stop with Ctrl-C")
+
+    serve_witness(folder, host, port, certificate=tls, started=started)
+
+
+def _require(folder: Path) -> None:
+    if not (folder / "vkey").is_file():
+        raise RunFolderError(
+            f"`{folder}` is not the folder of a witness",
+            f"make one with `lexfed witness init {folder} --name NAME`",
+        )

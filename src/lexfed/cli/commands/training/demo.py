@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed demo`: a model under budgets, its guarantee, and how it compares."""
+
+import shutil
+import time
+from pathlib import Path
+
+from lexfed import __version__
+from lexfed.audit.verify import Status
+from lexfed.cli import talk
+from lexfed.cli.commands.training.run import show_training
+from lexfed.cli.display import runs
+from lexfed.cli.inputs import print_json
+from lexfed.config import demo_config, loads
+from lexfed.errors import RunFolderError
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.report.documents.run_documents import ReportSource, make_report
+from lexfed.run import load_population, price, start
+from lexfed.run.driver.rehearsal import compare
+from lexfed.run.folder import RunFolder, is_run_file, never_began
+
+_FIRST_LINE = demo_config().splitlines()[0]
+_WORDS = {
+    "none": "no privacy",
+    "cascade": "lexfed",
+    "uniform": "uniform noise, same protection of special columns",
+}
+
+
+def demo(out: Path, seeds: int, as_json: bool) -> None:
+    """Train the demo federation, then compare on the same synthetic patients."""
+    begin = time.monotonic()
+    _make_room(out)
+    text = demo_config(str(out))
+    config = loads(text, "demo")
+    population = load_population(config, Path())
+    priced = price(config, population)
+    patients = sum(len(site.train) + len(site.test) for site in population.sites)
+    talk.say(
+        f"lexfed {__version__} · demo: {len(population.sites)} hospitals, "
+        f"{f'{patients:,}'.replace(',', ' ')} synthetic patients, "
+        f"{len(population.tagged.schema.columns)} columns\n"
+    )
+    opened = start(priced, out, text)
+    result = show_training(priced, opened, "start again with `lexfed demo`")
+    for line in runs.closing(config, result)[:-1]:
+        talk.say(line)
+    made = make_report(ReportSource(out))
+    passed = sum(check.status is Status.OK for check in made.verdict.checks)
+    failed = sum(check.status is Status.FAIL for check in made.verdict.checks)
+    talk.say(f"  checks   {passed} passed, {failed} failed")
+    talk.say(f"  compare  {seeds} trainings each, on the same patients …")
+    found = compare(config, list(_WORDS), seeds)
+    for name, (mean, half) in found.items():
+        talk.say(f"             AUC {mean:.3f} ± {half:.3f}   {_WORDS[name]}")
+    talk.say(f"\nReport: {out / 'report.html'}   ({time.monotonic() - begin:.0f} s)")
+    if as_json:
+        comparison = {name: list(pair) for name, pair in found.items()}
+        checks = made.verdict.to_json()
+        print_json({**result.to_json(), "compare": comparison, "verdict": checks})
+
+
+def _make_room(out: Path) -> None:
+    """Remove an earlier demo, and nothing else."""
+    if not out.exists() or never_began(out):
+        return
+    if not _is_demo(out):
+        raise RunFolderError(
+            f"`{out}` exists and is not an earlier demo",
+            "choose another folder with `--out`",
+        )
+    RunFolder.open(out).close()  # refuses while another process writes there
+    shutil.rmtree(out)
+
+
+def _is_demo(out: Path) -> bool:
+    try:
+        text = read_plain(out / "config.toml", MOST_OF_A_DOCUMENT).decode()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return text.startswith(_FIRST_LINE) and all(map(is_run_file, out.iterdir()))

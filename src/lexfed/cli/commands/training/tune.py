@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lexfed tune`: search for settings, and say what that cost."""
+
+import secrets
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lexfed.cli import talk
+from lexfed.cli.display import runs as show
+from lexfed.cli.inputs import allow_own_models, load_config, print_json
+from lexfed.cli.problem_lines import located_errors
+from lexfed.config.examination import config_text
+from lexfed.config.search_grid import (
+    SearchSetting,
+    parse_grid,
+    searched_configs,
+    set_key,
+)
+from lexfed.config.writing.tuned_values import with_setting
+from lexfed.data.builtin.registry import is_builtin
+from lexfed.durable import write_atomically
+from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
+from lexfed.privacy.selection import MOST_RUNS, Distribution, Repetitions
+from lexfed.randomness import SecureSource
+from lexfed.run import folder_of, load_population
+from lexfed.run.tuning.charged_search import (
+    ChargedSearch,
+    ReleasedSetting,
+    plan_search,
+    run_search,
+)
+from lexfed.run.tuning.ledger_charge import charge_search
+from lexfed.run.tuning.public_search import PublicTrial, search_public
+from lexfed.run.tuning.search_record import (
+    FREE,
+    charged_record,
+    finished_record,
+    make_folder,
+    public_record,
+    write_record,
+)
+
+
+def tune(
+    path: Path,
+    grid: Sequence[str],
+    public: Path | None,
+    charged: bool,
+    runs: float,
+    law: Distribution,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Search, write what was chosen, and print it."""
+    _require_one_kind(public, charged, runs)
+    config = load_config(path)
+    axes = parse_grid(grid)
+    text = config_text(path)
+    run = folder_of(path, config)
+    folder = run.with_name(f"{run.name}-tune") if out is None else out
+    tuned = path.with_name(f"{path.stem}-tuned.toml")
+    _require_free(tuned)
+    tables = tomllib.loads(text)
+    allow_own_models(Path(), path.parent)
+    record: dict[str, Any]
+    setting: SearchSetting | None
+    if public is not None:
+        source = str(public) if is_builtin(str(public)) else str(public.resolve())
+        with located_errors(path):
+            tried = search_public(tables, axes, source, path.parent)
+        make_folder(folder)
+        record = public_record(axes, tried)
+        setting, lines = tried[0].setting, _public_lines(tried)
+    else:
+        set_key(tables, ("evaluation", "metrics"), "paid")
+        settings = axes.settings()
+        with located_errors(path):
+            configs = searched_configs(tables, settings)
+            population = load_population(configs[0], path.parent)
+            planned = plan_search(
+                settings, configs, population, Repetitions(law, runs), path.parent
+            )
+        make_folder(folder)
+        record = charged_record(axes, planned, _paid(planned, folder, path.parent))
+        write_record(folder, record)  # the cost stands from here on, whatever happens
+        for line in _cost_lines(planned):
+            talk.say(line)
+        found = run_search(planned, SecureSource())
+        record = finished_record(record, found)
+        setting, lines = (found.setting if found else None), _charged_lines(found)
+    write_record(folder, record)
+    if setting is not None:
+        write_atomically(tuned, with_setting(text, setting).encode())
+    if as_json:
+        print_json(record)
+    else:
+        print("\n".join(lines))
+    talk.say(f"\nSearch folder: {folder}")
+    if setting is not None:
+        talk.say(f"`lexfed run {tuned}` trains with it, under a budget of its own")
+
+
+def _paid(planned: ChargedSearch, folder: Path, base: Path) -> str | None:
+    """Charge the sites' ledgers; return the name under which they paid, if any did."""
+    name = f"tune/{planned.runs[0].config.run.name}/{secrets.token_hex(8)}"
+    try:
+        return name if charge_search(planned, name, base) else None
+    except LexfedError:
+        folder.rmdir()  # nothing is spent, so the folder is free again
+        raise
+
+
+def _require_one_kind(public: Path | None, charged: bool, runs: float) -> None:
+    if charged == (public is not None):
+        what = "expected one of `--public FILE` and `--charged`"
+        hint = (
+            "`--public` searches on data that everyone may know, for free; `--charged` "
+            "searches on the private data and costs budget"
+        )
+        raise ConfigError([Problem("", what, hint)])
+    if not 1.0 < runs <= MOST_RUNS:
+        what = f"expected a mean above 1 and at most {MOST_RUNS:g}, got: {runs:g}"
+        raise ConfigError([Problem("--runs", what)])
+
+
+def _require_free(tuned: Path) -> None:
+    if tuned.exists():
+        raise RunFolderError(
+            f"`{tuned}` exists already",
+            "it is where the chosen setting is written; remove it or rename it",
+        )
+
+
+def _public_lines(tried: Sequence[PublicTrial]) -> list[str]:
+    lines = [f"  cost     {FREE}; the run's noise is simulated", ""]
+    lines += [f"  {one.metric} {one.score:.4f}   {one.setting}" for one in tried]
+    return [*lines, "", f"  chosen   {tried[0].setting}"]
+
+
+def _cost_lines(planned: ChargedSearch) -> list[str]:
+    cost, law = planned.cost, planned.repetitions
+    tiers = ", ".join(
+        f"{tier.label} {show.rounded_up(value)}"
+        for tier, value in sorted(cost.tiers.items(), reverse=True)
+    )
+    return [
+        f"  cost     charged: whole record (ε, δ) = ({show.rounded_up(cost.epsilon)}, "
+        f"{cost.delta:g}), {cost.neighbours}, RDP; per attribute {tiers}; "
+        f"label {show.rounded_up(cost.label)} when replaced, which no cap binds",
+        f"  search   {len(planned.settings)} settings; a secret number of runs, "
+        f"{law.mean:g} on average ({law.distribution}), each with {planned.part:.1%} "
+        "of the budget",
+        "  training … how many runs there are stays secret, so there is no progress",
+    ]
+
+
+def _charged_lines(found: ReleasedSetting | None) -> list[str]:
+    if found is None:
+        return [
+            "  chosen   nothing: the secret number of runs was 0; paid all the same"
+        ]
+    score = f"{found.metric} {found.score:.4f}, noised" if found.metric else "no score"
+    return [f"  chosen   {found.setting} ({score})"]

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans and results in words and tables.
+
+The whole-record guarantee always comes first, with its unit, relation, accountant and
+trust model; what is spent is rounded up.
+"""
+
+import math
+from pathlib import Path
+
+from lexfed.audit.storage.write_protocol import MAX_NOTE
+from lexfed.audit.tree.checkpoint import Checkpoint
+from lexfed.budget.record_classes import class_tiers
+from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.cli.display.importances import importance_lines
+from lexfed.config import Config
+from lexfed.law.tags import TaggedSchema
+from lexfed.plain_files import read_plain
+from lexfed.privacy.claim.schema import Claim
+from lexfed.run import PricedRun, RunResult, notes_of
+from lexfed.run.results.adaptation_file import plan_lines
+from lexfed.run.results.sketch_notes import sketch_lines
+from lexfed.signing.notes import parse_note
+from lexfed.tiers import Tier
+
+_TIER_WORDS = {
+    Tier.SPECIAL: "special",
+    Tier.PERSONAL: "personal",
+    Tier.NON_PERSONAL: "free",
+    Tier.IDENTIFIER: "identifiers dropped",
+}
+
+
+_METRICS = {
+    "uncovered": "on test rows that the guarantee does not cover",
+    "public": "on public test rows",
+    "paid": "paid for from the budget, noised",
+}
+
+
+def rounded_up(value: float) -> str:
+    """Return a number with two digits or more, the last of them rounded up."""
+    digits = 2 if value >= 0.1 or value <= 0 else 1 - math.floor(math.log10(value))
+    scale = 10.0**digits
+    # What is exact in decimal must not be lifted by its binary rest.
+    return f"{math.ceil(value * scale - 1e-6) / scale:.{digits}f}"
+
+
+def guarantee(claim: Claim) -> str:
+    """Return the record's guarantee in one line."""
+    unit = "site" if claim.unit == "client" else "person"
+    relation: str = claim.neighbours
+    if claim.neighbours == "add-remove":
+        # Attribute guarantees are of the replace type: this is what to compare with.
+        relation = f"add/remove (replace-one: {rounded_up(claim.label.epsilon)})"
+    accountant = claim.accountant.name.upper()
+    delta = f"{claim.delta:g}".replace("e-0", "e-")
+    return (
+        f"whole record (ε, δ) = ({rounded_up(claim.epsilon)}, {delta}) per {unit}, "
+        f"{relation}, {accountant}, trust: {claim.trust}"
+    )
+
+
+def law_line(priced: PricedRun) -> str:
+    """Return how many columns each tier has."""
+    tagged = priced.population.tagged
+    counts = {tier: len(tagged.columns_in(tier)) for tier in Tier}
+    target = tagged.schema.target
+    words = {**_TIER_WORDS}
+    if counts[Tier.IDENTIFIER] == 1:
+        words[Tier.IDENTIFIER] = "identifier dropped"
+    parts = [
+        f"{counts[tier]} {words[tier]}"
+        for tier in (Tier.SPECIAL, Tier.PERSONAL, Tier.NON_PERSONAL, Tier.IDENTIFIER)
+        if counts[tier]
+    ]
+    return (
+        f"{sum(counts.values())} columns: {', '.join(parts)}, each with a reason; "
+        f"target `{target}` is {tagged.tier_of(target).label}"
+    )
+
+
+def tier_lines(claim: Claim) -> list[str]:
+    """Return one line per tier: its attribute guarantee and its columns."""
+    lines = []
+    for name, tier in reversed(claim.tiers.items()):
+        columns = list(tier.columns)
+        names = ", ".join(columns[:4]) + (", …" if len(columns) > 4 else "")
+        lines.append(
+            f"  {name:<13}{rounded_up(tier.epsilon):>6} per attribute   {names}"
+        )
+    return lines
+
+
+def label_line(claim: Claim, tagged: TaggedSchema) -> str:
+    """Return the label's guarantee in one line.
+
+    Every release may depend on the label, so it has the record's guarantee under
+    replacement, whatever its tier, and no tier's cap binds it.
+    """
+    target = tagged.schema.target
+    tier = tagged.tier_of(target).label
+    return (
+        f"  {'label':<13}{rounded_up(claim.label.epsilon):>6} when replaced   {target} "
+        f"({tier}): no cap binds it"
+    )
+
+
+def remarks(priced: PricedRun) -> list[str]:
+    """Return what was bent to fit the declarations: for the holder of the data."""
+    return [f"  data     {line}" for line in priced.population.remarks()]
+
+
+def opening(priced: PricedRun) -> list[str]:
+    """Return what is said before training."""
+    lines = [f"  law      {law_line(priced)}", *budget_lines(priced)]
+    policy = priced.policy.policy
+    if policy.name != "default":
+        lines.append(f"  policy   {policy.name}: {policy.title}")
+    lines += [f"  note     {note}" for note in notes_of(priced)]
+    lines += [f"  adapts   {line}" for line in plan_lines(priced)]
+    lines += [f"  sketches {line}" for line in sketch_lines(priced)]
+    if priced.config.data.test_size > 0:
+        lines.append(f"  metrics  {_METRICS[priced.config.evaluation.metrics]}")
+    return lines
+
+
+def budget_lines(priced: PricedRun) -> list[str]:
+    """Return what a run guarantees, and what it takes part with."""
+    claim = priced.claim(priced.programme.rounds)
+    if claim is None:
+        return ["  budget   none: NOT PRIVATE, no noise is added"]
+    lines = []
+    if claim.stamp:
+        lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
+    lines.append(f"  budget   {guarantee(claim)}")
+    lines += ["         " + line for line in tier_lines(claim)]
+    lines.append("         " + label_line(claim, priced.population.tagged))
+    if priced.programme.cohort is not None:
+        lines.append(f"  shares   {priced.programme.cohort}")
+    lines += profile_lines(priced, claim)
+    lines += _class_lines(priced, claim)
+    lines += importance_lines(priced)
+    unread = set(priced.population.encoding.model_tiers) - set(priced.tower_tiers)
+    lines += [
+        f"           {tier.label} columns are left out: at this budget they would add "
+        "noise, not signal"
+        for tier in sorted(unread)
+    ]
+    return lines
+
+
+def _class_lines(priced: PricedRun, claim: Claim) -> list[str]:
+    """Return what classes of records are guaranteed, and what their rules cost."""
+    lines = [
+        f"  class    {one.name}: {rounded_up(claim.classes[one.name].epsilon)} "
+        f"per record where {one.where} (contributions times {one.scale:g})"
+        for one in priced.programme.classes
+    ]
+    by_rules = class_tiers(priced.population.classes)
+    if lines and by_rules:
+        lines.append(
+            f"           rules read {by_rules[-1].label} columns, so every release "
+            "counts for the tiers up to that one"
+        )
+    return lines
+
+
+def profile_lines(priced: PricedRun, claim: Claim) -> list[str]:
+    """Return one line per profile for its budget, and one for how it takes part."""
+    lines = []
+    for profile in priced.profiles:
+        record = claim.profiles[profile.name]
+        sites = "1 site" if record.sites == 1 else f"{record.sites} sites"
+        parts = [f"ε {rounded_up(record.epsilon)} of {profile.budget.epsilon:g}"]
+        parts += [
+            f"{tier} {rounded_up(epsilon)}{_cap(profile, tier)}"
+            for tier, epsilon in record.tiers.items()
+        ]
+        parts.append(f"label {rounded_up(record.label)}")
+        lines.append(f"  profile  {profile.name}, {sites}: {', '.join(parts)}")
+        lines.append(f"           takes part {_taking_part(priced, profile)}")
+    return lines
+
+
+def _cap(profile: BudgetProfile, tier: str) -> str:
+    cap = profile.budget.caps.get(Tier.parse(tier))
+    return "" if cap is None else f" of {cap:g}"
+
+
+def _taking_part(priced: PricedRun, profile: BudgetProfile) -> str:
+    programme = priced.programme
+    places = [programme.sites.index(site) for site in profile.sites]
+    found = {}
+    for stage in programme.stages:
+        tier = programme.shapes[stage.tower].tier.label
+        weight = max(stage.factors[place] for place in places)
+        found[tier] = weight * max(stage.rates[place] for place in places)
+    return ", ".join(
+        f"with {part:.0%} in {tier}" if part else f"not in {tier}"
+        for tier, part in found.items()
+    )
+
+
+def closing(config: Config, result: RunResult) -> list[str]:
+    """Return what is said after training."""
+    lines = []
+    if result.stopped:
+        lines.append(f"  stopped  {result.stopped}; {result.rounds} rounds are kept")
+    if result.lost:
+        lines.append(
+            f"  lost     {result.lost} round(s) were interrupted or refused after they "
+            "were charged: paid for, not used"
+        )
+    lines += [f"  adapted  {line}" for line in result.adapted]
+    lines += [f"  sketched {line}" for line in result.sketched]
+    if result.metrics:
+        values = ", ".join(f"{k} {v:.3f}" for k, v in result.metrics.items())
+        lines.append(f"  result   {values} ({_METRICS[config.evaluation.metrics]})")
+    if len(result.gains) > 1:
+        steps = ", then ".join(f"{v:.3f} with {k}" for k, v in result.gains.items())
+        lines.append(f"  tiers    {steps}")
+    lines.append(f"  audit    {audit_line(result.folder)}")
+    lines.append(f"\nRun folder: {result.folder}")
+    return lines
+
+
+def audit_line(folder: Path) -> str:
+    """Return what the log has come to, and how to check it."""
+    note = parse_note(read_plain(folder / "log" / "checkpoint", MAX_NOTE))
+    head = Checkpoint.parse(note.body)
+    others = len(note.signatures) - 1
+    by = f"signed, {others} cosignature(s)" if others else "signed"
+    root = head.root.hex()
+    return (
+        f"{head.size} entries, root {root[:4]}…{root[-4:]}, {by}; check it with "
+        f"`lexfed verify {folder}`"
+    )
+
+
+def plan_table(priced: PricedRun) -> str:
+    """Return the plan for people."""
+    claim = priced.claim(priced.programme.rounds)
+    lines = opening(priced)
+    if claim is None:
+        return "\n".join(lines)
+    lines += ["", f"  {'release':<30}{'clip':>8}{'sigma':>12}{'σ/clip':>10}"
+              f"{'rate':>7}{'rounds':>8}"]  # fmt: skip
+    for release, count in priced.programme.charges():
+        for group in release.groups:
+            name = group.name
+            if name != release.name and len(release.groups) > 1:
+                name = f"{release.name}: {name}"
+            lines.append(
+                f"  {name:<30}{group.clip:>8.4g}{group.sigma:>12.5g}"
+                f"{group.sigma / group.clip:>10.4g}{release.sampling_rate:>7g}"
+                f"{count:>8}"
+            )
+    rounds, budget = priced.programme.rounds, priced.budget.epsilon
+    fit = "1 round fits" if rounds == 1 else f"{rounds} rounds fit"
+    # What is left after something was paid for has many digits.
+    whole = f"{budget:g}" if budget == round(budget, 2) else rounded_up(budget)
+    lines += ["", f"  {fit}: the record reaches ε {rounded_up(claim.epsilon)} of "
+              f"{whole}; nothing was spent"]  # fmt: skip
+    return "\n".join(lines)

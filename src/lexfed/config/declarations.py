@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a configuration to the declarations that the other packages work with.
+
+A file has no declarations of its own; a built-in source has, and what the
+configuration says about one of its columns takes the place of what the source says.
+"""
+
+from pathlib import Path, PurePath
+
+from lexfed.config.tables.root import ColumnTable, Config
+from lexfed.config.text.wording import did_you_mean
+from lexfed.data.builtin.declarations import BuiltinSource
+from lexfed.data.schema import Column, Schema
+from lexfed.errors import ConfigError, Problem
+from lexfed.law.articles import load_catalogues
+from lexfed.law.decisions import StatedTag, declared_tags, suggest_by_names, tag_schema
+from lexfed.law.tagger.sources.column_files import table_name
+from lexfed.law.tagger.suggestions import Suggestion
+from lexfed.law.tags import TaggedSchema
+
+_HERE = Path()
+
+
+def declared_column(name: str, table: ColumnTable) -> Column:
+    """Return a column's declaration as the data package knows it."""
+    return Column(name, **table.model_dump())
+
+
+def schema_of(config: Config, source: BuiltinSource | None = None) -> Schema:
+    """Return the declared columns and the parts they play.
+
+    Args:
+        config: the configuration.
+        source: the built-in source it names; `None` for files.
+
+    Raises:
+        ConfigError: if a declaration speaks of a column the source does not have, or
+            the declarations contradict each other.
+    """
+    data = config.data
+    stated = {
+        name: declared_column(name, table) for name, table in data.columns.items()
+    }
+    site = data.sites.column if data.sites else None
+    if source is None:
+        return Schema(tuple(stated.values()), data.target or "", data.person, site)
+    own = source.schema
+    _check_names(stated, own, config.data.source or "")
+    columns = tuple(stated.get(column.name, column) for column in own.columns)
+    return Schema(
+        columns,
+        data.target or own.target,
+        data.person or own.person,
+        site or own.site,
+    )
+
+
+def _check_names(stated: dict[str, Column], own: Schema, source: str) -> None:
+    strangers = [name for name in stated if name not in own.names]
+    if strangers:
+        raise ConfigError(
+            [
+                Problem(
+                    "`[data.columns]`",
+                    f"`{source}` has no column `{name}`",
+                    did_you_mean(name, own.names, "its columns are"),
+                )
+                for name in strangers
+            ]
+        )
+
+
+def records_per_person_of(config: Config, source: BuiltinSource | None = None) -> int:
+    """Return the cap on one person's rows: the stated one, the source's own, or 1."""
+    stated = config.data.records_per_person
+    if stated is not None:
+        return stated
+    return 1 if source is None else source.records_per_person
+
+
+def tagged_schema_of(
+    config: Config, source: BuiltinSource | None = None, base: Path = _HERE
+) -> TaggedSchema:
+    """Return the schema with the tag of every column; people overrule the source.
+
+    Args:
+        config: the configuration.
+        source: the built-in source it names; `None` for files.
+        base: folder that the paths of catalogues are relative to.
+
+    Raises:
+        ConfigError: naming every column that nobody tagged, and every tag of no column;
+            if a catalogue cannot be used.
+    """
+    law = config.law
+    schema = schema_of(config, source)
+    added = [base / file for file in law.catalogues]
+    return tag_schema(
+        schema,
+        declared_tags(source.tags) if source is not None else {},
+        {
+            name: StatedTag(tag.as_tier, tag.reason, tag.category)
+            for name, tag in law.columns.items()
+        },
+        law.jurisdictions,
+        load_catalogues(law.jurisdictions, added),
+        _suggestions(config, schema) if source is None else {},
+    )
+
+
+def _suggestions(config: Config, schema: Schema) -> dict[str, Suggestion]:
+    """Return what the tagger makes of a file's columns, by their names alone."""
+    sources = [source for column in schema.columns for source in column.sources]
+    names = dict.fromkeys((*schema.names, *sources, *config.law.columns))
+    files = config.data.sites.files if config.data.sites else None
+    table = table_name(PurePath((files or (config.data.source or "",))[0]))
+    return suggest_by_names(names, table, config.law.tagger.settings, schema.person)

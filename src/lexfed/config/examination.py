@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read a configuration, or say everything that is wrong with it at once.
+
+>>> loads("[budgets]", "lexfed.toml")
+Traceback (most recent call last):
+    ...
+lexfed.errors.ConfigError: lexfed.toml:1: `version` is missing
+lexfed.toml:1: `[run]` is missing
+lexfed.toml:1: `[data]` is missing
+lexfed.toml:1: `[budget]` is missing
+lexfed.toml:1: unknown table `[budgets]`
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+
+from lexfed.config.rules import (
+    adapt,
+    audit,
+    budget,
+    classes,
+    data,
+    importance,
+    law,
+    ledgers,
+    notes,
+    site_budgets,
+    sketches,
+    training,
+    trust,
+)
+from lexfed.config.tables.root import Config
+from lexfed.config.text.findings import Finding, findings_of, hidden_in, undecided_in
+from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
+from lexfed.config.text.repair import repaired_config, without_keys, without_lists
+from lexfed.config.text.syntax import syntax_finding
+from lexfed.config.text.wording import dotted
+from lexfed.errors import ConfigError, Problem
+from lexfed.plain_files import read_plain
+from lexfed.toml_text import parse_toml
+
+RULES = (
+    *data.RULES,
+    *law.RULES,
+    *budget.RULES,
+    *classes.RULES,
+    *importance.RULES,
+    *site_budgets.RULES,
+    *ledgers.RULES,
+    *training.RULES,
+    *adapt.RULES,
+    *sketches.RULES,
+    *trust.RULES,
+    *audit.RULES,
+    *notes.RULES,
+)
+
+
+_MOST = 1 << 24
+"""Bytes of the largest configuration that is read."""
+
+
+@dataclass(frozen=True)
+class ConfigProblem(Problem):
+    """A problem of a configuration with its place as data.
+
+    Attributes:
+        file: the file as it was named.
+        line: its line, from 1; `None` when there is no text.
+        key: the key as TOML writes it, empty when the whole file is meant.
+    """
+
+    file: str = ""
+    line: int | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a look at a configuration found.
+
+    Attributes:
+        config: the configuration; `None` when there are problems.
+        problems: what must be changed, in the order of the file.
+        notes: what is allowed but worth a word.
+    """
+
+    config: Config | None
+    problems: tuple[ConfigProblem, ...]
+    notes: tuple[ConfigProblem, ...]
+
+    def require(self) -> Config:
+        """Return the configuration.
+
+        Raises:
+            ConfigError: with every problem, if there is any.
+        """
+        if self.config is None:
+            raise ConfigError(self.problems)
+        return self.config
+
+
+def load(path: FilePath | str) -> Config:
+    """Read a configuration file.
+
+    Raises:
+        ConfigError: with every problem of the file, each with its line.
+    """
+    return examine_file(path).require()
+
+
+def loads(text: str, name: str = "lexfed.toml") -> Config:
+    """Read a configuration from text; `name` stands for the file in messages.
+
+    Raises:
+        ConfigError: with every problem of the text, each with its line.
+    """
+    return examine(text, name).require()
+
+
+def from_mapping(tables: Mapping[str, Any], name: str = "configuration") -> Config:
+    """Read a configuration from Python values, under the rules of the file.
+
+    Raises:
+        ConfigError: with every problem.
+    """
+    return examine_tables(without_lists(tables), name, None).require()
+
+
+def examine_file(path: FilePath | str) -> Examination:
+    """Look at a file; a file that cannot be read is a problem, not an exception."""
+    name = str(path)
+    try:
+        text = config_text(FilePath(path))
+    except (OSError, ValueError) as error:
+        return Examination(None, (_problem(_unreadable(error), name, None),), ())
+    return examine(text, name)
+
+
+def config_text(path: FilePath) -> str:
+    """Return the text of a configuration file.
+
+    Raises:
+        OSError, UnicodeDecodeError: if it cannot be read, is no plain file, is larger
+            than any configuration, or is not UTF-8.
+    """
+    # Some Windows editors put a byte-order mark in front of UTF-8.
+    return read_plain(path, _MOST, links=True).decode("utf-8-sig")
+
+
+def _unreadable(error: OSError | ValueError) -> Finding:
+    if isinstance(error, FileNotFoundError):
+        hint = "write a first version with `lexfed init FILE`, where FILE is your table"
+        return Finding((), "there is no such file", hint)
+    if isinstance(error, UnicodeDecodeError):
+        return Finding((), "not UTF-8 text", "save the file as UTF-8")
+    reason = getattr(error, "strerror", None) or str(error)
+    return Finding((), f"cannot be read: {reason.lower()}")
+
+
+def examine(text: str, name: str = "lexfed.toml") -> Examination:
+    """Look at the text of a configuration and report everything found.
+
+    Guarantees:
+        Every problem has a line.
+        Whatever the text, nothing is raised.
+        The same text gives the same problems in the same order.
+    """
+    try:
+        tables = without_lists(parse_toml(text))
+    except (ValueError, RecursionError) as error:
+        finding, line = syntax_finding(text, error)
+        return Examination(None, (_problem(finding, name, line),), ())
+    return examine_tables(tables, name, key_lines(text))
+
+
+def examine_tables(
+    tables: Mapping[str, Any], name: str, lines: Mapping[KeyPath, int] | None
+) -> Examination:
+    """Look at parsed tables and report everything found.
+
+    Args:
+        tables: of the configuration, with tuples for lists.
+        name: stands for the file in messages.
+        lines: of its keys; None where there is no text.
+    """
+    findings = [*undecided_in(tables), *hidden_in(tables)]
+    bad = frozenset(finding.path for finding in findings)
+    decided = without_keys(tables, bad)
+    config: Config | None
+    try:
+        config = Config.model_validate(decided)
+    except ValidationError as error:
+        wrong = findings_of(error.errors(include_url=False))
+        findings += [finding for finding in wrong if finding.path not in bad]
+        config, removed = repaired_config(decided)
+        bad |= removed
+    if config is not None:
+        found = (finding for rule in RULES for finding in rule(config))
+        findings += [finding for finding in found if not _rests_on(finding, bad)]
+    problems: list[ConfigProblem] = []
+    remarks: list[ConfigProblem] = []
+    for finding in findings:
+        line = None if lines is None else nearest_line(lines, finding.path)
+        (remarks if finding.note else problems).append(_problem(finding, name, line))
+    problems.sort(key=lambda problem: problem.line or 0)
+    remarks.sort(key=lambda problem: problem.line or 0)
+    return Examination(None if problems else config, tuple(problems), tuple(remarks))
+
+
+def _rests_on(finding: Finding, bad: frozenset[KeyPath]) -> bool:
+    """Whether a key that the finding rests on is already reported."""
+    return any(
+        path[: len(wrong)] == wrong or wrong[: len(path)] == path
+        for path in (finding.path, *finding.also)
+        for wrong in bad
+    )
+
+
+def _problem(finding: Finding, name: str, line: int | None) -> ConfigProblem:
+    where = name if line is None else f"{name}:{line}"
+    key = dotted(finding.path)
+    return ConfigProblem(where, finding.what, finding.hint, name, line, key)

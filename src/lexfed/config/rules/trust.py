@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules on noise in shares: what `trust = "distributed"` needs, and what it cannot do.
+
+Its price is proven under Rényi accounting and without sampling, for sums that are
+masked; everything else is refused instead of being charged by a formula that is not
+its own. Written like `data.py`.
+"""
+
+from collections.abc import Iterator
+
+from lexfed.config.rules.adapt import ACCOUNTANT, GUARANTEE
+from lexfed.config.rules.budget import MECHANISM, RATE, UNIT
+from lexfed.config.rules.data import SITES
+from lexfed.config.tables.root import Config, FederationTable
+from lexfed.config.text.findings import Finding
+from lexfed.config.text.positions import KeyPath
+from lexfed.config.text.wording import shown
+from lexfed.errors import ConfigError
+from lexfed.federation.planning.dropout_tolerance import noise_cohort
+
+TRUST: KeyPath = ("privacy", "trust")
+ENGINE: KeyPath = ("federation", "engine")
+DROPOUTS: KeyPath = ("federation", "dropouts")
+COLLUDERS: KeyPath = ("federation", "colluders")
+
+_WITH = '`trust = "distributed"`'
+
+
+def _distributed(config: Config) -> bool:
+    return config.privacy.trust == "distributed"
+
+
+def shares_are_priced(config: Config) -> Iterator[Finding]:
+    """The price of shares is known in Rényi accounting, without sampling."""
+    if not _distributed(config):
+        return
+    accountant, rate = config.privacy.accountant, config.federation.sampling_rate
+    if accountant != "rdp":
+        yield Finding(
+            ACCOUNTANT,
+            f"`privacy.accountant`: {_WITH} needs `rdp`, got: {shown(accountant)}",
+            "noise in shares is proven by Rényi accounting only: set "
+            '`accountant = "rdp"`',
+            (TRUST,),
+        )
+    if rate < 1.0:
+        yield Finding(
+            RATE,
+            f"`federation.sampling_rate`: {_WITH} needs 1, got: {shown(rate)}",
+            "no useful price of sampled noise in shares is proven; take every record "
+            "in every round",
+            (TRUST,),
+        )
+    if config.adapt.guarantee == "filter":
+        yield Finding(
+            GUARANTEE,
+            f"`adapt.guarantee`: {_WITH} needs `envelope`, got: `filter`",
+            "no filter is proven for noise in shares: remove `guarantee`",
+            (TRUST,),
+        )
+    differing = bool(config.budget.profiles or config.budget.clients)
+    if differing and config.budget.realise == "sampling":
+        yield Finding(
+            ("budget", "realise"),
+            f"`budget.realise`: {_WITH} needs `clip`, got: `sampling`",
+            "no useful price of sampled noise in shares is proven: let strict sites "
+            'take part with a smaller weight, `realise = "clip"`',
+            (TRUST,),
+        )
+
+
+def sums_are_masked(config: Config) -> Iterator[Finding]:
+    """Masks need sites that answer for themselves, and noise to hide sums in."""
+    if not _distributed(config):
+        return
+    if config.federation.engine == "simulation":
+        yield Finding(
+            ENGINE,
+            f"`federation.engine`: {_WITH} needs sites that answer for themselves, "
+            "got: `simulation`",
+            'set `engine = "inprocess"`, or `"flare"` between organisations',
+            (TRUST,),
+        )
+    if config.privacy.mechanism == "none":
+        yield Finding(
+            TRUST,
+            f'{_WITH} does nothing with `mechanism = "none"`: there is no noise to '
+            "share",
+            "choose another mechanism, or remove `trust`",
+            (MECHANISM,),
+        )
+
+
+def presence_is_public(config: Config) -> Iterator[Finding]:
+    """Who is in a masked sum is known to all, so it cannot be what is hidden."""
+    budget = config.budget
+    hidden = budget.unit == "client" and budget.neighbours == "add-remove"
+    if _distributed(config) and hidden:
+        yield Finding(
+            ("budget", "neighbours"),
+            f'`budget.neighbours`: {_WITH} with `unit = "client"` needs '
+            f"`replace-one`, got: {shown(budget.neighbours)}",
+            "sites sign who is in a sum, so that a site takes part is public; "
+            '`neighbours = "replace-one"` protects what it holds',
+            (TRUST, UNIT),
+        )
+
+
+def sites_are_enough(config: Config) -> Iterator[Finding]:
+    """Few sites withstand few dropouts and colluders."""
+    known = _number_of_sites(config)
+    if known is None or not _distributed(config):
+        return
+    sites, path = known
+    federation = config.federation
+    try:
+        noise_cohort(sites, federation.colluders, federation.dropouts)
+    except ConfigError as error:
+        [problem] = error.problems
+        where = COLLUDERS if federation.colluders > federation.dropouts else DROPOUTS
+        yield Finding(
+            where if federation.colluders or federation.dropouts else TRUST,
+            f"{_WITH}: {problem.what}",
+            problem.hint,
+            (TRUST, path, DROPOUTS, COLLUDERS),
+        )
+
+
+def _number_of_sites(config: Config) -> tuple[int, KeyPath] | None:
+    """Return the number of sites and the key that states it, if one does."""
+    sites, generator = config.data.sites, config.data.generator.sites
+    if sites is not None and sites.count is not None:
+        return sites.count, (*SITES, "count")
+    if sites is not None and sites.files is not None:
+        return len(sites.files), (*SITES, "files")
+    if generator is not None:
+        return generator, ("data", "generator", "sites")
+    return None
+
+
+def cohort_keys_are_used(config: Config) -> Iterator[Finding]:
+    """A key that would be ignored shows that somebody expects something of it."""
+    if _distributed(config):
+        return
+    federation, trust = config.federation, config.privacy.trust
+    needs = {"colluders": _WITH}
+    if federation.engine != "flare":
+        either = f'{_WITH} or `engine = "flare"`'
+        needs |= {"dropouts": either, "setup_rounds": either}
+    for key, wanted in sorted(needs.items()):
+        if getattr(federation, key) != FederationTable.model_fields[key].default:
+            yield Finding(
+                ("federation", key),
+                f"`federation.{key}` needs {wanted}, got: {shown(trust)}",
+                f"remove it, or set {_WITH} under `[privacy]`",
+                (TRUST, ENGINE),
+            )
+
+
+RULES = (
+    shares_are_priced,
+    sums_are_masked,
+    presence_is_public,
+    sites_are_enough,
+    cohort_keys_are_used,
+)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables of `lexfed.toml` are made of: bounds, texts, and the closed table."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+# Bounds. Integers stay below 2^53 so that canonical JSON can hold them exactly.
+PositiveCount = Annotated[int, Field(ge=1, lt=2**53)]
+RoundCount = Annotated[int, Field(ge=1, le=100_000)]
+"""Of a tower, or steps between two rounds: a plan, and a log, hold every one."""
+Seed = Annotated[int, Field(ge=0, lt=2**53)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[Real, Field(gt=0)]
+Rate = Annotated[Real, Field(gt=0, le=1)]
+NonEmptyText = Annotated[str, Field(min_length=1, max_length=4096)]
+
+
+class ConfigTable(BaseModel):
+    """A table of the file: unknown keys are errors, values are never converted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of `lexfed.toml`: one frozen class per table, one field per key.
+
+A class holds what can be said of one key alone: its type, its bounds, its default.
+What ties keys together (`local_steps` needs `unit = "client"`) is in `*_rules.py`;
+how a mistake is put into words is in `wording.py`. Optional keys that are `None`
+mean "set by a rule", never "off". `docs/configuration.md` explains every key.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+
+from lexfed import canonical
+from lexfed.budget.noise_schedule import ScheduleName
+from lexfed.config.tables.adapt import AdaptTable
+from lexfed.config.tables.audit import AuditTable
+from lexfed.config.tables.classes import ClassTable
+from lexfed.config.tables.field_types import (
+    ConfigTable,
+    NonEmptyText,
+    Positive,
+    PositiveCount,
+    Rate,
+    Real,
+    RoundCount,
+    Seed,
+)
+from lexfed.config.tables.levels import LevelTable
+from lexfed.config.tables.site_budgets import (
+    CapsTable,
+    ClientsTable,
+    PaceTable,
+    ProfileTable,
+)
+from lexfed.config.tables.sketches import SketchesTable
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.tiers import Tier
+
+TierName = Literal["non_personal", "personal", "special", "identifier"]
+ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
+_TAGGER = TaggerSettings()
+
+
+class RunTable(ConfigTable):
+    """`[run]`: what the run is called and where it writes."""
+
+    name: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            description="a name of up to 64 letters, digits, `.`, `_`, `-`",
+        ),
+    ]
+    out: NonEmptyText | None = None
+    seed: Seed = 0
+    test: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The run folder: `out`, or `runs/<name>`."""
+        return self.out or f"runs/{self.name}"
+
+
+class SitesTable(ConfigTable):
+    """`data.sites`: by a column, by a partition into `count` parts, or by files."""
+
+    column: NonEmptyText | None = None
+    names: Annotated[tuple[NonEmptyText, ...], Field(min_length=1)] | None = None
+    count: PositiveCount | None = None
+    partition: Literal["iid", "dirichlet"] = "iid"
+    alpha: Positive | None = None
+    files: Annotated[tuple[NonEmptyText, ...], Field(min_length=1)] | None = None
+
+
+class GeneratorTable(ConfigTable):
+    """`[data.generator]`: sizes of a synthetic source; omitted ones are its own."""
+
+    patients: PositiveCount | None = None
+    clients: PositiveCount | None = None
+    sites: PositiveCount | None = None
+    seed: Seed | None = None
+
+
+class ColumnTable(ConfigTable):
+    """`[data.columns]`: the public declaration of one column."""
+
+    kind: Literal["number", "category", "flag", "text"]
+    range: tuple[Real, Real] | None = None
+    values: tuple[str, ...] | None = None
+    scale: Literal["auto", "linear", "log", "symlog"] = "auto"
+    sources: tuple[NonEmptyText, ...] = ()
+    missing: bool = True
+    public_stats: tuple[Real, Positive] | None = None
+
+
+class DataTable(ConfigTable):
+    """`[data]`: where the rows are, whom they are about, how they are spread."""
+
+    source: NonEmptyText | None = None
+    target: NonEmptyText | None = None
+    person: NonEmptyText | None = None
+    records_per_person: PositiveCount | None = None
+    excess_records: Literal["error", "drop"] = "error"
+    sites_per_person: PositiveCount = 1
+    units: PositiveCount | None = None
+    test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
+    strict: bool = False
+    profile: NonEmptyText | None = None
+    sites: SitesTable | None = None
+    generator: GeneratorTable = GeneratorTable()
+    columns: Mapping[NonEmptyText, ColumnTable] = Field(default_factory=dict)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether schema, tags and number of persons come with the source."""
+        return (self.source or "").startswith(("synthetic:", "sklearn:"))
+
+
+class LawColumnTable(ConfigTable):
+    """`[law.columns]`: what a person decided about one column, and why."""
+
+    tier: TierName
+    reason: NonEmptyText
+    category: NonEmptyText | None = None
+
+    @property
+    def as_tier(self) -> Tier:
+        """The tier as the rest of lexfed knows it."""
+        return Tier.parse(self.tier)
+
+
+class TaggerTable(ConfigTable):
+    """`[law.tagger]`: how the tagger weighs evidence for its suggestions."""
+
+    alpha: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.alpha
+    statistics: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.statistics
+    low: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.low
+    high: Annotated[Real, Field(ge=0, le=1)] = _TAGGER.high
+    tiers: Literal[3, 4] = 4
+
+    @property
+    def settings(self) -> TaggerSettings:
+        """The settings as the tagger takes them."""
+        return TaggerSettings(**self.model_dump())
+
+
+class LawTable(ConfigTable):
+    """`[law]`: whose law applies, and what people decided about columns."""
+
+    jurisdictions: tuple[Literal["gdpr", "hipaa", "ccpa"], ...] = ("gdpr",)
+    catalogues: tuple[NonEmptyText, ...] = ()
+    tagger: TaggerTable = TaggerTable()
+    columns: Mapping[NonEmptyText, LawColumnTable] = Field(default_factory=dict)
+
+
+class MultipliersTable(ConfigTable):
+    """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
+
+    special: Positive | None = None
+    personal: Positive | None = None
+    non_personal: Positive | None = None
+
+
+class BudgetTable(ConfigTable):
+    """`[budget]`: what the whole record may cost, and how the tiers share it."""
+
+    epsilon: Positive
+    delta: Annotated[Real, Field(gt=0, lt=1)]
+    unit: Literal["record", "client"] = "record"
+    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
+    schedule: ScheduleName = "constant"
+    alpha: Annotated[Real, Field(ge=1)] = 2.0
+    realise: Literal["clip", "sampling"] = "clip"
+    policy: NonEmptyText = "default"
+    policy_keys: tuple[NonEmptyText, ...] = ()
+    ledgers: NonEmptyText | None = None
+    pace: PaceTable = PaceTable()
+    caps: CapsTable = CapsTable()
+    multipliers: MultipliersTable = MultipliersTable()
+    importance: Mapping[NonEmptyText, Positive] = Field(default_factory=dict)
+    importance_from: NonEmptyText | None = None
+    groups: Mapping[NonEmptyText, tuple[NonEmptyText, ...]] = Field(
+        default_factory=dict
+    )
+    groups_from: NonEmptyText | None = None
+    correlation: Rate = 0.8
+    sparsity: Annotated[Real, Field(ge=0, lt=1)] = 0.0
+    levels: Mapping[NonEmptyText, LevelTable] = Field(default_factory=dict)
+    profiles: Mapping[NonEmptyText, ProfileTable] = Field(default_factory=dict)
+    clients: ClientsTable | None = None
+    classes: tuple[ClassTable, ...] = ()
+
+
+class ClipTable(ConfigTable):
+    """`privacy.clip`: the charged norm of one contribution, per tower or group."""
+
+    default: Positive | None = None
+    non_personal: Positive | None = None
+    personal: Positive | None = None
+    special: Positive | None = None
+
+
+class PrivacyTable(ConfigTable):
+    """`[privacy]`: how the noise is added, who is trusted, who counts."""
+
+    mechanism: Literal["cascade", "grouped", "uniform", "none"] = "cascade"
+    trust: Literal["central", "local", "distributed"] = "central"
+    accountant: Literal["pld", "rdp", "gdp"] = "pld"
+    clip: ClipTable = ClipTable()
+
+
+class FederationTable(ConfigTable):
+    """`[federation]`: how the sites train together."""
+
+    engine: Literal["simulation", "inprocess", "flare"] = "simulation"
+    rounds: RoundCount | None = None
+    sampling_rate: Rate = 1.0
+    local_steps: RoundCount = 1
+    learning_rate: Positive | None = None
+    learning_rate_schedule: Literal["constant", "cosine"] = "constant"
+    momentum: Annotated[Real, Field(ge=0, lt=1)] = 0.0
+    batch_size: PositiveCount | None = None
+    model: NonEmptyText = "logistic"
+    weighting: Literal["units", "sites"] = "units"
+    dropouts: Annotated[int, Field(ge=0, le=2**16)] = 0
+    colluders: Annotated[int, Field(ge=0, le=2**16)] = 0
+    setup_rounds: Annotated[int, Field(ge=1, le=4096)] = 32
+
+
+class EvaluationTable(ConfigTable):
+    """`[evaluation]`: who pays for the metrics on the test rows."""
+
+    metrics: Literal["uncovered", "public", "paid"] = "uncovered"
+
+
+class ReportTable(ConfigTable):
+    """`[report]`: what `lexfed report` writes, and for whom."""
+
+    formats: tuple[ReportFormat, ...] = get_args(ReportFormat)
+    controller: NonEmptyText | None = None
+
+
+class Config(ConfigTable):
+    """Everything that decides a run."""
+
+    version: Literal[1]
+    run: RunTable
+    data: DataTable
+    law: LawTable = LawTable()
+    budget: BudgetTable
+    privacy: PrivacyTable = PrivacyTable()
+    federation: FederationTable = FederationTable()
+    adapt: AdaptTable = AdaptTable()
+    sketches: SketchesTable = SketchesTable()
+    evaluation: EvaluationTable = EvaluationTable()
+    audit: AuditTable = AuditTable()
+    report: ReportTable = ReportTable()
+
+    @property
+    def follows_rule(self) -> bool:
+        """Whether the built-in rule sets rounds, steps and clip.
+
+        A step size given by a person means plain descent, whatever the model.
+        """
+        return (
+            self.federation.learning_rate is None
+            and self.budget.unit == "record"
+            and self.privacy.mechanism in ("cascade", "uniform")
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every key with its value, defaults included, as JSON values."""
+        return self.model_dump(mode="json")
+
+    @property
+    def digest(self) -> str:
+        """The hash of the configuration, whatever its layout, order and comments."""
+        return canonical.digest(self.to_json())

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the errors of the model's validation to findings in plain words.
+
+A finding is a problem before it has a file and a line: the path of the key, what is
+wrong, what to do. The rules of `*_rules.py` speak the same language.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from lexfed.config.tables.root import Config
+from lexfed.config.text.positions import KeyPath
+from lexfed.config.text.wording import (
+    SchemaNode,
+    did_you_mean,
+    dotted,
+    expectation,
+    listed,
+    quoted,
+    schema_node,
+    shown,
+    type_hint,
+)
+from lexfed.visible_text import hidden_texts
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a key, or worth knowing; `also` are other keys it rests on."""
+
+    path: KeyPath
+    what: str
+    hint: str = ""
+    also: tuple[KeyPath, ...] = ()
+    note: bool = False
+
+
+# Names a reader may know from the project's plans. Saying "unknown" of them would
+# send people looking for a typing mistake that they did not make.
+UNAVAILABLE_KEYS: frozenset[KeyPath] = frozenset(
+    {("sketch",), ("evaluation", "attacks")}
+)
+UNAVAILABLE_VALUES: Mapping[KeyPath, frozenset[str]] = {
+    ("federation", "engine"): frozenset({"flower"}),
+}
+NOT_AVAILABLE = "is not available in this version"
+
+_TO_ADD: Mapping[KeyPath, str] = {
+    ("version",): "add `version = 1` as the first line",
+    ("run",): 'add `[run]` with `name = "..."`',
+    ("run", "name"): 'add a name for the run, for example `name = "readmission"`',
+    ("data",): 'add `[data]` with `source = "..."`',
+    ("budget",): "add `[budget]` with `epsilon` and `delta`",
+    ("budget", "epsilon"): "add what the whole run may cost one person, for example "
+    "`epsilon = 2.0`",
+    ("budget", "delta"): "add `delta`, well below one over the number of persons, for "
+    "example `delta = 1e-6`",
+}
+_TO_ADD_IN_COLUMN: Mapping[str, str] = {
+    "kind": 'add `kind = "number"`, `"category"` or `"flag"`',
+    "tier": 'add `tier = "non_personal"`, `"personal"`, `"special"` or `"identifier"`',
+    "reason": 'say in a few words why, for example `reason = "operational code"`; '
+    "the reason is kept with the run",
+    "file": 'add the document, for example `file = "dpia.pdf"`',
+    "issued": 'add its date, for example `issued = "2026-09-01"`',
+    "exception": 'add the letter of GDPR Art. 9(2), for example `exception = "9.2.j"`',
+}
+
+
+HIDDEN = "expected visible characters on one line, found"
+HIDDEN_HINT = (
+    "names and reasons are shown to people who decide by them: remove the character; "
+    "if it is in the data, rename the column there"
+)
+
+UNDECIDED = "?"
+"""What `lexfed init` writes where only a person can decide."""
+
+_TO_DECIDE: Mapping[str, str] = {
+    "tier": "choose `non_personal`, `personal`, `special` (health, religion, ...) or "
+    "`identifier` (never enters a model)",
+    "reason": "say in a few words why this tier is right",
+    "range": "write the lowest and highest value that are public knowledge, for "
+    "example `[0, 110]`; those of your data would leak (`lexfed profile` learns them "
+    "at a price)",
+    "values": "list the categories that are public knowledge, for example "
+    '`["none", "cardiac", "other"]`; those of your data would leak rare ones '
+    "(`lexfed profile` learns them at a price)",
+    "target": "name the column to predict",
+    "units": "write a public number of persons, for example `6000`; counted from the "
+    'data it would leak (with `neighbours = "replace-one"` remove the key)',
+    "sites": 'write `{ column = "hospital", names = ["north", "south"] }`, or '
+    "`{ count = 8 }`",
+}
+
+
+def undecided_in(tables: Mapping[str, Any], above: KeyPath = ()) -> Iterator[Finding]:
+    """Find the keys whose decision is still open."""
+    for key, value in tables.items():
+        path = (*above, key)
+        if isinstance(value, Mapping):
+            yield from undecided_in(value, path)
+        elif value == UNDECIDED:
+            hint = _TO_DECIDE.get(key) or "write " + expectation(
+                _schema(), schema_node(_schema(), path), value
+            )
+            yield Finding(path, f"`{dotted(path)}` is not decided yet", hint)
+
+
+def hidden_in(tables: Mapping[str, Any]) -> Iterator[Finding]:
+    """Find keys and texts with characters that do not show as themselves."""
+    for path, character in hidden_texts(tables):
+        yield Finding(path, f"`{dotted(path)}`: {HIDDEN} `{character}`", HIDDEN_HINT)
+
+
+@cache
+def _schema() -> SchemaNode:
+    return Config.model_json_schema()
+
+
+def findings_of(errors: list[ErrorDetails]) -> Iterator[Finding]:
+    """Translate validation errors, in the order of the model, one per key."""
+    seen: set[KeyPath] = set()
+    for error in errors:
+        finding = _finding(error)
+        if finding.path not in seen:
+            seen.add(finding.path)
+            yield finding
+
+
+def _finding(error: ErrorDetails) -> Finding:
+    path: KeyPath = error["loc"]
+    value = error["input"]
+    if path and path[-1] == "[key]":
+        whose = "a" if path[0] == "audit" else "a column's"
+        return Finding(path[:-1], f"{whose} name must not be empty or very long")
+    if error["type"] == "missing" and isinstance(path[-1], int):
+        return _unexpected(path[:-1], value)
+    if error["type"] == "missing":
+        return _missing(path)
+    if error["type"] == "extra_forbidden":
+        return _unknown(path, value)
+    return _unexpected(path, value)
+
+
+def _missing(path: KeyPath) -> Finding:
+    name = f"[{path[0]}]" if len(path) == 1 and path != ("version",) else dotted(path)
+    hint = _TO_ADD.get(path) or _TO_ADD_IN_COLUMN.get(str(path[-1]), "")
+    return Finding(path, f"`{name}` is missing", hint)
+
+
+def _unknown(path: KeyPath, value: object) -> Finding:
+    key = str(path[-1])
+    table = path[:-1]
+    if path in UNAVAILABLE_KEYS:
+        name = dotted(path) if table else f"[{key}]"
+        return Finding(path, f"`{name}` {NOT_AVAILABLE}", "remove it")
+    home = _home_of(key)
+    what = f"unknown key `{dotted(path)}`"
+    if home is not None:
+        return Finding(path, what, f"`{key}` belongs to `[{home}]`")
+    known = list(schema_node(_schema(), table).get("properties", {}))
+    if table:
+        name = f"[{table[0]}]" if len(table) == 1 else dotted(table)
+        return Finding(
+            path, what, did_you_mean(key, known, f"the keys of `{name}` are")
+        )
+    if isinstance(value, Mapping):
+        what = f"unknown table `[{dotted(path)}]`"
+    known.remove("version")
+    return Finding(path, what, did_you_mean(key, known, "the tables are", "[{}]"))
+
+
+def _home_of(key: str) -> str | None:
+    """Return the one table that has such a key, if it is one."""
+    properties = schema_node(_schema(), ()).get("properties", {})
+    homes = [
+        table
+        for table in properties
+        if key in schema_node(_schema(), (table,)).get("properties", {})
+    ]
+    return homes[0] if len(homes) == 1 else None
+
+
+def _unexpected(path: KeyPath, value: Any) -> Finding:
+    if isinstance(value, str) and value in UNAVAILABLE_VALUES.get(path, ()):
+        choices = schema_node(_schema(), path).get("enum", [])
+        what = f"`{dotted(path)}`: `{value}` {NOT_AVAILABLE}"
+        return Finding(path, what, f"use one of {listed(choices)}")
+    node = schema_node(_schema(), path)
+    expected = expectation(_schema(), node, value)
+    got = shown(value)
+    hint = type_hint(node, path, value)
+    if path and path[-1] in ("range", "values", "sites") and not hint:
+        hint = _TO_DECIDE[str(path[-1])]
+    if path[-2:-1] == ("documents",) and isinstance(value, str):
+        hint = f'write `{{ file = {quoted(value)}, issued = "2026-09-01" }}`'
+    if path == ("version",):
+        hint = "this version of lexfed reads configurations of version 1"
+    if isinstance(value, str) and "enum" in node:
+        near = did_you_mean(value, map(str, node["enum"]), "")
+        hint = near if near.startswith("did you mean") else ""
+    name = f"`{dotted(path)}`: " if path else ""
+    return Finding(path, f"{name}expected {expected}, got: {got}", hint)

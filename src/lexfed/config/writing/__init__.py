@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts of `lexfed.toml` that lexfed writes: first drafts, and edits in place.
+
+`scaffold` writes a draft from a table's header, with a "?" wherever a person must
+decide. The other modules edit a file of the author: `column_decisions` for
+`lexfed tag --accept`, `learned_domains` for what a profile found, `tuned_values`
+for the result of `lexfed tune`.
+
+Every edit keeps comments, order and line ends, and reads its result again: a text
+that would not say exactly what was asked for is refused, not written. Keep that
+check. A draft takes nothing from the values of a table, only names and kinds.
+"""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a built-in source declares about itself: columns, tiers, articles, reasons.
+
+The references name the definition a column meets. Whether an exemption applies (the
+CCPA leaves out much of what HIPAA and the GLBA already govern, Cal. Civ. Code
+1798.145(c) and (e)) depends on who holds the data and is not decided here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lexfed.data.reading.frames import Frame
+from lexfed.data.schema import Column, Schema
+from lexfed.tiers import Tier
+
+ArticleReference = tuple[str, str]
+"""Jurisdiction and reference, such as `("gdpr", "GDPR Art. 9(1)")`."""
+
+PERSONAL_DATA: ArticleReference = ("gdpr", "GDPR Art. 4(1)")
+SPECIAL_DATA: ArticleReference = ("gdpr", "GDPR Art. 9(1)")
+HEALTH_DATA: ArticleReference = ("gdpr", "GDPR Art. 4(15)")
+PSEUDONYM: ArticleReference = ("gdpr", "GDPR Art. 4(5)")
+HIPAA_PHI: ArticleReference = ("hipaa", "HIPAA 45 CFR 160.103")
+HIPAA_RECORD_NUMBER: ArticleReference = ("hipaa", "HIPAA 45 CFR 164.514(b)(2)(i)(H)")
+HIPAA_AREA: ArticleReference = ("hipaa", "HIPAA 45 CFR 164.514(b)(2)(i)(B)")
+CCPA_PERSONAL: ArticleReference = ("ccpa", "CCPA 1798.140(v)")
+CCPA_SENSITIVE: ArticleReference = ("ccpa", "CCPA 1798.140(ae)")
+
+
+@dataclass(frozen=True)
+class DeclaredTag:
+    """Tier, category, articles and reason of a column, in the source's own words."""
+
+    tier: Tier
+    category: str
+    articles: tuple[ArticleReference, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class DeclaredColumn:
+    """A column of a built-in source together with its tag."""
+
+    column: Column
+    tag: DeclaredTag
+
+
+@dataclass(frozen=True)
+class BuiltinSource:
+    """A built-in source: its rows, its public schema, and the tag of every column.
+
+    `records_per_person` is the cap that the source itself respects; `sites` lists the
+    sites of its site column.
+    """
+
+    frame: Frame
+    schema: Schema
+    tags: Mapping[str, DeclaredTag]
+    records_per_person: int = 1
+    sites: tuple[str, ...] = ()
+
+
+def declared_tag(
+    tier: Tier, category: str, reason: str, *articles: ArticleReference
+) -> DeclaredTag:
+    """Return a tag; the articles come last because there may be several."""
+    return DeclaredTag(tier, category, articles, reason)
+
+
+def builtin_source(
+    frame: Frame,
+    declared: tuple[DeclaredColumn, ...],
+    *,
+    target: str,
+    person: str | None = None,
+    site: str | None = None,
+    records_per_person: int = 1,
+    sites: tuple[str, ...] = (),
+) -> BuiltinSource:
+    """Return a built-in source of a frame and its declarations."""
+    schema = Schema(
+        tuple(item.column for item in declared), target, person=person, site=site
+    )
+    tags = {item.column.name: item.tag for item in declared}
+    return BuiltinSource(frame, schema, tags, records_per_person, sites)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Synthetic hospitals: who comes back within thirty days?
+
+Nobody in this table exists. A latent frailty ties the columns together: it grows
+with age, moves people into care homes, decides diagnoses and laboratory values, and
+brings patients back. Some of what brings them back is not about them at all (a full
+house, a discharge before the weekend), some is personal (age, living alone, where
+one lives), and some is health data, so that every tier carries signal and the most
+sensitive one carries signal that no other has. Hospitals differ in size, age of
+their patients, wards, coding of missing values, and base rate.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.checks import in_range
+from lexfed.data.builtin import hospital_columns as declared
+from lexfed.data.builtin.declarations import BuiltinSource, builtin_source
+from lexfed.data.builtin.draws import (
+    category_names,
+    draw_categories,
+    draw_site_sizes,
+    softmax,
+    with_gaps,
+)
+from lexfed.data.reading.frames import frame_of_arrays
+from lexfed.data.table import Floats
+
+RECORDS_PER_PERSON = 4
+
+# Rows: diagnoses; columns: medications. Log-odds of a medicine given the diagnosis.
+_MEDICATION_GIVEN_DIAGNOSIS = np.array(
+    [
+        [0.0, 1.8, -2.0, -1.0, -5.0, -1.0, -1.0],
+        [0.0, -0.5, -2.0, -1.0, -5.0, -1.0, 1.8],
+        [-0.5, -0.5, -2.5, 1.2, 1.8, -0.5, -0.5],
+        [-0.5, -0.5, 2.0, -1.5, -5.0, -1.0, -0.5],
+        [0.0, 0.5, 0.0, -0.5, -5.0, -1.0, 0.5],
+        [-0.5, -2.0, -2.5, -0.5, -5.0, 2.0, -1.5],
+        [0.5, -0.5, -2.5, 1.8, -5.0, -1.5, 0.5],
+        [1.2, -1.0, -2.0, -1.0, -5.0, -1.0, 0.5],
+    ]
+)
+_DIAGNOSIS_BASE = np.array([0.4, 0.2, -0.4, -0.1, -0.9, -0.5, 0.1, 0.9])
+_DIAGNOSIS_BY_FRAILTY = np.array([0.6, 0.5, 0.3, 0.3, 0.8, -0.2, -0.8, -0.5])
+
+# What brings somebody back, on the log-odds scale.
+_BASE = -2.9
+_BY_AGE, _BY_FRAILTY, _BY_HBA1C, _BY_OCCUPANCY = 0.7, 0.35, 0.45, 0.5
+_BY_UNKNOWN = 1.2  # what no column knows
+_BY_SEX = np.array([0.0, 0.15, 0.0])
+_BY_LIVING = np.array([0.0, 0.9, 1.7])
+_BY_INSURANCE = np.array([0.2, -0.6, 1.1])
+_BY_AREA = np.array([-0.8, -0.5, -0.3, -0.1, 0.1, 0.3, 0.6, 0.9])
+_BY_DIAGNOSIS = np.array([0.9, 0.7, 1.1, 0.2, 1.3, 0.6, -1.4, -1.0])
+_BY_MEDICATION = np.array([-0.5, 0.2, 0.5, 0.7, 0.9, 0.2, -0.2])
+_BY_ETHNICITY = np.array([0.0, 0.15, -0.1, 0.3, 0.2])
+_BY_WARD = np.array([-0.5, -0.2, 0.0, 0.1, 0.4, 0.6])
+_BY_WEEKDAY = np.array([-0.1, -0.2, -0.1, 0.1, 0.6, 0.3, -0.1])
+_BY_SEASON = np.array([0.4, 0.0, -0.3, 0.0])
+
+
+def hospital(seed: int = 7, sites: int = 8, patients: int = 6000) -> BuiltinSource:
+    """Return synthetic visits of patients to hospitals.
+
+    Guarantees:
+        The same arguments give the same rows; each hospital has its own stream.
+        A patient is at one hospital and has 1 to 4 visits.
+
+    Args:
+        seed: decides everything.
+        sites: how many hospitals, at least 1.
+        patients: how many patients in all, at least one for each hospital.
+    """
+    in_range(1, patients, sites=sites)
+    streams = np.random.SeedSequence(seed).spawn(sites)
+    first = 0
+    parts: list[dict[str, NDArray[Any]]] = []
+    for site, size in enumerate(draw_site_sizes(patients, sites)):
+        generator = np.random.default_rng(streams[site])
+        parts.append(_one_hospital(generator, site, size, first))
+        first += size
+    columns = {
+        item.column.name: np.concatenate([part[item.column.name] for part in parts])
+        for item in declared.DECLARED
+    }
+    return builtin_source(
+        frame_of_arrays("synthetic:hospital", columns),
+        declared.DECLARED,
+        target="readmitted",
+        person="patient_id",
+        site="hospital",
+        records_per_person=RECORDS_PER_PERSON,
+        sites=tuple(map(_name, range(sites))),
+    )
+
+
+def _name(site: int) -> str:
+    return f"hospital-{site + 1:02d}"
+
+
+def _one_hospital(
+    rng: np.random.Generator, site: int, size: int, first: int
+) -> dict[str, NDArray[Any]]:
+    older, likelier = rng.normal(0.0, 3.0), rng.normal(0.0, 0.3)
+    busier = rng.normal(0.0, 4.0)
+    # Each hospital serves its own neighbourhood and people.
+    area_mix = rng.dirichlet(np.full(len(declared.AREAS), 1.5))
+    ethnic_mix = rng.dirichlet(np.array([8.0, 2.0, 1.5, 1.0, 0.5]))
+    ward_mix = rng.dirichlet(np.full(len(declared.WARDS), 4.0))
+    unmeasured, unsaid = rng.uniform(0.1, 0.35), rng.uniform(0.02, 0.12)
+
+    age = np.clip(np.round(rng.normal(61.0 + older, 17.0, size)), *declared.AGE)
+    years: Floats = (age - 61.0) / 17.0
+    frailty = 0.55 * years + 0.85 * rng.normal(size=size)
+    sex = draw_categories(rng, np.tile([0.52, 0.47, 0.01], (size, 1)))
+    area = draw_categories(rng, np.tile(area_mix, (size, 1)))
+    poor = 0.6 * _BY_AREA[area] + rng.normal(0.0, 0.6, size)
+    ethnicity = draw_categories(rng, np.tile(ethnic_mix, (size, 1)))
+    insurance = draw_categories(
+        rng, softmax(np.stack([np.full(size, 1.2), -0.9 * poor, poor - 1.3], axis=1))
+    )
+    at_home = np.full(size, 1.2)
+    alone, cared_for = 0.4 * years, 1.1 * years + 0.9 * frailty - 1.8
+    living = draw_categories(
+        rng, softmax(np.stack([at_home, alone, cared_for], axis=1))
+    )
+
+    visits = 1 + np.minimum(
+        rng.poisson(0.75 * np.exp(0.25 * np.clip(frailty, -3, 3))),
+        RECORDS_PER_PERSON - 1,
+    )
+    who = np.repeat(np.arange(size), visits)
+    rows = len(who)
+    leaning = rng.gumbel(size=(size, len(declared.DIAGNOSES)))
+    diagnosis = np.argmax(
+        _DIAGNOSIS_BASE
+        + frailty[who, None] * _DIAGNOSIS_BY_FRAILTY
+        + leaning[who]
+        # Most patients come back with the illness they had.
+        + 0.5 * rng.gumbel(size=(rows, len(declared.DIAGNOSES))),
+        axis=1,
+    )
+    medication = draw_categories(rng, softmax(_MEDICATION_GIVEN_DIAGNOSIS[diagnosis]))
+    sugar = 5.7 + 2.3 * (diagnosis == 3) + 0.9 * (medication == 2)
+    hba1c = sugar + 0.25 * frailty[who] + rng.gamma(2.0, 0.45, rows)
+    hba1c = np.clip(np.round(hba1c, 1), *declared.HBA1C)
+    ward = draw_categories(rng, np.tile(ward_mix, (rows, 1)))
+    weekday = draw_categories(
+        rng, np.tile([0.15, 0.16, 0.16, 0.16, 0.2, 0.1, 0.07], (rows, 1))
+    )
+    season = draw_categories(rng, np.tile([0.3, 0.25, 0.2, 0.25], (rows, 1)))
+    full = np.array([6.0, 0.0, -4.0, 0.0])[season] + rng.normal(0.0, 9.0, rows)
+    occupancy = np.clip(np.round(86.0 + busier + full, 1), *declared.OCCUPANCY)
+
+    score = (
+        _BASE + likelier
+        + _BY_AGE * years[who] + _BY_FRAILTY * frailty[who]
+        + _BY_SEX[sex][who] + _BY_AREA[area][who] + _BY_INSURANCE[insurance][who]
+        + _BY_LIVING[living][who] + _BY_ETHNICITY[ethnicity][who]
+        + _BY_DIAGNOSIS[diagnosis] + _BY_MEDICATION[medication]
+        + _BY_HBA1C * (hba1c - 7.0) / 1.5
+        + _BY_WARD[ward] + _BY_WEEKDAY[weekday] + _BY_SEASON[season]
+        + _BY_OCCUPANCY * (occupancy - 86.0) / 10.0
+        + _BY_UNKNOWN * rng.normal(size=rows)
+    )  # fmt: skip
+    readmitted = rng.random(rows) < 1.0 / (1.0 + np.exp(-score))
+
+    # Values are missing by habit of the hospital, and laboratory values more often
+    # for the young and well.
+    skipped = np.clip(unmeasured - 0.08 * frailty[who], 0.02, 0.8)
+    numbers = first + np.arange(size)
+    return {
+        "patient_id": np.array([f"P{n:06d}" for n in numbers], dtype=object)[who],
+        "hospital": np.full(rows, _name(site), dtype=object),
+        "mrn": np.array([f"MRN-{site + 1:02d}-{n:06d}" for n in numbers], object)[who],
+        "age": age[who],
+        "sex": category_names(declared.SEXES, sex[who]),
+        "postcode_area": with_gaps(
+            rng, category_names(declared.AREAS, area)[who], np.full(rows, 0.01)
+        ),
+        "insurance": with_gaps(
+            rng,
+            category_names(declared.INSURANCES, insurance)[who],
+            np.full(rows, 0.03),
+        ),
+        "living": with_gaps(
+            rng, category_names(declared.LIVING, living)[who], np.full(rows, unsaid)
+        ),
+        "diagnosis": category_names(declared.DIAGNOSES, diagnosis),
+        "medication": with_gaps(
+            rng, category_names(declared.MEDICATIONS, medication), np.full(rows, 0.02)
+        ),
+        "hba1c": np.where(rng.random(rows) < skipped, np.nan, hba1c),
+        "ethnicity": with_gaps(
+            rng,
+            category_names(declared.ETHNICITIES, ethnicity)[who],
+            np.full(rows, unsaid),
+        ),
+        "ward": category_names(declared.WARDS, ward),
+        "weekday": category_names(declared.WEEKDAYS, weekday),
+        "season": category_names(declared.SEASONS, season),
+        "bed_occupancy": np.where(rng.random(rows) < 0.02, np.nan, occupancy),
+        "readmitted": readmitted,
+    }

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns to model inputs, from public declarations only.
+
+Each column owns a run of neighbouring slots, and each slot is a function of that
+column's value in that row alone:
+
+    number    one slot: the declared range mapped to [-1, 1] after the transform of
+              `scale`, or (transformed - centre) / spread for public statistics
+    flag      one slot: 0 or 1, like a one-hot slot
+    category  one slot per declared value: 1 for the value, else 0; a missing or
+              undeclared value is 0 everywhere, so it needs no slot of its own
+    missing   for numbers and flags that may be missing, one more slot: 1 where the
+              value is missing (the value's own slot is then 0)
+
+A column's missing flag belongs to the column's tier. An engineered column belongs
+to the most sensitive tier among itself and everything it was made from.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.encoding.scaling import scaled_values, tail, unscaled_values
+from lexfed.data.schema import Column, Schema
+from lexfed.data.strict_fields import fields, mapping, texts
+from lexfed.data.table import Floats, Table
+from lexfed.errors import ConfigError, Problem
+from lexfed.tiers import MODEL_TIERS, Tier
+
+SlotKind = Literal["number", "flag", "onehot", "missing"]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One model input.
+
+    Attributes:
+        column: the column that owns it.
+        name: a unique name, such as `sex=female` or `age?` for a missing flag.
+        kind: what it holds.
+        tier: tier of its column.
+        levels: for a one-hot slot how many values the column declares, else 1.
+        tail: for a number scaled by its range the direction of the longer tail, from
+            -1 to 1, else 0. It is a public guess of skewness: a range [0, 100] reaches
+            far above zero.
+        linear: whether a number is mapped linearly by its range.
+    """
+
+    column: str
+    name: str
+    kind: SlotKind
+    tier: Tier
+    levels: int = 1
+    tail: float = 0.0
+    linear: bool = False
+
+
+def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier]:
+    """Return each column's tier once engineered columns inherit from their sources.
+
+    Args:
+        schema: the declared columns.
+        tiers: own tier of every column, and of every source that is not a column.
+
+    Raises:
+        ConfigError: naming every column or source without a tier.
+    """
+    problems: list[Problem] = []
+    result: dict[str, Tier] = {}
+    for name in schema.names:
+        family = [name, *sorted(schema.ancestors(name))]
+        untagged = [member for member in family if member not in tiers]
+        problems += [
+            Problem(
+                f"column `{member}`",
+                "has no tag" if member == name else f"has no tag, `{name}` needs it",
+                f"say what it is under `[law.columns]`: "
+                f'{member} = {{ tier = "...", reason = "..." }}',
+            )
+            for member in untagged
+        ]
+        if not untagged:
+            result[name] = max(tiers[member] for member in family)
+    if problems:
+        raise ConfigError(problems)
+    return result
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which slots there are, and which column and tier each belongs to.
+
+    Guarantees:
+        Slots depend on the schema and the tiers only, never on data.
+        No slot belongs to the target, a key, a text column or an identifier.
+    """
+
+    schema: Schema
+    tiers: Mapping[str, Tier]
+    columns: tuple[str, ...]
+    slots: tuple[Slot, ...]
+
+    @property
+    def width(self) -> int:
+        """How many slots there are."""
+        return len(self.slots)
+
+    @property
+    def model_tiers(self) -> tuple[Tier, ...]:
+        """The tiers that own at least one slot, least sensitive first."""
+        present = {slot.tier for slot in self.slots}
+        return tuple(tier for tier in MODEL_TIERS if tier in present)
+
+    def slots_of(self, tier: Tier) -> NDArray[np.intp]:
+        """Return the positions of the slots that belong to a tier."""
+        owned = [i for i, slot in enumerate(self.slots) if slot.tier == tier]
+        return np.array(owned, dtype=np.intp)
+
+    def slots_of_column(self, column: str) -> NDArray[np.intp]:
+        """Return the positions of a column's slots."""
+        owned = [i for i, slot in enumerate(self.slots) if slot.column == column]
+        return np.array(owned, dtype=np.intp)
+
+    def columns_of(self, tier: Tier) -> tuple[str, ...]:
+        """Return the columns whose slots belong to a tier."""
+        return tuple(name for name in self.columns if self.tiers[name] == tier)
+
+    def upto(self, tier: Tier) -> "Encoding":
+        """Return the encoding that leaves out every more sensitive column."""
+        kept = [name for name in self.columns if self.tiers[name] <= tier]
+        return build_encoding(self.schema, self.tiers, kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the encoding as plain data; the slots follow from it."""
+        return {
+            "schema": self.schema.to_dict(),
+            "tiers": {name: tier.label for name, tier in self.tiers.items()},
+            "columns": list(self.columns),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Encoding":
+        """Return the encoding of plain data; an unknown field is an error."""
+        known = {"schema": mapping, "tiers": mapping, "columns": texts}
+        given = fields(plain, known, tuple(known), "encoding")
+        try:
+            tiers = {name: Tier.parse(label) for name, label in given["tiers"].items()}
+        except ValueError as error:
+            raise ConfigError([Problem("encoding", f"`tiers`: {error}")]) from error
+        schema = Schema.from_dict(given["schema"])
+        return build_encoding(schema, tiers, given["columns"])
+
+
+def build_encoding(
+    schema: Schema,
+    tiers: Mapping[str, Tier],
+    columns: Sequence[str] | None = None,
+    exclude: Collection[str] = (),
+) -> Encoding:
+    """Return the encoding of a schema whose columns have tiers.
+
+    Args:
+        schema: the declared columns.
+        tiers: own tier of every column (and of every source of engineered ones).
+        columns: the columns to use, in this order; by default every feature that is
+            not an identifier.
+        exclude: columns to leave out of the default.
+
+    Raises:
+        ConfigError: if a column has no tier, or a column asked for is the target, a
+            key, text or an identifier.
+    """
+    known = effective_tiers(schema, tiers)
+    features = {column.name: column for column in schema.features(exclude)}
+    if columns is None:
+        columns = [name for name in features if known[name] < Tier.IDENTIFIER]
+    problems = [
+        Problem(f"column `{name}`", _why_not(schema, name))
+        for name in columns
+        if name not in features or known[name] == Tier.IDENTIFIER
+    ]
+    if problems:
+        raise ConfigError(problems)
+    slots = [slot for name in columns for slot in _slots(features[name], known[name])]
+    names = [slot.name for slot in slots]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ConfigError(
+            [
+                Problem(f"slot `{name}`", "two columns make it", "rename a column")
+                for name in twice
+            ]
+        )
+    return Encoding(schema, known, tuple(columns), tuple(slots))
+
+
+def _why_not(schema: Schema, name: str) -> str:
+    if name == schema.target:
+        return "the target cannot be a feature"
+    if name in schema.keys:
+        return "the person and site keys cannot be features"
+    if schema.by_name(name).kind == "text":
+        return "text cannot be a feature"
+    return "an identifier cannot be a feature"
+
+
+def _slots(column: Column, tier: Tier) -> list[Slot]:
+    name = column.name
+    if column.values is not None:
+        levels = len(column.values)
+        return [
+            Slot(name, f"{name}={value}", "onehot", tier, levels)
+            for value in column.values
+        ]
+    kind: SlotKind = "flag" if column.kind == "flag" else "number"
+    linear = column.resolved_scale() == "linear" and column.public_stats is None
+    slots = [
+        Slot(name, name, kind, tier, tail=tail(column), linear=linear)
+        if kind == "number"
+        else Slot(name, name, kind, tier)
+    ]
+    if column.missing:
+        slots.append(Slot(name, f"{name}?", "missing", tier))
+    return slots
+
+
+def encode(encoding: Encoding, table: Table) -> Floats:
+    """Return the inputs of every row: floats [rows, slots].
+
+    Guarantees:
+        Every entry is finite; without public statistics it lies in [-1, 1].
+        A slot depends on its own column's value in its own row and nothing else.
+    """
+    matrix = np.zeros((len(table), encoding.width), dtype=np.float64)
+    for name in encoding.columns:
+        column = encoding.schema.by_name(name)
+        owned = encoding.slots_of_column(name)
+        if column.values is not None:
+            codes = table.codes(name)
+            known = np.flatnonzero(codes >= 0)
+            matrix[known, owned[0] + codes[known]] = 1.0
+            continue
+        values = table.numbers(name)
+        missing = np.isnan(values)
+        # `where`, not a product: 0 * NaN would carry a missing value on.
+        matrix[:, owned[0]] = np.where(missing, 0.0, scaled_values(column, values))
+        if column.missing:
+            matrix[:, owned[1]] = missing
+    return matrix
+
+
+def encode_target(table: Table) -> Floats:
+    """Return the target of every row: class code, or a number mapped to [-1, 1].
+
+    Raises:
+        ConfigError: if the table was read without its target.
+    """
+    target = table.schema.by_name(table.schema.target)
+    if not table.has_target:
+        raise ConfigError([Problem(f"column `{target.name}`", "was not read")])
+    return scaled_values(target, table.numbers(target.name), target=True)
+
+
+def decode_target(schema: Schema, predictions: Floats) -> Floats:
+    """Return predictions of a number on its own scale, inside its declared range."""
+    return unscaled_values(schema.by_name(schema.target), predictions, target=True)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lots that persons draw: one number each, that nothing about anybody decides.
+
+Who is held back for testing, and who is at which made-up site, must not depend on who
+else is there: remove one row, and nobody else may move. So every person draws a lot of
+their own, by a keyed hash under a key that is drawn for the run and stays secret. To
+whoever does not know the key, lots of different persons are independent coins, whatever
+the persons' keys are, be they only the places of rows in a file. The coins of all
+others then have the same law with and without a person, which is what the proof needs
+(docs/guarantees.md, Lemma 4).
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lexfed.data.table import Floats
+
+_KEY = 32
+
+
+@dataclass(frozen=True)
+class LotKeys:
+    """The keys under which persons draw lots; secret, and for one run only.
+
+    Attributes:
+        split: decides who is held back for testing.
+        sites: decides who is at which site, where one table is dealt out.
+        private: whether nobody can know or repeat them.
+    """
+
+    split: bytes = field(repr=False)
+    sites: bytes = field(repr=False)
+    private: bool = False
+
+    @classmethod
+    def fresh(cls) -> "LotKeys":
+        """Return coins that nobody has seen."""
+        return cls(secrets.token_bytes(_KEY), secrets.token_bytes(_KEY), private=True)
+
+    @classmethod
+    def seeded(cls, seed: int) -> "LotKeys":
+        """Return the same coins for the same seed: NOT PRIVATE, for experiments."""
+        return cls(
+            f"split {seed}".encode(), np.random.default_rng([seed, 0x517E5]).bytes(_KEY)
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return fresh coins as whoever holds the rows keeps them."""
+        return self.split + self.sites
+
+    @classmethod
+    def from_bytes(cls, kept: bytes) -> "LotKeys":
+        """Return coins that were kept.
+
+        Raises:
+            ValueError: if that is not what was kept.
+        """
+        if len(kept) != 2 * _KEY:
+            raise ValueError("not two keys")
+        return cls(kept[:_KEY], kept[_KEY:], private=True)
+
+
+def draw_lots(secret: bytes, keys: Sequence[str]) -> Floats:
+    """Return one number in [0, 1) for each key.
+
+    Guarantees:
+        A key's number depends on `secret` and that key only.
+    """
+    return np.array([_lot(secret, key) for key in keys], dtype=np.float64)
+
+
+def _lot(secret: bytes, key: str) -> float:
+    hashed = hashlib.blake2b(
+        key.encode(), digest_size=8, key=secret[:64], person=b"lexfed lots"
+    )
+    return (int.from_bytes(hashed.digest(), "big") >> 11) / 2.0**53

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rows are at which site.
+
+Real sites come from a key column or from one file per site. The other two divide one
+table to simulate a federation: `partition_iid` deals persons out at random,
+`partition_dirichlet` gives every site its own mix of labels. Both keep all rows of a
+person together, and neither lets one person's presence move another person to another
+site. A site may be empty: to give it somebody, or to refuse, would tell who is there.
+
+`partition_dirichlet` looks at a person's own label. It is for experiments: in a
+deployment nobody deals people out. Whoever has another label may be at another site, so
+how many are at each site is not public there, not even under replace-one.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lexfed.data.encoding.slots import encode_target
+from lexfed.data.people.lots import LotKeys, draw_lots
+from lexfed.data.problems import refuse
+from lexfed.data.table import Ints, Table
+from lexfed.errors import ConfigError, Problem
+from lexfed.visible_text import hidden_in, visible
+
+_REGRESSION_BINS = 4
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Sites by name, and for each the positions of its rows in ascending order.
+
+    Raises:
+        DataError: if a name has characters that do not show.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[Ints, ...]
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if hidden_in(name):
+                raise refuse(
+                    "site-hidden",
+                    f"site `{visible(name)}` has the hidden character "
+                    f"`{hidden_in(name)}` in its name",
+                    hint="rename the site: people decide by names, so they must show",
+                )
+
+    def codes(self, length: int) -> Ints:
+        """Return for each row of a table the code of its site, -1 for none."""
+        codes = np.full(length, -1, dtype=np.int64)
+        for code, rows in enumerate(self.rows):
+            codes[rows] = code
+        return codes
+
+    def keep(self, rows: Ints) -> "Partition":
+        """Return the partition of some of the rows, such as those for training."""
+        largest = max((int(site[-1]) for site in self.rows if len(site)), default=-1)
+        is_kept = np.zeros(largest + 1, dtype=bool)
+        is_kept[rows[rows <= largest]] = True
+        kept = tuple(site[is_kept[site]] for site in self.rows)
+        return Partition(self.names, kept)
+
+    def of(self, codes: Ints) -> "Partition":
+        """Return the same sites with other rows, from the code of each row's site."""
+        return _grouped(codes, self.names)
+
+
+def partition_by_column(table: Table, names: Sequence[str]) -> Partition:
+    """Return the declared sites, with the rows whose site key names them.
+
+    Rows of other sites are at none: which sites there are is not read from the data.
+    """
+    place = {name: code for code, name in enumerate(names)}
+    known = np.array([place.get(name, -1) for name in table.site_names], dtype=np.int64)
+    return _grouped(known[table.sites], tuple(names))
+
+
+def partition_by_files(table: Table) -> Partition:
+    """Return one site for each file, named after it."""
+    names = [file.replace("\\", "/").rsplit("/", 1)[-1] for file in table.files]
+    stems = [name.split(".", 1)[0] or name for name in names]
+    unique = stems if len(set(stems)) == len(stems) else list(table.files)
+    return _grouped(table.file_codes, tuple(unique))
+
+
+def partition_iid(table: Table, count: int, coins: LotKeys) -> Partition:
+    """Return a partition that gives every person a site at random.
+
+    Guarantees:
+        A person's site depends on the person's key, `count` and `coins` only.
+
+    Raises:
+        ConfigError: if there is no site.
+    """
+    _check_count(count)
+    lots = draw_lots(coins.sites, table.person_keys)
+    return _dealt(table, np.floor(lots * count).astype(np.int64), count)
+
+
+def partition_dirichlet(
+    table: Table,
+    count: int,
+    alpha: float,
+    coins: LotKeys,
+    generator: np.random.Generator,
+) -> Partition:
+    """Return a partition in which every site has its own mix of labels.
+
+    For each label the shares of the sites are drawn from Dirichlet(alpha, ...,
+    alpha): the smaller alpha, the more the sites differ. A person's label is that
+    of the first row; a number is cut in four equal parts of its declared range.
+
+    For simulations only: the layout depends on the labels.
+
+    Guarantees:
+        A person's site depends on the person's own key and label, and on what was
+        drawn without looking at the data.
+
+    Args:
+        table: the rows.
+        count: number of sites.
+        alpha: how alike they are.
+        coins: give every person a lot.
+        generator: draws the shares of the sites.
+
+    Raises:
+        ConfigError: if alpha is not above zero, or there is no site.
+    """
+    if not alpha > 0:
+        raise ConfigError([Problem("sites", f"expected `alpha` > 0, got: {alpha}")])
+    _check_count(count)
+    labels = encode_target(table)
+    kinds = len(table.schema.classes) or _REGRESSION_BINS
+    if table.schema.task == "regression":
+        labels = np.clip(np.floor((labels + 1.0) / 2.0 * kinds), 0.0, kinds - 1.0)
+    # Shares for every declared label, so that the draws do not depend on the data.
+    shares = generator.dirichlet(np.full(count, alpha), size=kinds)
+    ends = np.cumsum(shares, axis=1)[:, :-1]
+    present, first = np.unique(table.persons, return_index=True)
+    lots = draw_lots(coins.sites, table.person_keys)
+    sites = np.zeros(len(table.person_keys), dtype=np.int64)
+    label_of = labels[first].astype(np.int64)
+    sites[present] = (lots[present, None] >= ends[label_of]).sum(axis=1)
+    return _dealt(table, sites, count)
+
+
+def _dealt(table: Table, site_of: Ints, count: int) -> Partition:
+    return _grouped(site_of[table.persons], _numbered(count))
+
+
+def _check_count(count: int) -> None:
+    if count < 1:
+        raise ConfigError([Problem("sites", f"expected `count` >= 1, got: {count}")])
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    width = len(str(count))
+    return tuple(f"site-{number:0{width}d}" for number in range(1, count + 1))
+
+
+def _grouped(codes: Ints, names: tuple[str, ...]) -> Partition:
+    # One sort for all sites: a look through all rows for each of 100,000 takes minutes.
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    rows = tuple(order[start:end] for start, end in itertools.pairwise(ends))
+    return Partition(names, rows)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From files or frames to one checked table.
+
+Everything that is wrong in any of the sources is found before anything is raised.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from lexfed.data.encoding.slots import Encoding
+from lexfed.data.problems import Problems, refuse
+from lexfed.data.reading.conversion import convert_column, key_texts
+from lexfed.data.reading.frames import Frame
+from lexfed.data.reading.table_files import read_file
+from lexfed.data.schema import Schema
+from lexfed.data.table import ColumnValues, Ints, Table
+
+
+def read_files(
+    paths: Sequence[Path],
+    schema: Schema,
+    *,
+    strict: bool = False,
+    target: bool = True,
+    columns: Collection[str] | None = None,
+) -> Table:
+    """Read CSV (also .csv.gz) and Parquet files under one schema.
+
+    Args:
+        paths: the files; with several, each is usually one site.
+        schema: what was declared.
+        strict: refuse values outside their declaration instead of bending them.
+        target: read the target too; False to predict.
+        columns: the features to read, all by default. Other columns are not read.
+
+    Raises:
+        DataError: with every problem of every file.
+    """
+    problems = Problems()
+    wanted = _wanted(schema, target=target, columns=columns)
+    frames = raw_frames(paths, wanted, problems)
+    return _table(frames, schema, wanted, problems, strict=strict)
+
+
+def raw_frames(
+    paths: Sequence[Path], wanted: Collection[str], problems: Problems
+) -> list[Frame]:
+    """Read columns of files as they are; what is wrong is noted in `problems`."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            problems.add("file-twice", "the same file is listed twice", file=str(path))
+        seen.add(path.resolve())
+    found = [read_file(path, wanted, problems) for path in paths]
+    return [frame for frame in found if frame is not None]
+
+
+def read_inputs(
+    paths: Sequence[Path], encoding: Encoding, *, strict: bool = False
+) -> Table:
+    """Read only what an encoding needs, to predict: no target and no keys.
+
+    Raises:
+        DataError: with every problem of every file.
+    """
+    schema = replace(encoding.schema, person=None, site=None)
+    return read_files(
+        paths, schema, strict=strict, target=False, columns=encoding.columns
+    )
+
+
+def read_frames(
+    frames: Sequence[Frame],
+    schema: Schema,
+    *,
+    strict: bool = False,
+    target: bool = True,
+    columns: Collection[str] | None = None,
+) -> Table:
+    """Check frames under one schema; see `read_files`."""
+    problems = Problems()
+    wanted = _wanted(schema, target=target, columns=columns)
+    for frame in frames:
+        for name in wanted:
+            if name not in frame.columns:
+                problems.add(
+                    "column-missing", "is not there", file=frame.name, column=name
+                )
+    return _table(frames, schema, wanted, problems, strict=strict)
+
+
+def _wanted(
+    schema: Schema, *, target: bool, columns: Collection[str] | None
+) -> list[str]:
+    """Return the columns to read: text other than the keys is left where it is."""
+    features = [column.name for column in schema.features()]
+    for name in columns or ():
+        schema.by_name(name)
+    chosen = [name for name in features if columns is None or name in columns]
+    keys = [key for key in (schema.person, schema.site) if key is not None]
+    return [*keys, *chosen, *([schema.target] if target else [])]
+
+
+def _table(
+    frames: Sequence[Frame],
+    schema: Schema,
+    wanted: Sequence[str],
+    problems: Problems,
+    *,
+    strict: bool,
+) -> Table:
+    columns: dict[str, ColumnValues] = {}
+    clamped: dict[str, int] = {}
+    undeclared: dict[str, int] = {}
+    for name in wanted:
+        if name in schema.keys:
+            continue
+        readings = [
+            convert_column(
+                schema.by_name(name),
+                frame,
+                problems,
+                strict=strict,
+                target=name == schema.target,
+            )
+            for frame in frames
+            if name in frame.columns
+        ]
+        if readings:
+            columns[name] = np.concatenate([r.values for r in readings])
+        if count := sum(reading.clamped for reading in readings):
+            clamped[name] = count
+        if count := sum(reading.undeclared for reading in readings):
+            undeclared[name] = count
+    persons = _keys(schema.person, frames, problems)
+    sites = _keys(schema.site, frames, problems)
+    problems.raise_if_any()
+    if not frames:
+        raise refuse("no-source", "there is nothing to read")
+    lengths = [len(frame) for frame in frames]
+    rows = np.concatenate([frame.rows for frame in frames])
+    file_codes = np.repeat(np.arange(len(frames), dtype=np.int64), lengths)
+    files = tuple(frame.name for frame in frames)
+    if persons is None:
+        # Without a key each row is a person; its place in its file is its key.
+        persons = [f"{f}:{r}" for f, r in zip(file_codes, rows, strict=True)]
+    person_codes, person_keys = _codes_by_first(persons)
+    site_names, site_codes = (
+        (files, file_codes)
+        if sites is None
+        else np.unique(np.array(sites, dtype=str), return_inverse=True)
+    )
+    return Table(
+        schema=schema,
+        columns=columns,
+        persons=person_codes,
+        person_keys=person_keys,
+        sites=np.asarray(site_codes, dtype=np.int64),
+        site_names=tuple(str(name) for name in site_names),
+        rows=rows,
+        file_codes=file_codes,
+        files=files,
+        clamped=clamped,
+        undeclared=undeclared,
+        ignored=tuple(sorted({n for frame in frames for n in frame.ignored})),
+    )
+
+
+def _keys(
+    key: str | None, frames: Sequence[Frame], problems: Problems
+) -> list[str] | None:
+    if key is None:
+        return None
+    found = [key_texts(key, f, problems) for f in frames if key in f.columns]
+    return [text for texts in found for text in texts]
+
+
+def _codes_by_first(keys: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Return a code for each key, numbered in the order of first appearance."""
+    codes: dict[str, int] = {}
+    numbered = [codes.setdefault(key, len(codes)) for key in keys]
+    return np.array(numbered, dtype=np.int64), tuple(codes)

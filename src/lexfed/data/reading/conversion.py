@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One raw column against its declaration: values, counts, problems.
+
+An empty value is missing. A number that is written out as `nan`, `inf` or `1e400`
+is a mistake in the source and refuses the table. What lies outside the declared
+range is clamped and what is not in the declared list becomes missing; both are
+counted, and both refuse the table in strict reading.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.problems import Problems
+from lexfed.data.reading.frames import Frame, RawColumn
+from lexfed.data.schema import Column
+from lexfed.data.table import ColumnValues, Floats, Ints
+
+_TRUTH = {
+    "0": 0.0, "false": 0.0, "no": 0.0, "0.0": 0.0,
+    "1": 1.0, "true": 1.0, "yes": 1.0, "1.0": 1.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ConvertedColumn:
+    """Values of a column that match its declaration, and what was bent to match."""
+
+    values: ColumnValues
+    clamped: int = 0
+    undeclared: int = 0
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a column stands, to say so in problems."""
+
+    frame: Frame
+    column: str
+    problems: Problems
+
+    def whole(self, kind: str, what: str, hint: str = "") -> None:
+        file = self.frame.name
+        self.problems.add(kind, what, file=file, column=self.column, hint=hint)
+
+    def rows(
+        self, kind: str, what: str, wrong: NDArray[np.bool_], hint: str = ""
+    ) -> None:
+        self.problems.add_rows(
+            kind,
+            what,
+            self.frame.rows[wrong].tolist(),
+            file=self.frame.name,
+            column=self.column,
+            hint=hint,
+        )
+
+
+def convert_column(
+    column: Column, frame: Frame, problems: Problems, *, strict: bool, target: bool
+) -> ConvertedColumn:
+    """Return the values of a declared column of a frame.
+
+    Args:
+        column: what was declared; not text.
+        frame: the source; it has the column.
+        problems: takes what is wrong.
+        strict: refuse what would otherwise be clamped or made missing.
+        target: the column is the target, which may be neither missing nor of an
+            undeclared class.
+    """
+    raw = frame.columns[column.name]
+    place = _Place(frame, column.name, problems)
+    if raw.missing.any() and (target or not column.missing):
+        what = "the target is missing" if target else "a value is missing"
+        place.rows("value-missing", what, raw.missing)
+    if column.kind == "category":
+        return _category(column, raw, place, strict=strict or target)
+    if column.kind == "flag":
+        return ConvertedColumn(_flag(raw, place))
+    return _number(column, raw, place, strict=strict)
+
+
+def key_texts(name: str, frame: Frame, problems: Problems) -> list[str]:
+    """Return a key column as texts; a missing key is a problem."""
+    raw = frame.columns[name]
+    place = _Place(frame, name, problems)
+    if raw.missing.any():
+        place.rows("key-missing", "the key is missing", raw.missing)
+    return _texts(raw)
+
+
+def plain_numbers(name: str, frame: Frame, problems: Problems) -> Floats:
+    """Return a number column as it was read, NaN where missing; nothing is clamped."""
+    return _finite(frame.columns[name], _Place(frame, name, problems))
+
+
+def plain_flags(name: str, frame: Frame, problems: Problems) -> Floats:
+    """Return a flag column: 0, 1, NaN where missing."""
+    return _flag(frame.columns[name], _Place(frame, name, problems))
+
+
+def plain_texts(name: str, frame: Frame, problems: Problems) -> list[str | None]:
+    """Return a category column as it was read, None where missing."""
+    raw = frame.columns[name]
+    if raw.kind == "other":
+        _wrong_type("category", raw, _Place(frame, name, problems))
+        return [None] * len(frame)
+    gone = raw.missing.tolist()
+    return [None if m else t for t, m in zip(_texts(raw), gone, strict=True)]
+
+
+def _texts(raw: RawColumn) -> list[str]:
+    if raw.kind == "number":
+        # A column of whole numbers with gaps is often stored as floats: 3.0 is "3".
+        whole = np.isfinite(raw.values) & (raw.values == np.floor(raw.values))
+        return [
+            str(int(value)) if is_whole else repr(float(value))
+            for value, is_whole in zip(raw.values.tolist(), whole, strict=True)
+        ]
+    return [str(value) for value in raw.values.tolist()]
+
+
+def _wrong_type(declared: str, raw: RawColumn, place: _Place) -> Floats:
+    found = "another type" if raw.kind == "other" else raw.kind
+    place.whole(
+        "column-type",
+        f"holds {found} here, declared as {declared}",
+        "write it the same way at every site",
+    )
+    return np.full(len(raw.values), np.nan)
+
+
+def _number(
+    column: Column, raw: RawColumn, place: _Place, *, strict: bool
+) -> ConvertedColumn:
+    values = _finite(raw, place)
+    low, high = column.range or (-np.inf, np.inf)
+    known = ~np.isnan(values)
+    outside = known & ((values < low) | (values > high))
+    if strict and outside.any():
+        hint = "correct the value, widen `range`, or read with `strict = false`"
+        place.rows("out-of-range", "outside the declared range", outside, hint)
+    clamped = np.where(known, np.clip(np.where(known, values, low), low, high), np.nan)
+    return ConvertedColumn(clamped, clamped=int(outside.sum()))
+
+
+def _finite(raw: RawColumn, place: _Place) -> Floats:
+    """Return the numbers of a column; NaN where there is none, or no finite one."""
+    if raw.kind == "number":
+        values = raw.values.astype(np.float64)
+    elif raw.kind == "text":
+        values, unreadable = _parse(raw)
+        if unreadable.any():
+            if unreadable[~raw.missing].all() and unreadable.sum() > 1:
+                return _wrong_type("number", raw, place)
+            place.rows("not-a-number", "text where a number is declared", unreadable)
+            values[unreadable] = 0.0
+    else:
+        return _wrong_type("number", raw, place)
+    endless = ~np.isfinite(values) & ~raw.missing
+    if endless.any():
+        hint = "leave a missing value empty"
+        place.rows("not-finite", "not a finite number", endless, hint)
+    return np.where(np.isfinite(values) & ~raw.missing, values, np.nan)
+
+
+def _parse(raw: RawColumn) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the numbers in a column of texts, and where a text is not a number."""
+    texts = raw.values.tolist()
+    try:
+        values = np.array([float(text) if text else np.nan for text in texts])
+        unreadable = np.zeros(len(texts), dtype=bool)
+    except ValueError:
+        found = [_float_or_none(text) for text in texts]
+        unreadable = np.array([value is None for value in found], dtype=bool)
+        values = np.array([0.0 if value is None else value for value in found])
+    # Python reads 1_000 as a number; nobody who writes a table means that.
+    unreadable |= np.array(["_" in text for text in texts], dtype=bool)
+    return values.astype(np.float64), unreadable
+
+
+def _float_or_none(text: str) -> float | None:
+    try:
+        return float(text) if text else np.nan
+    except ValueError:
+        return None
+
+
+def _flag(raw: RawColumn, place: _Place) -> Floats:
+    if raw.kind == "other":
+        return _wrong_type("flag", raw, place)
+    texts = [text.lower() for text in _texts(raw)]
+    values = np.array([_TRUTH.get(text, np.nan) for text in texts], dtype=np.float64)
+    wrong = np.isnan(values) & ~raw.missing
+    if wrong.sum() > 1 and wrong[~raw.missing].all():
+        return _wrong_type("flag", raw, place)
+    if wrong.any():
+        hint = "write yes/no, true/false or 1/0"
+        place.rows("not-a-flag", "neither yes nor no", wrong, hint)
+    values[raw.missing] = np.nan
+    return values
+
+
+def _category(
+    column: Column, raw: RawColumn, place: _Place, *, strict: bool
+) -> ConvertedColumn:
+    if raw.kind == "other":
+        return ConvertedColumn(_wrong_type("category", raw, place))
+    codes = {value: code for code, value in enumerate(column.values or ())}
+    found = [codes.get(text, -1) for text in _texts(raw)]
+    values: Ints = np.array(found, dtype=np.int64)
+    values[raw.missing] = -1
+    undeclared = (values < 0) & ~raw.missing
+    if strict and undeclared.any():
+        hint = "add it to `values` if it is public knowledge that it occurs"
+        place.rows("undeclared-value", "not in the declared list", undeclared, hint)
+    return ConvertedColumn(values, undeclared=int(undeclared.sum()))

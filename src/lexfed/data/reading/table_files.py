@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CSV and Parquet files to frames, reading only the columns that were asked for.
+
+A file that cannot be read in full is a problem, never a shorter table: a truncated
+archive, a line with the wrong number of fields, a byte that is not UTF-8.
+"""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Collection
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from lexfed.data.problems import Problems
+from lexfed.data.reading.frames import Frame, RawColumn, text_column
+from lexfed.plain_files import plain_or_link
+from lexfed.visible_text import hidden_in, visible
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether the file's name says Parquet."""
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def read_file(
+    path: Path, wanted: Collection[str] | None, problems: Problems
+) -> Frame | None:
+    """Return the wanted columns of a file (all of them for None).
+
+    Whatever is wrong is noted in `problems`; without a usable header the result is
+    None.
+    """
+    file = str(path)
+    if not file.lower().endswith(SUFFIXES):
+        known = ", ".join(SUFFIXES)
+        problems.add("file-kind", f"unknown kind of file, known: {known}", file=file)
+        return None
+    if path.is_dir():
+        problems.add("file-folder", "is a folder, not a file", file=file)
+        return None
+    try:
+        # Libraries open it by its name, and would wait for a pipe.
+        open(path, "rb", opener=plain_or_link).close()
+        if is_parquet(path):
+            return _read_parquet(path, wanted, problems)
+        return _read_csv(path, wanted, problems)
+    except FileNotFoundError:
+        problems.add("file-not-found", "file not found", file=file)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        problems.add(
+            "file-truncated",
+            "the compressed file is damaged or ends early",
+            file=file,
+            hint="copy it again; a part of a file is never read",
+        )
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        problems.add("file-unreadable", reason, file=file)
+    return None
+
+
+def open_text(path: Path) -> IO[str]:
+    """Open a CSV file as text, unpacking it by its name."""
+    if path.suffix.lower() == ".gz":
+        return cast(IO[str], gzip.open(path, "rt", encoding="utf-8-sig", newline=""))
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def check_header(
+    header: Collection[str],
+    wanted: Collection[str] | None,
+    file: str,
+    problems: Problems,
+) -> list[str]:
+    """Return the columns to read; note duplicates and columns that are not there."""
+    names = list(header)
+    for name in names:
+        if hidden_in(name):
+            problems.add(
+                "header-hidden",
+                f"its name has the hidden character `{hidden_in(name)}`",
+                file=file,
+                column=visible(name),
+                hint="rename the column: people decide by names, so they must show",
+            )
+    # Columns without a name, as spreadsheets leave them behind, cannot be declared.
+    for name in sorted({name for name in names if name and names.count(name) > 1}):
+        problems.add(
+            "header-duplicate", "the header names it twice", file=file, column=name
+        )
+    if wanted is None:
+        return names
+    lone = len(names) == 1 and any(mark in names[0] for mark in ";\t|")
+    others = [name for name in names if name not in wanted]
+    for name in wanted:
+        if name not in names:
+            hint = "separate columns with commas" if lone else _close(name, others)
+            problems.add(
+                "column-missing",
+                "is not in this file",
+                file=file,
+                column=name,
+                hint=hint,
+            )
+    return [name for name in names if name in wanted]
+
+
+def _close(name: str, others: Collection[str]) -> str:
+    """Return a hint with the undeclared column that a declared one may stand for."""
+    near = get_close_matches(name, others, 1)
+    return f"the file has `{near[0]}`; is that the one you mean?" if near else ""
+
+
+def _read_csv(
+    path: Path, wanted: Collection[str] | None, problems: Problems
+) -> Frame | None:
+    file = str(path)
+    lines: list[int] = []
+    records: list[list[str]] = []
+    try:
+        with open_text(path) as stream:
+            reader = csv.reader(stream, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            if not header:
+                problems.add("file-empty", "the file is empty", file=file)
+                return None
+            names = check_header(header, wanted, file, problems)
+            places = [header.index(name) for name in names]
+            for record in reader:
+                if len(record) == len(header):
+                    lines.append(reader.line_num)
+                    records.append([record[place] for place in places])
+                elif record:
+                    problems.add(
+                        "row-length",
+                        f"{len(record)} fields, the header has {len(header)}",
+                        file=file,
+                        row=reader.line_num,
+                    )
+    except UnicodeDecodeError:
+        problems.add(
+            "file-encoding",
+            "is not UTF-8 text",
+            file=file,
+            row=_first_undecodable(path),
+            hint="save the file as UTF-8",
+        )
+        return None
+    except csv.Error:
+        problems.add(
+            "file-csv",
+            "cannot be read as CSV: a quote is not closed or a field is too long",
+            file=file,
+            row=reader.line_num,
+        )
+        return None
+    columns = {
+        name: text_column([record[place] for record in records])
+        for place, name in enumerate(names)
+    }
+    ignored = tuple(name for name in header if name not in columns)
+    return Frame(file, columns, np.array(lines, dtype=np.int64), ignored)
+
+
+def _first_undecodable(path: Path) -> int | None:
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+def _read_parquet(
+    path: Path, wanted: Collection[str] | None, problems: Problems
+) -> Frame | None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = str(path)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as source:
+            header = list(source.schema_arrow.names)
+            names = check_header(header, wanted, file, problems)
+            if len(set(names)) < len(names):
+                return None
+            table = source.read(columns=names)
+        columns = {name: _arrow_column(table.column(name)) for name in names}
+    except (pa.ArrowException, UnicodeDecodeError):
+        problems.add("file-parquet", "is not a Parquet file or is damaged", file=file)
+        return None
+    rows = np.arange(1, table.num_rows + 1, dtype=np.int64)
+    ignored = tuple(name for name in header if name not in columns)
+    return Frame(file, columns, rows, ignored)
+
+
+def _arrow_column(column: Any) -> RawColumn:
+    """Return an Arrow column; null is missing, NaN is a value (and refused later)."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    missing = np.asarray(column.is_null().to_numpy(), dtype=bool)
+    if kinds.is_boolean(column.type):
+        return RawColumn("flag", column.fill_null(False).to_numpy(), missing)
+    if kinds.is_integer(column.type) or kinds.is_floating(column.type):
+        return RawColumn("number", column.fill_null(0).to_numpy(), missing)
+    if kinds.is_decimal(column.type):
+        numbers = [float(value or 0) for value in column.to_pylist()]
+        return RawColumn("number", np.array(numbers, dtype=np.float64), missing)
+    if kinds.is_string(column.type) or kinds.is_large_string(column.type):
+        return text_column([value or "" for value in column.to_pylist()])
+    if kinds.is_null(column.type):
+        return text_column([""] * len(column))
+    return RawColumn("other", np.zeros(len(column)), missing)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an attack achieved: its AUC with an interval, beside what the proof allows.
+
+An attack gives every person a score; those it is about (members, or people who have
+the value) should score higher. Its AUC is the chance that one of them scores above one
+of the others, ties counted half. Three kinds of interval, of 95 % each:
+
+- **One release.** The placements V_i = P(score_i above another), W_j likewise, have the
+  AUC as their mean, and var(V)/m + var(W)/n is its variance [DDC88]. The interval is
+  taken on the scale of ln(AUC/(1 - AUC)), so that it stays inside (0, 1).
+- **Several releases** with noise of their own. People of one release share its noise,
+  so it counts as one observation: the mean over releases, with Student's t.
+- **Across releases.** Where a person's score rests on knowing everybody else, two
+  people of one release cannot be compared: each score would hold the other's secret.
+  Only pairs from different releases count, and the variance is that of leaving out one
+  release after the other.
+
+An interval of 95 % has its lower end above the truth in one case of forty. Who looks at
+the highest of several ends asks more of each: of k ends 1 - .05/k, so that all of them
+hold together with 95 %, however they depend on each other (Bonferroni's inequality).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, rankdata, t
+
+from lexfed.data.table import Floats
+
+Bools = NDArray[np.bool_]
+
+CONFIDENCE = 0.95
+
+
+def joint_confidence(comparisons: int) -> float:
+    """Return the confidence of each of some intervals that all hold with 95 %.
+
+    >>> round(among(5), 6)
+    0.99
+    """
+    return 1.0 - (1.0 - CONFIDENCE) / comparisons
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """One attack, and how far the guarantee lets any attack go.
+
+    Attributes:
+        name: of the attack.
+        auc: area under its ROC curve; .5 is guessing.
+        low: lower end of its interval, of 95 % unless several are looked at.
+        high: upper end.
+        bound: the largest AUC that the proven guarantee allows; 1 without one.
+        n: people whom it was tried on, over all releases.
+        seconds: wall-clock time it took.
+    """
+
+    name: str
+    auc: float
+    low: float
+    high: float
+    bound: float
+    n: int
+    seconds: float
+
+    @property
+    def contradicts_proof(self) -> bool:
+        """Whether even the lower end lies above what the proof allows."""
+        return self.low > self.bound
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def auc_of(scores: Floats, positive: Bools) -> float:
+    """Return the chance that a positive scores above a negative, ties half.
+
+    Raises:
+        ValueError: if there is no positive or no negative, or a score is no number.
+    """
+    above, _ = _placements(scores, positive)
+    return float(above.mean())
+
+
+def one_release(
+    scores: Floats, positive: Bools, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return the AUC over the people of one release, with its interval.
+
+    Guarantees:
+        The interval lies in [0, 1] and holds the AUC.
+        It is never a point, also where every positive scores above every negative.
+    """
+    above, below = _placements(scores, positive)
+    value = float(above.mean())
+    # Half a person ranked otherwise: what a perfect separation leaves open. Placements
+    # that are all alike say nothing about their variance; then that of coins is used.
+    smallest = min(len(above), len(below))
+    inside = min(max(value, 0.5 / smallest), 1.0 - 0.5 / smallest)
+    variance = _variance(above) + _variance(below)
+    error = math.sqrt(variance or inside * (1.0 - inside) / smallest)
+    odds = math.log(inside / (1.0 - inside))
+    reach = _reach(confidence) * error / (inside * (1.0 - inside))
+    low, high = _logistic(odds - reach), _logistic(odds + reach)
+    return Interval(value, min(low, value), max(high, value))
+
+
+def several_releases(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval:
+    """Return the mean over releases whose noise is independent, with its interval.
+
+    Raises:
+        ValueError: for fewer than two releases.
+    """
+    if len(values) < 2:
+        raise ValueError(f"expected two releases or more, got: {len(values)}")
+    found = np.asarray(values)
+    error = float(found.std(ddof=1)) / math.sqrt(len(found))
+    reach = _reach(confidence, len(found) - 1) * error
+    mean = float(found.mean())
+    return Interval(mean, max(0.0, mean - reach), min(1.0, mean + reach))
+
+
+def across_releases(
+    scores: Sequence[Floats],
+    positive: Sequence[Bools],
+    confidence: float = CONFIDENCE,
+) -> Interval:
+    """Return the AUC over pairs of people from different releases.
+
+    Args:
+        scores: of the people of each release.
+        positive: whether they are those it is about.
+        confidence: that the interval holds the truth.
+
+    Guarantees:
+        The interval holds the AUC as often as it says, also where all people of a
+        release share its noise.
+
+    Raises:
+        ValueError: if leaving out a release leaves no pair.
+    """
+    runs = len(scores)
+    wins, pairs = np.zeros((runs, runs)), np.zeros((runs, runs))
+    below = [own[~kind] for own, kind in zip(scores, positive, strict=True)]
+    counts = np.array([len(own) for own in below], dtype=np.int64)
+    owner = np.repeat(np.arange(runs), counts)
+    for run in range(runs):
+        above = scores[run][positive[run]]
+        won = 0.5 + 0.5 * np.sign(above[:, None] - np.concatenate(below)[None, :])
+        wins[run] = np.bincount(owner, won.sum(axis=0), runs)
+        pairs[run] = len(above) * counts
+        wins[run, run] = pairs[run, run] = 0.0
+    left = pairs.sum() - pairs.sum(axis=0) - pairs.sum(axis=1)
+    if not left.all() or not runs:
+        raise ValueError("expected people of both kinds in three releases or more")
+    value = float(wins.sum() / pairs.sum())
+    without = (wins.sum() - wins.sum(axis=0) - wins.sum(axis=1)) / left
+    spread = float(np.square(without - without.mean()).sum())
+    reach = _reach(confidence, runs - 1) * math.sqrt((runs - 1) / runs * spread)
+    return Interval(value, max(0.0, value - reach), min(1.0, value + reach))
+
+
+def gain_over(
+    scores: Floats, baseline: Floats, positive: Bools, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return by how much an attack's AUC exceeds a baseline's on the same people.
+
+    Pairing them takes out what both owe to the people alone: the placements of both
+    are subtracted person by person before their variance is taken [DDC88].
+    """
+    above, below = _placements(scores, positive)
+    base_above, base_below = _placements(baseline, positive)
+    more, less = above - base_above, below - base_below
+    value = float(more.mean())
+    reach = _reach(confidence) * math.sqrt(_variance(more) + _variance(less))
+    return Interval(value, value - reach, value + reach)
+
+
+def more_gain_among(
+    some: tuple[Floats, Floats, Bools],
+    others: tuple[Floats, Floats, Bools],
+    confidence: float = CONFIDENCE,
+) -> Interval:
+    """Return by how much a gain among some people exceeds that among others.
+
+    Args:
+        some: scores, scores of the baseline, and who is positive, as in `gain_over`.
+        others: the same of other people.
+        confidence: that the interval holds the truth.
+    """
+    one, other = gain_over(*some, confidence), gain_over(*others, confidence)
+    value = one.value - other.value
+    # Different people, so variances add, and so do squares of widths.
+    reach = math.hypot(one.high - one.value, other.high - other.value)
+    return Interval(value, value - reach, value + reach)
+
+
+def _reach(confidence: float, freedom: int | None = None) -> float:
+    """Return how many standard errors an interval goes to either side."""
+    at = 0.5 + confidence / 2
+    return float(norm.ppf(at) if freedom is None else t.ppf(at, freedom))
+
+
+def _placements(scores: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    """Return for each positive how many negatives it beats, and the other way round.
+
+    Both as shares; from ranks, so in n log n.
+    """
+    high, low = scores[positive], scores[~positive]
+    if not len(high) or not len(low):
+        raise ValueError("expected people of both kinds, got one kind only")
+    if not bool(np.isfinite(scores).all()):
+        raise ValueError("expected scores that are numbers, got one that is not")
+    ranks = rankdata(scores)
+    beaten = (ranks[positive] - rankdata(high)) / len(low)
+    beating = 1.0 - (ranks[~positive] - rankdata(low)) / len(high)
+    return beaten, beating
+
+
+def _variance(placements: Floats) -> float:
+    """Return the variance of the mean of placements; 0 for a single one."""
+    if len(placements) < 2:
+        return 0.0
+    return float(placements.var(ddof=1)) / len(placements)
+
+
+def _logistic(odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-odds)) if odds > -700.0 else 0.0

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rounds of a run tell about one value, to whoever knows everything else.
+
+**The observers.** Both know the programme, every question and every other person's
+record; of one person they know all but one column. Such an *informed* attacker is the
+one that a guarantee is about [BCH22].
+
+    round     sees what every round releases: sums with noise
+    central   sees the sums themselves, as the coordinator does that is trusted with
+              adding the noise; no guarantee speaks about it
+
+**The game.** A fair coin decides for every person which of two values the column
+holds; then the product trains. Values are so independent of everything else, and what
+an attack finds is told by the release, not guessed from other columns.
+
+**The attack.** Taking the others' contributions off a release leaves the person's own,
+c(v), plus noise. The likelihood ratio of both values is then the best test there is,
+by the lemma of Neyman and Pearson:
+
+    score = sum over rounds of (|y - c(low)|^2 - |y - c(high)|^2) / 2 sigma^2.
+
+It knows everybody else, so scores of two people of one run hold each other's secret:
+they are compared across runs only, and the bound is that of fixed thresholds.
+
+A round whose tower does not read the column has c(low) = c(high), to the bit, and adds
+nothing: the isolation of Theorem C, seen from outside.
+
+**What chance hides.** An AUC over some hundred people is known to a few hundredths
+only, and a small leak is less. But both contributions are at hand. If the noise is what
+it should be, the best observer of a person has an AUC of Phi(mu/sqrt(2)) with
+
+    mu^2 = sum over rounds of |c(high) - c(low)|^2 / sigma^2.
+
+The largest of these is the *surest* AUC. It has no chance in it: one person above the
+bound refutes the proof, or a clip. What it takes for granted is measured beside it: the
+noise of all rounds together, in deviations of the plan, has a mean square of 1.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import torch
+from scipy.stats import norm
+
+from lexfed.data.table import Floats, Ints
+from lexfed.evaluate.attacks.auc_intervals import (
+    CONFIDENCE,
+    AttackResult,
+    Bools,
+    across_releases,
+)
+from lexfed.evaluate.attacks.bounds import of_tier
+from lexfed.evaluate.attacks.observed_run import (
+    ObservedRound,
+    Observer,
+    deviations,
+    noise_of,
+    observe_run,
+)
+from lexfed.evaluate.attacks.target_value import TargetValue
+from lexfed.federation.programme.messages import Query
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.randomness import RandomSource, SeededSource
+from lexfed.run.pricing.priced_run import PricedRun
+
+
+def plant_values(
+    sites: Sequence[SiteData], about: TargetValue, high: Bools
+) -> tuple[SiteData, ...]:
+    """Return the sites with a column's values decided by coins.
+
+    Args:
+        sites: with their training units.
+        about: the column.
+        high: of each training unit, one site after the other, whether all its rows
+            hold the wanted value rather than its rival.
+    """
+    planted, start = [], 0
+    for site in sites:
+        coins = high[start : start + len(site.train)]
+        inputs = np.where(
+            coins[:, None, None],
+            about.filled(site.train.inputs, about.wanted),
+            about.filled(site.train.inputs, about.rival),
+        )
+        inputs[site.train.weights == 0] = 0.0
+        planted.append(replace(site, train=replace(site.train, inputs=inputs)))
+        start += len(coins)
+    return tuple(planted)
+
+
+@dataclass(frozen=True)
+class ObserverGames:
+    """Games about one column of one run.
+
+    Attributes:
+        scores: of the people who are tried in each game.
+        high: which value their coins gave them.
+        surest: the largest AUC of the best observer, of all people tried.
+        noise: that was added, its root mean square in planned deviations.
+        bound: the largest AUC that the guarantee allows; 1 without one.
+        seconds: wall-clock time they took.
+    """
+
+    scores: tuple[Floats, ...]
+    high: tuple[Bools, ...]
+    surest: float
+    noise: float
+    bound: float
+    seconds: float
+
+
+def play_games(
+    priced: PricedRun,
+    about: TargetValue,
+    observer: Observer,
+    *,
+    people: int = 5,
+    runs: int = 40,
+    seed: int = 0,
+) -> ObserverGames:
+    """Play the game some times.
+
+    Args:
+        priced: the run that is attacked; fresh coins and fresh noise every time.
+        about: the column.
+        observer: what is seen.
+        people: whom it is tried on in each game, at most.
+        runs: how many games.
+        seed: of coins, noise and who is tried: data are public, results repeatable.
+
+    Guarantees:
+        The bound of `round` is that of the column's tier (Theorem C.2).
+        What is surest to `round` is at most the bound, whatever the coins.
+    """
+    begun = time.perf_counter()
+    generator = np.random.default_rng([seed, 0x0B5E])
+    population = priced.population
+    everybody = sum(len(site.train) for site in population.sites)
+    scores: list[Floats] = []
+    truth: list[Bools] = []
+    strongest, squares, numbers = 0.0, 0.0, 0
+    for run in range(runs):
+        high = generator.random(everybody) < 0.5
+        tried = np.sort(
+            generator.choice(everybody, min(people, everybody), replace=False)
+        )
+        sites = plant_values(population.sites, about, high)
+        there = replace(priced, population=replace(population, sites=sites))
+        rounds = observe_run(there, partial(_seeded, seed, run))
+        found = [
+            _score(priced.programme, rounds, unit, place, about, bool(coin), observer)
+            for (unit, place), coin in zip(
+                _units(sites, tried), high[tried], strict=True
+            )
+        ]
+        scores.append(np.array([score for score, _ in found]))
+        truth.append(high[tried])
+        strongest = max(strongest, *(signal for _, signal in found))
+        noise = noise_of(priced.programme, rounds)
+        squares, numbers = squares + float(noise @ noise), numbers + len(noise)
+    bound, surest = 1.0, 1.0
+    if observer == "round" and priced.private:
+        tier = population.encoding.tiers[about.column]
+        charges, config = priced.programme.charges(), priced.config
+        sites_per_person = config.data.sites_per_person
+        by = config.privacy.accountant
+        bound = of_tier(charges, tier, by, sites_per_person).auc
+        surest = float(norm.cdf(math.sqrt(strongest / 2.0)))
+    seconds = time.perf_counter() - begun
+    drawn = math.sqrt(squares / numbers)
+    return ObserverGames(tuple(scores), tuple(truth), surest, drawn, bound, seconds)
+
+
+def observer_result(
+    played: Sequence[ObserverGames], observer: Observer, confidence: float = CONFIDENCE
+) -> AttackResult:
+    """Say how well an observer tells values apart, over all games of some runs."""
+    scores = [one for each in played for one in each.scores]
+    truth = [one for each in played for one in each.high]
+    value = across_releases(scores, truth, confidence)
+    return AttackResult(
+        f"value from updates, {observer} observer",
+        value.value,
+        value.low,
+        value.high,
+        max(each.bound for each in played),
+        sum(map(len, truth)),
+        sum(each.seconds for each in played),
+    )
+
+
+def _seeded(seed: int, run: int, purpose: str) -> RandomSource:
+    return SeededSource(seed, f"attacked/{run}/{purpose}")
+
+
+def _units(sites: Sequence[SiteData], tried: Ints) -> list[tuple[UnitBatch, int]]:
+    """Return each person tried as a cohort of one, with the place of their site."""
+    whole = UnitBatch.of([site.train for site in sites])
+    ends = np.cumsum(whole.sites)
+    return [
+        (whole.between(u, u + 1), int(np.searchsorted(ends, u, side="right")))
+        for u in tried.tolist()
+    ]
+
+
+def _score(
+    programme: Programme,
+    rounds: Sequence[ObservedRound],
+    unit: UnitBatch,
+    place: int,
+    about: TargetValue,
+    is_high: bool,
+    observer: Observer,
+) -> tuple[float, float]:
+    """Return the log likelihood ratio of the wanted value over its rival, and mu^2."""
+    score, signal = 0.0, 0.0
+    for seen in rounds:
+        if seen.query.kind == "metrics":
+            continue
+        stage = programme.stages[seen.query.stage].at(seen.query.step)
+        high, low = (
+            _contribution(programme, stage, seen.query, changed, place)
+            for changed in (
+                _with(unit, about, about.wanted),
+                _with(unit, about, about.rival),
+            )
+        )
+        sight = seen.exact if observer == "central" else seen.released
+        # What the others did not add: the person's own contribution and the noise.
+        left = sight - (seen.exact - (high if is_high else low))
+        deviation = deviations(programme, seen.query)
+        further = np.square((left - low) / deviation).sum()
+        nearer = np.square((left - high) / deviation).sum()
+        score += 0.5 * float(further - nearer)
+        signal += float(np.square((high - low) / deviation).sum())
+    return score, signal
+
+
+def _with(unit: UnitBatch, about: TargetValue, candidate: int) -> UnitBatch:
+    inputs = about.filled(unit.inputs.numpy(), candidate)
+    inputs[unit.weights.numpy() == 0] = 0.0
+    return replace(unit, inputs=torch.from_numpy(inputs))
+
+
+def _contribution(
+    programme: Programme, stage: Stage, query: Query, unit: UnitBatch, place: int
+) -> Floats:
+    weights = torch.tensor([stage.factors[place]], dtype=torch.float64)
+    dtype = programme.precision
+    typed = replace(unit, inputs=unit.inputs.to(dtype))
+    return contribute(query, programme, typed, weights, (place,)).numpy()

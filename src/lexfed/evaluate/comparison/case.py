@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One cell of a comparison, and the configuration that the product runs for it.
+
+**Two fair comparisons.** With `equal = "record"` every method has the same epsilon for
+the whole record, neighbours differ by one person more or less, and no tier has a cap;
+what a method gives a single attribute beyond that is reported. With
+`equal = "attribute"` every method keeps the most sensitive tier at `attribute_epsilon`
+and the record at `record_epsilon`, neighbours differ in one person's values. A method
+that cannot tell tiers apart then has `attribute_epsilon` for everything.
+
+**Tiers.** 4: as declared, identifiers outside the model, three towers. 3: identifiers
+that can be encoded count as special. 2: what is not personal counts as personal too.
+So fewer tiers never protect a column less.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lexfed.config import Config, from_mapping
+from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.datasets import Dataset
+from lexfed.tiers import MODEL_TIERS, Tier
+
+_MERGED: Mapping[int, Mapping[str, str]] = {
+    4: {},
+    3: {"identifier": "special"},
+    2: {"identifier": "special", "non_personal": "personal"},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a method is asked to do.
+
+    Attributes:
+        seed: of the split, the partition and first weights; noise is always fresh.
+        record_epsilon: most that a whole record may cost.
+        attribute_epsilon: most that a value of the most sensitive tier may cost.
+        delta: of both.
+        model: `logistic`, `mlp:256,128,64` or `cnn`.
+        sites: how many; None for the natural ones of the table.
+        partition: `iid` or `dirichlet`, where `sites` is a number.
+        alpha: of `dirichlet`.
+        equal: which epsilon is equal between methods.
+        tiers: 2, 3 or 4.
+        settings: what was tuned (`tuning.py`); each method says what it knows.
+    """
+
+    seed: int
+    record_epsilon: float
+    attribute_epsilon: float
+    delta: float
+    model: str
+    sites: int | None
+    partition: str
+    alpha: float | None
+    equal: Literal["record", "attribute"]
+    tiers: int
+    settings: Mapping[str, Any]
+
+    @property
+    def neighbours(self) -> Literal["add-remove", "replace-one"]:
+        """The relation of the record's epsilon."""
+        return "add-remove" if self.equal == "record" else "replace-one"
+
+
+Method = Callable[[Dataset, Case], Scores]
+"""Trains on the training rows of a data set and scores its test rows."""
+
+
+def configuration(
+    dataset: Dataset, case: Case, keys: Mapping[str, Mapping[str, Any]]
+) -> Config:
+    """Return what the product is to run.
+
+    Args:
+        dataset: the table.
+        case: the cell.
+        keys: of a method, by table of the configuration; they are added to those of
+            the cell.
+
+    Raises:
+        ConfigError: if the table or the choices contradict each other.
+    """
+    return from_mapping(plain_configuration(dataset, case, keys))
+
+
+def plain_configuration(
+    dataset: Dataset, case: Case, keys: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the tables of `configuration` as plain values."""
+    data, law = data_table(dataset, case), law_table(dataset, case)
+    caps = {}
+    if case.equal == "attribute":
+        caps = {"caps": {sensitive_tier(dataset, case).label: case.attribute_epsilon}}
+    own: dict[str, dict[str, Any]] = {
+        "run": {"name": "evaluate", "seed": case.seed},
+        "data": data,
+        "law": law,
+        "budget": {
+            "epsilon": case.record_epsilon,
+            "delta": case.delta,
+            "neighbours": case.neighbours,
+            **caps,
+        },
+        "federation": {"model": model_of(dataset, case)},
+        "evaluation": {"metrics": "public"},
+    }
+    for name, added in keys.items():
+        own[name] = {**own.get(name, {}), **added}
+    return {"version": 1, **own}
+
+
+CONFIGURED = "configured"
+"""The policy of a table that somebody configured, among its own methods."""
+
+
+def own_methods(dataset: Dataset) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """Return methods that come with a table, as keys of a configuration.
+
+    A table that somebody configured brings a policy, and what it is compared with.
+    """
+    own: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataset.tables.get(
+        "methods", {}
+    )
+    return own
+
+
+def data_table(dataset: Dataset, case: Case) -> dict[str, Any]:
+    """Return `[data]` with the sites of the cell."""
+    data = dict(dataset.tables["data"])
+    if case.sites is not None:
+        spread = {} if case.partition == "iid" else {"alpha": case.alpha}
+        data["sites"] = {"count": case.sites, "partition": case.partition, **spread}
+    return data
+
+
+def law_table(dataset: Dataset, case: Case) -> dict[str, Any]:
+    """Return `[law]` with the tiers of the cell; texts and the target stay."""
+    law, merged = dict(dataset.tables["law"]), _MERGED[case.tiers]
+    kinds = {n: c["kind"] for n, c in dataset.tables["data"]["columns"].items()}
+    law["columns"] = {
+        name: {**tag, "tier": merged.get(tag["tier"], tag["tier"])}
+        if kinds.get(name, "text") != "text" and name != dataset.target
+        else tag
+        for name, tag in law["columns"].items()
+    }
+    return law
+
+
+def sensitive_tier(dataset: Dataset, case: Case) -> Tier:
+    """Return the most sensitive tier of which a model may read a column."""
+    columns = law_table(dataset, case)["columns"]
+    read = {
+        Tier.parse(columns[name]["tier"])
+        for name, column in dataset.tables["data"]["columns"].items()
+        if name != dataset.target and column["kind"] != "text" and name in columns
+    }
+    return max(tier for tier in MODEL_TIERS if tier in read)
+
+
+def model_of(dataset: Dataset, case: Case) -> str:
+    """Return the model; a linear one is `linear` where the target is a number."""
+    number = dataset.tables["data"]["columns"][dataset.target]["kind"] == "number"
+    return "linear" if number and case.model == "logistic" else case.model

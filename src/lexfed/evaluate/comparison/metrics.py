@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good scores are: for everybody, for the worst site, and between groups.
+
+Accuracy means little where one class is rare, so it never stands without the accuracy
+of always answering with the more frequent class. Retention is the part of the ceiling
+that is left above chance, (AUC - 1/2) / (ceiling - 1/2).
+"""
+
+from collections.abc import Mapping
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from lexfed.errors import DataError, Problem
+from lexfed.evaluate.comparison.scores import Floats, Scores
+
+SMALLEST = 20
+"""Rows of a site or group below which its AUC says nothing and is left out."""
+OF_EACH = 5
+"""Rows of each class below which it says nothing either."""
+
+THRESHOLD = 0.5
+"""Probability from which a row counts as positive; fixed, never chosen on test rows."""
+
+_BINARY = (
+    *("auc", "ap", "accuracy", "majority", "precision", "recall", "f1", "brier"),
+    *("worst_site_auc", "retention"),
+)
+_Mask = NDArray[np.bool_]
+
+
+def measure(scores: Scores, ceiling: float | None) -> dict[str, float]:
+    """Return every metric of one run by name.
+
+    `auc`, `ap`, `accuracy`, `majority`, `precision`, `recall`, `f1`, `brier`,
+    `worst_site_auc`, for every attribute A `gap_auc_A` and `gap_recall_A`, and
+    `retention`; for numbers `rmse`, `r2`, `worst_site_rmse`.
+
+    Args:
+        scores: of the run.
+        ceiling: AUC of the same model without privacy; None if it is not known.
+
+    Guarantees:
+        A run that diverged has every metric, and none of them is a number.
+        What cannot be said (no ceiling, one class in each group) is not a number.
+
+    Raises:
+        DataError: if there are no test rows, or all of them have one class.
+    """
+    targets = scores.targets
+    if not len(targets):
+        raise _unusable("there are no test rows", "raise `test_size`")
+    if not is_binary(targets):
+        return _regression(scores)
+    positive = targets > 0.5
+    if positive.all() or not positive.any():
+        raise _unusable(
+            f"all {len(targets)} test rows of seed {scores.seed} have the same class",
+            "take more rows, another seed or a larger `test_size`",
+        )
+    if scores.diverged:
+        gaps = [f"gap_{what}_{a}" for a in scores.groups for what in ("auc", "recall")]
+        return dict.fromkeys((*_BINARY, *gaps), float("nan"))
+    return {
+        **_whole(positive, scores.scores),
+        "worst_site_auc": _worst(scores, positive),
+        **_gaps(scores, positive),
+        "retention": retention(_auc(positive, scores.scores), ceiling),
+    }
+
+
+def quality(targets: Floats, score: Floats) -> float:
+    """Return the AUC, or the RMSE of a number; no number where none can be said.
+
+    >>> quality(np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.1, 0.9]))
+    0.5
+    """
+    if not np.isfinite(score).all():
+        return float("nan")
+    if not is_binary(targets):
+        return sqrt(float(np.mean((score - targets) ** 2)))
+    positive = targets > 0.5
+    if positive.all() or not positive.any():
+        return float("nan")
+    return _auc(positive, score)
+
+
+def is_binary(targets: Floats) -> bool:
+    """Say whether targets are classes 0 and 1, not numbers."""
+    return bool(np.isin(targets, (0.0, 1.0)).all())
+
+
+def retention(auc: float, ceiling: float | None) -> float:
+    """Return what is left of a ceiling above chance; no number without one."""
+    if ceiling is None or ceiling <= 0.5:
+        return float("nan")
+    return (auc - 0.5) / (ceiling - 0.5)
+
+
+def _whole(positive: _Mask, score: Floats) -> dict[str, float]:
+    called = score >= THRESHOLD
+    hits = int((called & positive).sum())
+    precision = hits / max(int(called.sum()), 1)
+    recall = hits / int(positive.sum())
+    both = precision + recall
+    rate = float(positive.mean())
+    return {
+        "auc": _auc(positive, score),
+        "ap": float(average_precision_score(positive, score)),
+        "accuracy": float((called == positive).mean()),
+        "majority": max(rate, 1.0 - rate),
+        "precision": precision,
+        "recall": recall,
+        "f1": 2.0 * precision * recall / both if both else 0.0,
+        "brier": float(np.mean((score - positive) ** 2)),
+    }
+
+
+def _worst(scores: Scores, positive: _Mask) -> float:
+    """Return the least AUC of a site; no number if most sites are too small for one."""
+    sites = [scores.sites == site for site in np.unique(scores.sites)]
+    large = [here for here in sites if _tells(positive[here])]
+    if 2 * len(large) < len(sites):
+        return float("nan")
+    return min(_auc(positive[here], scores.scores[here]) for here in large)
+
+
+def _gaps(scores: Scores, positive: _Mask) -> Mapping[str, float]:
+    """Return the largest difference between two groups of each attribute."""
+    found = {}
+    for attribute, values in scores.groups.items():
+        aucs, recalls = [], []
+        for value in np.unique(values[values != ""]):
+            here = values == value
+            if _tells(positive[here]):
+                score = scores.scores[here]
+                aucs.append(_auc(positive[here], score))
+                recalls.append(float((score[positive[here]] >= THRESHOLD).mean()))
+        found[f"gap_auc_{attribute}"] = _spread(aucs)
+        found[f"gap_recall_{attribute}"] = _spread(recalls)
+    return found
+
+
+def _regression(scores: Scores) -> dict[str, float]:
+    names = ("rmse", "r2", "worst_site_rmse")
+    if scores.diverged:
+        return dict.fromkeys(names, float("nan"))
+    squares = (scores.scores - scores.targets) ** 2
+    spread = float(scores.targets.var())
+    worst = max(
+        float(squares[scores.sites == site].mean()) for site in np.unique(scores.sites)
+    )
+    r2 = 1.0 - float(squares.mean()) / spread if spread else float("nan")
+    values = (float(squares.mean()) ** 0.5, r2, worst**0.5)
+    return dict(zip(names, values, strict=True))
+
+
+def _tells(positive: _Mask) -> bool:
+    """Say whether an AUC of these rows means anything."""
+    ones = int(positive.sum())
+    return len(positive) >= SMALLEST and min(ones, len(positive) - ones) >= OF_EACH
+
+
+def _auc(positive: _Mask, score: Floats) -> float:
+    return float(roc_auc_score(positive, score))
+
+
+def _spread(values: list[float]) -> float:
+    return max(values) - min(values) if len(values) > 1 else float("nan")
+
+
+def _unusable(what: str, hint: str) -> DataError:
+    return DataError([Problem("test rows", what, hint)])

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three tables that are made from a seed: `adni_like`, `ehr_like`, `iot_like`.
+
+`adni.py`, `ehr.py` and `iot.py` make the numbers of one site; the modules that
+end in `_table` state what is public about them and write rows.
+`random_streams.py` gives every site a stream of its own, so that one site can
+be made alone. Parameters are in `parameters.toml`; its text is part of the
+digest of a table. A changed order of draws gives other rows under the same name
+and seed.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from lexfed.evaluate.datasets.public.declarations import TableDeclaration
+from lexfed.evaluate.datasets.synthetic import adni_table, ehr_table, iot_table
+from lexfed.evaluate.datasets.synthetic.random_streams import parameters_text
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How a synthetic table is made.
+
+    Attributes:
+        rows: how many rows it has if nobody says.
+        facts: what is public about a table of so many rows.
+        frames: its rows under a seed and of a size, one site after the other.
+    """
+
+    rows: int
+    facts: Callable[[int], TableDeclaration]
+    frames: Callable[[int, int], Iterator[pd.DataFrame]]
+
+
+MAKERS: Mapping[str, Maker] = {
+    "adni_like": Maker(adni_table.ROWS, adni_table.facts, adni_table.frames),
+    "ehr_like": Maker(ehr_table.ROWS, ehr_table.facts, ehr_table.frames),
+    "iot_like": Maker(iot_table.ROWS, iot_table.facts, iot_table.frames),
+}
+
+
+def digest(name: str, rows: int, seed: int) -> str:
+    """Return a SHA-256 of what decides a synthetic table, parameters included."""
+    text = f"{name}\n{rows}\n{seed}\n{parameters_text()}"
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""D1: people in a study of dementia, 847 columns each, who do not exist.
+
+One latent burden of disease ties genes, tests, life and images together. Genes say
+little that the tests and images do not say better, so that a policy without genetic
+data costs almost nothing. This is shaped like ADNI; it holds nothing of it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from lexfed.data.table import Floats, Ints
+from lexfed.evaluate.datasets.synthetic.random_streams import (
+    between,
+    parameters,
+    shared_stream,
+    shares_to_sizes,
+    sigmoid,
+    site_stream,
+    standard,
+)
+
+NAME = "adni_like"
+StudyColumns = dict[str, NDArray[Any]]
+DIAGNOSES = ("CN", "MCI", "AD")
+ORDINAL_ENDS = (30, 5)
+
+
+@dataclass(frozen=True)
+class StudyParameters:
+    """What all sites have in common.
+
+    Attributes:
+        frequency: minor-allele frequency of each SNP after APOE.
+        block: block of linkage of each of them.
+        effect: its weight in the risk score; 0 for all but the causal ones.
+        domain: domain of each cognitive test.
+        test_loading: how strongly a test shows its domain; negative if reversed.
+        prevalence: of each comorbidity.
+        region: brain region of each imaging column.
+        image_loading: how strongly a column shows its region.
+    """
+
+    frequency: Floats
+    block: Ints
+    effect: Floats
+    domain: Ints
+    test_loading: Floats
+    prevalence: Floats
+    region: Ints
+    image_loading: Floats
+
+
+def study_parameters(seed: int) -> StudyParameters:
+    """Return what all sites share under a seed."""
+    rng, p = shared_stream(seed), parameters()[NAME]
+    snp, tests, images = p["snp"], p["cognitive"], p["imaging"]
+    count = snp["count"] - 1
+    spread = snp["frequency"]
+    first, second = spread["beta"]
+    effect = np.zeros(count)
+    causal = rng.choice(count, snp["causal"], replace=False)
+    effect[causal] = rng.normal(size=snp["causal"])
+    low, high = snp["block"]
+    blocks = np.repeat(np.arange(count), rng.integers(low, high + 1, count))[:count]
+    sign = np.where(rng.random(tests["count"]) < tests["reversed"], -1.0, 1.0)
+    return StudyParameters(
+        frequency=spread["low"] + spread["span"] * rng.beta(first, second, count),
+        block=blocks,
+        effect=effect,
+        domain=rng.integers(tests["domains"], size=tests["count"]),
+        test_loading=sign * between(rng, tests["loading"], tests["count"]),
+        prevalence=between(
+            rng, p["demographic"]["prevalence"], p["demographic"]["flags"]
+        ),
+        region=rng.integers(images["regions"], size=images["count"]),
+        image_loading=between(rng, images["loading"], images["count"]),
+    )
+
+
+def sizes(rows: int) -> list[int]:
+    """Return how many people each site has."""
+    return shares_to_sizes(rows, np.array(parameters()[NAME]["shares"], dtype=float))
+
+
+def one_site(seed: int, site: int, rows: int) -> StudyColumns:
+    """Return the people of one site.
+
+    Guarantees:
+        The same arguments give the same rows, whatever other sites are made.
+
+    Args:
+        seed: decides everything.
+        site: counted from 0.
+        rows: how many people.
+    """
+    rng, common, p = site_stream(seed, site), study_parameters(seed), parameters()[NAME]
+    life = _life(rng, rows)
+    genes, risk = _genes(rng, common, rows)
+    burden = _burden(rng, life, genes[:, 0], risk)
+    columns: StudyColumns = {
+        "site": np.full(rows, f"site-{site + 1:02d}", dtype=object)
+    }
+    columns |= life | _health(rng, common, burden)
+    columns |= _named("snp", _with_gaps(rng, genes, p["snp"]["missing"]), first="apoe4")
+    columns |= _named("test", _tests(rng, common, burden))
+    columns |= _images(rng, common, burden, life)
+    label = p["label"]
+    noisy = burden + rng.normal(0.0, label["noise"], rows)
+    deviation = float(np.sqrt(1.0 + label["noise"] ** 2))
+    shift = rng.uniform(-label["site_shift"], label["site_shift"])
+    cuts = deviation * (ndtri(label["quantiles"]) + shift)
+    stage = np.searchsorted(cuts, noisy)
+    columns["diagnosis"] = np.array(DIAGNOSES, dtype=object)[stage]
+    columns["ad"] = (stage == 2).astype(int)
+    return columns
+
+
+def _life(rng: np.random.Generator, rows: int) -> StudyColumns:
+    p = parameters()[NAME]["demographic"]
+    age, school = p["age"], p["education"]
+    shift = rng.normal(0.0, age["site_sd"])
+    years = rng.normal(age["mean"] + shift, age["sd"], rows)
+    taught = np.round(rng.normal(school["mean"], school["sd"], rows))
+    return {
+        "age": np.round(np.clip(years, age["low"], age["high"]), 1),
+        "sex": np.where(rng.random(rows) < p["male"], "male", "female"),
+        "education": np.clip(taught, school["low"], school["high"]),
+        "race": rng.choice(RACES, rows, p=p["race"]),
+        "marital": rng.choice(MARITAL, rows, p=p["marital"]),
+        "handedness": np.where(rng.random(rows) < p["left_handed"], "left", "right"),
+    }
+
+
+RACES = ("white", "black", "asian", "hispanic", "other")
+MARITAL = ("married", "divorced", "widowed", "never married")
+SMOKING = ("never", "former", "current")
+
+
+def _genes(
+    rng: np.random.Generator, common: StudyParameters, rows: int
+) -> tuple[Floats, Floats]:
+    """Return allele counts, APOE-e4 first, and the standardised risk score."""
+    p = parameters()[NAME]["snp"]
+    count = p["count"] - 1
+    shifted = common.frequency + rng.normal(0.0, p["ancestry"], count)
+    cut = ndtri(np.clip(shifted, 0.01, 0.5))
+    alleles = np.zeros((rows, count))
+    for _ in range(2):  # one latent normal for each of the two haplotypes
+        together = rng.normal(size=(rows, count))[:, common.block]
+        own = rng.normal(size=(rows, count))
+        linked = np.sqrt(p["linkage"]) * together + np.sqrt(1 - p["linkage"]) * own
+        alleles += linked < cut
+    f = common.frequency
+    spread = np.sqrt(np.sum(common.effect**2 * 2 * f * (1 - f)))
+    risk = (alleles - 2 * f) @ common.effect / spread
+    apoe = rng.binomial(2, p["apoe"], rows).astype(float)
+    return np.column_stack([apoe, alleles]), risk
+
+
+def _burden(
+    rng: np.random.Generator, life: StudyColumns, apoe: Floats, risk: Floats
+) -> Floats:
+    """Return the latent burden L, of unit variance in the whole population."""
+    p = parameters()[NAME]
+    weight, people = p["burden"], p["demographic"]
+    f = p["snp"]["apoe"]
+    latent = (
+        weight["age"]
+        * standard(life["age"], people["age"]["mean"], people["age"]["sd"])
+        + weight["apoe"] * standard(apoe, 2 * f, float(np.sqrt(2 * f * (1 - f))))
+        + weight["risk"] * risk
+        + weight["education"]
+        * standard(
+            life["education"], people["education"]["mean"], people["education"]["sd"]
+        )
+        + rng.normal(0.0, weight["noise"], len(apoe))
+    )
+    return np.asarray(latent / np.sqrt(sum(w**2 for w in weight.values())))
+
+
+def _health(
+    rng: np.random.Generator, common: StudyParameters, burden: Floats
+) -> StudyColumns:
+    p, rows = parameters()[NAME]["demographic"], len(burden)
+    tied = np.zeros(p["flags"])
+    tied[: p["tied"]] = p["tied_on_burden"]
+    latent = tied * burden[:, None] + np.sqrt(1 - tied**2) * rng.normal(
+        size=(rows, p["flags"])
+    )
+    ill = (latent > ndtri(1 - common.prevalence)).astype(int)
+    bmi = np.clip(rng.normal(p["bmi"]["mean"], p["bmi"]["sd"], rows), 15, 50)
+    upper = np.clip(rng.normal(135, 17, rows), 80, 220)
+    return {
+        "bmi": np.round(bmi, 1),
+        "systolic": np.round(upper),
+        "diastolic": np.round(np.clip(0.35 * upper + rng.normal(27, 8, rows), 40, 130)),
+        "smoking": rng.choice(SMOKING, rows, p=p["smoking"]),
+        **_named("comorbidity", ill),
+    }
+
+
+def _tests(rng: np.random.Generator, common: StudyParameters, burden: Floats) -> Floats:
+    p, rows = parameters()[NAME]["cognitive"], len(burden)
+    tie, load = p["domain_on_burden"], common.test_loading
+    domains = tie * burden[:, None] + np.sqrt(1 - tie**2) * rng.normal(
+        size=(rows, p["domains"])
+    )
+    scores = load * domains[:, common.domain]
+    scores += np.sqrt(1 - load**2) * rng.normal(size=(rows, p["count"]))
+    half = p["ordinal"] // 2
+    for columns, end in zip(
+        (slice(0, half), slice(half, 2 * half)), ORDINAL_ENDS, strict=True
+    ):
+        # Points out of `end`: most healthy people are at or near the top.
+        points = end * (0.92 - 0.10 * np.sign(load[columns]) * scores[:, columns])
+        scores[:, columns] = np.clip(np.round(points), 0, end)
+    # Mean over burdens of sigmoid(a + b L) is about sigmoid(a / sqrt(1 + pi b^2 / 8)).
+    slope = p["missing_on_burden"]
+    centre = np.log(p["missing"] / (1 - p["missing"]))
+    chance = sigmoid(centre * np.sqrt(1 + np.pi * slope**2 / 8) + slope * burden)
+    scores[rng.random(scores.shape) < chance[:, None]] = np.nan
+    return np.asarray(np.round(scores, 3))
+
+
+def _images(
+    rng: np.random.Generator,
+    common: StudyParameters,
+    burden: Floats,
+    life: StudyColumns,
+) -> StudyColumns:
+    p, rows = parameters()[NAME]["imaging"], len(burden)
+    people = parameters()[NAME]["demographic"]["age"]
+    tie, load, pet = p["region_on_burden"], common.image_loading, p["pet"]
+    regions = tie * burden[:, None] + np.sqrt(1 - tie**2) * rng.normal(
+        size=(rows, p["regions"])
+    )
+    shown = load * regions[:, common.region]
+    shown += np.sqrt(1 - load**2) * rng.normal(size=(rows, p["count"]))
+    scanner = rng.normal(0.0, p["scanner"], p["count"])
+    years = standard(life["age"], people["mean"], people["sd"])
+    volumes = p["count"] - pet
+    tissue = p["on_age"] * years[:, None] - shown[:, :volumes] + scanner[:volumes]
+    # As studies publish them: scaled to the same volume inside the skull.
+    size = usual_volume(np.arange(volumes)) * (1 + 0.12 * tissue)
+    uptake = np.exp(0.2 * (shown[:, volumes:] + scanner[volumes:]))
+    uptake[rng.random(rows) < p["without_pet"]] = np.nan
+    return {
+        **_named("volume", np.round(size, 1)),
+        **_named("suvr", np.round(1.2 * uptake, 4)),
+    }
+
+
+def usual_volume(column: NDArray[Any] | int) -> Any:
+    """Return the usual volume of a region in cubic millimetres."""
+    return 500.0 * (1 + column % 20)
+
+
+def _with_gaps(rng: np.random.Generator, values: Floats, rate: float) -> Floats:
+    return np.where(rng.random(values.shape) < rate, np.nan, values)
+
+
+def _named(stem: str, block: NDArray[Any], first: str = "") -> StudyColumns:
+    names = [f"{stem}_{place:03d}" for place in range(block.shape[1])]
+    if first:
+        names[0] = first
+    return {name: block[:, place] for place, name in enumerate(names)}

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""D3: sensors of a city that does not exist, hour by hour, zone by zone.
+
+Ten million readings do not fit beside a model. A zone is made by itself, in single
+precision, and only a few readings of each sensor are kept with their features: the
+unit of privacy is a sensor, since a meter in a household tells of the household, and
+its contribution has to be capped anyway.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.table import Ints
+from lexfed.evaluate.datasets.synthetic.anomalies import with_anomalies
+from lexfed.evaluate.datasets.synthetic.random_streams import (
+    between,
+    parameters,
+    shared_stream,
+    site_stream,
+)
+
+NAME = "iot_like"
+Singles = NDArray[np.float32]
+TYPES = ("traffic", "air", "noise", "energy", "water")
+STATUS = ("ok", "low battery", "weak signal")
+# Zone centres on a grid of a tenth of a degree around a point in the sea.
+CENTRE = (50.0, -20.0)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """The readings of one zone; arrays of readings are [sensors, hours].
+
+    Attributes:
+        zone: counted from 0.
+        sensor: number of each sensor, over all zones.
+        kind: place of each sensor's type in `TYPES`.
+        household: whether a sensor is close to a person: a smart meter, a parking tag.
+        latitude: of each sensor.
+        longitude: of each sensor.
+        years: since each was installed.
+        value: in the units of the type; NaN where missing.
+        level: the value without the units of the type; NaN where missing.
+        battery: per cent.
+        rssi: strength of the radio signal in dBm.
+        temperature: in degrees, the same over the zone but for the sensor's place.
+        status: place in `STATUS`.
+        anomaly: whether a reading belongs to an anomaly.
+    """
+
+    zone: int
+    sensor: Ints
+    kind: Ints
+    household: NDArray[np.bool_]
+    latitude: Singles
+    longitude: Singles
+    years: Singles
+    value: Singles
+    level: Singles
+    battery: Singles
+    rssi: Singles
+    temperature: Singles
+    status: NDArray[np.int8]
+    anomaly: NDArray[np.bool_]
+
+
+def zones() -> int:
+    """Return how many zones the city has."""
+    return int(parameters()[NAME]["sites"])
+
+
+def one_zone(seed: int, zone: int, sensors: int, readings: int, first: int) -> Zone:
+    """Return the readings of one zone.
+
+    Guarantees:
+        The same arguments give the same readings, whatever other zones are made.
+
+    Args:
+        seed: decides everything.
+        zone: counted from 0.
+        sensors: how many sensors the zone has.
+        readings: how many hours.
+        first: number of the zone's first sensor.
+    """
+    rng, p = site_stream(seed, zone), parameters()[NAME]
+    shares = np.array([p["types"][kind] for kind in TYPES])
+    kind = rng.choice(len(TYPES), sensors, p=shares / shares.sum())
+    level = _levels(rng, sensors, readings)
+    twice = zone in _busy_zones(seed)
+    anomaly = with_anomalies(rng, level, p["anomaly"], 2.0 if twice else 1.0)
+    value, shown = _in_units(rng, level, kind)
+    absent = _absent(rng, sensors, readings)
+    value[absent] = shown[absent] = np.nan
+    hours = np.arange(readings, dtype=np.float32)
+    drain = rng.uniform(0.002, 0.02, (sensors, 1)).astype(np.float32)
+    battery = np.maximum(5.0, rng.uniform(60, 100, (sensors, 1)) - drain * hours)
+    rssi = rng.normal(-75, 8, (sensors, 1)) + rng.normal(
+        0, 3, (sensors, readings)
+    ).astype(np.float32)
+    daily = 6.0 * np.sin(2 * np.pi * (hours - 9) / 24)
+    warm = 14.0 + daily + rng.normal(0, 1.5, (sensors, 1))
+    place = (CENTRE[0] + 0.1 * (zone // 4), CENTRE[1] + 0.1 * (zone % 4))
+    spread = p["position_sd"]
+    return Zone(
+        zone=zone,
+        sensor=first + np.arange(sensors),
+        kind=kind,
+        household=rng.random(sensors) < p["household"],
+        latitude=rng.normal(place[0], spread, sensors).astype(np.float32),
+        longitude=rng.normal(place[1], spread, sensors).astype(np.float32),
+        years=rng.uniform(0, 12, sensors).astype(np.float32),
+        value=value,
+        level=shown,
+        battery=battery.astype(np.float32),
+        rssi=rssi.astype(np.float32),
+        temperature=warm.astype(np.float32),
+        status=np.where(battery < 20, 1, np.where(rssi < -95, 2, 0)).astype(np.int8),
+        anomaly=anomaly,
+    )
+
+
+def _busy_zones(seed: int) -> Ints:
+    """Return the zones with twice as many anomalies."""
+    doubled = parameters()[NAME]["anomaly"]["double_zones"]
+    return shared_stream(seed).permutation(zones())[:doubled]
+
+
+def _levels(rng: np.random.Generator, sensors: int, readings: int) -> Singles:
+    p = parameters()[NAME]["value"]
+    hours = np.arange(readings, dtype=np.float32)
+    phase = rng.normal(0.0, p["phase"], (sensors, 1)).astype(np.float32)
+    high = between(rng, p["amplitude"], (sensors, 1)).astype(np.float32)
+    level = high * np.sin(2 * np.pi * hours / 24 + phase)
+    level += p["weekly"] * np.sin(2 * np.pi * hours / 168)
+    zone, own = p["zone"], p["sensor"]
+    level += zone["weight"] * _autoregressive(rng, 1, readings, zone["phi"], zone["sd"])
+    level += _autoregressive(rng, sensors, readings, own["phi"], own["sd"])
+    return np.asarray(level, dtype=np.float32)
+
+
+def _autoregressive(
+    rng: np.random.Generator, series: int, steps: int, phi: float, sd: float
+) -> Singles:
+    """Return AR(1) series, x_t = phi x_(t-1) + N(0, sd), begun in their usual state."""
+    shocks = rng.normal(0.0, sd, (series, steps)).astype(np.float32)
+    shocks[:, 0] /= np.sqrt(1 - phi**2)
+    for step in range(1, steps):
+        shocks[:, step] += phi * shocks[:, step - 1]
+    return shocks
+
+
+def _in_units(
+    rng: np.random.Generator, level: Singles, kind: Ints
+) -> tuple[Singles, Singles]:
+    """Return values in the units of their type, and the level that they show."""
+    value, shown = np.empty_like(level), level.copy()
+    for place, name in enumerate(TYPES):
+        rows = kind == place
+        if name == "traffic":  # vehicles in an hour
+            value[rows] = rng.poisson(np.exp(np.clip(4.0 + level[rows], -5, 11)))
+            shown[rows] = np.log1p(value[rows]) - 4.0
+        elif name == "energy":  # kilowatt-hours
+            value[rows] = np.exp(0.6 * level[rows])
+        else:
+            middle, step = _SCALES[name]
+            value[rows] = middle + step * level[rows]
+    return value, shown
+
+
+# Micrograms of fine dust, decibels, bar of water pressure.
+_SCALES = {"air": (18.0, 6.0), "noise": (55.0, 6.0), "water": (4.0, 0.4)}
+
+
+def _absent(rng: np.random.Generator, sensors: int, readings: int) -> NDArray[np.bool_]:
+    p = parameters()[NAME]["value"]
+    absent = rng.random((sensors, readings), dtype=np.float32) < p["missing"]
+    low, high = p["gap"]["hours"]
+    for row in np.flatnonzero(rng.random(sensors) < p["gap"]["sensors"]):
+        start = rng.integers(readings)
+        absent[row, start : start + rng.integers(low, high + 1)] = True
+    return np.asarray(absent)
+
+
+def features(zone: Zone) -> dict[str, NDArray[Any]]:
+    """Return what a detector sees of every reading, [sensors, hours] each.
+
+    Missing readings stay missing; the first hours have no past and see zeros.
+    """
+    level = zone.level
+    filled = np.where(np.isnan(level), 0.0, level).astype(np.float32)
+    known = (~np.isnan(level)).astype(np.float32)
+    count = np.maximum(1.0, _window_sum(known))
+    mean = _window_sum(filled) / count
+    square = _window_sum(filled * filled) / count
+    step, day = _difference(level, 1), _difference(level, 24)
+    away = level - mean
+    hours = np.arange(level.shape[1], dtype=np.float32) % 24
+    shape = np.zeros_like(level)
+    return {
+        "level": level,
+        "step": step,
+        "from_mean": away,
+        "spread": np.sqrt(np.maximum(0.0, square - mean**2)),
+        "day_change": day,
+        "hour_sine": shape + np.sin(2 * np.pi * hours / 24).astype(np.float32),
+        "hour_cosine": shape + np.cos(2 * np.pi * hours / 24).astype(np.float32),
+        "step_size": np.abs(step),
+        "from_mean_size": np.abs(away),
+        "day_change_size": np.abs(day),
+    }
+
+
+_WINDOW = 6
+
+
+def _window_sum(values: Singles) -> Singles:
+    """Return sums over the six steps that end at each reading."""
+    total = np.cumsum(values, axis=1, dtype=np.float64)
+    total[:, _WINDOW:] -= total[:, :-_WINDOW].copy()
+    return total.astype(np.float32)
+
+
+def _difference(values: Singles, lag: int) -> Singles:
+    change = np.zeros_like(values)
+    change[:, lag:] = values[:, lag:] - values[:, :-lag]
+    return change

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lower bounds on epsilon beside every claim of a run, from canaries and their coins.
+
+For the record and for every tier that is read, games are played (`game`) until all
+canaries have had their coin. Each canary is in one game only, and games have noise of
+their own, so all games together are one mechanism that is as private for each coin as
+one run is: the bounds of `one_run_bounds` hold for the lot.
+
+**How many at once.** Canaries in one game are noise to each other. N of them in random
+directions of a tower with d parameters add N m^2/d to the variance 1 of the noise, if a
+coin moves its release by ±m deviations. N is chosen so that this is at most 1/16 in
+every tower, also in those that must not see the coin at all: a leak into a quiet tower
+is to stand out there. Where even d/4 would be too many, d/4 are taken: directions so
+few are nearly orthogonal, and the attack tells them apart. All of it follows from the
+plan.
+
+**Guesses.** Coins are guessed for the fifth of canaries whose scores are farthest from
+each other: heads for the upper tenth and tails for the lower. The share was fixed
+before any game; what is not guessed does not count against the attack.
+
+A lower bound that is below the claim proves nothing more than that this attack failed.
+One above it proves that something is broken, up to the stated confidence.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.data.table import Floats
+from lexfed.errors import ConfigError, Problem
+from lexfed.evaluate.empirical.canaries import Canaries
+from lexfed.evaluate.empirical.game import Arena
+from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site.data_holder import Sources
+from lexfed.privacy.accountants import gdp
+from lexfed.privacy.claim.schema import Claim, TierName
+from lexfed.randomness import RandomSource, SecureSource, bernoulli
+from lexfed.run import PricedRun
+from lexfed.tiers import Tier
+
+RECORD = "record"
+CANARIES = 5000
+CONFIDENCE = 0.95
+GUESSED = 0.2
+CROWDING = 1.0 / 16.0
+"""Most that other canaries may add to the variance of the noise."""
+
+MOST = 256
+"""Canaries in one game: the attack solves for all of them at once."""
+
+CanaryCoins = NDArray[np.bool_]
+OnGame = Callable[[str, int, int], None]
+"""Takes the claim, the canaries that have had their coin, and how many there are."""
+
+
+@dataclass(frozen=True)
+class ClaimAudit:
+    """What an audit found about one claim.
+
+    Attributes:
+        claim: `record`, or the name of a tier.
+        neighbours: between whom the coin chooses.
+        epsilon: what is proven to hold.
+        delta: of the claim.
+        canaries: how many coins there were.
+        guesses: how many were guessed.
+        correct: how many guesses were right.
+        one_run: lower bound on epsilon of any mechanism.
+        gaussian: lower bound where the trade-off curve is proven to be a Gaussian's:
+            planned rounds, no sampling, noise not in shares; else None.
+    """
+
+    claim: str
+    neighbours: str
+    epsilon: float
+    delta: float
+    canaries: int
+    guesses: int
+    correct: int
+    one_run: float
+    gaussian: float | None
+
+    @property
+    def lower(self) -> float:
+        """The larger of the lower bounds."""
+        return max(self.one_run, self.gaussian or 0.0)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether more was found than is claimed."""
+        return self.lower > self.epsilon
+
+
+def secure_generator(_: str) -> RandomSource:
+    """Return random bits for any purpose: nobody can repeat an audit's coins."""
+    return SecureSource()
+
+
+def audit(
+    priced: PricedRun,
+    canaries: int = CANARIES,
+    *,
+    only: Sequence[str] = (),
+    confidence: float = CONFIDENCE,
+    sources: Sources = secure_generator,
+    on_game: OnGame | None = None,
+) -> tuple[ClaimAudit, ...]:
+    """Attack the claims of a priced run through its own sites and coordinator.
+
+    Args:
+        priced: the run; nothing of its budget is spent, and none of its rows is read.
+        canaries: coins for each claim.
+        only: claims to attack, `record` and names of tiers; by default all.
+        confidence: that no bound of all that are returned is above the truth.
+        sources: random bits by purpose.
+        on_game: is told after every game.
+
+    Raises:
+        ConfigError: if nothing is claimed, or the unit is no person.
+    """
+    claim = _claim(priced)
+    wanted = [name for name in (None, *claim.tiers) if not only or _word(name) in only]
+    # Two bounds for each claim, and all of them are to hold.
+    error = (1.0 - confidence) / (2 * len(wanted))
+    return tuple(
+        _audited(priced, claim, name, canaries, 1.0 - error, sources, on_game)
+        for name in wanted
+    )
+
+
+def _claim(priced: PricedRun) -> Claim:
+    claim = priced.claim(priced.programme.rounds)
+    if claim is None:
+        what = "without privacy nothing is claimed, so there is nothing to audit"
+        hint = "choose `cascade`, `grouped` or `uniform`"
+        raise ConfigError([Problem("`privacy.mechanism`", what, hint)])
+    if claim.unit == "client":
+        what = "canaries are persons, and the claim is about whole sites"
+        raise ConfigError([Problem("`budget.unit`", what, 'audit `unit = "record"`')])
+    return claim
+
+
+def _audited(
+    priced: PricedRun,
+    claim: Claim,
+    name: TierName | None,
+    canaries: int,
+    confidence: float,
+    sources: Sources,
+    on_game: OnGame | None,
+) -> ClaimAudit:
+    tier = None if name is None else Tier.parse(name)
+    relation = claim.neighbours if tier is None else "attribute"
+    coins, scores = [], []
+    done = 0
+    for played, found in _games(priced, tier, relation, canaries, sources):
+        coins.append(played)
+        scores.append(found)
+        done += len(played)
+        if on_game is not None:
+            on_game(_word(name), done, canaries)
+    guesses, correct = count_guesses(np.concatenate(coins), np.concatenate(scores))
+    stated = claim if name is None else claim.tiers[name]
+    gaussian = None
+    if _is_gaussian(priced.programme):
+        mu = one_run_mu(guesses, correct, canaries, confidence)
+        gaussian = gdp.epsilon_from(mu, stated.delta)
+    return ClaimAudit(
+        claim=_word(name),
+        neighbours=relation,
+        epsilon=stated.epsilon,
+        delta=stated.delta,
+        canaries=canaries,
+        guesses=guesses,
+        correct=correct,
+        one_run=one_run(guesses, correct, canaries, stated.delta, confidence),
+        gaussian=gaussian,
+    )
+
+
+def _word(name: TierName | None) -> str:
+    return RECORD if name is None else name
+
+
+def _is_gaussian(programme: Programme) -> bool:
+    """Say whether the proven trade-off curve of a run is that of one Gaussian."""
+    return programme.guarantee == "envelope" and all(
+        release.noise == "gaussian" and release.sampling_rate == 1.0
+        for release, _ in programme.charges()
+    )
+
+
+def _games(
+    priced: PricedRun, tier: Tier | None, relation: str, canaries: int, sources: Sources
+) -> Iterator[tuple[CanaryCoins, Floats]]:
+    """Play until all canaries have had their coin; yield coins and scores."""
+    arena = Arena(priced)
+    together = canaries_per_game(priced)
+    for game, start in enumerate(range(0, canaries, together)):
+        own = f"{RECORD if tier is None else tier.label}/{game}"
+
+        def of_game(purpose: str, own: str = own) -> RandomSource:
+            return sources(f"{own}/{purpose}")
+
+        persons = min(together, canaries - start)
+        generator = np.random.default_rng(of_game("values").words(1))
+        made = _made(arena, tier, relation, persons, generator)
+        coins = bernoulli(of_game("canaries"), 0.5, persons)
+        yield coins, arena.play(made, coins, of_game)
+
+
+def _made(
+    arena: Arena,
+    tier: Tier | None,
+    relation: str,
+    persons: int,
+    generator: np.random.Generator,
+) -> Canaries:
+    if relation == "add-remove":
+        return arena.stock.in_or_out(persons, generator)
+    return arena.stock.replaced(persons, generator, tier)
+
+
+def canaries_per_game(priced: PricedRun) -> int:
+    """Return how many canaries one game has, from the plan alone."""
+    sites = priced.budget.sites_per_person
+    widest, least = 1, float(MOST)
+    for stage in priced.programme.stages:
+        # One number for all, as a label rate is, tells nobody apart anyway.
+        if stage.dimension == 1:
+            continue
+        moves = math.fsum(
+            (sites * release.sampling_rate / release.noise_multiplier) ** 2
+            for release in stage.releases
+            if release is not None
+        )
+        widest = max(widest, stage.dimension)
+        if moves > 0.0:
+            least = min(least, CROWDING * stage.dimension / moves)
+    together = max(1, widest // 4, int(least))
+    return min(together, MOST, priced.population.units)
+
+
+def count_guesses(coins: CanaryCoins, scores: Floats) -> tuple[int, int]:
+    """Return how many coins are guessed from scores, and how many of them rightly."""
+    side = max(1, round(len(coins) * GUESSED / 2.0))
+    order = np.argsort(scores, kind="stable")
+    right = int((~coins[order[:side]]).sum() + coins[order[-side:]].sum())
+    return 2 * side, right

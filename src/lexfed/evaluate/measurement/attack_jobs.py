@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks and audits as jobs: what was proven beside what somebody finds.
+
+The runs that are attacked are those of the product, planned as any other.
+
+A table is judged by its worst line, and a line of attribute inference by the column and
+the attack that found most. An end that is the highest of many is above the truth more
+often than it says, so all of them hold together with 95 %: each is asked for its part
+of the error (`attacked.among`), as if a table had `LINES` lines that are judged.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lexfed.errors import DataError, Problem
+from lexfed.evaluate.attacks.attribute_inference import ATTACKS as ATTRIBUTE_ATTACKS
+from lexfed.evaluate.attacks.attribute_inference import LabelledRows, attack_attribute
+from lexfed.evaluate.attacks.auc_intervals import Interval, joint_confidence
+from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
+from lexfed.evaluate.attacks.gradient_inversion import attack_updates
+from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
+from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
+from lexfed.evaluate.attacks.observed_run import Observer, observe_run
+from lexfed.evaluate.attacks.product_rounds import rounds_of
+from lexfed.evaluate.attacks.product_trainer import ProductTrainer
+from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
+from lexfed.evaluate.comparison.case import (
+    Case,
+    configuration,
+    own_methods,
+    sensitive_tier,
+)
+from lexfed.evaluate.comparison.split_rows import rows_of
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.empirical import audit
+from lexfed.evaluate.measurement.plan_costs import MECHANISMS
+from lexfed.models.losses import Loss
+from lexfed.run.intake.population import Population
+from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.tiers import Tier
+
+CANARIES = 5000
+LINES = 20
+"""Lines of one table whose intervals hold together."""
+
+SPLITS = 10
+"""Runs of the product, of people of their own, that one reconstruction attacks."""
+
+GAMES: Mapping[Observer, int] = {"round": 40, "central": 4}
+"""Of each such run; who sees everything needs few."""
+
+
+def keys_of(dataset: Dataset, method: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the keys of a method: of the table's own policy, or of a mechanism."""
+    own = own_methods(dataset)
+    return own[method] if method in own else MECHANISMS[method]
+
+
+def membership(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+    """Attack membership in three ways; intervals are over models.
+
+    Returns:
+        `auc`, `low`, `high` of LiRA, the same of the threshold and of the calibrated
+        margin under their own names, `strongest_low`, the highest of the three lower
+        ends, which hold together with 95 %, and the `bound` that the proof allows.
+    """
+    config = configuration(dataset, case, keys_of(dataset, method))
+    trainer = ProductTrainer(config, rows_of(dataset, case).population)
+    threshold, lira, calibrated = attack_membership(
+        trainer,
+        trainer.trade_off,
+        shadows=SHADOWS,
+        seed=case.seed,
+        confidence=joint_confidence(3),
+    )
+    return {
+        "auc": lira.auc,
+        "low": lira.low,
+        "high": lira.high,
+        "bound": lira.bound,
+        "threshold_auc": threshold.auc,
+        "threshold_low": threshold.low,
+        "threshold_high": threshold.high,
+        "calibrated_auc": calibrated.auc,
+        "calibrated_low": calibrated.low,
+        "calibrated_high": calibrated.high,
+        "strongest_low": max(one.low for one in (threshold, lira, calibrated)),
+        "attempts": float(lira.n),
+        "seconds": lira.seconds,
+    }
+
+
+def audit_claims(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+    """Audit every claim of a run with canaries.
+
+    Returns:
+        For the record and each tier what is claimed and the lower bound that was
+        found, and `refuted`, how many claims the audit contradicts.
+    """
+    config = configuration(dataset, case, keys_of(dataset, method))
+    population = rows_of(dataset, case).population
+    found = audit(price(config, population, dataset.folder), CANARIES)
+    values: dict[str, float] = {}
+    for one in found:
+        values[f"{one.claim}_claimed"] = one.epsilon
+        values[f"{one.claim}_found"] = one.lower
+    refuted = sum(one.refuted for one in found)
+    return {**values, "refuted": float(refuted), "canaries": float(CANARIES)}
+
+
+def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
+    """Infer values of the most sensitive tier from a trained model.
+
+    Every column of the tier is tried by every attack. Columns correlate without any
+    model, so what counts is the gain over imputation, which has no model. Half of the
+    people are members, a quarter is known to the attacker, who trains a shadow on them,
+    a quarter are outsiders.
+
+    Returns:
+        AUC, its interval, bound and gain over imputation of the attack on the column
+        where the lower end of the gain is largest; `leak`, what the gain has beyond
+        that among outsiders; `excess`, the furthest that a lower end of any column and
+        attack is above what the proof allows; and how many columns were tried.
+
+    Guarantees:
+        Where no attack gains anything, all lower ends of gains of `LINES` lines are at
+        most 0 together with 95 %, though the highest of each line is shown.
+
+    Raises:
+        DataError: if people do not differ in any column of the tier.
+    """
+    population = rows_of(dataset, case).population
+    config = configuration(dataset, case, keys_of(dataset, method))
+    trainer = ProductTrainer(config, population)
+    generator = np.random.default_rng([case.seed, 0xA77B])
+    group = generator.integers(0, 4, trainer.people)
+    parts = group < 2, group == 2, group == 3
+    members, auxiliary, outsiders = (_first_rows(population).of(part) for part in parts)
+    model, shadow = trainer.trained(parts[0]), trainer.trained(parts[1])
+    columns = _columns(population, sensitive_tier(dataset, case), auxiliary)
+    confidence = joint_confidence(LINES * len(columns) * len(ATTRIBUTE_ATTACKS))
+    found = [
+        attack_attribute(
+            *(model, Loss(trainer.priced.programme.loss), about),
+            *(members, auxiliary, outsiders),
+            trade_off=_allowed(trainer.priced, about),
+            shadow=shadow,
+            confidence=confidence,
+        )
+        for about in columns
+    ]
+    tried = [(one, name) for one in found for name in one.gains]
+    # Who learned to leave the model aside is imputation itself, and gains nothing.
+    other = [(one, name) for one, name in tried if _differs(one.gains[name])] or tried
+    best, name = max(other, key=lambda pair: pair[0].gains[pair[1]].low)
+    imputed, attacked = (
+        next(each for each in best.attacks if each.name.endswith(f"by {which}"))
+        for which in ("imputation", name)
+    )
+    gain, leak = best.gains[name], best.leaks[name]
+    return {
+        "auc": attacked.auc,
+        "low": attacked.low,
+        "high": attacked.high,
+        "bound": attacked.bound,
+        "imputation_auc": imputed.auc,
+        "gain": gain.value,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "leak": leak.value,
+        "leak_low": leak.low,
+        "excess": max(one.excess for one in found),
+        "columns": float(len(found)),
+        "seconds": sum(each.seconds for one in found for each in one.attacks),
+    }
+
+
+def reconstruction(
+    dataset: Dataset, case: Case, method: str, observer: Observer
+) -> dict[str, float]:
+    """Reconstruct values of the most sensitive tier from the rounds of runs.
+
+    The observer knows everything but the value: every other person's record too. Each
+    of `SPLITS` runs has people of its own, and is attacked about the next column.
+
+    Returns:
+        AUC over all games with its interval and `bound`; `excess`, by how much the
+        lower end is above the bound; `surest`, the AUC that the best observer has
+        against the person who is told apart most, and by how much that is above; and
+        `noise`, the least that a run drew, in deviations of its plan.
+
+    Raises:
+        DataError: if people do not differ in any column of the tier.
+    """
+    played = []
+    for split in range(SPLITS):
+        here = replace(case, seed=case.seed * SPLITS + split)
+        rows = rows_of(dataset, here)
+        config = configuration(dataset, here, keys_of(dataset, method))
+        priced = price(config, rows.population, dataset.folder)
+        auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
+        columns = _columns(rows.population, sensitive_tier(dataset, here), auxiliary)
+        about = columns[split % len(columns)]
+        games = play_games(
+            priced, about, observer, runs=GAMES[observer], seed=here.seed
+        )
+        played.append(games)
+    found = observer_result(played, observer, joint_confidence(LINES))
+    return {
+        "auc": found.auc,
+        "low": found.low,
+        "high": found.high,
+        "bound": found.bound,
+        "excess": found.low - found.bound,
+        "surest": max(games.surest for games in played),
+        "surest_excess": max(games.surest - games.bound for games in played),
+        "noise": min(games.noise for games in played),
+        "attempts": float(found.n),
+        "seconds": found.seconds,
+    }
+
+
+def invert_gradients(
+    dataset: Dataset, case: Case, method: str, observer: Observer
+) -> dict[str, float]:
+    """Invert gradients of sites of two people, and read a value off the rows.
+
+    The attacker knows nobody. Only rounds that sum gradients can be inverted, so the
+    run has a step length of its own instead of the default rule.
+
+    Returns:
+        AUC over sites with its interval, `bound`, and `excess` of the lower end.
+
+    Raises:
+        DataError: if people do not differ in any column of the tier.
+    """
+    rows = rows_of(dataset, case)
+    keys = keys_of(dataset, method)
+    steps = {**keys.get("federation", {}), "learning_rate": 1.0}
+    config = configuration(dataset, case, {**keys, "federation": steps})
+    priced = price(config, rows.population, dataset.folder)
+    auxiliary = LabelledRows(rows.test.slots, rows.test.targets)
+    about = _columns(rows.population, sensitive_tier(dataset, case), auxiliary)[0]
+    found = attack_updates(
+        rounds_of(priced, observe_run(priced), observer),
+        rows.population.encoding,
+        about,
+        LabelledRows(rows.train.slots, rows.train.targets),
+        seed=case.seed,
+        confidence=joint_confidence(LINES),
+    )
+    return {
+        "auc": found.auc,
+        "low": found.low,
+        "high": found.high,
+        "bound": found.bound,
+        "excess": found.low - found.bound,
+        "attempts": float(found.n),
+        "seconds": found.seconds,
+    }
+
+
+def _differs(gain: Interval) -> bool:
+    return gain.high - gain.low > 1e-9
+
+
+def _first_rows(population: Population) -> LabelledRows:
+    """Return the first row of every unit that may be a member."""
+    sites = [site.train for site in population.sites]
+    return LabelledRows(
+        np.concatenate([block.inputs[:, 0] for block in sites]),
+        np.concatenate([block.targets[:, 0] for block in sites]),
+    )
+
+
+def _columns(
+    population: Population, tier: Tier, auxiliary: LabelledRows
+) -> tuple[TargetValue, ...]:
+    """Return the columns of a tier in which people differ."""
+    found: list[TargetValue] = []
+    for column in population.encoding.columns_of(tier):
+        with suppress(DataError):  # all have the same value: nothing to infer
+            found.append(
+                find_target_value(population.encoding, column, auxiliary.inputs)
+            )
+    if not found:
+        what = "people do not differ in any column of the tier"
+        raise DataError([Problem(f"tier `{tier.label}`", what, "take more rows")])
+    return tuple(found)
+
+
+def _allowed(priced: PricedRun, about: TargetValue) -> TradeOff | None:
+    """Return what is proven about the values of a column; None without privacy."""
+    if not priced.private:
+        return None
+    slot = priced.population.encoding.slots[int(about.slots[0])]
+    return of_tier(
+        priced.programme.charges(),
+        slot.tier,
+        priced.config.privacy.accountant,
+        priced.config.data.sites_per_person,
+    )
+
+
+ATTACKS: Mapping[str, Callable[[Dataset, Case, str], dict[str, float]]] = {
+    "membership": membership,
+    "attribute": attribute,
+    "rounds": partial(reconstruction, observer="round"),
+    "rounds, central": partial(reconstruction, observer="central"),
+    "inversion": partial(invert_gradients, observer="round"),
+    "inversion, central": partial(invert_gradients, observer="central"),
+}
+"""What an attack is after -> how it is done."""

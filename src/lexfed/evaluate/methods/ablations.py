@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The product with one idea taken out, to see what that idea is worth.
+
+    dynamic               tiers from semantics; noise, clip and step follow the progress
+    without-semantics     every column counts as special: nobody knew which is which
+    without-convergence   the noise of the plan; clip and step still follow the progress
+    without-adapting      nothing follows anything
+    static-tiers          fixed factors on the noise of each tier, one model, no towers
+
+All of them descend by noisy gradients with the same step: steering acts on nothing
+else. What the default rule adds to descent is `cascade` against `cascade-plain`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from lexfed.evaluate.comparison.case import Case, Method
+from lexfed.evaluate.comparison.scores import Scores
+from lexfed.evaluate.datasets import Dataset
+from lexfed.evaluate.methods.product import MethodKeys, through_the_product
+
+_STEP = {"learning_rate": 1.0}
+_CASCADE = {"privacy": {"mechanism": "cascade"}}
+_ADAPT = {"noise": "convergence", "guarantee": "filter"}
+_ALL = {**_ADAPT, "clip": "quantile", "learning_rate": "feedback"}
+
+_DYNAMIC: MethodKeys = {**_CASCADE, "federation": _STEP, "adapt": _ALL}
+_KEYS: Mapping[str, MethodKeys] = {
+    "dynamic": _DYNAMIC,
+    "without-convergence": {
+        **_CASCADE,
+        "federation": _STEP,
+        "adapt": {"clip": "quantile", "learning_rate": "feedback"},
+    },
+    "without-adapting": {**_CASCADE, "federation": _STEP},
+    "static-tiers": {
+        "privacy": {"mechanism": "grouped"},
+        "budget": {"allocation": "multiplier"},
+    },
+}
+
+
+def _without_semantics(dataset: Dataset, case: Case) -> Scores:
+    law = dict(dataset.tables["law"])
+    law["columns"] = {
+        name: {**tag, "tier": "special", "reason": "nobody looked at what it means"}
+        if tag["tier"] != "identifier"
+        else tag
+        for name, tag in law["columns"].items()
+    }
+    blind = replace(dataset, tables={**dataset.tables, "law": law})
+    return through_the_product("without-semantics", _DYNAMIC)(blind, case)
+
+
+ABLATIONS: Mapping[str, Method] = MappingProxyType(
+    {
+        **{name: through_the_product(name, keys) for name, keys in _KEYS.items()},
+        "without-semantics": _without_semantics,
+    }
+)
+
+MULTIPLIERS: Mapping[str, Method] = MappingProxyType(
+    {
+        **{
+            f"multiplier-{factor:g}": through_the_product(
+                f"multiplier-{factor:g}",
+                {
+                    "privacy": {"mechanism": "grouped"},
+                    "budget": {
+                        "allocation": "multiplier",
+                        "multipliers": {
+                            "non_personal": 1.0,
+                            "personal": factor**-0.5,
+                            "special": 1.0 / factor,
+                        },
+                    },
+                },
+            )
+            for factor in (1.0, 2.0, 4.0, 8.0)
+        },
+        **{
+            f"inverse-{alpha:g}": through_the_product(
+                f"inverse-{alpha:g}",
+                {
+                    "privacy": {"mechanism": "grouped"},
+                    "budget": {"allocation": "inverse", "alpha": alpha},
+                },
+            )
+            for alpha in (1.5, 2.0, 4.0, 8.0)
+        },
+    }
+)
+"""Rules that share noise between tiers more and more unevenly."""

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What methods outside the product share: one budget, one claim, one form of scores.
+
+Their noise is drawn in floating point, which is good enough to compare on public data
+and for nothing else. What they release is written down as `Release` all the same, and
+priced by the product's own accountant, so that no baseline prices itself.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lexfed.evaluate.comparison.case import Case, sensitive_tier
+from lexfed.evaluate.comparison.metrics import quality
+from lexfed.evaluate.comparison.scores import Floats, Point, Scores
+from lexfed.evaluate.comparison.split_rows import SplitRows
+from lexfed.evaluate.datasets import Dataset
+from lexfed.privacy.accountants.calibration import mu_from
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
+from lexfed.tiers import Tier
+
+
+def affordable_mu(dataset: Dataset, case: Case) -> float:
+    """Return the mu (add/remove) that a method without towers may spend.
+
+    Replacing a record moves a sum twice as far as removing it. A person at m sites
+    moves it m times as far.
+    """
+    budget, moves = case.record_epsilon, 1.0
+    if case.equal == "attribute":
+        budget, moves = min(case.attribute_epsilon, case.record_epsilon), 2.0
+    # A hair less, so that pricing the result never rounds above the budget.
+    mu = mu_from(budget, case.delta) * (1.0 - 1e-9)
+    return mu / (moves * sites_per_person(dataset))
+
+
+def sites_per_person(dataset: Dataset) -> int:
+    """Return at how many sites a person may be."""
+    return int(dataset.tables["data"].get("sites_per_person", 1))
+
+
+def gaussian(name: str, mu: float, tier: Tier) -> Release:
+    """Return the charge of one Gaussian release that reads everything.
+
+    Args:
+        name: of the sum.
+        mu: norm of one unit's part over the deviation of the noise.
+        tier: the most sensitive one that the table has.
+    """
+    return Release(name, (ReleaseGroup("all", mu, 1.0),), 1.0, tier, 0)
+
+
+def scored(
+    name: str,
+    dataset: Dataset,
+    case: Case,
+    rows: SplitRows,
+    predicted: Floats,
+    releases: Sequence[CountedRelease],
+    rounds: int,
+    seconds: float,
+    note: str,
+    path: Sequence[Floats] = (),
+) -> Scores:
+    """Return the scores with the claim that follows from the releases.
+
+    Args:
+        name: of the method.
+        dataset: the table.
+        case: the cell.
+        rows: of the cell.
+        predicted: score of each test row.
+        releases: everything that was released about training rows; none at all
+            stands for a method without a guarantee.
+        rounds: of training.
+        seconds: of training.
+        note: what a reader must know.
+        path: scores of the test rows after every round, where there are rounds.
+    """
+    record = attribute = None
+    relation = "no guarantee"
+    if releases:
+        tier, sites = sensitive_tier(dataset, case), sites_per_person(dataset)
+        relation = f"{case.neighbours} of one record"
+        record = record_epsilon(releases, case.delta, case.neighbours, "gdp", sites)
+        attribute = tier_epsilon(releases, tier, case.delta, "gdp", sites)
+    return Scores(
+        method=name,
+        seed=case.seed,
+        targets=rows.test.targets,
+        scores=predicted,
+        sites=rows.test.sites,
+        groups=rows.groups,
+        record_epsilon=record,
+        attribute_epsilon=attribute,
+        delta=case.delta,
+        rounds=rounds,
+        seconds=seconds,
+        diverged=not bool(np.isfinite(predicted).all()),
+        note="; ".join(part for part in (note, relation) if part),
+        path=tuple(
+            Point(number, quality(rows.test.targets, after), None)
+            for number, after in enumerate(path, start=1)
+        ),
+    )

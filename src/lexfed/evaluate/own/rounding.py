@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How numbers stand in sentences: what is proven rounded up, what is found down.
+
+Means, ends and gains are neither; they are rounded to the nearest.
+"""
+
+import math
+from collections.abc import Sequence
+
+from lexfed.evaluate.harness.summary import MeanEstimate
+
+
+def lost_by(gain: MeanEstimate | None, metric: str) -> MeanEstimate | None:
+    """Return what is lost by a line of the table: less AUC, or more error."""
+    if gain is None or metric == "rmse":
+        return gain
+    return MeanEstimate(-gain.mean, gain.half, gain.count)
+
+
+def differs(found: MeanEstimate) -> bool:
+    """Say whether the interval leaves zero out; one split tells nothing."""
+    return found.half is not None and abs(found.mean) > found.half
+
+
+def amount(found: MeanEstimate | None, *, absolute: bool = False) -> str:
+    """Return a difference with the half-width of its interval."""
+    if found is None:
+        return "an unknown amount"
+    mean = abs(found.mean) if absolute else found.mean
+    text = three(mean)
+    return text if found.half is None else f"{text} ± {three(found.half)}"
+
+
+def splits(found: MeanEstimate) -> str:
+    """Return how many splits there are, in words."""
+    return "one split" if found.count == 1 else f"{found.count} splits"
+
+
+def percent(found: MeanEstimate) -> str:
+    """Return a share as a percentage."""
+    return f"{100 * found.mean:.0f} %"
+
+
+def three(value: float) -> str:
+    """Return a number with three decimals.
+
+    >>> three(-0.0071), three(-0.0001)
+    ('−0.007', '0.000')
+    """
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text.replace("-", "−")
+
+
+def three_up(value: float) -> str:
+    """Return what a proof allows, rounded up."""
+    return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+
+
+def three_down(value: float) -> str:
+    """Return what is found at least, rounded down."""
+    return f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def down(value: float) -> str:
+    """Return a lower bound with two decimals, rounded down."""
+    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"

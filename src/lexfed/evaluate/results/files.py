@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluation leaves behind: CSV files, figures, a page.
+
+    results.csv      every finished job, one row, whatever table it belongs to
+    TABLE.csv        the lines of a table, once every one of its jobs has run
+    TABLE.svg        its figure, or one for each data set and method
+    results.md       all of it as one page
+
+Everything is written from the journal alone. A table that is not whole has no file: one
+from before is removed, so that nobody takes old lines for new ones.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lexfed.durable import write_atomically
+from lexfed.evaluate.harness.summary import Summary, TableLine
+from lexfed.evaluate.results import draw
+from lexfed.evaluate.results.page import page
+
+ALL = "results.csv"
+PAGE = "results.md"
+
+
+def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
+    """Write every file of an evaluation.
+
+    Guarantees:
+        A table has files if and only if every one of its jobs has run.
+    """
+    write_results(folder, summaries)
+    for summary in summaries:
+        name = summary.table.name
+        for old in (folder / f"{name}.csv", *folder.glob(f"{name}*.svg")):
+            old.unlink(missing_ok=True)
+        if summary.whole:
+            lines = [_line(line, summary) for line in summary.lines]
+            write_atomically(folder / f"{name}.csv", _csv(lines))
+            for file, content in draw(summary).items():
+                write_atomically(folder / file, content)
+    write_atomically(folder / PAGE, page(summaries, machine, ".").encode())
+
+
+def write_results(folder: Path, summaries: Sequence[Summary]) -> None:
+    """Write every finished job of some tables, each once."""
+    rows = [_flat(result) for one in summaries for result in one.results]
+    write_atomically(
+        folder / ALL, _csv(list({str(r["key"]): r for r in rows}.values()))
+    )
+
+
+def write_page(path: Path, summaries: Sequence[Summary], machine: str) -> None:
+    """Write the page elsewhere, with its figures in a folder of its name beside it."""
+    figures = path.with_suffix("")
+    figures.mkdir(parents=True, exist_ok=True)
+    for summary in summaries:
+        for file, content in draw(summary).items():
+            write_atomically(figures / file, content)
+    write_atomically(path, page(summaries, machine, figures.name).encode())
+
+
+def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as one row; paths and lists by column stay in the journal."""
+    numbers = {
+        name: value
+        for name, value in result["values"].items()
+        if not isinstance(value, dict | list)
+    }
+    facts = {name: _cell(value) for name, value in result["job"].items()}
+    own = {"key": result["key"], "status": result["status"], "note": result["note"]}
+    return {**own, **facts, **{f"measured_{n}": v for n, v in numbers.items()}}
+
+
+def _cell(value: Any) -> Any:
+    return str(value) if isinstance(value, dict) else value
+
+
+def _line(line: TableLine, summary: Summary) -> dict[str, Any]:
+    row: dict[str, Any] = dict(line.facts)
+    for metric in summary.table.shows:
+        found, gain = line.values.get(metric), line.gains.get(metric)
+        row[f"mean_{metric}"] = None if found is None else found.mean
+        row[f"half_{metric}"] = None if found is None else found.half
+        if summary.table.against:
+            row[f"gain_{metric}"] = None if gain is None else gain.mean
+            row[f"gain_half_{metric}"] = None if gain is None else gain.half
+    return {**row, "seeds": line.seeds, "notes": "; ".join(line.notes)}
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()

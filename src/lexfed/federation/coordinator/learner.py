@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the coordinator asks in a stage, and what it learns from the release.
+
+The state of learning is a `Progress`: the released model and a few released vectors.
+`question` and `estimates` are functions of it and of the programme's public constants;
+they never see data, so whatever they do is post-processing and costs nothing.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.federation.coordinator.noisy_descent import NoisyDescent
+from lexfed.federation.coordinator.progress import Progress
+from lexfed.federation.coordinator.sketch_learner import SketchLearner
+from lexfed.federation.coordinator.steering import TowerSteering
+from lexfed.federation.programme.admission import (
+    most_rounds,
+    planned_release,
+    with_noise,
+)
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.models.rule import estimates, network_part
+from lexfed.models.rule.purchases import listens
+from lexfed.models.rule.state import (
+    Geometry,
+    TargetEstimate,
+    TowerState,
+    geometry,
+    unknown_target,
+)
+from lexfed.models.slot_importance import importance_radius
+from lexfed.models.towers.cascade import Model, Tower, untrained_model
+from lexfed.models.towers.facts import RuleFacts
+from lexfed.privacy.releases import Release
+
+__all__ = ["Learner", "Progress"]
+
+Floats = NDArray[np.float64]
+
+
+class Learner:
+    """Asks and learns stage by stage; holds public constants only."""
+
+    def __init__(self, programme: Programme) -> None:
+        self._programme = programme
+        self._steering = TowerSteering(programme)
+        self._descending = NoisyDescent(programme, self._steering)
+        self._looking = SketchLearner(programme)
+
+    def start(self) -> Progress:
+        """Return where every run of the programme begins."""
+        model = untrained_model(self._programme.shapes)
+        if self._programme.networks:
+            model = replace(
+                model, towers=tuple(map(network_part.begin_network, model.towers))
+            )
+        return Progress(0, model, {})
+
+    def release(self, progress: Progress, most_noise: bool = False) -> Release | None:
+        """Return the event of the next round, with the noise that steering chose.
+
+        Args:
+            progress: where the run stands.
+            most_noise: whether to take the most noise of the range instead.
+        """
+        stage = self._programme.stages[progress.stage]
+        planned = planned_release(stage, progress.step)
+        if not self._steering.steers(stage):
+            return planned
+        factor = self._steering.state(stage, progress.memory).noise
+        if most_noise or self._looking.is_cautious(progress.memory):
+            factor = stage.noise_range[1]
+        return with_noise(stage, planned, factor)
+
+    def is_over(self, progress: Progress) -> bool:
+        """Say whether a stage has no further round, whatever is left of its budget."""
+        stage = self._programme.stages[progress.stage]
+        if progress.step >= most_rounds(stage):
+            return True
+        if stage.kind == "sketch":
+            return self._looking.question(progress) is None
+        return progress.step > 0 and self._steering.is_over(stage, progress.memory)
+
+    def question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
+        """Return the model and the numbers that sites need to answer a round."""
+        model, arrays = self._question(progress)
+        return model, {**arrays, **self._looking.weights(progress)}
+
+    def _question(self, progress: Progress) -> tuple[Model, dict[str, Floats]]:
+        stage = self._programme.stages[progress.stage]
+        if stage.kind == "gradient" and self._programme.networks:
+            return self._network_question(stage, progress)
+        if stage.kind in ("gradient", "update"):
+            arrays = self._descending.question(stage, progress.memory, progress.step)
+            return progress.model, arrays
+        if stage.kind == "residuals":
+            return progress.model, self._residuals_question(stage, progress)
+        if stage.kind == "sketch":
+            return progress.model, self._looking.question(progress) or {}
+        return progress.model, {}
+
+    def learn(
+        self,
+        progress: Progress,
+        release: Release | None,
+        released: Floats,
+        missing: Collection[str] = (),
+    ) -> Progress:
+        """Return the state after a release.
+
+        Args:
+            progress: where the run stood when it was asked for.
+            release: what was charged for it.
+            released: the numbers.
+            missing: sites that are not in the sum although they were asked.
+        """
+        stage = self._programme.stages[progress.stage]
+        after = self._learned(stage, progress, release, released, missing)
+        return after.after_round(progress.stage, progress.step)
+
+    def _learned(
+        self,
+        stage: Stage,
+        progress: Progress,
+        release: Release | None,
+        released: Floats,
+        missing: Collection[str],
+    ) -> Progress:
+        now = self._looking.counted(stage.at(progress.step), progress)
+        now = self._programme.without(now, missing)
+        divisor = now.divisor_of(release)
+        mean = released / divisor
+        deviation = self._noise(release, len(missing)) / divisor
+        if stage.kind == "labels":
+            return self._learn_labels(stage, progress, mean, deviation)
+        if stage.kind == "importance":
+            return self._learn_importance(stage, progress, mean, deviation)
+        if stage.kind == "metrics":
+            return replace(progress, memory={**progress.memory, "histogram": released})
+        if stage.kind == "sketch":
+            memory = self._looking.learned(progress, release, released, len(missing))
+            return replace(progress, memory=memory)
+        if stage.kind == "gradient" and self._programme.networks:
+            return self._learn_network(stage, progress, mean)
+        if stage.kind in ("gradient", "update"):
+            tower = progress.model.towers[stage.tower]
+            tower, memory = self._descending.learn(
+                now, tower, progress.memory, progress.step, release, mean
+            )
+            model = progress.model.with_tower(stage.tower, tower)
+            return replace(progress, model=model, memory=memory)
+        return self._learn_tower(stage, progress, mean, deviation)
+
+    def _learn_importance(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        """Keep a tier's gradient and its noise, in the scale of single slots."""
+        facts = self._facts(stage)
+        radius = importance_radius(facts)
+        memory = {
+            f"{stage.tower}.importance": radius * mean.reshape(facts.size, -1),
+            f"{stage.tower}.importance.noise": np.array([radius * deviation]),
+        }
+        return replace(progress, memory={**progress.memory, **memory})
+
+    def _learn_labels(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        facts = self._facts(stage)
+        base = estimates.learn_labels(facts, self._base(progress), mean, deviation)
+        memory = {
+            "base.rate": base.rate,
+            "base.spread": np.array([base.spread, base.doubt]),
+        }
+        model = replace(progress.model, intercept=base.logits(facts.loss))
+        return replace(progress, model=model, memory={**progress.memory, **memory})
+
+    def _base(self, progress: Progress) -> TargetEstimate:
+        memory = progress.memory
+        if "base.rate" not in memory:
+            outputs = self._programme.shapes[0].outputs
+            return unknown_target(self._programme.loss, outputs)
+        spread, doubt = memory["base.spread"].tolist()
+        return TargetEstimate(memory["base.rate"], spread, doubt)
+
+    def _learn_tower(
+        self, stage: Stage, progress: Progress, mean: Floats, deviation: float
+    ) -> Progress:
+        """Learn statistics or a round of a tower that follows the rule."""
+        facts, memory = self._facts(stage), progress.memory
+        state = TowerState.from_memory(facts, stage.tower, memory)
+        if stage.kind == "moments":
+            state = estimates.learn_moments(facts, state, mean, deviation)
+            return replace(progress, memory={**memory, **state.to_memory(stage.tower)})
+        scales = self._scales(stage, progress, state)
+        state = estimates.learn_residuals(facts, scales, state, mean, deviation)
+        weights, bias = estimates.weights_and_bias(facts, scales, state)
+        tower = progress.model.towers[stage.tower]
+        flat = np.concatenate([weights.T.ravel(), bias])
+        if self._programme.networks:
+            trained = replace(tower, skip=flat)
+        else:
+            trained = replace(tower, parameters=flat)
+        return replace(
+            progress,
+            model=progress.model.with_tower(stage.tower, trained),
+            memory={**memory, **state.to_memory(stage.tower)},
+        )
+
+    def _residuals_question(
+        self, stage: Stage, progress: Progress
+    ) -> dict[str, Floats]:
+        facts = self._facts(stage)
+        state = TowerState.from_memory(facts, stage.tower, progress.memory)
+        scales = self._scales(stage, progress, state)
+        base = replace(self._base(progress), rate=scales.reference)
+        radius = scales.focus_radius(state.focus)
+        return {
+            "centre": state.centre,
+            "scale": scales.scale * state.focus / radius,
+            "residual": np.array([scales.residual]),
+            "reference": base.logits(facts.loss),
+            "listen": np.array([float(listens(facts.loss, len(stage.releases)))]),
+        }
+
+    def _network(self, stage: Stage, progress: Progress) -> Tower:
+        """Return the tower as served, its network's inputs scaled by its statistics."""
+        facts = self._facts(stage)
+        state = TowerState.from_memory(facts, stage.tower, progress.memory)
+        scales = self._scales(stage, progress, state)
+        tower = progress.model.towers[stage.tower]
+        return network_part.with_inputs(tower, state.centre, scales)
+
+    def _network_question(
+        self, stage: Stage, progress: Progress
+    ) -> tuple[Model, dict[str, Floats]]:
+        """Ask at the weights of the last round, not at their average."""
+        tower = self._network(stage, progress)
+        weights = progress.memory.get(f"{stage.tower}.network", tower.parameters)
+        model = progress.model.with_tower(
+            stage.tower, replace(tower, parameters=weights)
+        )
+        base = self._base(progress)
+        radius = network_part.clip_radius(tower, self._programme.loss, base)
+        return model, {"radius": np.array([radius])}
+
+    def _learn_network(
+        self, stage: Stage, progress: Progress, mean: Floats
+    ) -> Progress:
+        tower = self._network(stage, progress)
+        weights_key, seen_key = f"{stage.tower}.network", f"{stage.tower}.averaged"
+        rounds = len(stage.releases)
+        length = network_part.step_length(self._kappa(stage, progress), rounds)
+        weights = progress.memory.get(weights_key, tower.parameters) - length * mean
+        seen = int(progress.memory.get(seen_key, np.zeros(1))[0])
+        served, seen = network_part.averaged_weights(
+            tower.parameters, weights, seen, progress.step, rounds
+        )
+        memory = {weights_key: weights, seen_key: np.array([float(seen)])}
+        return replace(
+            progress,
+            model=progress.model.with_tower(
+                stage.tower, replace(tower, parameters=served)
+            ),
+            memory={**progress.memory, **memory},
+        )
+
+    def _scales(self, stage: Stage, progress: Progress, state: TowerState) -> Geometry:
+        return geometry(
+            self._facts(stage),
+            self._base(progress),
+            state,
+            kappa=self._kappa(stage, progress),
+            rounds=len(stage.releases),
+        )
+
+    def _kappa(self, stage: Stage, progress: Progress) -> float:
+        """Return the bound of the signal over the norm of the noise of all rounds."""
+        counted = self._looking.counted
+        precision = sum(
+            (counted(stage.at(k), progress).divisor_of(release) / self._noise(release))
+            ** 2
+            for k, release in enumerate(stage.releases)
+        )
+        return math.sqrt(precision / stage.dimension)
+
+    def _noise(self, release: Release | None, missing: int = 0) -> float:
+        """Return the standard deviation of the noise on the released sum."""
+        if release is None:
+            return 0.0
+        return float(release.groups[0].sigma * self._programme.loudness(missing) ** 0.5)
+
+    def _facts(self, stage: Stage) -> RuleFacts:
+        return RuleFacts(self._programme.shapes[stage.tower], self._programme.loss)

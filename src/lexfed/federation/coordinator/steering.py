@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steering the descent of a tower by what that tower released (`budget.adapting`).
+
+Here released means meet what is public about them: the noise they carry, the clip, the
+radius that contributions were divided by, and where the clip bits stand.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.budget.adaptation.clip_quantile import has_clip_bits
+from lexfed.budget.adaptation.release_signals import Signal
+from lexfed.budget.adaptation.tower_steering import ObservedRelease, Steering
+from lexfed.federation.programme.admission import planned_release
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.privacy.releases import CLIP_BIT, Release
+from lexfed.tiers import Tier
+
+Floats = NDArray[np.float64]
+SteeringMemory = Mapping[str, NDArray[Any]]
+
+
+def last_terms(tower: int, memory: SteeringMemory) -> dict[str, float]:
+    """Return what a tower's last release was asked with."""
+    noise, radius, rate = memory[_used(tower)].tolist()
+    return {"noise": noise, "radius": radius, "learning_rate": rate}
+
+
+def _used(tower: int) -> str:
+    return f"{tower}.steer.used"
+
+
+class TowerSteering:
+    """Reads and writes the steering of each tower in the memory of a run.
+
+    Guarantees:
+        What it says of a tower depends on that tower's releases alone.
+    """
+
+    def __init__(self, programme: Programme) -> None:
+        self._programme = programme
+        self._adapting = programme.adapting
+
+    def steers(self, stage: Stage) -> bool:
+        """Say whether a stage adapts."""
+        descends = stage.kind in ("gradient", "update")
+        return self._adapting.active and descends and stage.releases[0] is not None
+
+    def state(self, stage: Stage, memory: SteeringMemory) -> Steering:
+        """Return where the steering of a stage's tower stands."""
+        found = Steering.from_memory(stage.tower, memory)
+        return self._adapting.start(self._tier(stage)) if found is None else found
+
+    def is_over(self, stage: Stage, memory: SteeringMemory) -> bool:
+        """Say whether releases show no more progress."""
+        if not self.steers(stage):
+            return False
+        return self._adapting.is_over(self.state(stage, memory))
+
+    def after(
+        self,
+        stage: Stage,
+        memory: SteeringMemory,
+        step: int,
+        release: Release | None,
+        mean: Floats,
+    ) -> dict[str, NDArray[Any]]:
+        """Return what is remembered of a release.
+
+        Args:
+            stage: the round's.
+            memory: before it.
+            step: place of the round in its stage.
+            release: what was charged for it.
+            mean: the released numbers, divided by their public divisor.
+        """
+        before = self.state(stage, memory)
+        seen = self._seen(stage, before, release, mean)
+        after = self._adapting.after(before, seen, self._tier(stage))
+        noise, planned = before.noise, planned_release(stage, step)
+        if release is not None and planned is not None:
+            noise = release.groups[0].sigma / planned.groups[0].sigma
+        used = np.array([noise, before.radius, before.rate])
+        return {**after.to_memory(stage.tower), _used(stage.tower): used}
+
+    def unscaled(self, stage: Stage, state: Steering, mean: Floats) -> Floats:
+        """Return a released mean in the unit of the model, without the clip bits."""
+        return mean[: self._length(stage)] * state.radius
+
+    def _seen(
+        self, stage: Stage, state: Steering, release: Release | None, mean: Floats
+    ) -> ObservedRelease:
+        clips, power = [], 0.0
+        divisor = stage.divisor_of(release)
+        loudness = self._programme.loudness()
+        groups = () if release is None else release.groups
+        for group, block in zip(groups, stage.blocks, strict=True):
+            if group.name != CLIP_BIT:
+                clips.append(group.clip)
+                deviation = group.sigma * state.radius / divisor
+                power += (block.stop - block.start) * loudness * deviation**2
+        clip = math.hypot(*clips) * state.radius
+        # Twice the declared units: a declaration may be a little off.
+        honest = 2.0 * stage.divisor * clip / divisor
+        return ObservedRelease(
+            signal=Signal(self.unscaled(stage, state, mean), power),
+            clip=clip,
+            longest=honest + 20.0 * math.sqrt(power),
+            bits=float(mean[-1]) if has_clip_bits(release) else None,
+        )
+
+    def _length(self, stage: Stage) -> int:
+        """Return how many numbers of a release are the tower's own."""
+        return stage.dimension - int(has_clip_bits(stage.releases[0]))
+
+    def _tier(self, stage: Stage) -> Tier:
+        return self._programme.shapes[stage.tower].tier

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator's side of masked sums: it learns a round's sum and nothing else.
+
+An epoch is set up before its first round is charged, and again when its rounds are
+used up, when a round came to nothing, or when somebody was found to cheat: who is
+blamed is not asked again in this run. Only what a site signed is held against it; who
+is silent is missing, and no more. Who is missing from a round may come back in the next
+one, who is missing from a set-up in the next epoch. A round of which too few are left
+is lost, and so is one whose sum left its bound: it may have wrapped around.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+
+from lexfed.errors import Refused, SecAggError
+from lexfed.federation.engines.channel import LONGEST_WORD, Channel
+from lexfed.federation.engines.clear_sums import (
+    CheckReceipt,
+    LossCause,
+    RoundLost,
+    too_few,
+)
+from lexfed.federation.engines.masked_messages import (
+    EpochRequest,
+    MaskedQuery,
+    PieceRequest,
+    read_answer,
+    refusal_in,
+    sender_of,
+)
+from lexfed.federation.engines.masked_setting import EpochSettings, seat_name
+from lexfed.federation.programme.integer_sums import Integers
+from lexfed.federation.programme.messages import LONGEST_RECEIPT, Query, Refusal, Reply
+from lexfed.federation.programme.noise_shares import longest_sum, stays_within
+from lexfed.federation.programme.sequence import Programme
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.payloads import longest_deal
+from lexfed.secagg.mask_sessions.round_record import RoundRecord
+from lexfed.secagg.mask_sessions.server_rounds import ServerSession
+from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch, ServerSetup
+from lexfed.secagg.masks.vector_pieces import longest_masked, longest_piece
+
+_AT_ONCE = 8
+"""Of how many sites a piece is on its way at a time; each is a few megabytes."""
+
+MessageSink = Callable[[bytes], None]
+"""Takes one site's message, or raises `SecAggError`."""
+BlameSink = Callable[[str, str], None]
+"""Takes a site that is blamed, and for what; durable on return."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedSum(Reply):
+    """A sum that was opened for several sites together.
+
+    Attributes:
+        signed: the receipt of each site in it.
+        record: what shows to others which sites agreed to open it.
+    """
+
+    signed: Mapping[str, bytes]
+    record: RoundRecord
+
+    @property
+    def receipts(self) -> Mapping[str, bytes]:
+        """What each site in the sum signed about this round."""
+        return self.signed
+
+
+class MaskedSums:
+    """Asks sites for masked answers and opens their sum.
+
+    Guarantees:
+        Only the sum of at least `sites - dropouts` sites is ever opened.
+        A site without a valid receipt is not in a sum.
+        Whoever is blamed is left out of every later set-up.
+        Sites that follow the protocol are not blamed, whatever others do.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        channel: Channel,
+        identity: Identity,
+        setting: EpochSettings,
+        sites: Mapping[str, bytes],
+        next_epoch: Callable[[], int],
+        check: CheckReceipt,
+        excluded: Collection[str],
+        exclude: BlameSink,
+    ) -> None:
+        """Take a channel.
+
+        Args:
+            programme: what is run; with a cohort.
+            channel: to the sites.
+            identity: of the coordinator.
+            setting: what all agreed on, by epoch.
+            sites: public key of every site, by its name.
+            next_epoch: gives a number that no epoch of this run had, durably.
+            check: of receipts.
+            excluded: sites that were blamed in this run before.
+            exclude: keeps who is blamed from now on.
+        """
+        if programme.cohort is None:
+            raise ValueError("expected a programme with noise in shares")
+        self._programme, self._cohort = programme, programme.cohort
+        self._channel, self._identity = channel, identity
+        self._settings, self._next_epoch, self._check = setting, next_epoch, check
+        self._names = {seat_name(public): name for name, public in sites.items()}
+        self._session: ServerSession | None = None
+        self._rounds = 0
+        self._exclude = exclude
+        self.blamed = set(excluded)
+
+    # Set-up
+
+    def prepare(self) -> None:
+        """Set up an epoch, unless the one at hand has rounds left.
+
+        Raises:
+            SecAggError: if too few sites take part; nothing was charged then.
+        """
+        if self._session is not None and self._rounds < self._programme.setup_rounds:
+            return
+        without: set[str] = set()
+        while True:
+            known = len(self.blamed | without)
+            try:
+                established = self._set_up(without)
+                break
+            except SecAggError as error:
+                self._blame(error)
+                without.update(self._names[seat] for seat in error.silent)
+                if len(self.blamed | without) == known:
+                    raise self._no_epoch(error) from error
+        self._session = ServerSession(self._identity, established)
+        self._rounds = 0
+
+    def _set_up(self, without: Collection[str]) -> EstablishedEpoch:
+        """Set up an epoch.
+
+        Args:
+            without: sites that were silent when others had to wait for them.
+        """
+        setting = self._settings(self._next_epoch())
+        setup = ServerSetup(self._identity, setting)
+        left_out = self.blamed.union(without)
+        here = [name for name in self._programme.sites if name not in left_out]
+        begin = EpochRequest(setting.epoch).to_bytes()
+        most = longest_deal(len(self._programme.sites), setting.terms.rounds)
+        here = self._collect(dict.fromkeys(here, begin), setup.advertised, most)
+        here = self._collect(dict.fromkeys(here, setup.close_keys()), setup.dealt, most)
+        here = self._collect(self._by_name(setup.close_deals()), setup.ready)
+        self._collect(self._by_name(setup.inquiries()), setup.proven)
+        established = setup.established()
+        if len(here) < setting.terms.least_sites:
+            raise SecAggError(f"only {len(here)} sites are ready")
+        return established
+
+    def _by_name(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
+        return {self._names[seat]: said for seat, said in messages.items()}
+
+    def _no_epoch(self, error: SecAggError) -> SecAggError:
+        named = sorted(self.blamed)
+        without = f", without {', '.join(named)}, who broke the rules" if named else ""
+        return SecAggError(
+            f"no epoch of masked sums could be set up{without}: {error.message}",
+            "wait until more sites are there, then continue the run",
+        )
+
+    def _blame(self, error: SecAggError) -> None:
+        for seat in error.blamed:
+            name = self._names[seat]
+            if name not in self.blamed:
+                self._exclude(name, error.message)
+                self.blamed.add(name)
+
+    def _collect(
+        self, messages: Mapping[str, bytes], take: MessageSink, most: int = LONGEST_WORD
+    ) -> list[str]:
+        """Send messages and take what comes back; return whose answers were right."""
+        came = self._channel.exchange(messages, most) if messages else {}
+        right = []
+        for name in messages:
+            if name not in came:
+                continue
+            try:
+                self._take(name, came[name], take)
+            except SecAggError as error:
+                self._blame(error)
+                continue
+            right.append(name)
+        return right
+
+    def _take(self, name: str, said: bytes, take: MessageSink) -> None:
+        """Take a message from the site that signed it, and from nobody else."""
+        if self._names.get(sender_of(said)) != name:
+            raise SecAggError(f"`{name}` sent what is not its own")
+        take(said)
+
+    # A round
+
+    def ask(
+        self, query: Query, participants: Sequence[str]
+    ) -> Sequence[Reply | Refusal]:
+        """Return the opened sum of the sites that answered, as one reply.
+
+        Raises:
+            RoundLost: if too few answered, cheated, or the sum left its bound.
+        """
+        self.prepare()
+        if self._session is None:  # pragma: no cover - `prepare` sees to it
+            raise RoundLost("no epoch")
+        session, self._session = self._session, None
+        known = len(self.blamed)
+        self._rounds += 1
+        content = query.to_bytes()
+        stage = self._programme.stages[query.stage]
+        session.begin(self._rounds, sha256(content).digest(), stage.dimension)
+        signed = self._gather(session, query, content, participants)
+        try:
+            self._open(session)
+        except SecAggError as error:
+            self._blame(error)
+            cause: LossCause = "site-blamed" if error.blamed else "site-lost"
+            words = f"round {query.round} is lost: {error.message}"
+            raise RoundLost(words, cause) from error
+        total = self._total(session, query)
+        if len(self.blamed) == known:
+            self._session = session
+        there = {self._names[seat] for seat in session.survivors}
+        present = tuple(name for name in self._programme.sites if name in there)
+        return [
+            MaskedSum(
+                site="all sites",
+                round=query.round,
+                total=total,
+                noised=True,
+                of=present,
+                signed={name: signed[name] for name in present},
+                record=session.record(),
+            )
+        ]
+
+    def _gather(
+        self,
+        session: ServerSession,
+        query: Query,
+        content: bytes,
+        participants: Sequence[str],
+    ) -> dict[str, bytes]:
+        """Take the masked answers to a query; return the receipts of their sites."""
+        signed: dict[str, bytes] = {}
+        refusals: dict[str, Refusal] = {}
+        asked = [name for name in participants if name not in self.blamed]
+        message = MaskedQuery(self._rounds, content).to_bytes()
+        most = LONGEST_RECEIPT + longest_masked(
+            self._settings(0).terms.ring, self._programme.stages[query.stage].dimension
+        )
+        came = self._channel.exchange(dict.fromkeys(asked, message), most)
+        for name in asked:
+            said = came.get(name, b"")
+            refusal = refusal_in(said)
+            if refusal is not None:
+                refusals[name] = refusal
+                continue
+            try:
+                answer = read_answer(said)
+                self._check(query, name, answer.receipt, None)
+                self._take(name, answer.masked, session.masked)
+            except (SecAggError, Refused):
+                continue
+            signed[name] = answer.receipt
+        if session.pieces:
+            self._fetch(session, signed)
+        if len(signed) < self._cohort.least:
+            raise too_few(query, len(signed), len(participants), refusals)
+        return signed
+
+    def _fetch(self, session: ServerSession, signed: dict[str, bytes]) -> None:
+        """Fetch long vectors piece by piece; drop whose vector is not complete."""
+        seats = {name: seat for seat, name in self._names.items()}
+        names, most = list(signed), longest_piece(self._settings(0).terms.ring)
+        for start in range(0, len(names), _AT_ONCE):
+            group = names[start : start + _AT_ONCE]
+            for number in range(session.pieces):
+                if not group:
+                    break
+                fetch = PieceRequest(number).to_bytes()
+                came = self._channel.exchange(dict.fromkeys(group, fetch), most)
+                for said in came.values():
+                    with suppress(SecAggError):  # the site is left out below
+                        session.piece(said)
+                group = [name for name in group if name in came]
+        for name in names:
+            if session.missing(seats[name]):
+                del signed[name]
+
+    def _open(self, session: ServerSession) -> None:
+        """Agree on the survivors, and open the masks of their sum.
+
+        Raises:
+            SecAggError: if too few are left, or somebody dealt badly.
+        """
+        survivors = session.close_masked()
+        listed = [self._names[seat] for seat in session.survivors]
+        here = self._collect(dict.fromkeys(listed, survivors), session.consented)
+        consents = session.close_consents()
+        self._collect(dict.fromkeys(here, consents), session.unmasked)
+        session.reconstruct()
+
+    def _total(self, session: ServerSession, query: Query) -> Integers:
+        """Take the masks off the sum.
+
+        Raises:
+            RoundLost: if it left its bound, which honest sites alone do with negligible
+                probability. Nothing tells whose vector did it.
+        """
+        stage = self._programme.stages[query.stage]
+        try:
+            total = session.total(longest_sum(stage, self._cohort))
+            inside = stays_within(total, stage, self._cohort)
+        except SecAggError:
+            inside = False
+        if not inside:
+            raise RoundLost(
+                f"round {query.round} is lost: the sum left its bound, so a site sent "
+                "a vector that no honest one can have",
+                "sum-out-of-bound",
+            )
+        return total

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The channel of a FLARE job: pushes each site its message, waits for those who answer.
+
+One `send_aux_request` per site and message, each in its own thread: FLARE's call for
+different messages to many (`multicast_aux_requests`) fails in 2.9.0, because the cell
+below it knows no abort signal; and an empty list of targets would reach everybody.
+
+Who waits for a dead site waits for nothing. So while answers are missing the channel
+asks for a sign of life, which a site gives even while it computes; after `missed` signs
+in a row it goes on without that site. A site that is dropped stays out until the next
+job: FLARE does not let it back into this one.
+"""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nvflare.apis.fl_constant import ReservedKey, ReturnCode
+from nvflare.apis.shareable import Shareable
+from nvflare.apis.signal import Signal
+
+from lexfed.errors import RunFolderError
+from lexfed.federation.engines.channel import LONGEST_WORD
+from lexfed.federation.flare.hardening.message_limit import intake
+from lexfed.federation.flare.jobs.executor import (
+    ASK,
+    CONTENT,
+    PULSE,
+    READY,
+    UNABLE,
+    WORD,
+)
+
+STAGE = "stage: %d of %d sites answered in %.3f s"
+"""What the coordinator's log says about every exchange."""
+_LOGGER = logging.getLogger(__name__)
+_BETWEEN_CALLS = 0.5
+_BETWEEN_LOOKS = 0.2
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a coordinator waits, in seconds.
+
+    Attributes:
+        gather: for the processes of all sites to be ready when a job begins.
+        answer: for the answer of a site that is alive.
+        pulse: between two questions for a sign of life, and for its answer.
+        missed: signs in a row that a site may owe.
+    """
+
+    gather: float = 60.0
+    answer: float = 600.0
+    pulse: float = 3.0
+    missed: int = 3
+
+
+class FlareChannel:
+    """Brings messages to sites of one FLARE job.
+
+    Guarantees: a message goes to the named sites only, each at most once; an answer is
+    bytes from the site it is said to be from, no longer than is asked for; a site that
+    misses its time is missing in this answer and in all later ones.
+    """
+
+    def __init__(
+        self, engine: Any, abort_signal: Any, patience: Patience | None = None
+    ) -> None:
+        """Open a channel in the server process of a job.
+
+        Args:
+            engine: FLARE's engine in that process.
+            abort_signal: is triggered when the job is ended from outside.
+            patience: how long to wait.
+        """
+        self._engine = engine
+        self._abort = abort_signal
+        self._patience = Patience() if patience is None else patience
+        self._gone: set[str] = set()
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The sites that were dropped."""
+        return frozenset(self._gone)
+
+    def gather(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the sites that are ready; the others are dropped.
+
+        A message before a site's process listens would cost the time of an answer.
+        """
+        until = time.monotonic() + self._patience.gather
+        open_names, ready = set(names), set[str]()
+        while open_names and time.monotonic() < until:
+            words = self._signs(open_names, self._abort)
+            ready |= {name for name, word in words.items() if word == READY}
+            open_names -= {name for name, word in words.items() if word}
+            self._require_job()
+            if open_names:
+                time.sleep(_BETWEEN_CALLS)
+        self._gone |= set(names) - ready
+        return tuple(sorted(ready))
+
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
+        """Bring one message to each named site; see `engines.channel`.
+
+        Raises:
+            RunFolderError: if the job was ended from outside.
+        """
+        begin = time.monotonic()
+        intake.expect(most)
+        came = self._exchange(messages)
+        answers = {name: said for name, said in came.items() if len(said) <= most}
+        _LOGGER.info(STAGE, len(answers), len(messages), time.monotonic() - begin)
+        return answers
+
+    def _exchange(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
+        said: queue.SimpleQueue[_SiteReport] = queue.SimpleQueue()
+        waiting = set(messages) - self._gone
+        # Ends the waiting of all threads: FLARE joins its own before a process ends.
+        over = Signal(parent=self._abort)
+        for name in waiting:
+            _in_background(self._ask, name, messages[name], said, over)
+        _in_background(self._watch, frozenset(waiting), said, over)
+        answers: dict[str, bytes] = {}
+        owed = dict.fromkeys(waiting, 0)
+        until = time.monotonic() + self._patience.answer
+        try:
+            while waiting and time.monotonic() < until:
+                self._require_job()
+                try:
+                    heard = said.get(timeout=_BETWEEN_LOOKS)
+                except queue.Empty:
+                    continue
+                if heard.name is None:
+                    lost = self._missed(heard.alive, waiting, owed)
+                    self._gone |= lost
+                    waiting -= lost
+                    continue
+                waiting.discard(heard.name)
+                if heard.answer is not None:
+                    answers[heard.name] = heard.answer
+                elif not heard.spoke:
+                    self._gone.add(heard.name)
+        finally:
+            over.trigger(True)
+        # A job that ends makes its calls return: that is no word of a site.
+        self._require_job()
+        self._gone |= waiting
+        return answers
+
+    def _missed(
+        self, alive: frozenset[str], waiting: set[str], owed: dict[str, int]
+    ) -> set[str]:
+        for name in waiting:
+            owed[name] = 0 if name in alive else owed[name] + 1
+        return {name for name in waiting if owed[name] >= self._patience.missed}
+
+    def _require_job(self) -> None:
+        if self._abort.triggered:
+            raise RunFolderError(
+                "the job was ended from outside",
+                "continue with `lexfed deploy run --resume`",
+            )
+
+    # In threads of their own
+
+    def _ask(
+        self,
+        name: str,
+        message: bytes,
+        said: "queue.SimpleQueue[_SiteReport]",
+        over: Signal,
+    ) -> None:
+        request = Shareable()
+        request[CONTENT] = message
+        replies = self._send([name], ASK, request, self._patience.answer, over)
+        reply = replies.get(name)
+        said.put(_SiteReport(name, _content(reply), spoke=_spoke(reply)))
+
+    def _watch(
+        self,
+        names: frozenset[str],
+        said: "queue.SimpleQueue[_SiteReport]",
+        over: Signal,
+    ) -> None:
+        next_time = time.monotonic() + self._patience.pulse
+        while not over.triggered:
+            if time.monotonic() < next_time:
+                time.sleep(_BETWEEN_LOOKS)
+                continue
+            words = self._signs(names, over)
+            alive = {name for name, word in words.items() if word}
+            said.put(_SiteReport(None, alive=frozenset(alive)))
+            next_time = time.monotonic() + self._patience.pulse
+
+    def _signs(self, names: Collection[str], over: Signal) -> dict[str, str]:
+        """Return what each site says about itself; empty if it says nothing."""
+        if not names:  # FLARE takes an empty list for everybody
+            return {}
+        request, patience = Shareable(), self._patience.pulse
+        replies = self._send(sorted(names), PULSE, request, patience, over)
+        return {name: _word(replies.get(name)) for name in names}
+
+    def _send(
+        self,
+        names: list[str],
+        topic: str,
+        request: Shareable,
+        timeout: float,
+        over: Signal,
+    ) -> Mapping[str, Any]:
+        with self._engine.new_context() as context:
+            # A copy of the job's own signal is there, and would not be replaced.
+            context.remove_prop(ReservedKey.RUN_ABORT_SIGNAL, force_removal=True)
+            context.set_prop(ReservedKey.RUN_ABORT_SIGNAL, over, sticky=False)
+            replies = self._engine.send_aux_request(
+                targets=names,
+                topic=topic,
+                request=request,
+                timeout=timeout,
+                fl_ctx=context,
+                optional=True,
+            )
+        return replies or {}
+
+
+@dataclass(frozen=True)
+class _SiteReport:
+    """What a thread reports: how one site answered, or who is alive.
+
+    Attributes:
+        name: of the site; None for who is alive.
+        answer: of its door, if that is sound.
+        spoke: whether it said anything, and not FLARE in its place.
+        alive: who gave a sign of life.
+    """
+
+    name: str | None
+    answer: bytes | None = None
+    spoke: bool = False
+    alive: frozenset[str] = frozenset()
+
+
+def _content(reply: Any) -> bytes | None:
+    if not isinstance(reply, Shareable) or reply.get_return_code() != ReturnCode.OK:
+        return None
+    content = reply.get(CONTENT)
+    return content if isinstance(content, bytes) else None
+
+
+def _spoke(reply: Any) -> bool:
+    return isinstance(reply, Shareable) and (CONTENT in reply or WORD in reply)
+
+
+def _word(reply: Any) -> str:
+    word = reply.get(WORD) if isinstance(reply, Shareable) else None
+    return word if word in (READY, UNABLE) else ""
+
+
+def _in_background(work: Any, *arguments: Any) -> None:
+    # A thread that waits for a dead site must not keep the process from ending.
+    threading.Thread(target=work, args=arguments, daemon=True).start()

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every setting that FLARE reads in a kit, as values that `kit.toml` determines.
+
+Provisioning writes them and the start-up check compares them. So a kit differs from
+what is written here in nothing, and whoever reviews this file has reviewed all kits.
+
+* TLS on every connection, with certificates at both ends. A process and its parent on
+  the same machine speak through a socket in the kit, which other users cannot open.
+* Nobody may run shell commands, bring code or shut down a site from elsewhere. The one
+  administrator may submit and end jobs, and ask for their status.
+* Jobs are signed, and name one class: what a run does at the coordinator, or what a
+  site does in it. No other class, not even of `lexfed`, can be made by a job.
+* No log leaves a machine, and FLARE keeps its files inside the kit.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, KitRole
+
+ADMIN = "admin@coordinator.lexfed"
+"""Who submits jobs; FLARE wants the form of an address."""
+ORGANISATION = "lexfed"
+"""FLARE's word for who owns a site. Rights here do not depend on it."""
+
+WORK_OF: Mapping[KitRole, str] = {
+    "coordinator": "lexfed.run.deployed.flare_parts.RunEpoch",
+    "site": "lexfed.run.deployed.flare_parts.SiteWork",
+}
+"""The one class that a job may name, by where it runs."""
+
+HEART_BEAT_TIMEOUT = 60
+"""Seconds after which a silent site counts as gone. FLARE's 600 would let a run wait
+ten minutes; its sites say that they are alive every 10 s."""
+
+_RIGHTS = (
+    "submit_job",
+    "clone_job",
+    "manage_job",
+    "download_job",
+    "view",
+    "operate",
+    "shell_commands",
+    "byoc",
+    "server-predeployed-flwr",
+)
+_AT_A_SITE = {"submit_job", "manage_job", "view"}
+_AT_THE_COORDINATOR = _AT_A_SITE | {"operate"}
+
+SettingsContent = dict[str, Any]
+
+
+def kit_settings(kit: Kit) -> dict[str, SettingsContent]:
+    """Return the content of each settings file, by its path in the kit."""
+    local = {
+        "flare/local/authorization.json": _authorization(kit),
+        "flare/local/comm_config.json": _COMMUNICATION,
+        "flare/local/log_config.json": _LOGS,
+        "flare/local/resources.json": _resources(kit),
+    }
+    if kit.role == "site":
+        return {"flare/startup/fed_client.json": _client(kit), **local}
+    return {
+        "flare/startup/fed_server.json": _server(kit),
+        **local,
+        "admin/startup/fed_admin.json": _admin(kit),
+        "admin/local/resources.json": _ADMIN_RESOURCES,
+    }
+
+
+def certificate_owners(kit: Kit) -> dict[str, str]:
+    """Return who each TLS key of a kit is for, by the path of its certificate."""
+    if kit.role == "site":
+        return {"flare/startup/client.crt": kit.name}
+    return {"flare/startup/server.crt": kit.name, "admin/startup/client.crt": ADMIN}
+
+
+def _client(kit: Kit) -> SettingsContent:
+    return {
+        "format_version": 2,
+        "require_signed_jobs": True,
+        "servers": [
+            {
+                "name": kit.project,
+                "service": {"target": kit.address, "scheme": "http"},
+                "identity": COORDINATOR,
+            }
+        ],
+        "client": {
+            "ssl_private_key": "client.key",
+            "ssl_cert": "client.crt",
+            "ssl_root_cert": "rootCA.pem",
+            "fqsn": kit.name,
+            "is_leaf": True,
+            "connection_security": "mtls",
+        },
+    }
+
+
+def _server(kit: Kit) -> SettingsContent:
+    return {
+        "format_version": 2,
+        "require_signed_jobs": True,
+        "servers": [
+            {
+                "name": kit.project,
+                "service": {"target": kit.address, "scheme": "http"},
+                "admin_server": kit.host,
+                "admin_port": kit.port,
+                "ssl_private_key": "server.key",
+                "ssl_cert": "server.crt",
+                "ssl_root_cert": "rootCA.pem",
+                "connection_security": "mtls",
+            }
+        ],
+    }
+
+
+def _admin(kit: Kit) -> SettingsContent:
+    return {
+        "format_version": 1,
+        "admin": {
+            "project_name": kit.project,
+            "username": ADMIN,
+            "server_identity": COORDINATOR,
+            "scheme": "http",
+            "host": kit.host,
+            "port": kit.port,
+            "connection_security": "mtls",
+            "uid_source": "user_input",
+            "with_file_transfer": True,
+            "upload_dir": "transfer",
+            "download_dir": "transfer",
+            "client_key": "client.key",
+            "client_cert": "client.crt",
+            "ca_cert": "rootCA.pem",
+        },
+    }
+
+
+_ADMIN_RESOURCES: SettingsContent = {
+    "format_version": 1,
+    "admin": {
+        "idle_timeout": 900.0,
+        "login_timeout": 10.0,
+        "with_debug": False,
+        "authenticate_msg_timeout": 2.0,
+        "prompt": "> ",
+    },
+}
+
+
+def _authorization(kit: Kit) -> SettingsContent:
+    allowed = _AT_A_SITE if kit.role == "site" else _AT_THE_COORDINATOR
+    rights = {right: "any" if right in allowed else "none" for right in _RIGHTS}
+    none = dict.fromkeys(_RIGHTS, "none")
+    return {
+        "format_version": "1.0",
+        "permissions": {
+            "project_admin": rights,
+            "org_admin": none,
+            "lead": none,
+            "member": none,
+        },
+    }
+
+
+# Processes of jobs speak to their parent through a file in the kit (`inner`).
+_COMMUNICATION: SettingsContent = {
+    "allow_adhoc_conns": False,
+    "backbone_conn_gen": 2,
+    "internal": {"scheme": "unix", "resources": {"connection_security": "clear"}},
+}
+
+
+def _file(name: str, level: str) -> SettingsContent:
+    return {
+        "class": "logging.handlers.RotatingFileHandler",
+        "level": level,
+        "formatter": "plain",
+        "filename": name,
+        "mode": "a",
+        "maxBytes": 20_971_520,
+        "backupCount": 10,
+    }
+
+
+_LOGS: SettingsContent = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {
+            "()": "nvflare.fuel.utils.log_utils.BaseFormatter",
+            "fmt": "%(asctime)s - %(name)s - %(levelname)s - %(fl_ctx)s - %(message)s",
+        }
+    },
+    "handlers": {
+        "log": _file("log.txt", "INFO"),
+        "errors": _file("error_log.txt", "ERROR"),
+        "terminal": {"class": "lexfed.federation.flare.notices.Notices"},
+        "connections": {"class": "lexfed.federation.flare.connections.Connections"},
+    },
+    "loggers": {
+        "root": {
+            "level": "INFO",
+            "handlers": ["log", "errors", "terminal", "connections"],
+        }
+    },
+}
+
+
+def _resources(kit: Kit) -> SettingsContent:
+    common: SettingsContent = {
+        "format_version": 2,
+        "class_list_enforcement_mode": "enforce",
+        "class_allow_list": [WORK_OF[kit.role]],
+        "allow_log_streaming": False,
+    }
+    if kit.role == "site":
+        return {
+            **common,
+            "client": {"retry_timeout": 30, "compression": "Gzip"},
+            "components": _SITE_COMPONENTS,
+        }
+    return {
+        **common,
+        "servers": [
+            {
+                "admin_storage": "transfer",
+                "max_num_clients": len(kit.sites),
+                "heart_beat_timeout": HEART_BEAT_TIMEOUT,
+                "download_job_url": "",
+                "admin_timeout": 10.0,
+            }
+        ],
+        "snapshot_persistor": {
+            "path": "nvflare.app_common.state_persistors.storage_state_persistor."
+            "StorageStatePersistor",
+            "args": {
+                "uri_root": "snapshots",
+                "storage": {
+                    "path": "lexfed.federation.flare.storage.KitStorage",
+                    "args": {"name": "snapshots"},
+                },
+            },
+        },
+        "components": _COORDINATOR_COMPONENTS,
+    }
+
+
+_SITE_COMPONENTS: list[SettingsContent] = [
+    {
+        "id": "resource_manager",
+        "path": "nvflare.app_common.resource_managers.gpu_resource_manager."
+        "GPUResourceManager",
+        "args": {
+            "num_of_gpus": 0,
+            "mem_per_gpu_in_GiB": 0,
+            "expiration_period": 300,
+        },
+    },
+    {
+        "id": "resource_consumer",
+        "path": "nvflare.app_common.resource_consumers.gpu_resource_consumer."
+        "GPUResourceConsumer",
+        "args": {},
+    },
+    {
+        "id": "process_launcher",
+        "path": "lexfed.federation.flare.launcher.TolerantLauncher",
+        "args": {},
+    },
+]
+_COORDINATOR_COMPONENTS: list[SettingsContent] = [
+    {
+        "id": "job_scheduler",
+        "path": "nvflare.app_common.job_schedulers.job_scheduler.DefaultJobScheduler",
+        "args": {"max_jobs": 1},
+    },
+    {
+        "id": "job_manager",
+        "path": "nvflare.apis.impl.job_def_manager.SimpleJobDefManager",
+        "args": {"uri_root": "jobs", "job_store_id": "job_store"},
+    },
+    {
+        "id": "job_store",
+        "path": "lexfed.federation.flare.storage.KitStorage",
+        "args": {"name": "jobs"},
+    },
+    {
+        "id": "process_launcher",
+        "path": "lexfed.federation.flare.coordinator_launcher.CoordinatorLauncher",
+        "args": {},
+    },
+]

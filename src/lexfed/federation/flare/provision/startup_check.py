@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check before anything starts: a kit is as it was made, or nothing runs.
+
+Settings are compared with what `kit_settings` says, key by key, so that a weaker one is
+found even if nobody thought of it here. Every problem is one line: the file, what is
+wrong with it and what follows, with what to do.
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from lexfed.errors import ConfigError, LexfedError, Problem
+from lexfed.federation.flare.hardening.tls13 import check_version
+from lexfed.federation.flare.kit.enrolment import read_roster
+from lexfed.federation.flare.kit.folder import Kit
+from lexfed.federation.flare.kit.settings import certificate_owners, kit_settings
+from lexfed.federation.flare.provision.certificates import certificate_problems
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.signing.keys import load_key
+
+_RESTORE = "put back what is expected, and find out who changed it"
+_SHOWN = 60
+
+# What follows from a setting that is not as expected, by the key it is under.
+_CONSEQUENCES = (
+    ("allow_log_streaming", "logs could leave this machine"),
+    ("class_list_enforcement_mode", "jobs could run any class"),
+    ("class_allow_list", "jobs could run other classes than a run needs"),
+    ("require_signed_jobs", "jobs that nobody signed would run"),
+    ("internal", "other users of this machine could connect to its processes"),
+    ("connection_security", "connections without certificates at both ends"),
+    ("shell_commands", "an administrator could read files here"),
+    ("byoc", "jobs could bring their own code"),
+    ("permissions", "an administrator could do more than run jobs"),
+    ("allow_adhoc_conns", "processes could open ports of their own"),
+    ("storage", "jobs would be kept outside the kit"),
+    ("job_store", "jobs would be kept outside the kit"),
+    ("heart_beat_timeout", "a site that is gone would be waited for"),
+    ("components", "FLARE would run other parts than these"),
+    ("handlers", "logs could go elsewhere"),
+)
+
+
+def check_kit(kit: Kit) -> None:
+    """Check everything that a kit must be before its process starts.
+
+    Guarantees:
+        A kit whose settings differ in any value from those that were made, that other
+        users can read or change, whose certificates are expired, foreign or not the
+        pinned ones, or whose roster does not have its own key, does not pass.
+
+    Raises:
+        ConfigError: naming every problem.
+    """
+    problems = list(kit_problems(kit))
+    if problems:
+        raise ConfigError(problems)
+
+
+def kit_problems(kit: Kit) -> Iterator[Problem]:
+    """Yield everything that is wrong with a kit."""
+    yield from _attempt(check_version)
+    # FLARE splits the command lines of its processes at blanks, without quotes.
+    if re.search(r"[^A-Za-z0-9_./@:,+=-]", str(kit.folder)):
+        yield Problem(
+            str(kit.folder),
+            "FLARE cannot start jobs from a path with blanks or special characters",
+            "move the kit to a path of letters, digits and `_-./`",
+        )
+    yield from _permissions(kit)
+    for path, expected in kit_settings(kit).items():
+        yield from _setting(kit.folder / path, expected)
+    yield from _strangers(kit)
+    yield from certificate_problems(kit)
+    yield from _identity(kit)
+
+
+def _attempt(check: Any, *arguments: Any) -> Iterator[Problem]:
+    """Turn an error into its problems."""
+    try:
+        check(*arguments)
+    except ConfigError as error:
+        yield from error.problems
+    except LexfedError as error:
+        yield Problem("", error.message, error.hint)
+
+
+def _permissions(kit: Kit) -> Iterator[Problem]:
+    inside = [
+        path
+        for folder in _settings_folders(kit)
+        for path in (folder, *sorted(folder.glob("*")))
+    ]
+    own = [kit.folder, kit.folder / "kit.toml", kit.certificate, kit.roster]
+    for path in (*own, kit.flare_folder, kit.state, *inside):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue  # what is missing is said elsewhere
+        if stat.S_ISLNK(status.st_mode):
+            yield Problem(str(path), "a link", "put the file itself there")
+        elif status.st_uid != os.geteuid():
+            yield Problem(
+                str(path), "it belongs to another user", f"`chown $(id -u) {path}`"
+            )
+        elif status.st_mode & (0o022 if path == kit.roster else 0o077):
+            mode = "700" if path.is_dir() else "600"
+            found = f"{stat.S_IMODE(status.st_mode):o}"
+            yield Problem(
+                str(path),
+                f"other users may use it (mode {found}, expected: {mode})",
+                f"`chmod {mode} {path}`; if others may have read a key, ask for a new "
+                "deployment",
+            )
+
+
+def _settings_folders(kit: Kit) -> list[Path]:
+    folders = {(kit.folder / path).parent for path in kit_settings(kit)}
+    return sorted(folders)
+
+
+def _setting(path: Path, expected: Any) -> Iterator[Problem]:
+    try:
+        found = json.loads(read_plain(path, MOST_OF_A_DOCUMENT, links=True))
+    except (OSError, ValueError):
+        yield Problem(str(path), "missing, or not JSON", _RESTORE)
+        return
+    for key, value, wanted in _differences(expected, found, ""):
+        follows = [text for word, text in _CONSEQUENCES if word in key.split(".")]
+        what = f"`{key}` is {_shown(value)}, expected: {_shown(wanted)}"
+        yield Problem(str(path), "; ".join([what, *follows[:1]]), _RESTORE)
+
+
+_ABSENT = object()
+
+
+def _differences(expected: Any, found: Any, key: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each key that differs, with what is there and what should be."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for name in [*expected, *(name for name in found if name not in expected)]:
+            inner = f"{key}.{name}" if key else str(name)
+            yield from _differences(
+                expected.get(name, _ABSENT), found.get(name, _ABSENT), inner
+            )
+    elif _named(expected) and _named(found):
+        yield from _differences(_by_id(expected), _by_id(found), key)
+    elif type(expected) is not type(found) or expected != found:
+        yield key, found, expected
+
+
+def _named(value: Any) -> bool:
+    """Whether a value is a list of parts that have names of their own."""
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(isinstance(part, dict) for part in value)
+        and len({_id(part) for part in value}) == len(value)
+    )
+
+
+def _id(part: dict[str, Any]) -> str:
+    return str(part.get("id", part.get("name", "0")))
+
+
+def _by_id(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {_id(part): part for part in parts}
+
+
+def _shown(value: Any) -> str:
+    if value is _ABSENT:
+        return "absent"
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _strangers(kit: Kit) -> Iterator[Problem]:
+    """Yield files that FLARE would read besides those that were made."""
+    known = {kit.folder / path for path in kit_settings(kit)}
+    for path in certificate_owners(kit):
+        crt = kit.folder / path
+        known |= {crt, crt.with_suffix(".key"), crt.with_name("rootCA.pem")}
+    for folder in _settings_folders(kit):
+        for found in sorted(folder.glob("*")):
+            if found not in known:
+                yield Problem(
+                    str(found),
+                    "not part of the kit; FLARE would read settings or code from it",
+                    "remove it, and find out who put it there",
+                )
+
+
+def _identity(kit: Kit) -> Iterable[Problem]:
+    if not os.path.lexists(kit.identity_key):
+        return [
+            Problem(
+                str(kit.identity_key),
+                "this kit has no key of its own yet",
+                f"`lexfed site enrol {kit.folder}`"
+                if kit.role == "site"
+                else f"`lexfed deploy roster {kit.folder} ENROLMENT...` makes it",
+            )
+        ]
+    problems = list(_attempt(load_key, kit.identity_key))
+    if problems:
+        return problems
+    if not kit.roster.exists():
+        return [
+            Problem(
+                str(kit.roster),
+                "nobody has told this kit who takes part",
+                "`lexfed deploy roster` at the coordinator, then "
+                f"`lexfed site roster {kit.folder} roster.json`",
+            )
+        ]
+    return _attempt(read_roster, kit)

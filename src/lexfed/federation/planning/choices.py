@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people decide about training, and what is public about the population."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lexfed.budget.adaptation.tower_steering import Adaptation
+from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
+from lexfed.budget.noise_schedule import NoiseSchedule
+from lexfed.budget.record_classes import RecordClass
+from lexfed.budget.sites.profiles import BudgetProfile, Realisation
+from lexfed.data.encoding.slots import Encoding
+from lexfed.federation.planning.dropout_tolerance import noise_cohort
+from lexfed.federation.programme.sequence import Mechanism, Trust, Unit
+from lexfed.federation.programme.sketch_schedule import SketchSchedule
+from lexfed.models.descent import StepSchedule
+from lexfed.models.losses import LossName
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.tiers import Tier
+
+Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]
+
+LINEAR = ("logistic", "linear")
+"""Models that are one linear layer."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What people decide about training; every field has a key in `lexfed.toml`."""
+
+    mechanism: Mechanism = "cascade"
+    trust: Trust = "central"
+    unit: Unit = "record"
+    model: str = "logistic"
+    allocation: Allocation = "caps"
+    schedule: NoiseSchedule = field(default_factory=NoiseSchedule)
+    accountant: Accountant = "pld"
+    alpha: float = 2.0
+    multipliers: Mapping[Tier, float] = field(default_factory=lambda: TIER_MULTIPLIER)
+    weights: Mapping[Tier, float] = field(default_factory=lambda: TIER_NOISE)
+    importance: Mapping[str, float] = field(default_factory=dict)
+    clip: Mapping[Tier, float] = field(default_factory=dict)
+    default_clip: float | None = None
+    rounds: int | None = None
+    sampling_rate: float = 1.0
+    local_steps: int = 1
+    learning_rate: float | None = None
+    learning_rate_schedule: StepSchedule = "constant"
+    momentum: float = 0.0
+    batch_size: int | None = None
+    paid_metrics: bool = False
+    seed: int = 0
+    realise: Realisation = "clip"
+    adapting: Adaptation = field(default_factory=Adaptation)
+    colluders: int = 0
+    dropouts: int = 0
+    setup_rounds: int = 32
+    sketching: SketchSchedule = field(default_factory=SketchSchedule)
+
+    def cohort(self, sites: int) -> NoiseCohort | None:
+        """Return who adds shares of noise; None where nobody does.
+
+        Raises:
+            ConfigError: if so few sites cannot withstand what is asked for.
+        """
+        if self.trust != "distributed" or self.mechanism == "none":
+            return None
+        return noise_cohort(sites, self.colluders, self.dropouts)
+
+    def senders(self, sites: int) -> int:
+        """Return how many noise values are drawn for one coordinate of a release.
+
+        A share's value is four times as far from its law as a Gaussian's (`skellam`).
+        """
+        return {"central": 1, "local": sites, "distributed": 4 * sites}[self.trust]
+
+    def loudness(self, sites: int) -> float:
+        """Return the variance of the noise with all present, over the charged one."""
+        cohort = self.cohort(sites)
+        if cohort is not None:
+            return sites / cohort.honest
+        return float(sites) if self.trust == "local" else 1.0
+
+    @property
+    def follows_rule(self) -> bool:
+        """Whether `lexfed.models.rule` sets rounds, steps and clip.
+
+        A step size given by a person means plain descent, whatever the model.
+        """
+        return (
+            self.unit == "record"
+            and self.mechanism in ("cascade", "uniform")
+            and self.learning_rate is None
+        )
+
+    @property
+    def wants_networks(self) -> bool:
+        """Whether towers get networks beside their linear parts where they pay."""
+        return self.follows_rule and self.model not in LINEAR
+
+    def clip_of(self, tier: Tier) -> float | None:
+        """Return the clip that a person chose for a tier; None: the rule decides."""
+        return self.clip.get(tier, self.default_clip)
+
+
+@dataclass(frozen=True)
+class PopulationFacts:
+    """What is public about the population.
+
+    Attributes:
+        encoding: slots of every column and tier.
+        loss: of the task.
+        outputs: number of logits.
+        units: public number of units.
+        divisor: what a full-batch sum is divided by to give a mean.
+        sites: names of the sites.
+        site_weights: public weight of each site's sum, at most 1.
+        places: rows that a unit may have.
+        site_units: public guess of the number of units at each site.
+        profiles: sites with stricter budgets.
+        classes: records with a stricter budget, by public rule.
+    """
+
+    encoding: Encoding
+    loss: LossName
+    outputs: int
+    units: int
+    divisor: float
+    sites: tuple[str, ...]
+    site_weights: tuple[float, ...]
+    places: int
+    site_units: tuple[float, ...] = ()
+    profiles: tuple[BudgetProfile, ...] = ()
+    classes: tuple[RecordClass, ...] = ()

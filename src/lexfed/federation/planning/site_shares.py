@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much each site takes part in each tower, where budgets of sites differ.
+
+A site's weight is the smaller of two public numbers: what its profile may say, and what
+it is meant to count (`weighting = "sites"`). The sum over sites is divided by the
+number of units that is expected to be in it, weights and sampling included. Under
+add/remove the sizes of sites are private, so every site counts as an equal part of the
+declared number of units.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lexfed.budget.noise_plan import Budget, effective_delta
+from lexfed.budget.sites.profiles import (
+    BudgetProfile,
+    ParticipationFactors,
+    participation_of,
+    weakened_step,
+)
+from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.programme.messages import QueryKind
+from lexfed.federation.programme.stage import SavingPhase
+from lexfed.privacy.accountants.steps import Step
+from lexfed.privacy.releases import Release
+from lexfed.tiers import Tier
+
+TRAINING: frozenset[QueryKind] = frozenset({"residuals", "gradient", "update"})
+"""Stages of several rounds, in which a site can save for later ones."""
+
+
+@dataclass(frozen=True)
+class SiteShares:
+    """How much the sites take part in one tower.
+
+    Attributes:
+        weights: factor on the clipped sum of each site.
+        rates: factor on the sampling rate of each site.
+        divisor: public number that a sum over all units is divided by.
+    """
+
+    weights: tuple[float, ...]
+    rates: tuple[float, ...]
+    divisor: float
+
+
+def planned_shares(
+    facts: PopulationFacts,
+    choices: Choices,
+    wanted: Sequence[DraftRelease],
+    releases: Sequence[tuple[Release, ...]],
+    reads: Sequence[Tier],
+    present: Sequence[Tier],
+) -> tuple[SiteShares, ...]:
+    """Return for each tower how the sites take part in what was priced for it.
+
+    Raises:
+        ConfigError: if a profile's epsilon is so large that the error of the noise
+            sampler would use up its delta.
+    """
+    drafts = [item.draft for item in wanted]
+    parts = [
+        participation_of(
+            _towers(facts, profile, choices, wanted, releases, len(reads)),
+            profile.budget,
+            effective_delta(profile.budget, drafts, choices.adapting.guarantee),
+            reads,
+            present,
+            choices.accountant,
+            choices.realise,
+        )
+        for profile in facts.profiles
+    ]
+    return _shares(facts, parts, len(reads))
+
+
+def _towers(
+    facts: PopulationFacts,
+    profile: BudgetProfile,
+    choices: Choices,
+    wanted: Sequence[DraftRelease],
+    releases: Sequence[tuple[Release, ...]],
+    towers: int,
+) -> list[list[Step]]:
+    """Return what a profile's sites would be charged for at full weight, by tower."""
+    steps: list[list[Step]] = [[] for _ in range(towers)]
+    meant = 1.0
+    if choices.realise == "sampling":
+        # What sites count less anyway need not be sampled less; by `clip` the smaller
+        # of both weights is taken.
+        weight_of = dict(zip(facts.sites, facts.site_weights, strict=True))
+        meant = max(weight_of[site] for site in profile.sites)
+    for item, rounds in zip(wanted, releases, strict=True):
+        early = (1.0,) * len(rounds)
+        if item.kind in TRAINING:
+            early = profile.early(len(rounds))
+        for release, factor in zip(rounds, early, strict=True):
+            step = Step(release.noise_multiplier / meant, release.sampling_rate)
+            steps[item.draft.tower].append(weakened_step(step, factor, choices.realise))
+    return steps
+
+
+def phases_of(
+    facts: PopulationFacts, choices: Choices, item: DraftRelease, shares: SiteShares
+) -> tuple[SavingPhase, ...]:
+    """Return the first rounds of a stage, where sites of some profiles save."""
+    if item.kind not in TRAINING:
+        return ()
+    rounds = len(item.draft.profile)
+    early = {
+        site: profile.early(rounds)
+        for profile in facts.profiles
+        for site in profile.sites
+    }
+    ends = sorted({sum(part < 1.0 for part in parts) for parts in early.values()})
+    phases = []
+    for until in ends:
+        if until == 0:
+            continue
+        # All rounds since the last phase are alike: its last one stands for them.
+        saved = [
+            early[site][until - 1] if site in early else 1.0 for site in facts.sites
+        ]
+        weights, rates = shares.weights, shares.rates
+        if choices.realise == "clip":
+            weights = tuple(w * part for w, part in zip(weights, saved, strict=True))
+        else:
+            rates = tuple(r * part for r, part in zip(rates, saved, strict=True))
+        phases.append(
+            SavingPhase(until, weights, rates, _expected(facts, weights, rates))
+        )
+    return tuple(phases)
+
+
+def _expected(
+    facts: PopulationFacts, weights: Sequence[float], rates: Sequence[float]
+) -> float:
+    """Return how many units are expected in a sum, each counted by its weight."""
+    parts = zip(facts.site_units, weights, rates, strict=True)
+    return math.fsum(units * weight * rate for units, weight, rate in parts)
+
+
+def expected_facts(
+    facts: PopulationFacts,
+    squares: Sequence[float],
+    delta: float,
+    reads: Sequence[Tier],
+    present: Sequence[Tier],
+) -> tuple[PopulationFacts, ...]:
+    """Return for each tower the facts with the divisor that it will about have.
+
+    How many rounds a tower wants depends on how strong its signal is, and that on how
+    much stricter sites take part. Estimated as if each tower were one full batch.
+    """
+    if not facts.profiles:
+        return (facts,) * len(reads)
+    towers = [[Step(1.0 / math.sqrt(square))] for square in squares]
+    parts = [
+        participation_of(
+            towers,
+            profile.budget,
+            delta,
+            reads,
+            present,
+            "gdp",
+            "clip",
+        )
+        for profile in facts.profiles
+    ]
+    shares = _shares(facts, parts, len(reads))
+    return tuple(replace(facts, divisor=share.divisor) for share in shares)
+
+
+def whole_shares(facts: PopulationFacts, towers: int) -> tuple[SiteShares, ...]:
+    """Return how sites take part where there is no budget to differ in."""
+    return _shares(replace(facts, profiles=()), (), towers)
+
+
+def _shares(
+    facts: PopulationFacts, parts: Sequence[ParticipationFactors], towers: int
+) -> tuple[SiteShares, ...]:
+    profile_of = {
+        site: part
+        for profile, part in zip(facts.profiles, parts, strict=True)
+        for site in profile.sites
+    }
+    ones = (1.0,) * towers
+    own = [
+        profile_of.get(site, ParticipationFactors(ones, ones)) for site in facts.sites
+    ]
+    shares = []
+    for tower in range(towers):
+        weights = tuple(
+            min(meant, part.weights[tower])
+            for meant, part in zip(facts.site_weights, own, strict=True)
+        )
+        rates = tuple(part.rates[tower] for part in own)
+        divisor = facts.divisor
+        if weights != facts.site_weights or set(rates) != {1.0}:
+            divisor = _expected(facts, weights, rates)
+        shares.append(SiteShares(weights, rates, divisor))
+    return tuple(shares)
+
+
+def budget_of(
+    site: str, profiles: Sequence[BudgetProfile], otherwise: Budget
+) -> Budget:
+    """Return the budget of a site: its profile's, or everybody's."""
+    found = (profile.budget for profile in profiles if site in profile.sites)
+    return next(found, otherwise)

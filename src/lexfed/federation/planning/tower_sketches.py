@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which sketches a tower pays for, and whether they can say anything.
+
+A tower gives a stated part of its budget to its sketches, in equal squares: the first
+one to the keys of persons, each one before a look at columns to that look. The most
+sensitive tower has no tower after it, so its tier pays for no look.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from lexfed.budget.drafts import Draft, DraftGroup
+from lexfed.budget.noise_plan import Budget
+from lexfed.errors import ConfigError, Problem, Refused
+from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.federation.planning.draft_releases import DraftRelease, tower_drafts
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.models.towers.shape import TowerShape
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.rounding import up
+from lexfed.privacy.run_ledger import Limits
+from lexfed.sketch.estimates.inner_products import best_cells
+from lexfed.sketch.queries.drift import TOTAL
+from lexfed.sketch.queries.duplicates import noise_of_overlap, reach
+from lexfed.sketch.queries.requested_tables import RequestedTable
+from lexfed.sketch.queries.watched_columns import places_for
+from lexfed.sketch.releases.cadence import Cadence, planned_releases
+from lexfed.tiers import Tier
+
+PERSONS = "persons at sites"
+"""What the release of keys is called."""
+
+KEY_DEPTH = 5
+KEY_WIDTHS = (8, 2**14)
+"""Rows of a table of keys, and its fewest and most cells of a row."""
+
+MOST_SHARE = 0.5
+"""The largest part of a tower's budget that sketches may take."""
+
+
+def drafts_with_sketches(
+    facts: PopulationFacts,
+    choices: Choices,
+    shapes: Sequence[TowerShape],
+    tower: int,
+    square: float,
+) -> list[DraftRelease]:
+    """Return what a tower releases, its sketches included; as `tower_drafts`."""
+    rest = training_part(facts, choices, shapes, tower)
+    own = tower_drafts(facts, choices, shapes, tower, square * rest)
+    trained = [
+        replace(item, draft=replace(item.draft, share=item.draft.share * rest))
+        for item in own
+    ]
+    keys, look = _asks_keys(facts, choices, tower), _looks(choices, shapes, tower)
+    share = choices.sketching.share / max(1, keys + look)
+    if keys:
+        table = _keys_table(facts, choices, square * share)
+        trained = [
+            _wanted(facts, choices, PERSONS, tower, None, share, (table,)),
+            *trained,
+        ]
+    if look:
+        tables = _places(facts, choices, shapes, tower)
+        name, tier = f"columns up to {shapes[tower].tier.label}", shapes[tower].tier
+        trained.append(_wanted(facts, choices, name, tower, tier, share, tables))
+    return trained
+
+
+def training_part(
+    facts: PopulationFacts, choices: Choices, shapes: Sequence[TowerShape], tower: int
+) -> float:
+    """Return the part of a tower's budget that is left for training it."""
+    asked = _asks_keys(facts, choices, tower) or _looks(choices, shapes, tower)
+    return 1.0 - choices.sketching.share if asked else 1.0
+
+
+def _asks_keys(facts: PopulationFacts, choices: Choices, tower: int) -> bool:
+    return tower == 0 and choices.sketching.asks_persons and len(facts.sites) > 1
+
+
+def _looks(choices: Choices, shapes: Sequence[TowerShape], tower: int) -> bool:
+    return choices.sketching.looks_before(tower + 1, len(shapes)) and bool(
+        _watched_by(choices, shapes, tower)
+    )
+
+
+def _watched_by(
+    choices: Choices, shapes: Sequence[TowerShape], tower: int
+) -> tuple[int, ...]:
+    slots = [slot for shape in shapes[: tower + 1] for slot in shape.slots]
+    return choices.sketching.within(slots)
+
+
+def _wanted(
+    facts: PopulationFacts,
+    choices: Choices,
+    name: str,
+    tower: int,
+    reads: Tier | None,
+    share: float,
+    tables: tuple[RequestedTable, ...],
+) -> DraftRelease:
+    groups = tuple(
+        DraftGroup(table.column or name, table.clip, table.cells) for table in tables
+    )
+    senders = choices.senders(len(facts.sites))
+    draft = Draft(name, tower, groups, 1.0, (1.0,), reads, share, senders)
+    return DraftRelease("sketch", draft, tables)
+
+
+def _keys_table(
+    facts: PopulationFacts, choices: Choices, square: float
+) -> RequestedTable:
+    sites = len(facts.sites)
+    width = _key_width(facts, square / choices.loudness(sites))
+    return RequestedTable("", "keys", (), width, KEY_DEPTH, choices.seed, sites)
+
+
+def _key_width(facts: PopulationFacts, square: float) -> int:
+    """Return the width of a table that shows the overlap with the rest best."""
+    site = facts.units / len(facts.sites)
+    norms = math.sqrt(site), math.sqrt(facts.units - site)
+    wanted = best_cells(square / 2.0, *norms) / KEY_DEPTH
+    low, high = KEY_WIDTHS
+    return min(max(1 << round(math.log2(max(1.0, wanted))), low), high)
+
+
+def _places(
+    facts: PopulationFacts, choices: Choices, shapes: Sequence[TowerShape], tower: int
+) -> tuple[RequestedTable, ...]:
+    sketching = choices.sketching
+    known = _watched_by(choices, shapes, tower)
+    width = max(sketching.watched[place].cells for place in known)
+    places = min(sketching.columns, len(known))
+    return places_for(shapes[tower].tier.label, places, width, len(facts.sites))
+
+
+def require_use(programme: Programme, facts: PopulationFacts, choices: Choices) -> None:
+    """Refuse sketches that could say nothing, whatever the data are.
+
+    Keys must show a site all of whose persons are elsewhere; cells of a column must
+    show that there is anybody.
+
+    Raises:
+        ConfigError: with the smallest useful share of the budget.
+    """
+    for stage in programme.stages:
+        release = stage.releases[0]
+        if stage.kind != "sketch" or release is None:
+            continue
+        square = release.noise_multiplier**-2 / len(stage.tables) / programme.loudness()
+        sees = partial(_sees, stage.tables[0], facts)
+        if not sees(square):
+            part = choices.sketching.share * _smallest(sees, square) / square
+            raise ConfigError([_too_small(stage, part)])
+
+
+def _sees(table: RequestedTable, facts: PopulationFacts, square: float) -> bool:
+    if table.domain == "keys":
+        return _sees_persons(facts, square)
+    # The sum over sites has the noise of all of their cells.
+    return TOTAL * math.sqrt(table.cells / square) < facts.units
+
+
+def _sees_persons(facts: PopulationFacts, square: float) -> bool:
+    site = facts.units / len(facts.sites)
+    cells = KEY_DEPTH * _key_width(facts, square)
+    noise = noise_of_overlap(cells, square, site, facts.units - site)
+    return reach(len(facts.sites)) * noise < site
+
+
+def _smallest(holds: Callable[[float], bool], low: float) -> float:
+    """Return about the smallest square at which something holds, above one."""
+    high = 2.0 * low
+    while not holds(high):
+        low, high = high, 2.0 * high
+    for _ in range(30):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _too_small(stage: Stage, share: float) -> Problem:
+    if share <= MOST_SHARE:
+        hint = f"set it to {up(share, 3):g} at least"
+    else:
+        hint = (
+            f"that would take {share / MOST_SHARE:.3g} times what half of a tower's "
+            "budget is: remove `[sketches]`, raise `budget.epsilon`, or wait for more "
+            "persons"
+        )
+    what = f"`{stage.name}` would be lost in its noise, whatever the data are"
+    return Problem("`sketches.share`", what, hint)
+
+
+def refuse_every_round(
+    programme: Programme, budget: Budget, accountant: Accountant
+) -> None:
+    """Refuse new noise in every round, with what it would cost.
+
+    Raises:
+        ConfigError: always, if the programme has a sketch.
+    """
+    events = [
+        release
+        for stage in programme.stages
+        for release in stage.releases
+        if stage.kind == "sketch" and release is not None
+    ]
+    limits = Limits(budget.epsilon, budget.delta, budget.neighbours)
+    made = Cadence(max(2, programme.rounds), every=1)
+    for event in events:
+        try:
+            planned_releases(made, event, limits, accountant, budget.sites_per_person)
+        except Refused as refused:
+            hint = "set `every = 1`: one look before each tower"
+            problem = Problem("`sketches.every`", refused.message, hint)
+            raise ConfigError([problem]) from refused

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A programme as JSON, for sites that compute their own and compare.
+
+Floats are written so that every bit comes back. Two machines that plan alike may still
+differ in the last bits of a logarithm or a root, so a site compares structure, names
+and whole numbers exactly and floats within a relative distance of 1e-9; then both sides
+go on with the one that was sent, whose digest every query carries.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lexfed.canonical import canonical_bytes
+from lexfed.errors import AuditError
+from lexfed.federation.programme.sequence import Programme
+from lexfed.signing import strict_json
+
+CLOSE = 1e-9
+"""How far floats of two machines may be apart, relatively."""
+
+
+class _Sent(BaseModel):
+    """A programme with its version; unknown fields are errors at every depth."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    version: int
+    programme: Programme
+
+
+def to_bytes(programme: Programme) -> bytes:
+    """Return the RFC 8785 bytes of a programme."""
+    return canonical_bytes(plain(programme))
+
+
+def plain(programme: Programme) -> dict[str, Any]:
+    """Return a programme as JSON values."""
+    return _Sent(version=1, programme=programme).model_dump(mode="json")
+
+
+def from_bytes(content: bytes) -> Programme:
+    """Return the programme that was sent.
+
+    Guarantees:
+        The same programme to the bit, hence with the same digest.
+        An unknown field, a missing one or one of another type is refused.
+
+    Raises:
+        AuditError: if the bytes are not a programme of this version.
+    """
+    strict_json.loads(content)
+    try:
+        sent = _Sent.model_validate_json(content)
+    except (ValidationError, ValueError) as error:
+        raise AuditError("not a programme of this version of lexfed") from error
+    if sent.version != 1 or to_bytes(sent.programme) != content:
+        raise AuditError("not a programme in its only byte form")
+    return sent.programme
+
+
+def first_difference(own: Programme, sent: Programme) -> str:
+    """Return where two programmes differ by more than rounding; empty if nowhere.
+
+    Guarantees:
+        What a grid clips to and pays for is, to the bit, what a release is charged for.
+    """
+    # Through bytes: there a whole float and an integer are told apart by type alone.
+    where = _differ(plain(from_bytes(to_bytes(own))), plain(sent), "programme")
+    return where or _unpaid(own, sent)
+
+
+def _unpaid(own: Programme, sent: Programme) -> str:
+    """Return where a grid would let through more than its release is charged for."""
+    for at, (ours, theirs) in enumerate(zip(own.stages, sent.stages, strict=True)):
+        paid = [release.groups for release in theirs.releases if release is not None]
+        for place, (mine, block) in enumerate(
+            zip(ours.blocks, theirs.blocks, strict=True)
+        ):
+            grid = block.grid
+            charged = {groups[place].clip for groups in paid} <= {grid.clip}
+            if not charged or grid.summation_error != mine.grid.summation_error:
+                return f"programme.stages[{at}].blocks[{place}].grid"
+    return ""
+
+
+def _differ(own: Any, sent: Any, where: str) -> str:
+    if isinstance(own, Mapping) and isinstance(sent, Mapping):
+        names = {**own, **sent}
+        pairs = [(own.get(key), sent.get(key), f"{where}.{key}") for key in names]
+    elif _is_list(own) and _is_list(sent):
+        if len(own) != len(sent):
+            return where
+        both = enumerate(zip(own, sent, strict=True))
+        pairs = [(a, b, f"{where}[{at}]") for at, (a, b) in both]
+    elif isinstance(own, float) and isinstance(sent, float):
+        return "" if math.isclose(own, sent, rel_tol=CLOSE, abs_tol=0.0) else where
+    else:
+        return "" if type(own) is type(sent) and own == sent else where
+    found = (_differ(a, b, at) for a, b, at in pairs)
+    return next((place for place in found if place), "")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)

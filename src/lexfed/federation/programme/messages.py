@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What coordinator and sites say to each other.
+
+A `Query` asks every site for one contribution to one release; a site answers with a
+`Reply` (its sum on the integer grid) or a `Refusal` (a reason, and nothing computed).
+Messages are immutable and have one byte form, a safetensors file: an open format that
+holds arrays and cannot hold code.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+
+from lexfed.audit.entries.fields import ClosedModel, JsonCount
+from lexfed.models.towers import cascade
+from lexfed.models.towers.cascade import Model
+from lexfed.privacy.releases import Release
+
+QueryKind = Literal[
+    "labels",
+    "moments",
+    "residuals",
+    "gradient",
+    "update",
+    "metrics",
+    "importance",
+    "sketch",
+]
+
+
+class _QueryHead(ClosedModel):
+    """The head of a query, with every value of the one type it may have."""
+
+    programme: str
+    log: str
+    round: JsonCount
+    kind: QueryKind
+    tower: JsonCount
+    stage: JsonCount
+    step: JsonCount
+    release: dict[str, Any] | None
+
+
+class _ReplyHead(ClosedModel):
+    """The head of a reply."""
+
+    site: str
+    round: JsonCount
+    noised: bool
+    receipt: str
+    salt: str
+
+
+class _RefusalHead(ClosedModel):
+    """The head of a refusal."""
+
+    site: str
+    round: JsonCount
+    reason: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """One round's question: everything a site needs and everything it is charged for.
+
+    Attributes:
+        programme: hash of the programme both sides agreed on before the first round.
+        log: origin of the run's audit log, which receipts are bound to.
+        round: number of the round, from 1.
+        kind: what is summed.
+        tower: index of the tower that is being trained.
+        stage: index of the programme's stage the round belongs to.
+        step: place of the round within its stage, from 0.
+        release: the event the round is charged for; None without privacy.
+        model: released model so far; the towers below `tower` are final.
+        arrays: further released or public numbers that the kind needs.
+    """
+
+    programme: str
+    log: str
+    round: int
+    kind: QueryKind
+    tower: int
+    stage: int
+    step: int
+    release: Release | None
+    model: Model
+    arrays: dict[str, NDArray[np.float64]]
+
+    def to_bytes(self) -> bytes:
+        """Return the message as bytes."""
+        head = {
+            "programme": self.programme,
+            "log": self.log,
+            "round": self.round,
+            "kind": self.kind,
+            "tower": self.tower,
+            "stage": self.stage,
+            "step": self.step,
+            "release": None if self.release is None else self.release.to_json(),
+        }
+        return cascade.to_bytes(self.model, head, self.arrays)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Query":
+        """Return the message that was sent.
+
+        Guarantees:
+            Every value beside the model and the arrays is of its own type: no truth
+            value or fraction stands for a number, and nothing empty for a release.
+
+        Raises:
+            Exception: of any kind, for bytes that are no query.
+        """
+        model, head, arrays = cascade.from_bytes(content)
+        said = _QueryHead.model_validate(head)
+        release = said.release
+        return cls(
+            programme=said.programme,
+            log=said.log,
+            round=said.round,
+            kind=said.kind,
+            tower=said.tower,
+            stage=said.stage,
+            step=said.step,
+            release=None if release is None else Release.from_json(release),
+            model=model,
+            arrays=arrays,
+        )
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A site's sum of clipped contributions on the integer grid.
+
+    Attributes:
+        site: who answers.
+        round: number of the round.
+        total: the sum.
+        noised: whether the site has added the release's noise itself
+            (`trust = "local"`).
+        receipt: what the site signed about this round; empty where no single site
+            answers, because all are simulated as one.
+        salt: opens the receipt's commitment to the sum; empty without a receipt.
+        of: the sites whose sum it is; empty for the one that answers alone.
+    """
+
+    site: str
+    round: int
+    total: NDArray[np.int64]
+    noised: bool
+    receipt: bytes = b""
+    salt: bytes = b""
+    of: tuple[str, ...] = ()
+
+    @property
+    def receipts(self) -> Mapping[str, bytes]:
+        """What each site in the sum signed about this round."""
+        return {self.site: self.receipt}
+
+    @property
+    def content(self) -> bytes:
+        """The sum as sites sign it: eight bytes a number, little-endian."""
+        return self.total.astype("<i8").tobytes()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A site's word that it computed nothing, and why."""
+
+    site: str
+    round: int
+    reason: str
+
+
+LONGEST_RECEIPT = 2**16
+"""Bytes of the longest receipt: it is an entry of a log, which are no longer."""
+
+
+def longest_answer(dimension: int) -> int:
+    """Return how long an answer may be, in bytes: a sum, a receipt and what is around.
+
+    Args:
+        dimension: of the sum.
+    """
+    return 8 * dimension + 2 * LONGEST_RECEIPT
+
+
+def answer_to_bytes(answer: Reply | Refusal) -> bytes:
+    """Return a site's answer as bytes."""
+    head: dict[str, Any] = {"site": answer.site, "round": answer.round}
+    arrays: dict[str, NDArray[Any]] = {}
+    if isinstance(answer, Reply):
+        head["noised"] = answer.noised
+        head["receipt"] = base64.b64encode(answer.receipt).decode()
+        head["salt"] = base64.b64encode(answer.salt).decode()
+        arrays["total"] = answer.total
+    else:
+        head["reason"] = answer.reason
+        arrays["total"] = np.zeros(0, dtype=np.int64)
+    return save(arrays, metadata={"lexfed": json.dumps(head, sort_keys=True)})
+
+
+def answer_from_bytes(content: bytes) -> Reply | Refusal:
+    """Return the answer that a site sent.
+
+    Raises:
+        Exception: of any kind, for bytes that are no answer.
+    """
+    size = int.from_bytes(content[:8], "little")
+    head = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
+    if "reason" in head:
+        refused = _RefusalHead.model_validate(head)
+        return Refusal(refused.site, refused.round, refused.reason)
+    said = _ReplyHead.model_validate(head)
+    return Reply(
+        site=said.site,
+        round=said.round,
+        total=load(content)["total"],
+        noised=said.noised,
+        receipt=base64.b64decode(said.receipt),
+        salt=base64.b64decode(said.salt),
+    )

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site adds up for each kind of query: one clipped vector per unit.
+
+Every function returns a float64 sum over units of a vector that depends on that unit
+and on released or public numbers alone, and whose norm is at most the stage's
+`clip_to`. A unit is a person, whose rows are averaged first; with `unit = "client"` it
+is the whole site. What is clipped is then multiplied by the weight of the site and by
+the scale of the unit's class of records, both at most 1.
+
+    labels     the target
+    moments    slots of one linear tower and squares of its numbers
+    residuals  the gradient of a linear tower that follows the rule
+    gradient   the gradient of a network, by closed form where there is one
+    update     how far local training moves a tower (unit = "client")
+    metrics    a histogram of score and label over test rows
+    importance slots of one tower times the residual of the label rate
+    sketch     cells of tables that the unit's values fall into (`table_counts`)
+"""
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from lexfed.budget.adaptation.clip_quantile import BIT_CLIP, has_clip_bits
+from lexfed.federation.programme.messages import Query
+from lexfed.federation.programme.scoring import score_histogram
+from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.programme.site_weights import sum_weights
+from lexfed.federation.site.table_counts import batch_sums
+from lexfed.federation.site.unit_batch import UnitBatch
+from lexfed.federation.site.unit_factors import unit_factors
+from lexfed.models.gradients.batch import Batch
+from lexfed.models.gradients.clipped_sum import clipped_sum
+from lexfed.models.gradients.cut_bits import CutBits
+from lexfed.models.gradients.rounding_error import WIDE_CHUNK
+from lexfed.models.gradients.site_updates import (
+    LocalTraining,
+    clip_update,
+    local_update,
+)
+from lexfed.models.losses import Loss
+from lexfed.models.networks.flat_parameters import group_order
+from lexfed.models.rule.contributions import (
+    label_vectors,
+    moment_vectors,
+    residual_vectors,
+)
+from lexfed.models.slot_importance import importance_vectors
+from lexfed.models.towers.facts import RuleFacts
+
+_ROWS = 1 << 16
+"""Units per slice where vectors are formed one by one: bounds memory."""
+
+
+def contribute(
+    query: Query,
+    programme: Programme,
+    cohort: UnitBatch,
+    site_weights: Tensor,
+    places: Sequence[int],
+) -> Tensor:
+    """Return the cohort's sum for this query, before the grid and before noise.
+
+    Args:
+        query: the round's question.
+        programme: what was agreed on before the first round.
+        cohort: the units that take part, those of a site next to each other.
+        site_weights: public weight of each site of the cohort, at most 1.
+        places: of those sites in the programme.
+    """
+    stage = programme.stages[query.stage]
+    if stage.kind == "sketch":
+        return batch_sums(
+            stage,
+            query.arrays,
+            cohort,
+            site_weights,
+            places,
+            as_one=programme.unit == "client",
+            watched=programme.sketching.watched,
+        )
+    site_weights = sum_weights(query, site_weights, places)
+    if stage.kind == "gradient":
+        return _gradients(query, programme, stage, cohort, site_weights)
+    if stage.kind == "update":
+        return _updates(query, programme, stage, cohort, site_weights)
+    vectors = _VECTORS[stage.kind]
+    total = torch.zeros(stage.dimension, dtype=torch.float64)
+    for site, weight in zip(cohort.split(), site_weights, strict=True):
+        if programme.unit == "client":
+            total += weight * _clip(_site_mean(vectors, query, programme, site), stage)
+            continue
+        for start in range(0, len(site), _ROWS):
+            part = site.between(start, start + _ROWS)
+            rows = vectors(query, programme, part)
+            clipped = _clip(_per_unit(rows, part), stage)
+            if part.shares is None:
+                total += weight * _sum(clipped)
+            else:
+                factors = unit_factors(stage, part.shares, weight)
+                total += _sum(clipped * factors.unsqueeze(1))
+    return total
+
+
+def _sum(vectors: Tensor) -> Tensor:
+    """Add vectors in two levels, as the charged summation error assumes.
+
+    Added one after the other, n vectors could be off by n times the error of one
+    addition; chunks of `WIDE_CHUNK` and then chunk by chunk, by that much less.
+    """
+    chunks = [chunk.sum(dim=0) for chunk in torch.split(vectors, WIDE_CHUNK)]
+    return torch.stack(chunks).sum(dim=0)
+
+
+Vectors = Callable[[Query, Programme, UnitBatch], Tensor]
+
+
+def _per_unit(rows: Tensor, cohort: UnitBatch) -> Tensor:
+    """Average the vectors of each person's rows: [units, places, d] to [units, d]."""
+    # where, not a product: what stands in a padded place must not matter.
+    weights = cohort.weights.unsqueeze(-1)
+    return torch.where(weights > 0, rows * weights, 0.0).sum(dim=1)
+
+
+def _site_mean(
+    vectors: Vectors, query: Query, programme: Programme, site: UnitBatch
+) -> Tensor:
+    return _per_unit(vectors(query, programme, site), site).mean(dim=0)
+
+
+def _clip(vectors: Tensor, stage: Stage) -> Tensor:
+    """Clip each vector, group by group, to what the grid leaves of the charged clip.
+
+    A vector that is not finite contributes nothing.
+    """
+    parts = []
+    for block in stage.blocks:
+        part = vectors[..., block.start : block.stop]
+        norm = part.norm(dim=-1, keepdim=True)
+        factor = torch.clamp(block.grid.clip_to / norm, max=1.0)
+        parts.append(torch.where(torch.isfinite(norm), part * factor, 0.0))
+    # 0/0 of a zero vector is NaN times zero: such a vector stays zero.
+    return torch.nan_to_num(torch.cat(parts, dim=-1), nan=0.0)
+
+
+def _labels(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+    outputs = len(query.model.intercept)
+    targets = cohort.targets.numpy()
+    return torch.from_numpy(label_vectors(programme.loss, targets, outputs))
+
+
+def _moments(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, programme.loss)
+    return torch.from_numpy(moment_vectors(facts, tower.inputs(cohort.inputs).numpy()))
+
+
+def _residuals(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, programme.loss)
+    logits = torch.from_numpy(query.arrays["reference"]) + tower.logits(cohort.inputs)
+    if query.arrays["listen"][0]:
+        logits = logits + query.model.towers_below(query.tower, cohort.inputs)
+    slopes = Loss(programme.loss).slope(logits, cohort.targets)
+    slots = tower.inputs(cohort.inputs).numpy()
+    rows = residual_vectors(facts, slots, slopes.numpy(), query.arrays)
+    return torch.from_numpy(rows)
+
+
+def _importance(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+    tower = query.model.towers[query.tower]
+    facts = RuleFacts(tower.shape, programme.loss)
+    # Where no tower is trained, every record has the logits of the label rate.
+    start = torch.from_numpy(query.model.intercept)
+    logits = start.expand(*cohort.targets.shape, len(start))
+    slopes = Loss(programme.loss).slope(logits, cohort.targets)
+    slots = tower.inputs(cohort.inputs).numpy()
+    return torch.from_numpy(importance_vectors(facts, slots, slopes.numpy()))
+
+
+def _metrics(query: Query, programme: Programme, cohort: UnitBatch) -> Tensor:
+    logits = query.model.logits(cohort.inputs)
+    return score_histogram(programme.loss, logits, cohort.targets)
+
+
+_VECTORS: dict[str, Vectors] = {
+    "labels": _labels,
+    "moments": _moments,
+    "residuals": _residuals,
+    "metrics": _metrics,
+    "importance": _importance,
+}
+
+
+def _batch(query: Query, programme: Programme, cohort: UnitBatch) -> Batch:
+    dtype = programme.precision
+    tower = query.model.towers[query.tower]
+    offset = query.model.logits(cohort.inputs, query.tower)
+    linear = tower.linear_part
+    if linear is not None:
+        offset = offset + linear.logits(cohort.inputs)
+    weights = cohort.weights
+    if "radius" in query.arrays and query.kind == "gradient":
+        # A gradient is linear in the weights: it is scaled before it is clipped.
+        weights = weights / float(query.arrays["radius"][0])
+    return Batch(
+        inputs=tower.features(cohort.inputs).to(dtype),
+        targets=cohort.targets.to(dtype),
+        offset=offset.to(dtype),
+        weights=weights.to(dtype),
+        sites=cohort.sites,
+    )
+
+
+def _gradients(
+    query: Query,
+    programme: Programme,
+    stage: Stage,
+    cohort: UnitBatch,
+    site_weights: Tensor,
+) -> Tensor:
+    """Sum the clipped gradients of all sites in one batched program."""
+    module = query.model.towers[query.tower].module(programme.precision)
+    private = query.release is not None
+    groups = programme.groups or None
+    factors = site_weights.repeat_interleave(torch.tensor(cohort.sites))
+    if cohort.shares is not None:
+        factors = unit_factors(stage, cohort.shares, factors)
+    bits = CutBits() if has_clip_bits(query.release) else None
+    limits = stage.limits if private else (math.inf,) * len(stage.blocks)
+    total = clipped_sum(
+        module,
+        Loss(programme.loss),
+        _batch(query, programme, cohort),
+        limits if bits is None else limits[:-1],
+        groups,
+        shares=factors,
+        bits=bits,
+    )
+    if bits is not None:
+        return torch.cat([total, bits.total * (limits[-1] / BIT_CLIP)])
+    if groups is None:
+        return total
+    return total.index_select(0, torch.from_numpy(group_order(module, groups)))
+
+
+def _updates(
+    query: Query,
+    programme: Programme,
+    stage: Stage,
+    cohort: UnitBatch,
+    site_weights: Tensor,
+) -> Tensor:
+    module = query.model.towers[query.tower].module()
+    groups = programme.groups
+    order = torch.from_numpy(group_order(module, groups)) if groups else None
+    training = LocalTraining(
+        steps=programme.local_steps,
+        batch_size=programme.batch_size or sys.maxsize,
+        learning_rate=float(query.arrays["learning_rate"][0]),
+        momentum=programme.momentum,
+    )
+    bits = has_clip_bits(query.release)
+    total = torch.zeros(stage.dimension, dtype=torch.float64)
+    for site, weight in zip(cohort.split(), site_weights, strict=True):
+        update = local_update(
+            module,
+            Loss(programme.loss),
+            _batch(query, programme, site),
+            training,
+            torch.Generator().manual_seed(programme.seed + query.round),
+        )
+        # Group by group: a clip of the whole would let one group exceed its own.
+        ordered = update if order is None else update[order]
+        if "radius" in query.arrays:
+            ordered = ordered / float(query.arrays["radius"][0])
+        parts = [
+            clip_update(ordered[block.start : block.stop], block.grid.clip_to)
+            for block in stage.blocks[: len(stage.blocks) - bool(bits)]
+        ]
+        if bits:
+            parts.append(_cut_bit(ordered, stage))
+        total += weight * torch.cat(parts)
+    return total
+
+
+def _cut_bit(update: Tensor, stage: Stage) -> Tensor:
+    """Return the centred bit of one update: was it cut?"""
+    clip, bit = stage.limits
+    length = torch.linalg.vector_norm(update)
+    if not torch.isfinite(length):
+        return torch.zeros(1, dtype=torch.float64)
+    return torch.tensor([bit if length <= clip else -bit], dtype=torch.float64)

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site: it answers queries about its own units, or refuses. It knows no network.
+
+A site trusts nobody with its budget. Before it computes anything it checks that the
+query belongs to the programme it agreed to, that the release is one that was agreed on
+for its place there, and that its own ledger can pay; the charge is durable before the
+answer exists. With its answer it signs a receipt, so that who took part is not the
+coordinator's word only.
+
+**Charges.** Where noise is the coordinator's and everything is in one process, a round
+that was charged before a crash is answered under that charge: nothing of it had left.
+Everywhere else an answer may have arrived, so every answer is charged, always; rounds
+that a site misses leave what was planned for them unspent.
+
+**Places.** A round is answered once and no round before it afterwards. A site that
+lives on after its process writes down where it stands before it charges, so that a
+round that may have been answered is lost, and is not answered again with other noise.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+
+from lexfed.audit.entries import ChargedEvent, receipts
+from lexfed.errors import LexfedError, Refused
+from lexfed.federation.programme import integer_sums
+from lexfed.federation.programme.admission import admits, most_rounds, rounds_before
+from lexfed.federation.programme.messages import Query, Refusal, Reply, answer_to_bytes
+from lexfed.federation.programme.noise_shares import noised_by_site
+from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.query_checks import is_well_formed
+from lexfed.federation.site.unit_batch import SiteData, UnitBatch, flip_coins
+from lexfed.privacy.releases import Release
+from lexfed.privacy.site_ledger import SiteLedger
+from lexfed.randomness import RandomSource
+from lexfed.signing.keys import Signer
+
+Sources = Callable[[str], RandomSource]
+"""Gives the random source of a purpose, such as `coins/north/12`."""
+
+
+class RoundPosition(NamedTuple):
+    """The round that a site answered last, and where it is in the programme."""
+
+    round: int = 0
+    stage: int = -1
+    step: int = -1
+
+
+NOWHERE = RoundPosition()
+"""Where a site stands that has answered nothing."""
+
+PositionWriter = Callable[[RoundPosition], None]
+"""Puts a place on disk, or raises a `LexfedError`."""
+
+
+class Site:
+    """One party that holds data.
+
+    Guarantees:
+        Nothing is computed for a query it refuses, and nothing is charged.
+        Whatever bytes come, it answers or refuses.
+        The charge is in its ledger before the answer is.
+        An answer holds a sum of clipped contributions on the integer grid, never a
+        row; with `trust = "local"` it is noised before it leaves, and with
+        `"distributed"` it has its share of noise and leaves only masked.
+        A round is answered once, and none before it afterwards, as long as what
+        `keep` wrote down comes back as `answered`.
+        A receipt says what was asked and what was charged and binds the site to its
+        sum, and tells nothing about data.
+        It is for the log that the site was opened for, and for no other.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        data: SiteData,
+        ledger: SiteLedger | None,
+        sources: Sources,
+        signer: Signer | None = None,
+        every_answer: bool | None = None,
+        log: str = "",
+        answered: RoundPosition = NOWHERE,
+        keep: PositionWriter = lambda _: None,
+    ) -> None:
+        """Open a site.
+
+        Args:
+            programme: what it agreed to.
+            data: its units.
+            ledger: what may leave it; None without privacy.
+            sources: random bits by purpose.
+            signer: of its receipts; None where nobody asks for them.
+            every_answer: whether each answer is charged, also a second one to the same
+                round; by default unless the coordinator is trusted with the noise.
+            log: origin of the one log that its receipts are for.
+            answered: where it stands.
+            keep: is told where it stands before it charges.
+        """
+        self.name = data.name
+        self._programme = programme
+        self._digest = programme.digest
+        scales = programme.class_scales
+        self._train = UnitBatch.of([data.train], programme.precision, scales)
+        self._test = UnitBatch.of([data.test], programme.precision, scales)
+        self._place = programme.sites.index(data.name)
+        self._ledger = ledger
+        self._sources = sources
+        self._signer = signer
+        self._log = log
+        central = programme.trust == "central"
+        self._every_answer = not central if every_answer is None else every_answer
+        self._answered = answered
+        self._keep = keep
+        self._coins_leave_out = programme.unit == "client" and any(
+            stage.sampling_rate * min(stage.rates) < 1.0 for stage in programme.stages
+        )
+        # What this site pays may be less than what the round releases.
+        self._planned = tuple(
+            own
+            for stage in programme.stages
+            for step, release in enumerate(stage.releases)
+            if (own := stage.at(step).release_for(release, self._place)) is not None
+        )
+
+    def handle(self, content: bytes) -> bytes:
+        """Answer one query in the clear; where sums are masked, with a refusal."""
+        if self._programme.cohort is not None:
+            reason = "its sums leave only masked"
+            return answer_to_bytes(Refusal(self.name, 0, reason))
+        return answer_to_bytes(self.answer(content))
+
+    def answer(self, content: bytes) -> Reply | Refusal:
+        """Return the answer to one query, not yet masked where it must be."""
+        try:
+            query = Query.from_bytes(content)
+        except Exception:  # whatever a stranger's bytes may cause
+            return Refusal(self.name, 0, "the message is not a query")
+        reason = self._objection(query)
+        if reason:
+            return Refusal(self.name, query.round, reason)
+        try:
+            self._advance(RoundPosition(query.round, query.stage, query.step))
+            self._pay(query)
+        except Refused as refusal:
+            return Refusal(self.name, query.round, refusal.message)
+        answer = self._reply(self._of_own_shapes(query))
+        return self._signed(query, content, answer)
+
+    def keep_up(self, query: Query) -> Refusal | None:
+        """Pay for a round in which coins decide who is asked, before anybody is.
+
+        A ledger that grew only in rounds its site was asked in would tell who took
+        part, which is what the coins keep secret: the end of its file would be the
+        site's last participation. Asked afterwards, a site has paid already.
+
+        Returns:
+            The refusal, if the ledger does not pay.
+        """
+        if self._coins_leave_out:
+            try:
+                self._pay(query)
+            except Refused as refusal:
+                return Refusal(self.name, query.round, refusal.message)
+        return None
+
+    def _pay(self, query: Query) -> None:
+        """Charge the ledger for what it is still to be charged for up to a round.
+
+        Raises:
+            Refused: if the ledger does not pay.
+        """
+        if self._ledger is not None:
+            for release in self._unpaid(query, self._ledger) or ():
+                self._ledger.charge(release)
+
+    def _advance(self, place: RoundPosition) -> None:
+        """Write down that a round is being answered, before it is paid for."""
+        try:
+            self._keep(place)
+        except LexfedError as error:  # its words name files of the site
+            raise Refused("its state cannot be written", scope="site") from error
+        self._answered = place
+
+    def _signed(
+        self, query: Query, content: bytes, answer: Reply | Refusal
+    ) -> Reply | Refusal:
+        """Return a reply with a receipt, which commits to its sum.
+
+        Where sums are masked, what leaves is signed with its mask.
+        """
+        signer = self._signer
+        if signer is None or isinstance(answer, Refusal):
+            return answer
+        salt, bound = b"", None
+        if self._programme.cohort is None:
+            salt = secrets.token_bytes(receipts.SALT)
+            bound = receipts.answer_digest(answer.content, salt)
+        receipt = self._receipt(query, content, bound, signer)
+        return replace(answer, receipt=receipt, salt=salt)
+
+    def _receipt(
+        self, query: Query, content: bytes, answer: str | None, signer: Signer
+    ) -> bytes:
+        """Return the site's signed word that it answers this round.
+
+        It names the release that the query states and all sites are told alike, since
+        that is what the round's entry must say. What this site pays may be less.
+        Without privacy the query holds values without noise, so it is not hashed.
+        """
+        event = None if query.release is None else ChargedEvent.of(query.release)
+        receipt = receipts.Receipt(
+            log=self._log,
+            run=self._log.rsplit("/", 1)[-1],
+            programme=self._digest,
+            round=query.round,
+            query=None if event is None else hashlib.sha256(content).hexdigest(),
+            clips=() if event is None else tuple(g.clip for g in event.groups),
+            charged=0 if self._ledger is None else len(self._ledger.events()),
+            event=None if event is None else event.digest,
+            answer=answer,
+        )
+        return receipts.sign(receipt, signer)
+
+    def _objection(self, query: Query) -> str:
+        if query.programme != self._digest:
+            return "the query belongs to another programme"
+        if self._signer is not None and query.log != self._log:
+            return "the query belongs to another log"
+        if not self._agreed(query):
+            return "the release is not the one that was agreed on"
+        if query.round <= self._answered.round:
+            return f"round {query.round} was answered already"
+        if (query.stage, query.step) <= self._answered[1:]:
+            return f"round {query.round} goes back in the programme"
+        if query.release is None:
+            return ""
+        if self._ledger is None:
+            return "it has no ledger to charge"
+        unpaid = self._unpaid(query, self._ledger)
+        if unpaid is None:
+            return f"round {query.round} is not the next one of its ledger"
+        if not unpaid:
+            return ""
+        excess = self._ledger.would_exceed(unpaid[0])
+        return "" if excess is None else str(excess)
+
+    def _agreed(self, query: Query) -> bool:
+        """Say whether the programme has such a question at this place.
+
+        The shapes say which slots a tower reads. They come with the query, so they
+        are compared: a tower that peeks at a more sensitive tier than its release is
+        charged for would break every claim about that tier. So are the lengths of all
+        arrays (`query_checks`).
+        """
+        stages = self._programme.stages
+        if not 0 <= query.stage < len(stages):
+            return False
+        stage = stages[query.stage]
+        before = sum(most_rounds(earlier) for earlier in stages[: query.stage])
+        shapes = tuple(tower.shape for tower in query.model.towers)
+        return (
+            query.kind == stage.kind
+            and query.tower == stage.tower
+            and 1 <= query.round <= before + query.step + 1
+            and admits(stage, query.step, query.release)
+            and shapes == self._programme.shapes
+            and is_well_formed(query, self._programme)
+        )
+
+    def _of_own_shapes(self, query: Query) -> Query:
+        """Return an agreed query with the programme's own shapes in its model.
+
+        Those of the message are equal to them, but 1.0 is equal to 1 and no index.
+        """
+        pairs = zip(query.model.towers, self._programme.shapes, strict=True)
+        towers = tuple(replace(tower, shape=own) for tower, own in pairs)
+        return replace(query, model=replace(query.model, towers=towers))
+
+    def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
+        """Return what the ledger is still to be charged for up to a round.
+
+        Nothing, if the round itself was charged before an interruption: its answer
+        never left the process then, because `handle` charges before it computes and a
+        coordinator that received an answer asks for the next round. Several, if a
+        client was left out of rounds by the coordinator's coins: it pays for the
+        planned ones too, since not being asked is what the coins keep secret.
+
+        Returns:
+            None, if the round is not the next one of the ledger.
+        """
+        stage = self._programme.stages[query.stage].at(query.step)
+        own = stage.release_for(query.release, self._place)
+        if own is None:
+            return ()
+        if self._every_answer and not self._coins_leave_out:
+            return (own,)
+        events, before = ledger.events(), query.round - 1
+        left_out: tuple[Release, ...] = ()
+        if self._coins_leave_out:
+            # Which planned rounds it missed is known only if none is ever skipped.
+            if before != rounds_before(self._programme, query.stage, query.step):
+                return None
+            left_out = self._planned[len(events) : before]
+        if len(events) + len(left_out) == before:
+            return (*left_out, own)
+        return () if len(events) == before + 1 and events[-1] == own else None
+
+    def _reply(self, query: Query) -> Reply | Refusal:
+        stage = self._programme.stages[query.stage].at(query.step)
+        cohort = self._test if query.kind == "metrics" else self._train
+        if self._programme.unit == "record":
+            coins = self._sources(f"coins/{self.name}/{query.round}")
+            rate = stage.rate_for(query.release, self._place)
+            chosen = flip_coins([coins], cohort.sites, [rate])
+            cohort = cohort.take(chosen)
+        weights = torch.tensor([stage.factors[self._place]], dtype=torch.float64)
+        own = contribute(query, self._programme, cohort, weights, (self._place,))
+        if query.release is None and not bool(torch.isfinite(own).all()):
+            # Nothing is clipped without privacy, and nothing was charged.
+            return Refusal(self.name, query.round, "its sum is not finite")
+        total = integer_sums.to_grid(own, stage)
+        by_site = self._programme.trust != "central"
+        if by_site:
+            source = self._sources(f"noise/{self.name}/{query.round}")
+            total = noised_by_site(total, self._programme, stage, query.release, source)
+        return Reply(self.name, query.round, total, by_site)

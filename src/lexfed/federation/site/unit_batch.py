@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The units that one program computes on: those of one site, or of all sites at once.
+
+`inprocess` gives every site a cohort of its own; `simulation` puts all sites behind
+each other in one cohort and computes them in one batch. The sums are the same up to
+rounding, because every contribution depends on one unit alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.randomness import RandomSource, bernoulli
+
+
+@dataclass(frozen=True)
+class SiteData:
+    """One site's units: those it trains on and those it tests on."""
+
+    name: str
+    train: UnitBlock
+    test: UnitBlock
+
+
+@dataclass(frozen=True)
+class UnitBatch:
+    """Units of one or several sites, one site after the other.
+
+    Attributes:
+        inputs: encoded slots, [units, places, slots]; single precision where the
+            programme computes gradients in it.
+        targets: [units, places].
+        weights: weight of a row in its unit, [units, places]; 0 pads.
+        sites: number of units of each site.
+        shares: what each unit's clipped contribution is multiplied by, [units], at
+            most 1; None where all are 1.
+        keys: of the person behind each unit, [units]; None where there are none.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    weights: Tensor
+    sites: tuple[int, ...]
+    shares: Tensor | None = None
+    keys: Tensor | None = None
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Sequence[UnitBlock],
+        dtype: torch.dtype = torch.float64,
+        scales: Sequence[float] = (),
+    ) -> "UnitBatch":
+        """Put the units of these sites behind each other.
+
+        Args:
+            blocks: the units of each site.
+            dtype: of the inputs.
+            scales: of each class of records; a unit in several has the smallest.
+        """
+        inputs = np.concatenate([block.inputs for block in blocks])
+        return cls(
+            torch.from_numpy(inputs).to(dtype),
+            torch.from_numpy(np.concatenate([block.targets for block in blocks])),
+            torch.from_numpy(np.concatenate([block.weights for block in blocks])),
+            tuple(len(block) for block in blocks),
+            _shares(blocks, scales),
+            _keys(blocks),
+        )
+
+    def __len__(self) -> int:
+        return self.inputs.shape[0]
+
+    def take(self, chosen: NDArray[np.bool_]) -> "UnitBatch":
+        """Return the chosen units, in order."""
+        if chosen.all():
+            return self
+        places = np.flatnonzero(chosen)
+        ends = np.searchsorted(places, np.cumsum(self.sites))
+        counts = np.diff(ends, prepend=0).tolist()
+        return self._at(torch.from_numpy(places), counts)
+
+    def split(self) -> list["UnitBatch"]:
+        """Return one cohort per site."""
+        parts = []
+        start = 0
+        for units in self.sites:
+            parts.append(self.between(start, start + units))
+            start += units
+        return parts
+
+    def between(self, start: int, stop: int) -> "UnitBatch":
+        """Return the units from `start` to before `stop`, as those of one site."""
+        inputs = self.inputs[start:stop]
+        return UnitBatch(
+            inputs,
+            self.targets[start:stop],
+            self.weights[start:stop],
+            (inputs.shape[0],),
+            None if self.shares is None else self.shares[start:stop],
+            None if self.keys is None else self.keys[start:stop],
+        )
+
+    def sites_where(self, present: Sequence[bool]) -> "UnitBatch":
+        """Return the units of some of the sites."""
+        units = np.repeat(np.array(present), self.sites)
+        kept = [count for count, here in zip(self.sites, present, strict=True) if here]
+        places = torch.from_numpy(np.flatnonzero(units))
+        return self._at(places, kept)
+
+    def _at(self, places: Tensor, sites: Sequence[int]) -> "UnitBatch":
+        # Five times as fast as indexing, which sees to broadcasting and masks first.
+        return UnitBatch(
+            self.inputs.index_select(0, places),
+            self.targets.index_select(0, places),
+            self.weights.index_select(0, places),
+            tuple(sites),
+            None if self.shares is None else self.shares.index_select(0, places),
+            None if self.keys is None else self.keys.index_select(0, places),
+        )
+
+
+def _shares(blocks: Sequence[UnitBlock], scales: Sequence[float]) -> Tensor | None:
+    if all(scale == 1.0 for scale in scales):
+        return None
+    shares = []
+    for block in blocks:
+        if block.members is None:
+            raise ValueError("the programme has classes, a site's units have none")
+        own = np.where(block.members, np.asarray(scales), 1.0)
+        shares.append(own.min(axis=1, initial=1.0))
+    return torch.from_numpy(np.concatenate(shares))
+
+
+def _keys(blocks: Sequence[UnitBlock]) -> Tensor | None:
+    keys = [block.keys for block in blocks if block.keys is not None]
+    if len(keys) < len(blocks):
+        return None
+    return torch.from_numpy(np.concatenate(keys))
+
+
+def flip_coins(
+    sources: Sequence[RandomSource], sites: Sequence[int], rates: Sequence[float]
+) -> NDArray[np.bool_]:
+    """Flip a fresh, independent coin for every unit of every site.
+
+    One coin per unit and round, whatever the unit's values: coins that looked at a
+    row, or were shared between towers, would reveal who took part (Theorem C, 4).
+    """
+    if all(source is sources[0] for source in sources) and len(set(rates)) == 1:
+        return bernoulli(sources[0], rates[0], sum(sites))
+    coins = [
+        bernoulli(source, rate, units)
+        for source, rate, units in zip(sources, rates, sites, strict=True)
+    ]
+    return np.concatenate(coins)

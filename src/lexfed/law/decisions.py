@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tags from the source and from people, joined into one tagged schema.
+
+A built-in source knows its columns; for a file, people say what each column is.
+Where both speak, the person wins, and the reason given is kept, and so is what had been
+proposed. Which articles apply follows from a column's category, by the catalogues.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lexfed.data.builtin.declarations import DeclaredTag
+from lexfed.data.schema import Schema
+from lexfed.law.articles import articles_of, words_of
+from lexfed.law.catalogue import LawCatalogue
+from lexfed.law.provenance import Consultation, Proposal
+from lexfed.law.tagger.pipeline import tag_columns
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, Suggestion
+from lexfed.law.tags import Obligation, Tag, TaggedSchema
+from lexfed.tiers import Tier
+
+UNNAMED = "stated"
+"""The category of a column whose tier a person stated without naming a category."""
+
+
+PERSON_KEY = "key of the person"
+"""How a column is described that a configuration names as `data.person`."""
+
+
+@dataclass(frozen=True)
+class StatedTag:
+    """What a person said about a column; the category may be left open."""
+
+    tier: Tier
+    reason: str
+    category: str | None = None
+
+
+def declared_tags(declared: Mapping[str, DeclaredTag]) -> dict[str, Tag]:
+    """Return the tags that a built-in source declares for its own columns."""
+    return {
+        name: Tag(
+            tier=tag.tier,
+            category=tag.category,
+            obligations=tuple(Obligation(*article) for article in tag.articles),
+            reason=tag.reason,
+            by="generator",
+        )
+        for name, tag in declared.items()
+    }
+
+
+def suggest_by_names(
+    names: Iterable[str],
+    table: str,
+    settings: TaggerSettings,
+    person: str | None = None,
+) -> dict[str, Suggestion]:
+    """Return what the tagger makes of columns by their names alone, by name.
+
+    Args:
+        names: of the columns of one table.
+        table: its name.
+        settings: of the tagger.
+        person: the column that is stated to say whom a row is about.
+    """
+    columns = [
+        DescribedColumn(table, name, PERSON_KEY if name == person else "")
+        for name in names
+        if name.strip()
+    ]
+    found = tag_columns(columns, settings) if columns else ()
+    return {suggestion.column.name: suggestion for suggestion in found}
+
+
+def tag_schema(
+    schema: Schema,
+    declared: Mapping[str, Tag],
+    stated: Mapping[str, StatedTag],
+    jurisdictions: Collection[str] | None = None,
+    catalogues: Sequence[LawCatalogue] = (),
+    suggestions: Mapping[str, Suggestion] | None = None,
+) -> TaggedSchema:
+    """Return the schema with every column tagged.
+
+    Args:
+        schema: the declared columns.
+        declared: tags that came with the source; those of other columns are left
+            out, so that a run may use fewer columns.
+        stated: what people said, by column.
+        jurisdictions: keep only their articles among those that came with the source;
+            None keeps all.
+        catalogues: laws to ask about columns that people tagged.
+        suggestions: what the tagger makes of the columns, by name; kept beside what
+            people decided.
+
+    Guarantees:
+        A person's tier, reason and category stand.
+        A column that a person tagged has the articles of its category and tier, or
+            those of the source if the person named none that catalogues know.
+        What a person overruled is kept beside the decision.
+
+    Raises:
+        ConfigError: naming every column that nobody tagged.
+    """
+    suggestions = suggestions or {}
+    sources = {source for column in schema.columns for source in column.sources}
+    known = {*schema.names, *schema.keys, *sources}
+    tags = {
+        name: tag if jurisdictions is None else _within(tag, jurisdictions)
+        for name, tag in declared.items()
+        if name in known
+    }
+    named = [name for name in stated if name in known] if catalogues else []
+    columns = [
+        suggestions[name].column if name in suggestions else DescribedColumn("", name)
+        for name in named
+    ]
+    said = dict(zip(named, words_of(columns), strict=True))
+    for name, decision in stated.items():
+        words = said.get(name, frozenset())
+        found = _proposal(tags.get(name), suggestions.get(name))
+        before = tags.get(name) if decision.category not in TIER_OF else None
+        category = decision.category or (before.category if before else UNNAMED)
+        tags[name] = Tag(
+            tier=decision.tier,
+            category=category,
+            obligations=before.obligations
+            if before
+            else _obligations(decision.tier, category, words, catalogues),
+            reason=decision.reason,
+            by="person",
+            proposal=found,
+        )
+    asked = Consultation.of(catalogues, bool(suggestions)) if stated else Consultation()
+    return TaggedSchema(schema, tags, asked)
+
+
+def articles_known(tag: Tag, asked: Consultation) -> bool:
+    """Say whether the articles of a column were looked up, so that none is a finding.
+
+    A person who states a tier and no category leaves open which articles apply.
+    """
+    if tag.by != "person":
+        return True
+    kept = tag.proposal is not None and tag.proposal.by == "generator"
+    if kept and tag.proposal is not None and tag.proposal.category == tag.category:
+        return True
+    return bool(asked.catalogues) and tag.category in TIER_OF
+
+
+def _proposal(before: Tag | None, found: Suggestion | None) -> Proposal | None:
+    if before is not None:
+        return Proposal(before.tier, before.category, "generator", before.reason)
+    return None if found is None else Proposal.of(found)
+
+
+def _obligations(
+    tier: Tier, category: str, said: frozenset[str], catalogues: Iterable[LawCatalogue]
+) -> tuple[Obligation, ...]:
+    return tuple(
+        Obligation(article.jurisdiction, article.reference, article.id)
+        for article in articles_of(tier.label, category, said, catalogues)
+    )
+
+
+def _within(tag: Tag, jurisdictions: Collection[str]) -> Tag:
+    kept = tuple(o for o in tag.obligations if o.jurisdiction in jurisdictions)
+    return replace(tag, obligations=kept)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tags of several sites, joined by the strictest; who disagreed stays visible.
+
+Every site tags its own copy of the schema, with its own values at hand. Only a tier, a
+category and the review mark of each column leave it (`SiteTag`): evidence may rest on
+statistics of the values, and those would have to be paid for. The order of the tiers is
+that of the protection they ask for: an identifier at one site is an identifier for all.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lexfed.errors import DataError, Problem
+from lexfed.law.tagger.suggestions import TIER_OF, Suggestion
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class SiteTag:
+    """What a site says about one of its columns; all that it says.
+
+    Raises:
+        DataError: if tier or category is unknown.
+    """
+
+    table: str
+    column: str
+    tier: str
+    category: str
+    review: bool
+
+    def __post_init__(self) -> None:
+        if self.category not in TIER_OF:
+            what = f"unknown category `{self.category[:60]}`"
+            raise DataError([Problem("tag of a site", what)])
+        try:
+            Tier.parse(self.tier)
+        except ValueError as error:
+            raise DataError([Problem("tag of a site", str(error))]) from error
+
+    @classmethod
+    def of(cls, found: Suggestion) -> "SiteTag":
+        """Return what may leave the site: no evidence, no score, no value."""
+        column = found.column
+        return cls(column.table, column.name, found.tier, found.category, found.review)
+
+
+@dataclass(frozen=True)
+class MergedTag:
+    """What all sites together say about a column.
+
+    Attributes:
+        table: of the column.
+        column: its name.
+        tier: the strictest of all.
+        category: the one that most sites of that tier named.
+        review: whether a site asked for a person, or the sites disagree.
+        said: what every site that has the column says, by its name.
+        missing: sites that do not have the column.
+    """
+
+    table: str
+    column: str
+    tier: str
+    category: str
+    review: bool
+    said: Mapping[str, SiteTag]
+    missing: tuple[str, ...]
+
+    @property
+    def disagree(self) -> bool:
+        """Whether two sites name different tiers or categories."""
+        return len({(tag.tier, tag.category) for tag in self.said.values()}) > 1
+
+
+def merge_site_tags(sites: Mapping[str, Sequence[SiteTag]]) -> tuple[MergedTag, ...]:
+    """Return one tag for every column that any site has.
+
+    Columns come in the order of the sites' names and of their own lists.
+
+    Guarantees:
+        No site's tier is above the merged one.
+        Sites that disagree make a column that a person must look at.
+        The order in which sites answer changes nothing.
+
+    Raises:
+        DataError: if a site names a column twice.
+    """
+    columns: dict[tuple[str, str], dict[str, SiteTag]] = {}
+    problems = []
+    for site in sorted(sites):
+        for tag in sites[site]:
+            said = columns.setdefault((tag.table, tag.column), {})
+            if site in said:
+                what = f"column `{tag.column[:60]}` is there twice"
+                problems.append(Problem(f"site `{site}`", what))
+            said[site] = tag
+    if problems:
+        raise DataError(problems)
+    return tuple(_merged(key, said, sites) for key, said in columns.items())
+
+
+def _merged(
+    key: tuple[str, str], said: Mapping[str, SiteTag], sites: Mapping[str, object]
+) -> MergedTag:
+    tier = max((tag.tier for tag in said.values()), key=Tier.parse)
+    named = Counter(tag.category for tag in said.values() if tag.tier == tier)
+    category = min(named, key=lambda name: (-named[name], name))
+    agree = len({(tag.tier, tag.category) for tag in said.values()}) == 1
+    return MergedTag(
+        *key,
+        tier=tier,
+        category=category,
+        review=not agree or any(tag.review for tag in said.values()),
+        said=said,
+        missing=tuple(site for site in sorted(sites) if site not in said),
+    )

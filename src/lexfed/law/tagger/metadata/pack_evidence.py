@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence from packs: a recognised standard, or what a name stands for elsewhere."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+from lexfed.law.tagger.metadata.name_evidence import is_code
+from lexfed.law.tagger.metadata.schema_packs import PackColumn, PackIndex
+from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, TagEvidence
+from lexfed.law.tagger.words.concepts import load_concepts
+from lexfed.law.tagger.words.lexicon import LANGUAGES
+from lexfed.law.tagger.words.normalisation import squeeze, words
+from lexfed.law.tagger.words.phrases import read_phrase
+
+RECOGNISED = ((4.0, 7.0), (2.5, 5.0), (1.2, 3.0))
+"""Rare names shared with a pack, and what its labels then weigh."""
+LOOKED_UP = 5.0
+"""The weight from which on a pack's label counts as a fact."""
+SAME_TABLE = 1.0
+"""Rare names that a table of the same name counts for."""
+PRECEDENT = 1.6
+"""What one standard that has the name weighs, unrecognised; more ones count less."""
+WORD = 1.3
+LEAST = 2.0
+CODE_TELLS = 0.15
+"""How well each sign of a number in a codebook does, after the first three."""
+WORD_TELLS = 0.25
+"""How well each word of a name does that consists of words everybody uses."""
+_TELLING = 4
+"""Letters a name needs to tell one standard from another."""
+
+
+@dataclass(frozen=True)
+class PackMatch:
+    """A pack that a table seems to follow.
+
+    Attributes:
+        pack: its name.
+        table: the pack's table that fits best, squeezed.
+        shared: the sum of the rarities of the shared names.
+        weight: what its labels weigh.
+    """
+
+    pack: str
+    table: str
+    shared: float
+    weight: float
+
+
+def matching_packs(
+    columns: Sequence[DescribedColumn], packs: PackIndex
+) -> list[PackMatch]:
+    """Return the packs that a table seems to follow, the likeliest first."""
+    names = {squeeze(column.name) for column in columns}
+    shared: Counter[str] = Counter()
+    tables: Counter[tuple[str, str]] = Counter()
+    for name in names:
+        rows = packs.by_column.get(name, ())
+        having = {row.pack for row in rows}
+        if not having:
+            continue
+        rarity = 1.0 - log(len(having)) / log(len(packs.packs) + 1)
+        worth = rarity * _telling(name)
+        for pack in having:
+            shared[pack] += worth  # type: ignore[assignment]
+        for place in {(row.pack, squeeze(row.table)) for row in rows}:
+            tables[place] += worth  # type: ignore[assignment]
+    own = squeeze(columns[0].table)
+    found = []
+    for pack, worth in shared.items():
+        best = max(
+            (place for place in tables if place[0] == pack),
+            key=lambda place: (tables[place] + SAME_TABLE * (place[1] == own), place),
+        )
+        total = worth + SAME_TABLE * (best[1] == own)
+        weight = next((w for least, w in RECOGNISED if total >= least), 0.0)
+        if weight:
+            found.append(PackMatch(pack, best[1], total, weight))
+    return sorted(found, key=lambda match: (-match.shared, match.pack))
+
+
+@lru_cache(maxsize=20_000)
+def _telling(name: str) -> float:
+    """Return how well a name tells one standard from others, from 0 to 1."""
+    if is_code(name):
+        return CODE_TELLS * max(0, len(name) - 3)
+    reading = read_phrase(name, LANGUAGES)
+    if reading.unknown:
+        return min(1.0, len(name) / _TELLING)
+    return WORD_TELLS * min(3, len(reading.words))
+
+
+def evidence_of_packs(
+    column: DescribedColumn, matches: Sequence[PackMatch], packs: PackIndex
+) -> Iterator[TagEvidence]:
+    """Yield what the recognised pack says, or else what all packs say of the name."""
+    rows = packs.by_column.get(squeeze(column.name), ())
+    for match in matches:
+        own = [row for row in rows if row.pack == match.pack]
+        same = [row for row in own if squeeze(row.table) == match.table]
+        if not own:
+            continue
+        title = packs.packs[match.pack].title
+        shares = _shares(same or own)
+        for category, share in shares.items():
+            yield TagEvidence(
+                "pack", TIER_OF[category], category, match.weight * share,
+                f"the table looks like {title}, where this name is {category}",
+                match.weight * share >= LOOKED_UP,
+            )  # fmt: skip
+        return
+    if not is_code(column.name):
+        telling = min(1.0, len(squeeze(column.name)) / _TELLING)
+        yield from _precedent(rows, telling)
+        yield from _words_precedent(column.name, packs)
+
+
+def _precedent(rows: Sequence[PackColumn], telling: float) -> Iterator[TagEvidence]:
+    standards = {row.pack for row in rows}
+    if not standards:
+        return
+    by_pack = [_shares([row for row in rows if row.pack == pack]) for pack in standards]
+    shares: Counter[str] = Counter()
+    for one in by_pack:
+        for category, share in one.items():
+            shares[category] += share / len(by_pack)  # type: ignore[assignment]
+    # Two letters stand for anything: `cp` is a postcode here, chest pain there.
+    weight = PRECEDENT * (1.0 + log(len(by_pack))) * telling
+    for category, share in sorted(shares.items()):
+        if share >= 0.2:
+            yield TagEvidence(
+                "pack", TIER_OF[category], category, weight * share,
+                f"the name stands for {category} in {_count(share, len(by_pack))} of "
+                f"{len(by_pack)} known standards",
+            )  # fmt: skip
+
+
+def _words_precedent(name: str, packs: PackIndex) -> Iterator[TagEvidence]:
+    """Yield what the words of a name stand for in the names of other standards."""
+    parts = set(words(name))
+    for word in sorted(parts) if len(parts) > 1 else ():
+        votes = {} if load_concepts().get(word) else packs.by_word.get(word, {})
+        total = sum(votes.values())
+        if total < LEAST:
+            continue
+        for category, votes_for in votes.items():
+            share = votes_for / (total + 1.0)
+            if share >= 0.3:
+                weight = WORD * share * log(1.0 + total)
+                yield TagEvidence(
+                    "pack", TIER_OF[category], category, weight,
+                    f"names with `{word}` stand for {category} in known standards",
+                )  # fmt: skip
+
+
+def _count(share: float, total: int) -> int:
+    return max(1, round(share * total))
+
+
+def _shares(rows: Sequence[PackColumn]) -> Mapping[str, float]:
+    counts = Counter(row.category for row in rows)
+    return {category: n / len(rows) for category, n in sorted(counts.items())}

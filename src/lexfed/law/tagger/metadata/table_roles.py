@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows of a table are about: its role flips the meaning of its columns.
+
+`temperature` of a patient is health data, of a street sensor it is not (rule R1).
+The role is found by points, from the table's name and from what its columns surely
+are. Everything a column takes from its table is one of a few words, never a number,
+so that one more column next to it changes nothing unless it changes what the table
+is about.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lexfed.law.tagger.metadata.labelling_rules import ROLES, TOPICS, TableRole
+from lexfed.law.tagger.metadata.name_evidence import nouns_of
+from lexfed.law.tagger.suggestions import TagEvidence
+from lexfed.law.tagger.words.phrases import PhraseReading
+
+STRONG = 2.0
+"""Weight from which a column's own evidence counts as sure."""
+ENOUGH = 1.0
+"""Points that a role needs; a table with less is about something unknown."""
+FEW = 1
+"""Columns that the name of a table outweighs."""
+_MEANING_POINTS: Mapping[str, tuple[TableRole, float]] = {
+    "role:person": ("person", 3.0),
+    "role:clinical": ("clinical", 3.0),
+    "role:organisation": ("organisation", 3.0),
+    "role:device": ("device", 3.0),
+    "role:dictionary": ("dictionary", 4.0),
+    "health": ("clinical", 3.0),
+    "genetic": ("clinical", 3.0),
+    "environment": ("device", 3.0),
+    "reference": ("dictionary", 3.0),
+    "business": ("thing", 1.5),
+}
+"""What a term in the table's name says of its role."""
+_NOUN_POINTS: Mapping[str, tuple[TableRole, float]] = {
+    "person": ("person", 1.5),
+    "case": ("person", 1.0),
+    "organisation": ("organisation", 1.5),
+    "thing": ("thing", 1.5),
+    "definition": ("dictionary", 2.0),
+}
+"""What the first noun of the table's name says of its role."""
+_SHARE_POINTS: Mapping[str, tuple[TableRole, float]] = {
+    "direct_identifier": ("person", 4.0),
+    "contact": ("person", 3.0),
+    "demographic": ("person", 5.0),
+    "person_key": ("person", 4.0),
+    "employment_education": ("person", 4.0),
+    "financial": ("person", 2.0),
+    "behavioural": ("person", 3.0),
+    "ethnicity": ("person", 4.0),
+    "political": ("person", 4.0),
+    "religion": ("person", 4.0),
+    "criminal": ("person", 4.0),
+    "health": ("clinical", 5.0),
+    "genetic": ("clinical", 5.0),
+    "environment": ("device", 5.0),
+    "business": ("thing", 4.0),
+    "reference": ("dictionary", 4.0),
+}
+"""What a share of the columns being of a category says of the role."""
+_DEFINITIONS = frozenset(
+    {"d", "dim", "ref", "lkp", "lookup", "codes", "codelist", "dict", "dictionary"}
+)
+"""First or last words by which databases mark tables of definitions."""
+
+_PATIENTS = frozenset({"patient", "patients"})
+
+
+@dataclass(frozen=True)
+class TableView:
+    """What a column can learn from its table.
+
+    Attributes:
+        role: what the rows are about.
+        topic: the category that many of its telling columns belong to, or empty.
+        nouns: the nouns of its name.
+        medical: whether its name says that the people are patients.
+    """
+
+    role: TableRole
+    topic: str
+    nouns: tuple[str, ...]
+    medical: bool
+
+
+def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> TableView:
+    """Return what a table is about.
+
+    Args:
+        name: the table's name, read.
+        sure: the strong evidence of each column, summed by category.
+    """
+    best = [max(one, key=lambda c: (one[c], c)) for one in sure if one]
+    counts = Counter(best)
+    nouns = nouns_of(name)
+    points = dict.fromkeys(ROLES, 0.0)
+    points["unknown"] = ENOUGH
+    for role, worth in _name_points(name, nouns):
+        points[role] += worth
+    for category, number in counts.items():
+        role, worth = _SHARE_POINTS.get(category, ("unknown", 0.0))
+        points[role] += worth * number / (len(best) + FEW)
+    if counts["demographic"] >= 2:
+        # Age and sex are told of people only, whatever the table is called.
+        points["person"] += 3.0
+    chosen = max(ROLES, key=lambda role: points[role])
+    if chosen == "person" and _many(counts, "health", len(best)):
+        chosen = "clinical"
+    medical = chosen == "clinical" or not _PATIENTS.isdisjoint(name.english)
+    return TableView(chosen, _topic(counts, len(best)), nouns, medical)
+
+
+def evidence_sums(evidence: Sequence[TagEvidence]) -> dict[str, float]:
+    """Return evidence by category; more of the same category counts half each time."""
+    by: dict[str, list[float]] = {}
+    for item in evidence:
+        if item.category is not None:
+            by.setdefault(item.category, []).append(item.weight)
+    return {
+        category: sum(
+            weight * 0.5**rank
+            for rank, weight in enumerate(sorted(weights, key=abs, reverse=True))
+        )
+        for category, weights in by.items()
+    }
+
+
+def sums_with_evidence(
+    sums: Mapping[str, float], evidence: Iterable[TagEvidence]
+) -> dict[str, float]:
+    """Return sums with further evidence added in full."""
+    out = dict(sums)
+    for item in evidence:
+        if item.category is not None:
+            out[item.category] = out.get(item.category, 0.0) + item.weight
+    return out
+
+
+def sums_of_both(
+    first: Mapping[str, float], second: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the sum of two sums, category by category."""
+    return {c: first.get(c, 0.0) + second.get(c, 0.0) for c in (*first, *second)}
+
+
+def _name_points(
+    name: PhraseReading, nouns: Sequence[str]
+) -> list[tuple[TableRole, float]]:
+    # In a table's name a hospital is an organisation, not a fact about a patient.
+    first = nouns[:1] == ("organisation",)
+    found: list[tuple[TableRole, float]] = [
+        (role, worth * hit.surely)
+        for hit in name.hits
+        if not (first and hit.entry.meaning == "health")
+        for role, worth in [_MEANING_POINTS.get(hit.entry.meaning, ("unknown", 0.0))]
+    ]
+    found += [_NOUN_POINTS[noun] for noun in nouns[:1] if noun in _NOUN_POINTS]
+    if name.words and {name.words[0], name.words[-1]} & _DEFINITIONS:
+        found.append(("dictionary", 6.0))
+    return found
+
+
+def _many(counts: Counter[str], category: str, total: int) -> bool:
+    return counts[category] >= 2 and counts[category] >= 0.2 * total
+
+
+def _topic(counts: Counter[str], total: int) -> str:
+    topics = [c for c in counts if c in TOPICS and _many(counts, c, total)]
+    return max(topics, key=lambda c: (counts[c], c), default="")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns in, suggestions out: whole tables at once, because siblings matter.
+
+Guarantees:
+    There is one suggestion for each column, in the order of the columns.
+    The order of the columns of a table does not change what is suggested.
+    No suggestion holds a value in its evidence.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from lexfed.errors import DataError, Problem
+from lexfed.law.tagger.fusion import (
+    dominant_tier,
+    fused_probabilities,
+    fused_tag,
+    raised_to_table_tier,
+)
+from lexfed.law.tagger.metadata.name_evidence import evidence_of_name, is_code, nouns_of
+from lexfed.law.tagger.metadata.pack_evidence import evidence_of_packs, matching_packs
+from lexfed.law.tagger.metadata.schema_packs import PackIndex, load_packs
+from lexfed.law.tagger.metadata.table_evidence import evidence_of_table
+from lexfed.law.tagger.metadata.table_roles import (
+    STRONG,
+    evidence_sums,
+    sums_of_both,
+    sums_with_evidence,
+    table_view,
+)
+from lexfed.law.tagger.semantics.network_evidence import (
+    evidence_of_network,
+    network_probabilities,
+)
+from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TagEvidence
+from lexfed.law.tagger.words.table_readings import TableReading, read_tables
+
+_DEFAULTS = TaggerSettings()
+_MOST_PROBLEMS = 20
+
+
+def tag_columns(
+    columns: Sequence[DescribedColumn], settings: TaggerSettings = _DEFAULTS
+) -> tuple[Suggestion, ...]:
+    """Return a suggestion for every column, in their order.
+
+    Args:
+        columns: the columns of one or more tables; siblings explain each other.
+        settings: shares, thresholds and packs to leave out.
+
+    Raises:
+        DataError: naming columns without a name.
+    """
+    problems = [
+        Problem(f"column {number}", "has no name", "every column needs a name")
+        for number, column in enumerate(columns, 1)
+        if not column.name.strip()
+    ]
+    if problems:
+        raise DataError(problems[:_MOST_PROBLEMS])
+    packs = load_packs(settings.without)
+    tables = read_tables(columns)
+    seen, meant = _from_values(columns), network_probabilities(tables, settings)
+    found: dict[int, Suggestion] = {}
+    for table in tables:
+        values = [seen[at] for at in table.places]
+        network = [meant.get(at) for at in table.places]
+        answers = _tag(table, values, network, packs, settings)
+        found.update(zip(table.places, answers, strict=True))
+    return _with_proxies(columns, [found[at] for at in range(len(columns))])
+
+
+def _tag(
+    table: TableReading,
+    values: Sequence[Sequence[TagEvidence]],
+    network: Sequence[Mapping[str, float] | None],
+    packs: PackIndex,
+    settings: TaggerSettings,
+) -> Iterator[Suggestion]:
+    matches = matching_packs(table.columns, packs)
+    nouns = nouns_of(table.title)
+    read = list(zip(table.columns, table.names, table.descriptions, strict=True))
+    own = [
+        [
+            *evidence_of_name(
+                name, description, nouns, is_code(column.name), table.title
+            ),
+            *evidence_of_packs(column, matches, packs),
+        ]
+        for column, name, description in read
+    ]
+    sure = [
+        {c: w for c, w in evidence_sums([*items, *seen]).items() if w >= STRONG}
+        for items, seen in zip(own, values, strict=True)
+    ]
+    about = table_view(table.title, sure)
+    weighed = []
+    for at, (column, name, description) in enumerate(read):
+        sums = evidence_sums(own[at])
+        inherited = list(
+            evidence_of_table(name, description, column.dtype, sums, about)
+        )
+        odds = sums_of_both(
+            sums_with_evidence(sums, inherited), evidence_sums(values[at])
+        )
+        told = [item for item in (*own[at], *inherited) if item.outright]
+        facts = evidence_sums([*values[at], *told])
+        chances = fused_probabilities(odds, facts, network[at], settings)
+        # The table alone says nothing of a name that nobody can read.
+        readable = bool(name.hits or description.hits)
+        by_itself = odds if readable else sums_of_both(sums, evidence_sums(values[at]))
+        found = fused_tag(chances, max(by_itself.values(), default=0.0), settings)
+        evidence = [*own[at], *values[at], *inherited]
+        if (meant := network[at]) is not None:
+            evidence.append(evidence_of_network(meant, readable))
+        weighed.append((found, chances, evidence))
+    dominant = dominant_tier(found for found, _, _ in weighed)
+    for column, (found, chances, evidence) in zip(table.columns, weighed, strict=True):
+        result = raised_to_table_tier(found, chances, dominant, settings)
+        yield Suggestion(
+            column, result.tier, result.category, round(result.score, 4),
+            result.review, tuple(sorted(evidence, key=_order)), table.languages[0],
+        )  # fmt: skip
+
+
+def _order(item: TagEvidence) -> tuple[float, str]:
+    return -abs(item.weight), item.text
+
+
+def _from_values(columns: Sequence[DescribedColumn]) -> Sequence[Sequence[TagEvidence]]:
+    """Return what the values say; recognisers are loaded only if there are any."""
+    if not any(column.values for column in columns):
+        return [()] * len(columns)
+    from lexfed.law.tagger.values.evidence import evidence_of_values
+
+    return evidence_of_values(columns)
+
+
+def _with_proxies(
+    columns: Sequence[DescribedColumn], suggestions: Sequence[Suggestion]
+) -> tuple[Suggestion, ...]:
+    if not any(column.values for column in columns):
+        return tuple(suggestions)
+    from lexfed.law.tagger.values.evidence import proxies_of
+
+    pairs = zip(suggestions, proxies_of(columns, suggestions), strict=True)
+    return tuple(replace(one, proxies=proxies) for one, proxies in pairs)

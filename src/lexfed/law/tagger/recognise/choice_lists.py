@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of a few words that people are sorted by: origin, belief, family, health.
+
+A column of a few different values is compared with the words that forms offer. Half
+of the different values must be such words, and two of them at least; words that mean
+other things elsewhere (`white`, `single`) count only beside others.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lexfed.law.tagger.recognise.recogniser import Sample, cues
+from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
+
+MOST = 40
+"""Different values that a list of choices has at the most."""
+
+
+@dataclass(frozen=True)
+class ChoiceList:
+    """The words by which a form sorts people.
+
+    Attributes:
+        name: what the words tell, as part of a sentence.
+        category: what such a column is.
+        sure: words, folded, of which two decide.
+        other: words that are part of such lists and mean other things elsewhere.
+        context: words of the column's name that make one value enough.
+        weight: in units of log-odds.
+    """
+
+    name: str
+    category: str
+    sure: frozenset[str]
+    other: frozenset[str] = frozenset()
+    context: frozenset[str] = frozenset()
+    weight: float = 3.5
+
+
+def _list(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(","))
+
+
+VOCABULARIES = (
+    ChoiceList(
+        "ethnic origin", "ethnicity",
+        _list("caucasian, african american, black or african american, hispanic, non "
+              "hispanic, nonhispanic, not hispanic, hispanic or latino, latino, "
+              "latina, asian, native american, american indian, pacific islander, "
+              "native hawaiian, alaska native, american indian or alaska native, "
+              "asian or pacific islander, asian pac islander, native hawaiian or "
+              "other pacific islander, amer indian eskimo, not hispanic or latino, "
+              "white british, white irish, black african, black caribbean, south "
+              "asian, east asian, roma, mestizo, mulatto, mulato, parda, pardo, "
+              "preta, amarela, indigena, indigenous, maori, aboriginal, torres strait "
+              "islander, han, biracial, multiracial, two or more races, maghrebin, "
+              "arab, hausa, yoruba, igbo, zulu, xhosa, coloured"),
+        _list("white, black, other, unknown, mixed, branca, branco, blanco, negro, "
+              "white other, native, refused, other unknown, declined, other race, "
+              "chinese, indian, pakistani, bangladeshi"),
+        cues("race ethnicity ethnic ethnie etnia raca raza cor hautfarbe herkunft"),
+    ),
+    ChoiceList(
+        "religion or belief", "religion",
+        _list("catholic, roman catholic, protestant, muslim, islam, jewish, judaism, "
+              "hindu, hinduism, buddhist, buddhism, sikh, christian, orthodox, "
+              "atheist, agnostic, evangelical, lutheran, anglican, methodist, "
+              "baptist, mormon, jehovah s witness, church of england, katholisch, "
+              "romisch katholisch, evangelisch, muslimisch, judisch, konfessionslos, "
+              "catholique, musulman, juif, athee, catolico, catolica, musulmano, "
+              "judio, ateo, evangelico, evangelica, espirita, candomble, umbanda, "
+              "cattolico, ebreo, rooms katholiek, hervormd, gereformeerd, moslim, rk, "
+              "ev"),
+        _list("none, other, unknown, no religion, not specified, unobtainable, "
+              "protestant quaker, keine, aucune, ninguna, nenhuma, sonstige"),
+        cues("religion religiao relig konfession bekenntnis culte credo geloof"),
+    ),
+    ChoiceList(
+        "family status", "demographic",
+        _list("married, divorced, widowed, never married, married civ spouse, "
+              "separated, civil partnership, cohabiting, domestic partner, life "
+              "partner, verheiratet, ledig, geschieden, verwitwet, marie, mariee, "
+              "celibataire, divorce, divorcee, veuf, veuve, casado, casada, soltero, "
+              "soltera, divorciado, divorciada, viudo, viuda, solteiro, solteira, "
+              "viuvo, viuva, uniao estavel, coniugato, coniugata, celibe, nubile, "
+              "divorziato, vedovo, gehuwd, ongehuwd, gescheiden, weduwe, weduwnaar"),
+        _list("single, other, unknown, m, s, d, w, default, pacs"),
+        cues("marital civil familienstand matrimonial estado stato burgerlijke"),
+    ),
+    ChoiceList(
+        "how a person is addressed", "demographic",
+        _list("mr, mrs, ms, miss, mr., mrs., ms., dr., prof., herr, frau, mme, mlle, "
+              "sra, srta, sra., srta., sig., sig.ra, dhr., mevr., jr, sr, jr., iii, "
+              "phd, md, jd, dds, esq"),
+        _list("dr, prof, m, m., sr., ii, iv, mba, rev, rev., mx"),
+        cues("prefix suffix title salutation anrede titel civilite tratamiento "
+             "honorific aanhef titolo"),
+    ),
+    ChoiceList(
+        "blood groups", "health",
+        _list("a+, a-, b+, b-, ab+, ab-, o+, o-, 0+, 0-, a pos, a neg, b pos, b neg, "
+              "ab pos, ab neg, o pos, o neg"),
+        context=cues("blood blut sang sangre sangue bloed"),
+    ),
+    ChoiceList(
+        "sexual orientation", "sex_life",
+        _list("heterosexual, homosexual, bisexual, gay, lesbian, asexual, pansexual, "
+              "heterosexuell, homosexuell, bisexuell, heterosexuel, heterossexual, "
+              "homossexual, bissexual, lesbiana, lesbica, straight or heterosexual, "
+              "gay or lesbian, queer, transgender"),
+        _list("straight, other, prefer not to say, unknown"),
+        cues("orientation sexual orientierung"),
+    ),
+    ChoiceList(
+        "political parties or leanings", "political",
+        _list("democrat, republican, democratic party, republican party, libertarian, "
+              "green party, labour, conservative, liberal democrat, tory, snp, plaid "
+              "cymru, ukip, cdu, csu, cdu/csu, spd, fdp, grune, die grunen, die "
+              "linke, afd, bundnis 90/die grunen, psoe, pp, vox, podemos, ciudadanos, "
+              "lfi, lrem, rn, les republicains, ps, eelv, pt, psdb, psol, pl, mdb, "
+              "far left, far right, extreme gauche, extreme droite, pd, lega, vvd, "
+              "pvv, d66, cda, groenlinks, unaffiliated, very liberal, very "
+              "conservative"),
+        _list("independent, other, none, liberal, moderate, left, right, center, npa, "
+              "dem, rep, ind, una, d, r"),
+        cues("party partei parti partido partito partij vote voted ideology political"),
+        3.0,
+    ),
+    ChoiceList(
+        "whether a person lives", "health",
+        _list("deceased, expired, verstorben, decede, decedee, fallecido, obito, "
+              "deceduto, overleden, alive"),
+        _list("dead, died, unknown, lebend, vivant, vivo, lost to follow up, "
+              "discharged"),
+        cues("vital death dead status discharge mortality"),
+        2.5,
+    ),
+    ChoiceList(
+        "smoking, alcohol or drugs", "health",
+        _list("never smoker, former smoker, current smoker, ex smoker, non smoker, "
+              "nonsmoker, smoker, raucher, nichtraucher, exraucher, fumeur, non "
+              "fumeur, ex fumeur, fumador, no fumador, fumante, nao fumante, ex "
+              "fumante, fumatore, non fumatore, roker, light tobacco smoker, heavy "
+              "smoker, smokes, formerly smoked, never smoked"),
+        _list("never, former, current, yes, no, unknown, not current, ever"),
+        cues("smoking smoker tobacco smoke rauchen tabac tabaco fumo roken"),
+    ),
+)  # fmt: skip
+"""The lists that are known."""
+
+
+def plain(value: str) -> str:
+    """Return a choice without what is only punctuation."""
+    return re.sub(r"[\s_()-]+", " ", value).strip() if len(value) > 3 else value
+
+
+def evidence_of_vocabularies(sample: Sample) -> Iterator[TagEvidence]:
+    """Yield which lists of choices the values come from."""
+    if not sample.values or len(sample.distinct) > MOST:
+        return
+    values = frozenset(plain(value) for value in sample.folded)
+    for one in VOCABULARIES:
+        sure, other = len(values & one.sure), len(values & one.other)
+        helped = sample.mentions(one.context)
+        if not sure and not (helped and other >= 2):
+            continue
+        enough = sure >= 2 or helped
+        if enough and sure + other >= 0.5 * len(values):
+            named = ", as the name or description says" if helped else ""
+            yield TagEvidence(
+                "values", TIER_OF[one.category], one.category,
+                one.weight + 0.5 * helped,
+                f"the values are words for {one.name}{named}",
+            )  # fmt: skip

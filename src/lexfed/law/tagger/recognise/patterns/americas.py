@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""National numbers of people, and of firms, in the Americas."""
+
+from lexfed.law.tagger.recognise.checksums import is_day, luhn, weighted
+from lexfed.law.tagger.recognise.patterns.europe_west import national
+
+_CURP = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
+_RFC = "0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ"
+_STATES = (
+    "AS|BC|BS|CC|CH|CL|CM|CS|DF|DG|GR|GT|HG|JC|MC|MN|MS|NE|NL|NT|OC|PL|QR|QT|SL|SP|"
+    "SR|TC|TL|TS|VZ|YN|ZS"
+)
+
+
+def us_ssn(number: str) -> bool:
+    """Check a US social security number: parts that were never given out."""
+    area, group, serial = number[:3], number[3:5], number[5:]
+    return not (
+        area in ("000", "666") or area[0] == "9" or group == "00" or serial == "0000"
+    )
+
+
+def us_itin(number: str) -> bool:
+    """Check a US taxpayer number: it begins with 9, some groups are not used."""
+    group = int(number[3:5])
+    return 50 <= group <= 65 or 70 <= group <= 88 or 90 <= group <= 92 or group >= 94
+
+
+def us_npi(number: str) -> bool:
+    """Check a US provider number: Luhn after the prefix of health applications."""
+    return luhn(f"80840{number}")
+
+
+def _two_digits(number: str, first: range, second: range) -> bool:
+    """Check the last two digits, each the weighted sum before it, modulo 11."""
+    one = weighted(number, first) * 10 % 11 % 10
+    two = weighted(number, second) * 10 % 11 % 10
+    return number[-2:] == f"{one}{two}"
+
+
+def brazilian_cpf(number: str) -> bool:
+    """Check a Brazilian CPF: two digits; all digits alike is never given."""
+    alike = number == number[0] * 11
+    return not alike and _two_digits(number, range(10, 1, -1), range(11, 1, -1))
+
+
+def brazilian_cnpj(number: str) -> bool:
+    """Check a Brazilian firm's number; a letter counts by its place in ASCII."""
+    values = [ord(sign) - 48 for sign in number]
+    weights = (6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2)
+    for end in (12, 13):
+        total = sum(
+            v * w for v, w in zip(values[:end], weights[13 - end :], strict=True)
+        )
+        rest = total % 11
+        if values[end] != (0 if rest < 2 else 11 - rest):
+            return False
+    return any(values)
+
+
+def brazilian_cns(number: str) -> bool:
+    """Check a Brazilian health card number: weights 15 to 1, modulo 11."""
+    return weighted(number, range(15, 0, -1)) % 11 == 0
+
+
+def brazilian_voter(number: str) -> bool:
+    """Check a Brazilian voter's number; the 9th and 10th digits tell the state."""
+    state = number[8:10]
+    if not 1 <= int(state) <= 28:
+        return False
+    first = _voter_digit(weighted(number[:8], range(2, 10)), state)
+    second = _voter_digit(weighted(f"{state}{first}", (7, 8, 9)), state)
+    return number[10:] == f"{first}{second}"
+
+
+def _voter_digit(total: int, state: str) -> int:
+    rest = total % 11
+    if rest == 0 and state in ("01", "02"):
+        return 1  # São Paulo and Minas Gerais write 1 for 0.
+    return 0 if rest == 10 else rest
+
+
+def mexican_curp(code: str) -> bool:
+    """Check a Mexican CURP: a day of birth and a last digit, weights 18 to 2."""
+    total = sum(_CURP.index(s) * (18 - at) for at, s in enumerate(code[:17]))
+    return is_day(code[4:10]) and (10 - total % 10) % 10 == int(code[17])
+
+
+def mexican_rfc(code: str) -> bool:
+    """Check a Mexican tax number of a person or, one letter shorter, of a firm."""
+    padded = code.rjust(13)
+    total = sum(_RFC.index(s) * (13 - at) for at, s in enumerate(padded[:12]))
+    return is_day(padded[4:10]) and "0123456789A"[-total % 11] == padded[12]
+
+
+def argentine_number(number: str) -> bool:
+    """Check an Argentine CUIL or CUIT: modulo 11, ten becomes nine."""
+    rest = 11 - weighted(number, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
+    return {10: 9, 11: 0}.get(rest, rest) == int(number[10])
+
+
+def chilean_rut(number: str) -> bool:
+    """Check a Chilean RUT: weights 2 to 7 from the right, modulo 11; K is ten."""
+    total = weighted(number[-2::-1], (2, 3, 4, 5, 6, 7, 2, 3, 4))
+    return "0K987654321"[total % 11] == number[-1]
+
+
+def ecuadorian_cedula(number: str) -> bool:
+    """Check an Ecuadorian cédula: the first digits tell the province, then Luhn."""
+    return (1 <= int(number[:2]) <= 24 or number[:2] == "30") and luhn(number)
+
+
+def canadian_sin(number: str) -> bool:
+    """Check a Canadian social insurance number: Luhn."""
+    return luhn(number)
+
+
+AMERICAN = (
+    national("US social security numbers", r"\d{3}-\d{2}-\d{4}", us_ssn,
+             "ssn social security", chance=0.2, weight=5.0),
+    national("US social security numbers", r"\d{9}", us_ssn, "ssn social",
+             needs=True, weight=4.0),
+    national("US taxpayer numbers", r"9\d{2}[ -]\d{2}[ -]\d{4}", us_itin, "itin tax",
+             chance=0.2, share=0.95),
+    national("numbers of the shape of US social security numbers",
+             r"\d{3}-\d{2}-\d{4}", None, "ssn social security", chance=0.2,
+             weight=4.0),
+    national("US provider numbers", r"[12]\d{9}", us_npi, "npi provider prescriber",
+             category="person_key", weight=4.0),
+    national("Canadian social insurance numbers", r"[1-79]\d{2}([ -])\d{3}\1\d{3}",
+             canadian_sin, "sin insurance assurance"),
+    national("Canadian social insurance numbers", r"[1-79]\d{8}", canadian_sin,
+             "sin nas insurance assurance", weight=4.0, needs=True),
+    national("Brazilian CPF numbers", r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", brazilian_cpf,
+             "cpf", chance=0.015, weight=6.0),
+    national("Brazilian health card numbers", r"[12789]\d{2} ?\d{4} ?\d{4} ?\d{4}",
+             brazilian_cns, "cns sus cartao"),
+    national("Brazilian voter numbers", r"\d{4} ?\d{4} ?\d{4}", brazilian_voter,
+             "titulo eleitor", chance=0.005),
+    national("Mexican CURP codes",
+             r"[A-Z][AEIOUX][A-Z]{2}\d{6}[HMX](?:" + _STATES + r")[B-DF-HJ-NP-TV-Z]{3}"
+             r"[0-9A-Z]\d", mexican_curp, "curp", chance=0.001, weight=6.0),
+    national("Mexican tax numbers of persons", r"[A-ZÑ&]{4}-?\d{6}-?[A-Z\d]{2}[A\d]",
+             mexican_rfc, "rfc", chance=0.01),
+    national("Argentine CUIL numbers", r"2[03-7]-?\d{8}-?\d", argentine_number,
+             "cuil cuit"),
+    national("Chilean RUT numbers", r"\d{1,2}\.?\d{3}\.?\d{3}-?[\dK]", chilean_rut,
+             "rut run"),
+    national("Ecuadorian identity numbers", r"[0-3]\d[0-6]\d{7}", ecuadorian_cedula,
+             "cedula", chance=0.02),
+    national("Colombian identity numbers", r"\d{1,2}(?:\.?\d{3}){2}|1\.?\d{3}\.?\d{3}"
+             r"\.?\d{3}", None, "cedula ciudadania cc documento", needs=True,
+             weight=3.0),
+)  # fmt: skip
+"""Numbers of people in the Americas."""
+
+AMERICAN_FIRMS = (
+    national("Brazilian numbers of firms",
+             r"[\dA-Z]{2}\.?[\dA-Z]{3}\.?[\dA-Z]{3}/?[\dA-Z]{4}-?\d{2}",
+             brazilian_cnpj, "cnpj", chance=0.015, category="business"),
+    national("Mexican tax numbers of firms", r"[A-ZÑ&]{3}-?\d{6}-?[A-Z\d]{2}[A\d]",
+             mexican_rfc, "rfc", chance=0.01, category="business", weight=4.0),
+    national("Argentine tax numbers of firms", r"3[034]-?\d{8}-?\d",
+             argentine_number, "cuit", category="business"),
+)  # fmt: skip
+"""Numbers of firms: no personal data (GDPR, recital 14)."""

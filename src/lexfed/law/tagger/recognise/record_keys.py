@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose keys they are: a person's, or those of something else (rule R3).
+
+Long random keys and hashes are keys of something. Under the name of a person or of a
+person's case they are keys of people; else they may be anyone's, and are given half
+each way. Where the table has names or national numbers of people and no key comes
+twice, a column of keys is the key of those people, even if it is only called `id`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lexfed.law.tagger.recognise.recogniser import (
+    Recogniser,
+    Sample,
+    cues,
+    regex,
+)
+from lexfed.law.tagger.suggestions import TagEvidence
+
+FEWEST = 20
+"""Rows from which on it says something that no key comes twice."""
+WEIGHT = 2.0
+_KEY = re.compile(r"[A-Za-z]{0,4}[-_]?\d{3,}|[0-9a-fA-F-]{8,64}", re.ASCII)
+_SURE = 3.5
+_ABOUT_PEOPLE = cues(
+    "patient person member customer client user employee provider practitioner subject "
+    "participant student teacher physician doctor clinician insured beneficiary voter "
+    "encounter admission visit stay episode claim case policy contract loan account "
+    "kunde patientin versicherte mitarbeiter fall vertrag konto cliente paciente "
+    "usuario usuaria empleado empleada alumno aluno utilisateur salarie assure dossier "
+    "sejour klant medewerker gebruiker utente paziente dipendente assistito"
+)
+SURROGATES = (
+    Recogniser("universally unique identifiers",
+               regex(r"\{?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?"),
+               "person_key", 1.0, chance=0.001, context=_ABOUT_PEOPLE),
+    Recogniser("hexadecimal hashes",
+               regex(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9A-F]{32}|"
+                     r"[0-9A-F]{40}|[0-9A-F]{64}"),
+               "person_key", 1.0, chance=0.001, context=_ABOUT_PEOPLE),
+)  # fmt: skip
+"""Random keys and hashes."""
+_NAMED = 3.5
+
+
+def evidence_of_surrogates(sample: Sample) -> Iterator[TagEvidence]:
+    """Yield what random keys say: of people if the name does, else both ways."""
+    for recogniser in SURROGATES:
+        found = recogniser.evidence(sample)
+        if found is None:
+            continue
+        if sample.mentions(_ABOUT_PEOPLE):
+            text = f"{found.text}: keys of people or of their cases (rule R3)"
+            yield replace(found, weight=_NAMED, text=text)
+            continue
+        text = f"{found.text}: keys of a person or of something else (rule R3)"
+        yield replace(found, text=text)
+        yield replace(found, tier="non_personal", category="technical", text=text)
+
+
+def evidence_of_keys(
+    samples: Sequence[Sample], found: Sequence[Sequence[TagEvidence]]
+) -> dict[int, tuple[TagEvidence, ...]]:
+    """Return which columns of one table are keys of the people in its rows.
+
+    Args:
+        samples: the samples of a table's columns.
+        found: what the values of each column say by themselves.
+    """
+    people = any(
+        item.category == "direct_identifier" and item.weight >= _SURE
+        for items in found
+        for item in items
+    )
+    if not people:
+        return {}
+    text = (
+        "no key comes twice, in a table that names a person in each row: keys of these "
+        "people (rule R3)"
+    )
+    both = (
+        TagEvidence("values", "identifier", "person_key", WEIGHT, text),
+        TagEvidence("values", "non_personal", "technical", -WEIGHT, text),
+    )
+    return {at: both for at, sample in enumerate(samples) if is_key(sample)}
+
+
+def is_key(sample: Sample) -> bool:
+    """Return whether a column has a different key in each row, and none is missing."""
+    if not FEWEST <= sample.total == len(sample.distinct):
+        return False
+    return sample.share(lambda v: _KEY.fullmatch(v) is not None)[0] == 1.0

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns from files: a list of columns, a data file with a sample, Parquet, SQL.
+
+    schema CSV    header `table,column,description,dtype`; all but `column` may be
+                  missing or empty
+    data CSV      the header gives names; the first rows are a sample of values;
+                  also compressed, as `.csv.gz`
+    .parquet      names, types, descriptions in the metadata, a sample of values
+    .sql          `CREATE TABLE` statements, see `sql`
+
+Values are read on this machine and stay in memory: they are never logged, printed or
+sent. Only the standard library is needed, except for Parquet.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+
+from lexfed.errors import DataError, Problem
+from lexfed.law.tagger.sources.sql_schemas import columns_of_sql
+from lexfed.law.tagger.sources.text_files import read_text
+from lexfed.law.tagger.suggestions import DescribedColumn
+from lexfed.visible_text import hidden_in, visible
+
+SAMPLE = 200
+"""Rows of a data file that are looked at."""
+
+_SAMPLE_BYTES = 16 * 1024 * 1024
+_FIELDS = ("table", "column", "description", "dtype")
+_DELIMITERS = ",;\t|"
+_MOST_PROBLEMS = 20
+_ENDING = re.compile(r"\.((csv|tsv|txt)(\.gz)?|parquet|pq)$", re.IGNORECASE)
+
+
+def read_columns(path: Path, sample: int = SAMPLE) -> tuple[DescribedColumn, ...]:
+    """Return the columns of a data file, with a sample of their values.
+
+    Args:
+        path: a CSV, TSV, Parquet or SQL file, told apart by its name.
+        sample: rows to look at; 0 for names only.
+
+    Raises:
+        DataError: if the file holds no columns that could be tagged.
+    """
+    kind = path.suffix.lower()
+    if kind in (".parquet", ".pq"):
+        return _parquet(path, sample)
+    if kind in (".sql", ".ddl"):
+        return columns_of_sql(read_text(path), str(path))
+    return _table(path, sample)
+
+
+def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
+    """Return the columns that a schema file lists, in its order.
+
+    Raises:
+        DataError: naming every line without a column name or with one that is there
+            already.
+    """
+    if path.suffix.lower() in (".sql", ".ddl"):
+        return columns_of_sql(read_text(path), str(path))
+    rows = _rows(read_text(path), path, ",")
+    header = [name.strip().lower() for name in next(rows, (1, []))[1]]
+    if "column" not in header:
+        raise DataError(
+            [
+                Problem(
+                    f"`{path}`",
+                    "its first line names no field `column`",
+                    f"a schema has the fields {', '.join(_FIELDS)}; for a data file "
+                    "leave `--schema` out",
+                )
+            ]
+        )
+    columns, problems = [], []
+    seen: set[tuple[str, str]] = set()
+    for line, row in rows:
+        if not any(row):
+            continue
+        found = dict(zip(header, row, strict=False))
+        column = DescribedColumn(
+            table=found.get("table", "").strip(),
+            name=found.get("column", "").strip(),
+            description=found.get("description", "").strip(),
+            dtype=found.get("dtype", "").strip(),
+        )
+        problem = _problem(column, seen)
+        if problem:
+            problems.append(Problem(f"{path}:{line}", problem))
+        columns.append(column)
+    return _checked(columns, problems, path)
+
+
+def table_name(path: PurePath) -> str:
+    """Return what a data file's table is called: the file's name without its ending."""
+    return _ENDING.sub("", path.name)
+
+
+def _problem(column: DescribedColumn, seen: set[tuple[str, str]]) -> str:
+    if not column.name:
+        return "a column without a name"
+    key = (column.table, column.name)
+    table = f" of table `{_short(column.table)}`" if column.table else ""
+    hidden = hidden_in(column.name) or hidden_in(column.table)
+    if hidden:
+        return f"column `{_short(column.name)}`{table} has the hidden `{hidden}`"
+    if key in seen:
+        return f"column `{_short(column.name)}`{table} is there twice"
+    seen.add(key)
+    return ""
+
+
+def _short(name: str) -> str:
+    plain = visible(name)
+    return plain if len(plain) <= 60 else f"{plain[:57]}..."
+
+
+def _checked(
+    columns: Sequence[DescribedColumn], problems: Sequence[Problem], path: Path
+) -> tuple[DescribedColumn, ...]:
+    if problems:
+        more = len(problems) - _MOST_PROBLEMS
+        tail = [Problem("", f"and {more} more")] if more > 0 else []
+        raise DataError([*problems[:_MOST_PROBLEMS], *tail])
+    if not columns:
+        raise DataError([Problem(f"`{path}`", "it has no columns")])
+    return tuple(columns)
+
+
+def _rows(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        what = f"not CSV: {error}"
+        raise DataError([Problem(f"{path}:{reader.line_num}", what)]) from error
+
+
+def _table(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
+    text = read_text(path, _SAMPLE_BYTES, whole=False)
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    rows = _rows(text, path, delimiter)
+    header = [name.strip() for name in next(rows, (1, []))[1]]
+    # A ragged row says nothing about the others; what it has is taken.
+    taken = [row for _, (_, row) in zip(range(sample), rows, strict=False)]
+    table = table_name(path)
+    columns, problems = [], []
+    seen: set[tuple[str, str]] = set()
+    for at, name in enumerate(header):
+        values = tuple(row[at] for row in taken if at < len(row)) if sample else None
+        column = DescribedColumn(table, name, "", "", values)
+        problem = _problem(column, seen)
+        if problem:
+            problems.append(Problem(f"{path}:1", f"field {at + 1}: {problem}"))
+        columns.append(column)
+    return _checked(columns, problems, path)
+
+
+def _parquet(path: Path, sample: int) -> tuple[DescribedColumn, ...]:
+    # Imported here: it takes more memory than the tagger itself.
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        schema = file.schema_arrow
+        rows: dict[str, list[object]] = {}
+        for batch in file.iter_batches(batch_size=max(1, sample)):
+            rows = batch.to_pydict() if sample else {}
+            break
+    except (OSError, pyarrow.ArrowException) as error:
+        what = "is not a Parquet file that can be read"
+        raise DataError([Problem(f"`{path}`", what)]) from error
+    columns = []
+    for field in schema:
+        notes = {
+            k.decode("utf-8", "replace"): v for k, v in (field.metadata or {}).items()
+        }
+        text = notes.get("description", notes.get("comment", b"")).decode(
+            "utf-8", "replace"
+        )
+        found = rows.get(field.name)
+        # A gap keeps its place: values in the same place belong to the same row.
+        values = (
+            None
+            if found is None
+            else tuple("" if value is None else str(value) for value in found)
+        )
+        columns.append(
+            DescribedColumn(table_name(path), field.name, text, str(field.type), values)
+        )
+    seen: set[tuple[str, str]] = set()
+    problems = [
+        Problem(f"`{path}`", problem)
+        for column in columns
+        if (problem := _problem(column, seen))
+    ]
+    return _checked(columns, problems, path)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nouns of the tagger: columns go in, suggestions with their evidence come out.
+
+Four tiers and 27 categories; a category belongs to one tier. The names are those of
+`lexfed.tiers`, so a suggestion that a person accepts becomes a tag as it is.
+
+A column may carry a sample of its values. They stay on this machine: they are left
+out of `repr`, of every evidence sentence and of everything that is written or sent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, get_args
+
+TIERS = ("special", "identifier", "personal", "non_personal")
+"""The tiers in the order of precedence of the labelling rule R2."""
+
+CATEGORIES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "special": (
+            "health", "genetic", "biometric", "religion", "ethnicity", "political",
+            "union", "sex_life", "criminal", "precise_geolocation",
+            "citizenship_immigration", "communication_content",
+        ),
+        "identifier": (
+            "direct_identifier", "person_key", "contact", "online_identifier",
+            "account_credential",
+        ),
+        "personal": (
+            "demographic", "location", "financial", "employment_education",
+            "behavioural", "other_personal",
+        ),
+        "non_personal": ("technical", "business", "environment", "reference"),
+    }
+)  # fmt: skip
+"""The categories of every tier."""
+
+CATEGORIES = tuple(c for tier in TIERS for c in CATEGORIES_OF[tier])
+"""All 27 categories, tier by tier: the order of every score vector."""
+
+TIER_OF: Mapping[str, str] = MappingProxyType(
+    {category: tier for tier in TIERS for category in CATEGORIES_OF[tier]}
+)
+"""The tier of every category."""
+
+EvidenceKind = Literal[
+    "name", "description", "pack", "values", "statistics", "semantics", "table",
+    "person",
+]  # fmt: skip
+KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
+
+
+@dataclass(frozen=True)
+class DescribedColumn:
+    """A column as its schema or its file describes it.
+
+    Attributes:
+        table: name of the table; empty if there is only one.
+        name: the column's own name, as written.
+        description: what the schema says about it; often empty.
+        dtype: type as the schema or the file calls it; often empty.
+        values: a sample read on this machine; never logged, printed or sent.
+    """
+
+    table: str
+    name: str
+    description: str = ""
+    dtype: str = ""
+    values: tuple[str, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class TagEvidence:
+    """One reason for or against a reading of a column.
+
+    Attributes:
+        kind: where the reason comes from.
+        tier: the tier it speaks for, or None if it speaks for no single one.
+        category: the category it speaks for, or None.
+        weight: in units of log-odds; negative if it speaks against.
+        text: a sentence a data-protection officer can check; never a value.
+        outright: whether it says what the column is in so many words, or by looking
+            it up, so that a network that guesses by likeness must not talk over it.
+    """
+
+    kind: EvidenceKind
+    tier: str | None
+    category: str | None
+    weight: float
+    text: str
+    outright: bool = False
+
+
+_STRENGTHS = ((0.9, "almost fully"), (0.6, "strongly"), (0.0, "in part"))
+"""How strongly a column gives away another one, in words."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A column that gives away another one although it is not that kind of data.
+
+    Attributes:
+        column: the tagged column that this one is associated with.
+        category: what that column is.
+        measure: `cramers_v`, `correlation_ratio` or `pearson`.
+        strength: from 0 (independent) to 1 (one determines the other). It was counted
+            in the data, so it is nowhere printed or written: people read `words`.
+    """
+
+    column: str
+    category: str
+    measure: str
+    strength: float = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """The proxy in a sentence, its strength in one of three coarse words."""
+        how = next(word for least, word in _STRENGTHS if self.strength >= least)
+        return f"it gives away `{self.column}` ({self.category}) {how}"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What the tagger makes of a column; a person may overrule all of it.
+
+    Attributes:
+        column: the column it is about.
+        tier: the tier it most likely belongs to.
+        category: the category of that tier it most likely belongs to.
+        score: expected sensitivity, from 0 (about no one) to 1.
+        review: whether a person must look, as evidence is weak or in conflict.
+        evidence: the reasons, the strongest first.
+        language: the language of its table's names, such as `de`.
+        proxies: tagged columns that it gives away.
+    """
+
+    column: DescribedColumn
+    tier: str
+    category: str
+    score: float
+    review: bool
+    evidence: tuple[TagEvidence, ...]
+    language: str
+    proxies: tuple[Proxy, ...] = ()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the values of columns say: recognisers, statistics and proxies in one place.
+
+Everything here happens on the machine that holds the values. What comes out is a
+category, a weight and a sentence of our own: never a value, and never a number that
+was computed from values. Proxies carry a strength; it is for the people at this site.
+
+Guarantees:
+    No evidence holds a value, whatever the values are.
+    A column without values, or with none that is there, gets no evidence.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from lexfed.law.tagger.recognise.body_measures import evidence_of_measures
+from lexfed.law.tagger.recognise.choice_lists import evidence_of_vocabularies
+from lexfed.law.tagger.recognise.clinical_tables import evidence_of_clinical_tables
+from lexfed.law.tagger.recognise.free_text import evidence_of_texts
+from lexfed.law.tagger.recognise.patterns.americas import AMERICAN, AMERICAN_FIRMS
+from lexfed.law.tagger.recognise.patterns.asia_africa_oceania import OTHERS
+from lexfed.law.tagger.recognise.patterns.contact import POSTCODES, REACH
+from lexfed.law.tagger.recognise.patterns.europe_east import EASTERN
+from lexfed.law.tagger.recognise.patterns.europe_west import WESTERN
+from lexfed.law.tagger.recognise.patterns.finance import ACCOUNTS, GOODS
+from lexfed.law.tagger.recognise.patterns.medical import CODES, GENES, VEHICLES
+from lexfed.law.tagger.recognise.patterns.online import ONLINE
+from lexfed.law.tagger.recognise.people import evidence_of_people
+from lexfed.law.tagger.recognise.places import evidence_of_places
+from lexfed.law.tagger.recognise.recogniser import Recogniser, Sample, sample_of
+from lexfed.law.tagger.recognise.record_keys import (
+    evidence_of_keys,
+    evidence_of_surrogates,
+)
+from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence
+from lexfed.law.tagger.values.proxies import proxies_of
+from lexfed.law.tagger.values.statistics import evidence_of_statistics
+
+NATIONAL: tuple[Recogniser, ...] = (*WESTERN, *EASTERN, *AMERICAN, *OTHERS)
+"""Numbers that authorities give to people."""
+RECOGNISERS: tuple[Recogniser, ...] = (
+    *NATIONAL, *AMERICAN_FIRMS, *REACH, *POSTCODES, *ONLINE, *ACCOUNTS, *GOODS, *CODES,
+    *GENES, *VEHICLES,
+)  # fmt: skip
+"""All recognisers of single values."""
+NEAR = 1.0
+"""How much weaker a second reading of the same values may be and still count."""
+
+__all__ = ["NATIONAL", "RECOGNISERS", "evidence_of_values", "proxies_of"]
+
+
+def evidence_of_values(
+    columns: Sequence[DescribedColumn],
+) -> tuple[tuple[TagEvidence, ...], ...]:
+    """Return what each column's values say, in the order of the columns.
+
+    Args:
+        columns: the columns of one or more tables; pairs of coordinates are looked
+            for among the neighbours of a table.
+    """
+    samples = [sample_of(column) for column in columns]
+    tables: dict[str, list[int]] = {}
+    for at, column in enumerate(columns):
+        tables.setdefault(column.table, []).append(at)
+    found: dict[int, tuple[TagEvidence, ...]] = {}
+    for members in tables.values():
+        of_table = _of_table([samples[at] for at in members])
+        found.update(zip(members, of_table, strict=True))
+    return tuple(found[at] for at in range(len(columns)))
+
+
+def _of_table(samples: Sequence[Sample]) -> list[tuple[TagEvidence, ...]]:
+    places = evidence_of_places(samples)
+    found = [
+        tuple(_of_one(sample, places.get(at))) if sample.values else ()
+        for at, sample in enumerate(samples)
+    ]
+    clinical = evidence_of_clinical_tables(samples, found)
+    keys = evidence_of_keys(samples, found)
+    return [
+        items + keys.get(at, clinical.get(at, ())) for at, items in enumerate(found)
+    ]
+
+
+def _of_one(sample: Sample, place: TagEvidence | None) -> Iterator[TagEvidence]:
+    # A name in a list of choices, or in a cell of text, is not the column's subject.
+    words = [*evidence_of_vocabularies(sample), *evidence_of_texts(sample)]
+    named = [] if words else list(evidence_of_people(sample))
+    if place is not None:
+        yield place
+    yield from words
+    yield from named
+    yield from evidence_of_measures(sample)
+    yield from evidence_of_surrogates(sample)
+    yield from evidence_of_recognisers(sample)
+    yield from evidence_of_statistics(sample)
+
+
+def evidence_of_recognisers(sample: Sample) -> list[TagEvidence]:
+    """Return the strongest reading of single values, and others nearly as strong."""
+    found = [e for r in RECOGNISERS if (e := r.evidence(sample)) is not None]
+    found.sort(key=lambda evidence: -evidence.weight)
+    best: dict[str | None, TagEvidence] = {}
+    for evidence in found:
+        if evidence.weight >= found[0].weight - NEAR:
+            best.setdefault(evidence.category, evidence)
+    return list(best.values())

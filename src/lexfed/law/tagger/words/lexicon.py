@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The multilingual lexicon: words of seven languages and what they say of a column.
+
+`lexicon/<language>.tsv` holds one term a line, fields divided by tabs:
+
+    geburtsdatum    demographic   5   date of birth    [note]
+    kunde           word          0   customer
+    patient         role:person   3   patient
+
+The second field is a category, or `word` for a word that only needs its English
+meaning, or `role:...` for a word that says what the rows of a table are about. The
+third is the weight from 0 to 5; 5 decides alone. Lines that start with `#` are
+comments. Terms are found by their letters alone, so `date of birth`, `date_of_birth`
+and `dateofbirth` are one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from sys import intern
+from typing import NamedTuple
+
+from lexfed.errors import ConfigError, Problem
+from lexfed.law.tagger.suggestions import CATEGORIES
+from lexfed.law.tagger.words.concepts import stopwords
+from lexfed.law.tagger.words.line_store import (
+    LinePlaces,
+    LineStore,
+    add_place,
+    line_at,
+    lines_of,
+)
+from lexfed.law.tagger.words.normalisation import skeleton, spellings
+
+LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl")
+ROLES = ("person", "organisation", "dictionary", "device", "clinical")
+"""What the rows of a table are about, as far as one word can say it."""
+MEANINGS = frozenset({*CATEGORIES, "word", *(f"role:{role}" for role in ROLES)})
+
+
+class LexiconEntry(NamedTuple):
+    """One meaning of a term in one language."""
+
+    term: str
+    meaning: str
+    weight: float
+    gloss: str
+    language: str
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """All terms, found by their letters.
+
+    Attributes:
+        terms: the entries of a term, by its words run together.
+        bags: the entries of a term of several words, by its sorted words.
+        languages: the languages a single word belongs to.
+        short: full words by their consonants, to read shortened names.
+        ordered: all single words in order, to complete cut-off ones.
+    """
+
+    terms: Mapping[str, tuple[LexiconEntry, ...]]
+    bags: Mapping[str, tuple[LexiconEntry, ...]]
+    languages: Mapping[str, frozenset[str]]
+    short: Mapping[str, str | tuple[str, ...]]
+    ordered: Sequence[str]
+
+    def vocabulary(self, language: str) -> "LanguageVocabulary":
+        """Return the single words of a language, to split run-together names."""
+        return LanguageVocabulary(self.languages, language)
+
+    def lengthened(self, word: str) -> tuple[str, ...]:
+        """Return the words that a word holds the consonants of."""
+        full = self.short.get(word, ())
+        return (full,) if isinstance(full, str) else full
+
+
+class LanguageVocabulary:
+    """The words of one language, as a container."""
+
+    def __init__(self, languages: Mapping[str, frozenset[str]], language: str) -> None:
+        self._languages, self._language = languages, language
+
+    def __contains__(self, word: object) -> bool:
+        return self._language in self._languages.get(word, ())  # type: ignore[call-overload]
+
+
+def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
+    """Return the lexicon of files.
+
+    Args:
+        texts: the bytes of each file, by language.
+        where: what to call the file in errors, if not by its language.
+
+    Raises:
+        ConfigError: naming every line that is not a term, a meaning and a weight.
+    """
+    terms: dict[str, LinePlaces] = {}
+    bags: dict[str, LinePlaces] = {}
+    languages: dict[str, frozenset[str]] = {}
+    problems: list[Problem] = []
+    for number, (language, text) in enumerate(texts.items()):
+        for place, line, fields in lines_of(number, text):
+            if fields[1:2] == ["category"]:
+                continue
+            wrong = _wrong(fields)
+            if wrong:
+                problems.append(Problem(f"{where or f'{language}.tsv'}:{line}", wrong))
+                continue
+            for spelling in spellings(fields[0].strip()):
+                _index(spelling, language, place, terms, bags, languages)
+    if problems:
+        raise ConfigError(problems)
+    names, stored = tuple(texts), tuple(texts.values())
+
+    def decode(place: int) -> LexiconEntry:
+        return _entry(line_at(place, stored), names[place >> 24])
+
+    return Lexicon(
+        LineStore(terms, decode), LineStore(bags, decode), languages, _short(languages),
+        sorted(languages),
+    )  # fmt: skip
+
+
+def parse_lexicon(
+    language: str, lines: Iterable[str], where: str
+) -> list[LexiconEntry]:
+    """Return the entries of one file, in its order.
+
+    Raises:
+        ConfigError: naming every line that is not a term, a meaning and a weight.
+    """
+    text = "\n".join(lines).encode()
+    build_lexicon({language: text}, where)
+    return [
+        _entry(fields, language)
+        for _, _, fields in lines_of(0, text)
+        if fields[1:2] != ["category"]
+    ]
+
+
+def _entry(fields: Sequence[str], language: str) -> LexiconEntry:
+    term = fields[0].strip().lower()
+    gloss = fields[3].strip() if len(fields) > 3 else ""
+    return LexiconEntry(
+        term, intern(fields[1]), float(fields[2]), gloss or term, language
+    )
+
+
+def _wrong(fields: Sequence[str]) -> str:
+    """Return what is wrong with a line, or nothing."""
+    if len(fields) < 3 or not fields[0].strip():
+        return "expected term, meaning, weight, gloss"
+    if fields[1] not in MEANINGS or fields[2] not in ("0", "1", "2", "3", "4", "5"):
+        return f"unknown meaning or weight of `{fields[0]}`"
+    return ""
+
+
+def _index(
+    spelling: str,
+    language: str,
+    place: int,
+    terms: dict[str, LinePlaces],
+    bags: dict[str, LinePlaces],
+    languages: dict[str, frozenset[str]],
+) -> None:
+    parts = spelling.replace("-", " ").replace("'", " ").split()
+    add_place(terms, "".join(parts), place)
+    content = sorted(part for part in parts if part not in stopwords())
+    if len(content) > 1:
+        add_place(bags, " ".join(content), place)
+    for part in content:
+        languages[part] = _with(languages.get(part, frozenset()), language)
+
+
+@cache
+def _with(known: frozenset[str], language: str) -> frozenset[str]:
+    """Return a set with one more language; equal sets are one object."""
+    return known | {language}
+
+
+def _short(languages: Mapping[str, frozenset[str]]) -> dict[str, str | tuple[str, ...]]:
+    short: dict[str, str | tuple[str, ...]] = {}
+    for word in languages:
+        bones = skeleton(word) if len(word) > 4 else word
+        if bones != word and len(bones) > 2:
+            known = short.get(bones, ())
+            if not known:
+                short[bones] = word
+            else:
+                short[bones] = (*((known,) if isinstance(known, str) else known), word)
+    return short
+
+
+@cache
+def load_lexicon() -> Lexicon:
+    """Return the lexicon that comes with the package; it is read once."""
+    folder = files("lexfed.law.tagger") / "lexicon"
+    return build_lexicon(
+        {language: (folder / f"{language}.tsv").read_bytes() for language in LANGUAGES}
+    )

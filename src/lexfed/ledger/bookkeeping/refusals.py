@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of a ledger that cannot pay: which ceiling, what is spent, what is left."""
+
+import math
+from typing import Any
+
+from lexfed.errors import Refused
+from lexfed.ledger.bookkeeping.book import Book
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.prices import SCALE, Costs, Counting, meter
+from lexfed.privacy.rounding import up
+from lexfed.privacy.run_ledger import BudgetExcess
+
+
+def excess_of(book: Book, scope: str, total: int) -> BudgetExcess:
+    """Return the ceiling that is exceeded, and what it would reach."""
+    ceiling = book.limits[scope].ceiling
+    # Floats may round to the ceiling itself what exceeds it by a unit.
+    above = math.nextafter(ceiling.epsilon, math.inf)
+    return BudgetExcess(scope, max(ceiling.reached(total), above), ceiling.epsilon)
+
+
+def refusal_of(
+    site: str,
+    what: str,
+    book: Book,
+    before: dict[str, Any],
+    time: int,
+    found: tuple[str, int],
+) -> Refused:
+    """Return the refusal of something that a ceiling does not leave room for.
+
+    Args:
+        site: whose ledger it is.
+        what: asked for room.
+        book: the sums that it would lead to.
+        before: the sums without it, as `Book.after` states them.
+        time: now.
+        found: whose ceiling is exceeded, and what would count against it.
+    """
+    scope, total = found
+    ceiling = book.limits[scope].ceiling
+    excess = excess_of(book, scope, total)
+    _, reserved = before["meters"].get(meter(scope, ceiling.kind), ("0", "0"))
+    period, counted = before["limits"][scope]
+    # A period that is over counts no more.
+    spent = int(counted) if book.limits[scope].at(time).period == period else 0
+    with_others = spent + int(reserved)
+    return Refused(
+        f"ledger of `{site}` refuses {what}: {excess} ({ceiling.terms})",
+        f"{_epsilon(ceiling, spent)} is spent, {_epsilon(ceiling, with_others)} with "
+        f"what runs have reserved; left: {remaining_room(ceiling, with_others)}",
+        scope="site",
+        would_reach=excess.would_reach,
+        limit=excess.of,
+    )
+
+
+def require_priced(site: str, book: Book, costs: Costs) -> None:
+    """Refuse what a ceiling has no price for.
+
+    Raises:
+        Refused: naming the scope of the ceiling.
+    """
+    found = book.unpriced(costs)
+    if found is not None:
+        raise no_price(site, *found)
+
+
+def no_price(site: str, scope: str, counting: Counting) -> Refused:
+    """Return the refusal of charges that a ceiling has no price for."""
+    what, hint = _NO_PRICE[counting]
+    return Refused(
+        f"ledger of `{site}`: {what}, in which the ceiling of `{scope}` is measured",
+        hint,
+        scope="site",
+    )
+
+
+_NO_PRICE: dict[Counting, tuple[str, str]] = {
+    "shares": (
+        "noise in shares has no price by `gdp`",
+        "set the ceiling with `--kind rdp`",
+    ),
+    "told": (
+        "a run under `replace-one` tells the exact number of records, which has no "
+        "price under add/remove",
+        'plan the run with `neighbours = "add-remove"`; or bound the record under '
+        "replace-one by a ceiling of `label`, and take that of `record` away",
+    ),
+    "unsaid": (
+        "rows of the first version do not say whether their runs told the exact "
+        "number of records, which has no price under add/remove",
+        "if all of them were planned under `add-remove`, say so with `--raise`; the "
+        "reason stays in the ledger",
+    ),
+}
+
+
+def remaining_room(ceiling: Ceiling, total: int) -> str:
+    """Return how much may still be charged, rounded down, in the ceiling's measure."""
+    rest = max(0, ceiling.bound - total) / SCALE
+    if ceiling.kind == "gdp":
+        return f"μ = {_down(math.sqrt(rest))}"
+    return f"a divergence of {_down(rest)} at order {ceiling.order}"
+
+
+def _epsilon(ceiling: Ceiling, amount: int) -> str:
+    return f"ε = {up(ceiling.reached(amount), 3):g}"
+
+
+def _down(value: float) -> str:
+    return f"{math.floor(value * 1e4) / 1e4:g}"

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lasting ledger of a site: reserve, commit, publish, release, expire.
+
+    ledger = LastingLedger.open(path, "north", "patients")
+    relation = "add-remove"
+    ledger.reserve(run, plan, until, neighbours=relation)   room for all, or Refused
+    ledger.commit(run, 1, release, neighbours=relation)     on disk before any answer
+    ledger.publish(run, 1)                                  before anything can leave
+    ledger.release(run)                                     the rest is free again
+
+Every operation is one transaction that holds the write lock from its first read on.
+
+**One release under one charge.** A commit is of whoever made it, by this very object.
+Another process, whatever copy of a run it goes on with, is given the same round only if
+it was committed to be asked again (`again`) and `publish` was not called: then nothing
+of it has left. Of two that hold the same open round one can publish it. A round that is
+committed for good is never given again.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lexfed.errors import LedgerError, Refused
+from lexfed.ledger.bookkeeping.book import Book, RunAccount, costs_to_text
+from lexfed.ledger.bookkeeping.prices import Unit, costs_of, mark_of
+from lexfed.ledger.bookkeeping.refusals import excess_of, refusal_of, require_priced
+from lexfed.ledger.bookkeeping.rows import Head, LedgerRow, chained_rows
+from lexfed.ledger.storage import pins, tables
+from lexfed.ledger.storage.changes import LedgerChange
+from lexfed.ledger.storage.database import Database
+from lexfed.ledger.storage.opening import check_pin, identity, open_database
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import BudgetExcess
+from lexfed.privacy.scopes import CountedRelease
+
+LedgerClock = Callable[[], float]
+WAIT = 10.0
+"""Seconds to wait for another process that writes the same ledger."""
+
+
+@dataclass(frozen=True)
+class PaidRounds:
+    """The rounds of a run that a ledger has paid for.
+
+    Attributes:
+        paid: their numbers.
+        open: the last one, if nothing of it can have left.
+    """
+
+    paid: frozenset[int]
+    open: int | None
+
+
+class LastingLedger:
+    """Everything ever spent on one data set of one site.
+
+    Guarantees:
+        What is committed never exceeds a ceiling, whatever other processes do.
+        A commit is on disk, and pinned, before `commit` returns.
+        A round is charged once. Whoever has committed it may ask again; somebody else
+        only while it is open, that is the last of its run, committed to be asked again
+        and not published. Another release under the same round is refused.
+        A round is published once.
+        What is refused changes nothing.
+        A file that is older than its pin, or has another history, is refused.
+        A clock that goes back begins no period anew, and one that was ahead keeps no
+        run from reserving.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        first: LedgerRow,
+        state: Path,
+        clock: LedgerClock,
+        durable: bool,
+    ) -> None:
+        """Use `open` instead."""
+        self._database = database
+        self._state = state
+        self._clock = clock
+        self._durable = durable
+        self._mine: set[tuple[str, int]] = set()
+        self._identity = identity(first)
+        self.id, self.site, self.data_set = self._identity
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        site: str | None = None,
+        data_set: str | None = None,
+        *,
+        state: Path | None = None,
+        durable: bool = True,
+        wait: float = WAIT,
+        clock: LedgerClock = time.time,
+    ) -> "LastingLedger":
+        """Open a ledger; with site and data set it is made if it is not there.
+
+        Args:
+            path: of the file.
+            site: whose ledger it is.
+            data_set: which data it is about.
+            state: folder of pins; by default the user's (`pins.default_state`).
+            durable: whether a commit waits for the disk and the pin. Without, a power
+                failure may take commits back: only for measuring.
+            wait: seconds to wait for another process that writes.
+            clock: tells the time in seconds.
+
+        Raises:
+            LedgerError: if the file cannot be used, is damaged, was rolled back, or
+                is of another site or data set.
+        """
+        state = pins.default_state() if state is None else state
+        named = None if site is None or data_set is None else (site, data_set)
+        database, first = open_database(path, named, state, wait, durable, int(clock()))
+        return cls(database, first, state, clock, durable)
+
+    # What is spent
+
+    def reserve(
+        self,
+        run: str,
+        releases: Sequence[CountedRelease],
+        until: int,
+        unit: Unit = "record",
+        *,
+        neighbours: Neighbours,
+    ) -> None:
+        """Set room aside for a run: for all its releases, those committed included.
+
+        A run has one reservation. The same again changes nothing; another one takes
+        its place.
+
+        Args:
+            run: name of the run, one for ever.
+            releases: everything that it will release, with counts.
+            until: time, in seconds since 1970, at which the room is free again.
+            unit: whom the releases protect.
+            neighbours: the relation that the run was planned under.
+
+        Raises:
+            Refused: if a ceiling leaves no room, or has no price for noise in shares
+                or for a run that tells the number of records; nothing was changed
+                then.
+            LedgerError: if it cannot be written.
+        """
+        with self.change(run) as change:
+            book = change.book
+            if until <= change.time:
+                raise LedgerError(
+                    f"the reservation of run `{run}` would be over already",
+                    "reserve for a time in the future",
+                )
+            planned = costs_of(releases, unit, book.orders, neighbours)
+            require_priced(self.site, book, planned)
+            known = book.runs.get(run, RunAccount())
+            asked = Book(runs={run: known})
+            asked.apply(
+                "reserve", change.time, {"run": run, "until": until, "cost": planned}
+            )
+            wanted = asked.runs[run].amounts
+            if wanted == known.amounts and until <= (known.until or 0):
+                return
+            body = {
+                "run": run,
+                "until": until,
+                "unit": unit,
+                "neighbours": neighbours,
+                "releases": [[count, release.to_json()] for release, count in releases],
+                "cost": costs_to_text(planned),
+            }
+            before = book.after()
+            change.append("reserve", body)
+            rest = {name: sums.reserved for name, sums in wanted.items()}
+            found = book.exceeded(rest, change.time)
+            if found is not None:
+                what = f"run `{run}`"
+                raise refusal_of(self.site, what, book, before, change.time, found)
+
+    def commit(
+        self,
+        run: str,
+        number: int,
+        release: Release,
+        unit: Unit = "record",
+        *,
+        neighbours: Neighbours,
+        again: bool = False,
+    ) -> int:
+        """Pay for a round before it happens; on return it is on disk.
+
+        Args:
+            run: name of the run.
+            number: of the round, from 1.
+            release: what will leave.
+            unit: whom it protects.
+            neighbours: the relation that the run was planned under.
+            again: whether it may be asked again after a crash, until it is published:
+                whoever commits so lets nothing of the round leave before.
+
+        Returns:
+            The number of the row.
+
+        Raises:
+            Refused: if neither the run's reservation nor the room that is free pays
+                for it, or the round was committed with another release, or by somebody
+                who may have released it.
+            LedgerError: if it cannot be written.
+        """
+        mark = mark_of(release, unit)
+        with self.change(run) as change:
+            known = tables.committed_release(self._database, run, number)
+            if known is not None:
+                self._require_open(change.book, run, number, same=known[0] == mark)
+                return known[1]
+            book = change.book
+            body = {
+                "release": release.to_json(),
+                "unit": unit,
+                "neighbours": neighbours,
+                "run": run,
+                "round": number,
+                "open": again,
+            }
+            costs = costs_of([(release, 1)], unit, book.orders, neighbours)
+            require_priced(self.site, book, costs)
+            before = book.after()
+            row = change.append("commit", {**body, "cost": costs_to_text(costs)})
+            found = book.exceeded(costs, change.time)
+            if found is not None:
+                what = f"round {number} of run `{run}`"
+                raise refusal_of(self.site, what, book, before, change.time, found)
+            tables.save_commit(self._database, run, number, mark, row.sequence)
+            # Here and not below: it is ours also if only its pin cannot be written.
+            self._mine.add((run, number))
+        return row.sequence
+
+    def _require_open(self, book: Book, run: str, number: int, same: bool) -> None:
+        """Refuse a round that was paid for already, unless nothing of it has left."""
+        known = book.runs.get(run, RunAccount())
+        if same and (known.open == number or (run, number) in self._mine):
+            return
+        what = "with another release"
+        if same:
+            what = "before, and may have been released"
+        raise Refused(
+            f"ledger of `{self.site}`: round {number} of run `{run}` was committed "
+            f"{what}",
+            "a round is paid for and released once; start another run",
+            scope="site",
+        )
+
+    def publish(self, run: str, number: int) -> None:
+        """Let the release of a round leave; on return that is on disk.
+
+        Raises:
+            Refused: if the round is not open: somebody else may have released it.
+            LedgerError: if it cannot be written.
+        """
+        with self.change(run) as change:
+            if change.book.runs.get(run, RunAccount()).open != number:
+                raise Refused(
+                    f"ledger of `{self.site}`: another process has gone on with run "
+                    f"`{run}`; what was computed for round {number} is dropped",
+                    "a round is released once: end the other copy of this run, or "
+                    "this one",
+                    scope="site",
+                )
+            change.append("publish", {"run": run, "round": number})
+        self._mine.discard((run, number))
+
+    def would_exceed(
+        self,
+        run: str,
+        number: int,
+        release: Release,
+        unit: Unit = "record",
+        *,
+        neighbours: Neighbours,
+    ) -> BudgetExcess | None:
+        """Say which ceiling a commit would break, without changing anything."""
+        with self._database.reading():
+            last = tables.last_row(self._database)
+            if tables.committed_release(self._database, run, number) is not None:
+                return None
+            book = tables.load_book(self._database, last, run)
+            costs = costs_of([(release, 1)], unit, book.orders, neighbours)
+            require_priced(self.site, book, costs)
+            now = int(self._clock())
+            book.apply("commit", now, {"run": run, "cost": costs_to_text(costs)})
+            found = book.exceeded(costs, now)
+        return None if found is None else excess_of(book, *found)
+
+    def release(self, run: str) -> None:
+        """Give back what a run reserved and did not commit."""
+        with self.change(run) as change:
+            known = change.book.runs.get(run, RunAccount())
+            if known.until is not None:
+                change.append("release", {"run": run})
+
+    def expire(self) -> None:
+        """Free the reservations whose time is over; what they committed stays."""
+        with self.change():
+            pass
+
+    def unprotected(self, run: str) -> None:
+        """Record that a run adds no noise, or noise that others know.
+
+        What it costs has no bound.
+
+        Raises:
+            Refused: if there is any ceiling.
+        """
+        with self.change() as change:
+            if change.book.limits:
+                raise Refused(
+                    f"ledger of `{self.site}`: a run without secret noise exceeds "
+                    "every ceiling",
+                    'use another `mechanism` than "none", and not `test = true`',
+                    scope="site",
+                )
+            if tables.committed_release(self._database, run, 0) is None:
+                row = change.append("unprotected", {"run": run})
+                tables.save_commit(self._database, run, 0, row.kind, row.sequence)
+
+    # What is there
+
+    def rounds(self, run: str) -> PaidRounds:
+        """Return which rounds of a run are paid for."""
+        with self._database.reading():
+            paid = tables.rounds_of(self._database, run)
+            last = tables.last_row(self._database)
+            book = tables.load_book(self._database, last, run)
+            return PaidRounds(paid, book.runs.get(run, RunAccount()).open)
+
+    def rows(self) -> list[LedgerRow]:
+        """Return every row, each checked to follow the one above."""
+        with self._database.reading():
+            return list(chained_rows(None, tables.stored_rows(self._database)))
+
+    def book(self) -> Book:
+        """Return all sums."""
+        with self._database.reading():
+            book = tables.load_book(self._database, tables.last_row(self._database))
+            book.runs = tables.load_runs(self._database)
+            return book
+
+    def head(self) -> Head:
+        """Return number and hash of the last row."""
+        with self._database.reading():
+            return tables.last_row(self._database).head
+
+    @property
+    def database(self) -> Database:
+        """The file, for those who check or mend it."""
+        return self._database
+
+    def close(self) -> None:
+        """Pin what was written, and close the file."""
+        try:
+            if not self._durable:
+                with self._database.reading():
+                    last = tables.last_row(self._database)
+                    book = tables.load_book(self._database, last)
+                self._pin(last.head, book)
+        finally:
+            self._database.close()
+
+    @contextmanager
+    def change(self, *runs: str) -> Iterator[LedgerChange]:
+        """Hold the write lock; free what is overdue; pin what was written.
+
+        Args:
+            runs: whose sums are needed.
+        """
+        with self._database.writing():
+            last = tables.last_row(self._database)
+            pin = pins.read_pin(self._state, self.id)
+            pinned = check_pin(self._database, pin, self._state)
+            now = int(self._clock())
+            over = tables.overdue_runs(self._database, now)
+            book = tables.load_book(self._database, last, *runs, *over)
+            change = LedgerChange(self._database, last, book, now)
+            for run in over:
+                change.append("expire", {"run": run})
+            yield change
+        # Even if nothing was written: whoever wrote it may have died before its pin.
+        if self._durable and pinned < change.last.sequence:
+            self._pin(change.last.head, change.book)
+
+    def _pin(self, head: Head, book: Book) -> None:
+        pins.write_pin(
+            self._state, pins.Pin.of(self._identity, self._database.path, head, book)
+        )

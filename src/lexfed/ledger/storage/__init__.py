@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Storage: the SQLite file of a ledger, and the pin that remembers its last row.
+
+    database    transactions, durability and faults in words
+    tables      the sums as tables, so that no operation reads the whole chain
+    changes     rows that one transaction appends
+    opening     making and opening a file: ours, whole, not older than its pin
+    pins        the last row and its sums, kept away from the file
+    upgrade     files of the first version
+
+Start with `database`. The write lock is held from the first read on, and the
+first failed write ends the session. The pin is written after the change is on
+disk and before it is acknowledged. The schema, `VERSION` and the fields of a
+pin are formats.
+"""

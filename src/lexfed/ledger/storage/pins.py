@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pins: the last row we wrote of a ledger, and its sums, kept away from the file.
+
+    <state>/<id of the ledger>.json
+
+A ledger that was put back from a backup is sound: every row follows the one above.
+Only something that remembers more can tell. The pin is written after the change is on
+disk and before it is acknowledged. So it may be behind the file (a crash in between)
+and is never ahead of a file that lost nothing; and everything that was acknowledged is
+in the sums of the pin, which is what `restore` charges when rows are gone.
+
+The state folder is `$XDG_STATE_HOME/lexfed/ledgers`, `~/.local/state/lexfed/ledgers`
+by default: one for all projects of a site, and not part of what a backup of a project
+puts back.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexfed.durable import write_atomically
+from lexfed.errors import LedgerError, RunFolderError
+from lexfed.ledger.bookkeeping.book import Book, CeilingBalance
+from lexfed.ledger.bookkeeping.ceilings import Ceiling
+from lexfed.ledger.bookkeeping.rows import Head
+from lexfed.ledger.storage.database import VERSION
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+
+_FIELDS = {
+    *("ledger", "site", "data_set", "path"),
+    *("sequence", "hash", "committed", "limits", "version"),
+}
+
+
+class BrokenPin(LedgerError):
+    """A pin that says nothing any more."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What is remembered of a ledger.
+
+    Attributes:
+        ledger: its id.
+        site: whose it is.
+        data_set: which data it is about.
+        path: where the file was.
+        head: its last row.
+        committed: what was paid, by meter.
+        limits: ceilings by scope, with what was counted.
+        version: of the file's tables.
+    """
+
+    ledger: str
+    site: str
+    data_set: str
+    path: str
+    head: Head
+    committed: Mapping[str, int]
+    limits: Mapping[str, CeilingBalance]
+    version: int = VERSION
+
+    @classmethod
+    def of(
+        cls, identity: tuple[str, str, str], path: Path, head: Head, book: Book
+    ) -> "Pin":
+        """Return the pin of a ledger with that head and those sums."""
+        paid = {name: sums.committed for name, sums in book.meters.items()}
+        return cls(*identity, str(path.resolve()), head, paid, dict(book.limits))
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file."""
+        plain = {
+            "ledger": self.ledger,
+            "site": self.site,
+            "data_set": self.data_set,
+            "path": self.path,
+            "sequence": self.head.sequence,
+            "hash": self.head.hash.hex(),
+            "committed": {name: str(cost) for name, cost in self.committed.items()},
+            "limits": limits_json(self.limits),
+            "version": self.version,
+        }
+        return (json.dumps(plain, indent=2) + "\n").encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Pin":
+        """Return what the file says; raises KeyError, TypeError or ValueError."""
+        plain = json.loads(content)
+        plain.setdefault("version", 1)  # which the first version did not say
+        if set(plain) != _FIELDS:
+            raise ValueError("not the fields of a pin")
+        limits = {
+            scope: CeilingBalance(Ceiling.from_json(row), int(period), int(counted))
+            for scope, (row, period, counted) in plain["limits"].items()
+        }
+        committed = {name: int(cost) for name, cost in plain["committed"].items()}
+        head = Head(int(plain["sequence"]), bytes.fromhex(plain["hash"]))
+        return cls(
+            ledger=str(plain["ledger"]),
+            site=str(plain["site"]),
+            data_set=str(plain["data_set"]),
+            path=str(plain["path"]),
+            head=head,
+            committed=committed,
+            limits=limits,
+            version=int(plain["version"]),
+        )
+
+
+def limits_json(limits: Mapping[str, CeilingBalance]) -> dict[str, Any]:
+    """Return ceilings and what is counted against them, as pins and rows hold them."""
+    return {
+        scope: [limit.ceiling.to_json(), limit.period, str(limit.counted)]
+        for scope, limit in limits.items()
+    }
+
+
+def default_state() -> Path:
+    """Return the state folder of this user.
+
+    Raises:
+        LedgerError: if the user has none.
+    """
+    named = os.environ.get("XDG_STATE_HOME", "")
+    try:
+        base = Path(named) if named else Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise LedgerError(
+            "there is no folder for the pins of ledgers: this user has no home",
+            "set XDG_STATE_HOME to a folder that stays",
+        ) from error
+    return base / "lexfed" / "ledgers"
+
+
+def read_pin(state: Path, ledger: str) -> Pin | None:
+    """Return the pin of a ledger, or None if there is none.
+
+    Raises:
+        BrokenPin: if it is not a pin of this ledger.
+        LedgerError: if it cannot be read.
+    """
+    path = state / f"{ledger}.json"
+    try:
+        content = read_plain(path, MOST_OF_A_DOCUMENT)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        pin = Pin.from_bytes(content)
+        if pin.ledger != ledger:
+            raise ValueError("the pin of another ledger")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BrokenPin(
+            f"`{path}` is not the pin of this ledger",
+            "`lexfed ledger restore` goes on without it, and counts every ceiling as "
+            "used up",
+        ) from error
+    return pin
+
+
+def pin_of_file(state: Path, path: Path) -> Pin | None:
+    """Return the pin of a ledger that was at a path, for when the file is gone."""
+    wanted = str(path.resolve())
+    for file in sorted(state.glob("*.json")):
+        pin = read_pin(state, file.stem)
+        if pin is not None and pin.path == wanted:
+            return pin
+    return None
+
+
+def write_pin(state: Path, pin: Pin, back: bool = False) -> None:
+    """Pin the head of a ledger; on return it is on disk.
+
+    Args:
+        state: folder of pins.
+        pin: what to remember.
+        back: whether it takes the place of any other; for `restore` only.
+
+    Guarantees:
+        Without `back` a pin never moves back.
+
+    Raises:
+        LedgerError: if it cannot be written.
+    """
+    with _alone(state):
+        old = None if back else read_pin(state, pin.ledger)
+        if old is None or old.head.sequence < pin.head.sequence:
+            try:
+                write_atomically(state / f"{pin.ledger}.json", pin.to_bytes())
+            except RunFolderError as error:
+                raise LedgerError(
+                    f"{error.message}: what was changed in the ledger stays, and is "
+                    "found when it is asked again",
+                    "free some space, or fix the folder's permissions",
+                ) from error
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    # Between reading the old pin and writing the new one nobody else may write.
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(state, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise _unusable(state, error) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _unusable(state, error) from error
+        yield
+    finally:
+        with suppress(OSError):  # the kernel has it back all the same
+            os.close(handle)
+
+
+def _unusable(path: Path, error: OSError) -> LedgerError:
+    return LedgerError(
+        f"cannot use pin `{path}`: {(error.strerror or str(error)).lower()}",
+        "fix its permissions, or name another state folder",
+    )

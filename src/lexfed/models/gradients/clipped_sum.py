@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sum over units of their clipped gradients: the one thing a site computes.
+
+    Σ_units  g · min(1, C / |g|),    g = Σ_records weight · ∇ loss
+
+For Linear and Conv1d layers the norms come from every layer's inputs A and slopes D
+(`norms.py`), and the sum is one more matrix product per layer, Aᵀ diag(factor) D: no
+unit's gradient is ever formed. Captured models go through `captured_sum.py`.
+
+Several sites are computed in one program. Their sums are still taken in chunks of one
+site or a pair of them (`round_blocks.py`), so that the result is the sum of the sites'
+own results up to rounding, and no person moves the rounding of more than a pair.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from lexfed.checks import in_range
+from lexfed.errors import ConfigError, Problem
+from lexfed.models.gradients import captured_sum
+from lexfed.models.gradients.batch import Batch, join
+from lexfed.models.gradients.chunks import capacity, round_blocks
+from lexfed.models.gradients.clips import Clipping
+from lexfed.models.gradients.cut_bits import CutBits
+from lexfed.models.gradients.layer_sum import LayerSum
+from lexfed.models.gradients.tap_scaling import clip_block
+from lexfed.models.losses import Loss
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.dense_model import DenseModel
+from lexfed.models.networks.known_layers import chain, is_dense
+from lexfed.models.networks.taps import Slope, trace
+
+
+@torch.no_grad()
+def clipped_sum(
+    module: nn.Module,
+    loss: Loss,
+    batches: Batch | Sequence[Batch],
+    clips: Sequence[float],
+    groups: Sequence[int] | None = None,
+    *,
+    shares: Tensor | None = None,
+    bits: CutBits | None = None,
+) -> Tensor:
+    """Sum the clipped gradients of all units of a round.
+
+    Args:
+        module: The model, [rows, slots] to [rows, outputs]: a chain of known layers,
+            or captured.
+        loss: Evaluated on offset plus logits.
+        batches: One batch per site, or several sites in one batch.
+        clips: One clip, or one per group; `[math.inf]` does not clip.
+        groups: Group of every slot, for per-group clipping: the columns of the first
+            layer's weight are clipped with their slot's group, everything else is the
+            last group (`parameters.group_index`).
+        shares: What every unit's clipped gradient is multiplied by, [units], in
+            [0, 1]; None: all 1.
+        bits: Where the units' bits are added up that say whether the clip cut; only
+            where the whole gradient has one clip.
+
+    Returns:
+        A flat float64 vector in the order of `parameters.flatten`.
+
+    Guarantees:
+        - Every unit's contribution to a group has norm at most that group's clip times
+          its share, before summation; summation adds at most
+          `rounding.summation_error`.
+        - A unit whose gradient is not finite contributes exactly zero (when clipped).
+        - A zero gradient contributes zero, whatever the clip.
+        - Several sites at once give the sum of the sites one by one, within the
+          rounding that is charged.
+        - The model's parameters and the global generator are left as they were.
+    """
+    batch = batches if isinstance(batches, Batch) else join(batches)
+    clipping = Clipping.of(module, clips, groups)
+    shares = _shares(shares, batch.units)
+    if isinstance(module, CapturedModel):
+        return captured_sum.captured_clipped_sum(
+            module, loss, batch, clipping, shares, bits
+        )
+    layers = chain(module)
+    parametrised = [x for x in layers if isinstance(x, nn.Linear | nn.Conv1d)]
+    width = batch.records * (batch.slots + sum(map(_width, parametrised)))
+    most = min(capacity(width), batch.units)
+    narrow = batch.records == 1 and batch.inputs.dtype == torch.float32
+    dense = is_dense(layers)
+    dtype = torch.float32 if narrow and dense else torch.float64
+    if dense:
+        model = DenseModel(layers, dtype, most * batch.records, batch.records)
+    sums = [LayerSum(layer) for layer in parametrised]
+    for block in round_blocks(batch.sites, most):
+        rows = slice(block[0].start, block[-1].stop)
+        inputs = batch.inputs[rows].flatten(0, 1)
+        slope = _slope(loss, batch, rows, dtype)
+        if dense:
+            taps = model.run(inputs, slope)
+        else:
+            taps = trace(layers, inputs.to(dtype), slope, batch.records)
+        part = None if shares is None else shares[rows].to(dtype)
+        pieces = clip_block(taps, clipping, part, bits, len(batch.targets[rows]))
+        for layer_sum, piece in zip(sums, pieces, strict=True):
+            layer_sum.add(piece, block)
+    return torch.cat([part for layer_sum in sums for part in layer_sum.parts()])
+
+
+def _shares(shares: Tensor | None, units: int) -> Tensor | None:
+    if shares is None or not len(shares) or bool((shares == 1).all()):
+        return None
+    if shares.shape != (units,):
+        what = f"expected {units} shares, got: {len(shares)}"
+        raise ConfigError([Problem("shares of units", what)])
+    smallest, largest = shares.aminmax()
+    in_range(0.0, 1.0, smallest=float(smallest), largest=float(largest))
+    return shares
+
+
+def _width(layer: nn.Linear | nn.Conv1d) -> int:
+    # Inputs and slopes of a layer; a convolution has one row per position.
+    if isinstance(layer, nn.Linear):
+        return layer.in_features + layer.out_features
+    return 64 * (layer.in_channels * layer.kernel_size[0] + layer.out_channels)
+
+
+def _slope(loss: Loss, batch: Batch, rows: slice, dtype: torch.dtype) -> Slope:
+    weights = batch.weights[rows].reshape(-1, 1).to(dtype)
+    targets = batch.targets[rows].reshape(-1)
+    offset = batch.offset[rows].flatten(0, 1)
+
+    def slope(logits: Tensor) -> Tensor:
+        slopes = loss.slope((logits + offset).to(dtype), targets)
+        return torch.where(weights > 0, slopes.mul_(weights), 0.0)
+
+    return slope

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one record adds to a release: the only place of the rule that sees data.
+
+Each function maps every record to a vector of norm at most 1 that depends on that
+record and on public or released numbers.
+"""
+
+import numpy as np
+
+from lexfed.models.losses import LossName
+from lexfed.models.towers.facts import (
+    SQUARE_GUESS,
+    Floats,
+    RuleFacts,
+    public_guess,
+    statistics_clip,
+)
+
+
+def label_vectors(loss: LossName, targets: Floats, outputs: int) -> Floats:
+    """Return the label of each record: [..., dimension].
+
+    A yes/no label becomes ±1: the same noise as for 0/1, twice the signal. A number
+    brings its square along, so that the spread is bought with the mean.
+    """
+    if loss == "logistic":
+        return np.asarray(2.0 * targets[..., None] - 1.0)
+    if loss == "softmax":
+        return np.asarray(np.eye(outputs)[targets.astype(np.intp)])
+    both = np.stack([targets, 2.0 * targets**2 - 1.0], axis=-1)
+    return np.asarray(both / np.sqrt(2.0))
+
+
+def moment_vectors(facts: RuleFacts, slots: Floats) -> Floats:
+    """Return centred slots and squares of numbers, relative to the public guess."""
+    present = facts.presence(slots)
+    numbers = facts.numbers
+    first = slots - present * public_guess(facts).centre
+    second = (slots[..., numbers] ** 2 - SQUARE_GUESS) * present[..., numbers]
+    both = np.concatenate([first, second], axis=-1)
+    return into_ball(both / statistics_clip(facts))
+
+
+def residual_vectors(
+    facts: RuleFacts, slots: Floats, slopes: Floats, question: dict[str, Floats]
+) -> Floats:
+    """Return the gradient of each record, slots times outputs, scaled to norm 1.
+
+    Args:
+        facts: public facts.
+        slots: encoded values of the tower's slots, [..., slots].
+        slopes: derivative of the loss in the logits, [..., outputs].
+        question: released `centre` and `scale` of slots and the clip of `residual`s.
+    """
+    centred = slots - facts.presence(slots) * question["centre"]
+    scaled = into_ball(centred * question["scale"])
+    residuals = into_ball(slopes / question["residual"])
+    outer = scaled[..., :, None] * residuals[..., None, :]
+    return np.asarray(outer.reshape(*outer.shape[:-2], -1))
+
+
+def into_ball(rows: Floats) -> Floats:
+    """Scale rows that are longer than 1 to norm 1."""
+    norm = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.maximum(norm, 1.0))

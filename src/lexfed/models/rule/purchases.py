@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which releases a linear tower buys, from public facts alone.
+
+`kappa` is the largest possible norm of a mean gradient over the norm of its noise. It
+says whether statistics are worth buying and whether more than one round can pay.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lexfed.models.losses import LossName
+from lexfed.models.towers.facts import RuleFacts
+
+CLIP = 1.0
+"""Every record's vector is scaled to have at most this norm."""
+
+LABEL_DEVIATION = 0.02
+"""Wanted standard deviation of the released label rate."""
+
+LABEL_SHARE = (0.02, 0.10)
+"""Bounds of the label rate's part of the first tower's budget."""
+
+LABEL_USELESS = 0.08
+"""A rate noisier than this is not bought; a number's mean always is."""
+
+STATISTICS_SHARE = 0.20
+"""Part of what is left that means and mean squares take, if kappa is above:"""
+
+STATISTICS_KAPPA = 5.0
+
+DROP_KAPPA = 0.4
+"""A tower noisier than this would only add noise: its tier is left out."""
+
+KAPPA_PER_ROUND = 6.0
+MAX_ROUNDS = 8
+
+LISTEN_ROUNDS = 8
+"""With fewer rounds the towers below stay out of the residuals: they make residuals
+smaller than their clip while the noise stays, so a noisy tower learns more alone."""
+
+RuleReleaseKind = Literal["labels", "moments", "residuals"]
+
+
+@dataclass(frozen=True)
+class PurchasedRounds:
+    """Rounds of one kind of release.
+
+    Attributes:
+        kind: what is summed.
+        share: part of the tower's square that all its rounds take together.
+        dimension: length of the vector.
+        rounds: how many.
+    """
+
+    kind: RuleReleaseKind
+    share: float
+    dimension: int
+    rounds: int
+
+
+def plan_tower(
+    facts: RuleFacts, units: float, mu: float, first: bool, rounds: int | None = None
+) -> tuple[PurchasedRounds, ...]:
+    """Return what a tower buys.
+
+    Args:
+        facts: its slots and the loss.
+        units: public number of units.
+        mu: the tower's budget, as replace-one Gaussian privacy of the noise that
+            reaches the model.
+        first: whether it is the first tower, which also buys the label rate.
+        rounds: number of training rounds if a person chose it.
+    """
+    bought: list[PurchasedRounds] = []
+    left = 1.0
+    if first:
+        need = 1.0 / (LABEL_DEVIATION * units * mu) ** 2
+        share = float(np.clip(need, *LABEL_SHARE))
+        noise = 1.0 / (units * mu * np.sqrt(share))
+        if facts.loss == "squared" or noise <= LABEL_USELESS:
+            bought.append(PurchasedRounds("labels", share, label_dimension(facts), 1))
+            left -= share
+    if _kappa(facts, units, mu, left) > STATISTICS_KAPPA:
+        share = STATISTICS_SHARE * left
+        bought.append(
+            PurchasedRounds("moments", share, facts.size + len(facts.numbers), 1)
+        )
+        left -= share
+    kappa = _kappa(facts, units, mu, left)
+    chosen = rounds or int(np.clip(round(kappa / KAPPA_PER_ROUND), 1, MAX_ROUNDS))
+    bought.append(
+        PurchasedRounds("residuals", left, facts.size * facts.outputs, chosen)
+    )
+    return tuple(bought)
+
+
+def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
+    """Say whether a tower above the first can tell more than its noise.
+
+    A tower that cannot is left out: nothing of its tier is read, released or spent.
+    """
+    return _kappa(facts, units, mu, 1.0) >= DROP_KAPPA
+
+
+def listens(loss: LossName, rounds: int) -> bool:
+    """Say whether a tower is trained on what the towers below leave unexplained."""
+    return loss == "squared" or rounds >= LISTEN_ROUNDS
+
+
+def label_dimension(facts: RuleFacts) -> int:
+    """Return the length of the label's vector."""
+    return {"logistic": 1, "softmax": facts.outputs, "squared": 2}[facts.loss]
+
+
+def _kappa(facts: RuleFacts, units: float, mu: float, left: float) -> float:
+    noise = 2.0 * np.sqrt(facts.size * facts.outputs)
+    return float(units * mu * np.sqrt(left) / noise)

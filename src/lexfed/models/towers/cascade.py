@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model: a sum of towers, one for each tier, that can be served tier by tier.
+
+    f(x) = intercept + h_1(x of tier 1) + ... + h_K(x of tier K)
+
+Tower t reads the slots of its own tier only, and when it is trained the towers below
+are a constant (`offset`). So a released value of tower s < t cannot depend on a column
+of tier t: that is the isolation Theorem C rests on. A model without tiers (`uniform`,
+`grouped`, `none`) is the same thing with one tower that reads everything.
+
+Where the rule trains a network, its tower is linear(x) + network(x): a linear part
+that is trained first, and a network on what it leaves unexplained.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+from torch import Tensor, nn
+
+from lexfed.models.networks.captured_model import CapturedModel
+from lexfed.models.networks.dense_model import DenseModel
+from lexfed.models.networks.flat_parameters import flatten
+from lexfed.models.networks.flat_parameters import load as load_parameters
+from lexfed.models.networks.known_layers import chain, is_dense
+from lexfed.models.networks.taps import logits as chain_logits
+from lexfed.models.towers.network_inputs import network_inputs
+from lexfed.models.towers.shape import TowerShape
+from lexfed.tiers import Tier
+
+Floats = NDArray[np.float64]
+
+
+def _none() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Tower:
+    """A tower with its current, released parameters.
+
+    Attributes:
+        shape: what it is.
+        parameters: flat vector, in the order of the module's parameters.
+        skip: parameters of the linear part beside the network, in the order of a
+            linear model's; empty for a tower without one.
+        centre: released centre of each slot, for the network's inputs.
+        scale: released factor of each centred slot. Empty beside a linear part: the
+            network is not trained yet and adds nothing.
+    """
+
+    shape: TowerShape
+    parameters: Floats
+    skip: Floats = field(default_factory=_none)
+    centre: Floats = field(default_factory=_none)
+    scale: Floats = field(default_factory=_none)
+
+    @classmethod
+    def untrained(cls, shape: TowerShape) -> "Tower":
+        """Return the tower with its initial weights."""
+        return cls(shape, flatten(shape.untrained()).numpy())
+
+    def inputs(self, slots: Tensor) -> Tensor:
+        """Select the slots this tower reads.
+
+        Indexing, not masking: a slot of another tower is never touched, so not even
+        its NaN can leak in through a multiplication by zero.
+        """
+        chosen = self.shape.slots
+        if len(chosen) == slots.shape[-1]:
+            return slots
+        return slots[..., list(chosen)]
+
+    def module(self, dtype: torch.dtype = torch.float64) -> nn.Module:
+        """Return the network with the current parameters, to be used at once.
+
+        Networks of the same shape and type share one object: drawing initial weights
+        anew in every round would take longer than the round.
+        """
+        module = _workspace(self.shape, dtype)
+        load_parameters(module, torch.from_numpy(self.parameters))
+        return module
+
+    def features(self, slots: Tensor) -> Tensor:
+        """Return what the network is given: slots, or centred and scaled ones."""
+        inputs = self.inputs(slots)
+        if not self.scale.size:
+            return inputs
+        return network_inputs(self.shape, inputs, self.centre, self.scale)
+
+    @property
+    def linear_part(self) -> "Tower | None":
+        """The part beside the network as a tower of its own; None: there is none."""
+        if not self.skip.size:
+            return None
+        return Tower(replace(self.shape, architecture="linear"), self.skip)
+
+    def logits(self, slots: Tensor) -> Tensor:
+        """Return this tower's share of the logits, `[..., outputs]`.
+
+        They are offsets of the towers above, so a row's logits do not depend on the
+        other rows, to the bit (see `dense`, `taps` and `captured`): else one person's
+        presence would move everybody's gradient, and no clip would cover that.
+        """
+        linear = self.linear_part
+        if linear is None:
+            return self._network_logits(slots)
+        if not self.scale.size:
+            return linear.logits(slots)
+        return linear.logits(slots) + self._network_logits(slots)
+
+    def _network_logits(self, slots: Tensor) -> Tensor:
+        inputs = self.features(slots)
+        with torch.no_grad():
+            flat = inputs.reshape(-1, inputs.shape[-1])
+            module = self.module(flat.dtype)
+            if isinstance(module, CapturedModel):
+                result = module.logits(flat).to(flat.dtype)
+            elif is_dense(layers := chain(module)):
+                result = DenseModel(layers, flat.dtype, len(flat), 1).logits(flat)
+            else:
+                result = chain_logits(layers, flat)
+        return result.reshape(*inputs.shape[:-1], self.shape.outputs)
+
+
+@lru_cache(maxsize=32)
+def _workspace(shape: TowerShape, dtype: torch.dtype) -> nn.Module:
+    return shape.untrained().to(dtype)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Towers from the least to the most sensitive tier, and a common intercept."""
+
+    towers: tuple[Tower, ...]
+    intercept: Floats
+
+    def logits(self, slots: Tensor, towers: int | None = None) -> Tensor:
+        """Return the logits of the first `towers` towers; all by default."""
+        count = len(self.towers) if towers is None else towers
+        return torch.from_numpy(self.intercept) + self.towers_below(count, slots)
+
+    def towers_below(self, tower: int, slots: Tensor) -> Tensor:
+        """Return the sum of the towers before this one, without the intercept."""
+        total = torch.zeros(*slots.shape[:-1], len(self.intercept), dtype=slots.dtype)
+        for lower in self.towers[:tower]:
+            total = total + lower.logits(slots)
+        return total
+
+    def with_tower(self, index: int, tower: Tower) -> "Model":
+        """Return the model with one tower replaced."""
+        towers = list(self.towers)
+        towers[index] = tower
+        return replace(self, towers=tuple(towers))
+
+
+_ARRAYS = ("parameters", "skip", "centre", "scale")
+
+
+def to_bytes(
+    model: Model,
+    metadata: Mapping[str, Any] | None = None,
+    extra: Mapping[str, NDArray[Any]] | None = None,
+) -> bytes:
+    """Return the model as a safetensors file, with JSON metadata and extra arrays."""
+    arrays: dict[str, NDArray[Any]] = {"intercept": model.intercept}
+    for index, tower in enumerate(model.towers):
+        for name in _ARRAYS:
+            arrays[f"tower.{index}.{name}"] = getattr(tower, name)
+    for name, array in (extra or {}).items():
+        arrays[f"extra.{name}"] = np.ascontiguousarray(array)
+    header = {
+        "shapes": [_shape_to_json(tower.shape) for tower in model.towers],
+        "metadata": dict(metadata or {}),
+    }
+    return save(arrays, metadata={"lexfed": json.dumps(header, sort_keys=True)})
+
+
+def from_bytes(
+    content: bytes,
+) -> tuple[Model, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return model, metadata and extra arrays of a file written by `to_bytes`."""
+    arrays = load(content)
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lexfed"])
+    towers = [
+        Tower(
+            _shape_from_json(shape),
+            **{name: arrays[f"tower.{index}.{name}"] for name in _ARRAYS},
+        )
+        for index, shape in enumerate(header["shapes"])
+    ]
+    extra = {
+        name.removeprefix("extra."): array
+        for name, array in arrays.items()
+        if name.startswith("extra.")
+    }
+    return Model(tuple(towers), arrays["intercept"]), header["metadata"], extra
+
+
+def untrained_model(shapes: Sequence[TowerShape]) -> Model:
+    """Return the model before its first round."""
+    towers = tuple(Tower.untrained(shape) for shape in shapes)
+    return Model(towers, np.zeros(shapes[0].outputs))
+
+
+def _shape_to_json(shape: TowerShape) -> dict[str, Any]:
+    return {
+        "tier": shape.tier.label,
+        "slots": list(shape.slots),
+        "architecture": shape.architecture,
+        "outputs": shape.outputs,
+        "kinds": list(shape.kinds),
+        "levels": list(shape.levels),
+        "seed": shape.seed,
+        "columns": list(shape.columns),
+        "tails": list(shape.tails),
+        "linear": list(shape.linear),
+    }
+
+
+def _shape_from_json(plain: Mapping[str, Any]) -> TowerShape:
+    return TowerShape(
+        tier=Tier.parse(plain["tier"]),
+        slots=tuple(plain["slots"]),
+        architecture=plain["architecture"],
+        outputs=plain["outputs"],
+        kinds=tuple(plain["kinds"]),
+        levels=tuple(plain["levels"]),
+        seed=plain["seed"],
+        columns=tuple(plain["columns"]),
+        tails=tuple(plain["tails"]),
+        linear=tuple(plain["linear"]),
+    )

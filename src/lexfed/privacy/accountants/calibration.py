@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much noise a budget asks for: the accountants, turned round.
+
+Always on the safe side: what is returned has been priced and fits. The classical
+formula sqrt(2 ln(1.25/delta))/epsilon is not used anywhere: it wastes a third of the
+noise budget at small epsilon and is unsafe at large.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from scipy.optimize import brentq
+
+from lexfed import checks
+from lexfed.errors import Refused
+from lexfed.privacy.accountants import composition as price
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
+from lexfed.privacy.accountants.steps import (
+    Neighbours,
+    Step,
+    gaussian_mu,
+    merged_steps,
+    without_sampling,
+)
+
+__all__ = ["epsilon_from", "mu_from", "noise_multiplier", "scale_to_budget"]
+
+TOLERANCE = 1e-4
+"""How far above the smallest factor the search may stop when there is no formula."""
+
+_TINY = 1e-300
+_HIGHEST = math.log(1e6)
+_LOWEST = math.log(1e-3)
+
+
+def noise_multiplier(
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours = "add-remove",
+    releases: int = 1,
+) -> float:
+    """Return the multiplier at which that many unsampled releases fit the budget.
+
+    Guarantees:
+        `epsilon` of the releases is at most the budget, and equal to it to 1e-9.
+    """
+    return scale_to_budget([Step(1.0, 1.0, releases)], epsilon, delta, neighbours)
+
+
+def scale_to_budget(
+    steps: Sequence[Step],
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours = "add-remove",
+    accountant: Accountant = "pld",
+    fixed: Sequence[Step] = (),
+) -> float:
+    """Return the smallest factor on the noise of `steps` that meets the budget.
+
+    Args:
+        steps: their noise multipliers are multiplied by the factor.
+        epsilon: the budget, with `delta`.
+        delta: see `epsilon`.
+        neighbours: the relation of the budget.
+        accountant: who prices.
+        fixed: steps that are composed too but not scaled.
+
+    Guarantees:
+        The scaled and the fixed steps together cost at most the budget.
+        A factor smaller by 1e-9 (exact Gaussian) or 3e-4 (otherwise) does not fit.
+        0 if there is nothing to scale.
+
+    Raises:
+        Refused: if the fixed steps alone cost at least the budget, or the accountant
+            proves nothing as small.
+    """
+    checks.finite_positive(epsilon=epsilon)
+    checks.in_range(5e-324, 1.0, delta=delta)
+    moving = merged_steps(steps)
+    if not moving:
+        _require_room(fixed, epsilon, delta, neighbours, accountant)
+        return 0.0
+    still = merged_steps(fixed)
+    if accountant != "rdp" and without_sampling((*moving, *still)):
+        return _exact_factor(moving, still, epsilon, delta, neighbours)
+    _require_room(still, epsilon, delta, neighbours, accountant)
+
+    def excess(log_factor: float, by: Accountant = accountant) -> float:
+        louder = scaled_steps(moving, math.exp(log_factor))
+        cost = price.epsilon((*louder, *still), delta, neighbours, by)
+        return math.log(max(cost, _TINY) / epsilon)
+
+    # Rényi accounting takes milliseconds and lies above the tight accountants, so
+    # its answer is a feasible start from which they need few evaluations.
+    start = _smallest(lambda x: excess(x, "rdp"), 0.0, width=1.0)
+    if accountant == "rdp" and start is not None:
+        return math.exp(start)
+    found = _smallest(excess, start or 0.0, width=0.15)
+    if found is None:
+        raise Refused(
+            f"{accountant.upper()} accounting proves no epsilon as small as "
+            f"{epsilon:g} at delta {delta:g}, whatever the noise",
+            "raise the budget, or choose another `accountant` where that is possible",
+        )
+    return math.exp(found)
+
+
+def scaled_steps(steps: Sequence[Step], factor: float) -> tuple[Step, ...]:
+    """Return the steps with their noise multiplied by `factor`."""
+    return tuple(
+        Step(factor * step.noise_multiplier, step.sampling_rate, step.count)
+        for step in steps
+    )
+
+
+def _exact_factor(
+    moving: Sequence[Step],
+    still: Sequence[Step],
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+) -> float:
+    """Solve mu_moving^2/factor^2 + mu_still^2 = mu^2, rounded up."""
+    # 1e-12 is above the rounding of the lines below and of pricing the result.
+    mu = mu_from(epsilon, delta) * (1.0 - 1e-12)
+    room = mu**2 - gaussian_mu(still, neighbours) ** 2
+    if room <= 0.0:
+        raise _no_room(epsilon)
+    return gaussian_mu(moving, neighbours) / math.sqrt(room)
+
+
+def _smallest(
+    excess: Callable[[float], float], start: float, width: float
+) -> float | None:
+    """Return about the smallest x with excess(x) <= 0 for a decreasing function.
+
+    Brackets by steps of growing `width` from `start`, then Brent's method, then a
+    last step to the safe side. None if there is no such x within reach.
+    """
+    low = high = start
+    step = width
+    if excess(start) > 0.0:
+        while excess(high) > 0.0:
+            if high > _HIGHEST:
+                return None
+            low, high, step = high, high + step, 2.0 * step
+    else:
+        while excess(low) <= 0.0:
+            if low == _LOWEST:
+                return low
+            low, high, step = max(_LOWEST, low - step), low, 2.0 * step
+    found: float = brentq(excess, low, high, xtol=TOLERANCE / 2.0)
+    while excess(found) > 0.0:
+        found += TOLERANCE / 2.0
+    return found
+
+
+def _require_room(
+    fixed: Sequence[Step],
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+    accountant: Accountant,
+) -> None:
+    if price.epsilon(fixed, delta, neighbours, accountant) > epsilon:
+        raise _no_room(epsilon)
+
+
+def _no_room(epsilon: float) -> Refused:
+    return Refused(
+        f"no amount of noise meets epsilon {epsilon:g}: what is fixed costs more",
+        "raise the budget, or lower what is spent before training",
+    )

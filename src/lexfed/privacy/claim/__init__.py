@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims: the published statement about a model, computed from its releases alone.
+
+    proof           build a claim, write it, read it, price it again
+    schema          the closed shape of the file, and its JSON schema
+    subgroups       sites with budgets of their own, classes of units
+    cohort          what distributed trust assumes about the sites
+    sampler_error   the delta that each line pays for the noise sampler
+
+Start with `proof`. A claim carries its releases, and loading it prices them
+again: a number typed by hand does not survive. `claim.schema.json` is
+published, and a test keeps it equal to `schema`; class names, docstrings and
+the order of fields and literals are part of it. A changed shape needs a new
+`VERSION`, and old claims are still read.
+"""

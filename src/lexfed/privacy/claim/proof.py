@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims: what is said about a model, computed from its releases and from nothing else.
+
+A claim carries the releases it rests on. Building it prices them; loading it prices
+them again and refuses a claim that says less than they cost, so an epsilon typed by
+hand does not survive. Numbers are rounded up. The fields follow NIST SP 800-226 and
+the deployment registry's schema; their names are those of the configuration.
+
+The guarantee of a run is the price of its whole plan, also if the run ended early or
+adapted: pass the planned releases. What was released is held to them by a filter.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+from pydantic import ValidationError
+
+from lexfed.errors import ClaimError
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.claim.cohort import cohort_record, require_trust, stated_cohort
+from lexfed.privacy.claim.sampler_error import (
+    SamplerError,
+    check_sampler,
+    check_uncovered_lines,
+)
+from lexfed.privacy.claim.schema import (
+    AccountantRecord,
+    Claim,
+    CountedRecord,
+    GridRecord,
+    LabelRecord,
+    Mechanism,
+    MechanismRecord,
+    SamplingRecord,
+    TierRecord,
+    Trust,
+    Unit,
+    counted_releases,
+)
+from lexfed.privacy.claim.subgroups import (
+    ClaimPricing,
+    ClaimProfile,
+    check_parts,
+    class_records,
+    profile_records,
+    require_equal,
+    require_not_below,
+    stated_classes,
+    stated_profiles,
+)
+from lexfed.privacy.filters.envelope import filter_name
+from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
+from lexfed.privacy.noise.grids import Grid
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.privacy.releases import CLIP_BIT
+from lexfed.privacy.scopes import CountedRelease, tier_releases
+from lexfed.tiers import Tier
+
+RELEASED = "the noised sum of every round and all models computed from them"
+_SECRECY: Mapping[Unit, str] = {
+    "record": "each site keeps its coins; the guarantee is against those without them",
+    "client": "the coordinator flips the coins; the guarantee is against others only",
+}
+
+
+def build_claim(
+    releases: Sequence[CountedRelease],
+    *,
+    delta: float,
+    neighbours: Neighbours,
+    accountant: Accountant,
+    mechanism: Mechanism,
+    unit: Unit,
+    trust: Trust,
+    rounds: int,
+    columns: Mapping[Tier, Sequence[str]],
+    grids: Mapping[str, Grid],
+    private: bool,
+    not_covered: Sequence[str] = (),
+    released: str = RELEASED,
+    records_per_person: int = 1,
+    sites_per_person: int = 1,
+    guarantee: Guarantee = "envelope",
+    profiles: Mapping[str, ClaimProfile] | None = None,
+    classes: Mapping[str, float] | None = None,
+    cohort: NoiseCohort | None = None,
+) -> Claim:
+    """Compute the claim of a run from its releases.
+
+    Args:
+        releases: every planned release and its count.
+        delta: of every guarantee.
+        neighbours: the relation of the record's guarantee.
+        accountant: who prices.
+        mechanism: what was run.
+        unit: whom the guarantee is about.
+        trust: who sees what before noise.
+        rounds: how many rounds were run.
+        columns: the columns of each tier that enter the model.
+        grids: the integer grid of each group, by its name.
+        private: whether the noise came from a secure source.
+        not_covered: what the guarantee does not speak about.
+        released: what leaves the federation.
+        records_per_person: rows that one unit may have.
+        sites_per_person: sites at which one person may be.
+        guarantee: whether rounds were held to the plan one by one or in their sums.
+        profiles: sites with budgets of their own, by the name of the budget.
+        classes: what contributions of units of a class are multiplied by, at most 1.
+        cohort: who adds noise, where `trust` is `distributed`.
+
+    Guarantees:
+        Every number is computed from `releases`, a profile's from its own, and rounded
+        up, by at most 1e-7.
+        No profile and no class has a larger epsilon than the claim.
+        Every line pays for the noise sampler at its own epsilon; a label or tier for
+        which that is more than delta is among what is not covered.
+        A claim with seeded noise is stamped.
+
+    Raises:
+        ClaimError: if the releases do not prove a claim of this form, or the sampler's
+            error at the record's epsilon is more than delta.
+    """
+    _require_mechanism(mechanism, releases, columns)
+    require_trust(trust, cohort, releases)
+    sampler = SamplerError(_samples(releases, guarantee), delta)
+    pricing = ClaimPricing(delta, neighbours, accountant, sites_per_person, sampler)
+    record, label = pricing.record(releases), pricing.label(releases)
+    error = sampler.of_record(record)
+    tiers = {}
+    for tier in sorted(columns):
+        epsilon = pricing.tier(releases, tier)
+        tiers[tier.label] = TierRecord(
+            epsilon=epsilon,
+            delta=delta,
+            delta_sampler=sampler.at(epsilon),
+            columns=tuple(columns[tier]),
+            reads=_names(tier_releases(releases, tier)),
+        )
+    lines = {f"tier {name}": row.epsilon for name, row in tiers.items()}
+    lines["the label"] = label
+    return Claim.model_validate(
+        {
+            "stamp": None if private else "NOT PRIVATE",
+            "unit": unit,
+            "records_per_person": records_per_person,
+            "sites_per_person": sites_per_person,
+            "neighbours": neighbours,
+            "epsilon": record,
+            "delta": delta,
+            "delta_sampler": error,
+            "accountant": _accountant(accountant, releases, guarantee),
+            "mechanism": MechanismRecord(
+                name=mechanism,
+                noise="rounded-gaussian" if cohort is None else "skellam-shares",
+                grid=_grids(grids),
+            ),
+            "sampling": _sampling(releases, unit),
+            "rounds": rounds,
+            "trust": trust,
+            "cohort": cohort_record(cohort),
+            "released": released,
+            "tiers": tiers,
+            "label": LabelRecord(
+                epsilon=label, delta=delta, delta_sampler=sampler.at(label)
+            ),
+            "not_covered": (*not_covered, *sampler.empty_lines(lines)),
+            "releases": CountedRecord.all_of(releases),
+            "profiles": profile_records(pricing, releases, profiles or {}, columns),
+            "classes": class_records(pricing, releases, classes or {}),
+        }
+    )
+
+
+def dump_claim(claim: Claim) -> dict[str, Any]:
+    """Return the claim as a JSON value."""
+    return claim.model_dump(mode="json")
+
+
+def load_claim(content: bytes | str | Mapping[str, Any]) -> Claim:
+    """Read a claim and prove it again.
+
+    Raises:
+        ClaimError: if it is not a claim of this version, has a field that is not
+            known, or says less than its releases cost.
+    """
+    try:
+        value = content if isinstance(content, Mapping) else json.loads(content)
+        claim = Claim.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ClaimError(f"claim: `{where}`: {first['msg'].lower()}") from error
+    except ValueError as error:
+        raise ClaimError("claim: not a JSON document") from error
+    check_claim(claim)
+    return claim
+
+
+def check_claim(claim: Claim) -> None:
+    """Price the releases of a claim again and compare.
+
+    Raises:
+        ClaimError: if a stated number is smaller than the releases prove, or what is
+            derived from them is something else.
+    """
+    releases = counted_releases(claim.releases)
+    guarantee: Guarantee = "envelope" if claim.accountant.filter == "F0" else "filter"
+    proof = build_claim(
+        releases,
+        delta=claim.delta,
+        neighbours=claim.neighbours,
+        accountant=claim.accountant.name,
+        mechanism=claim.mechanism.name,
+        unit=claim.unit,
+        trust=claim.trust,
+        rounds=claim.rounds,
+        columns={Tier.parse(t): record.columns for t, record in claim.tiers.items()},
+        grids={},
+        private=True,
+        sites_per_person=claim.sites_per_person,
+        guarantee=guarantee,
+        profiles=stated_profiles(claim),
+        classes=stated_classes(claim),
+        cohort=stated_cohort(claim.cohort),
+    )
+    require_equal("mechanism.noise", claim.mechanism.noise, proof.mechanism.noise)
+    require_equal("accountant.filter", claim.accountant.filter, proof.accountant.filter)
+    require_not_below("epsilon", claim.epsilon, proof.epsilon)
+    require_not_below("label.epsilon", claim.label.epsilon, proof.label.epsilon)
+    require_equal("label.delta", claim.label.delta, proof.label.delta)
+    require_equal("sampling", claim.sampling, proof.sampling)
+    for name, tier in claim.tiers.items():
+        proven = proof.tiers[name]
+        require_not_below(f"tiers.{name}.epsilon", tier.epsilon, proven.epsilon)
+        require_equal(f"tiers.{name}.delta", tier.delta, proven.delta)
+        require_equal(f"tiers.{name}.reads", tier.reads, proven.reads)
+    check_parts(claim, proof)
+    check_sampler(claim, _samples(releases, guarantee))
+    check_uncovered_lines(claim)
+
+
+def _samples(releases: Sequence[CountedRelease], guarantee: Guarantee) -> int:
+    """Return how many noise values may be drawn in the whole run."""
+    planned = sum(release.samples * count for release, count in releases)
+    return planned * (MOST_SAMPLES if guarantee == "filter" else 1)
+
+
+def _require_mechanism(
+    mechanism: Mechanism,
+    releases: Sequence[CountedRelease],
+    columns: Mapping[Tier, Sequence[str]],
+) -> None:
+    for release, _ in releases:
+        own = [group for group in release.groups if group.name != CLIP_BIT]
+        # In a cascade one `reads` holds for all groups of a release: tables of counts.
+        if mechanism not in ("grouped", "cascade") and len(own) > 1:
+            raise ClaimError(
+                f"claim: release `{release.name}` has {len(own)} groups; "
+                f"mechanism `{mechanism}` releases one at a time"
+            )
+    # Without towers every column moves every gradient, through the residual.
+    for tier in columns:
+        if mechanism != "cascade" and not tier_releases(releases, tier):
+            raise ClaimError(
+                f"claim: mechanism `{mechanism}` uses columns of tier `{tier.label}`, "
+                "but no release says that it reads them"
+            )
+
+
+def _names(releases: Sequence[CountedRelease]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(release.name for release, _ in releases))
+
+
+def _accountant(
+    name: Accountant, releases: Sequence[CountedRelease], guarantee: Guarantee
+) -> AccountantRecord:
+    chosen = filter_name(guarantee, name)
+    sampled = any(release.sampling_rate < 1.0 for release, _ in releases)
+    if chosen == "F2" and sampled:
+        raise ClaimError(
+            "claim: releases that are sampled and chosen along the way have no price "
+            f"by `{name}`",
+            'use `accountant = "rdp"`, or an envelope',
+        )
+    version = f"lexfed {metadata.version('lexfed')}"
+    if name == "pld" and sampled:
+        version += f", dp-accounting {metadata.version('dp-accounting')}"
+    return AccountantRecord(name=name, version=version, filter=chosen)
+
+
+def _grids(grids: Mapping[str, Grid]) -> tuple[GridRecord, ...]:
+    return tuple(
+        GridRecord(
+            group=name,
+            dimension=grid.dimension,
+            step=grid.step,
+            release_step=grid.release_step,
+            clip_to=grid.clip_to,
+        )
+        for name, grid in grids.items()
+    )
+
+
+def _sampling(releases: Sequence[CountedRelease], unit: Unit) -> SamplingRecord:
+    rates = tuple(sorted({release.sampling_rate for release, _ in releases}))
+    sampled = any(rate < 1.0 for rate in rates)
+    return SamplingRecord(
+        scheme="poisson" if sampled else "none",
+        rates=rates,
+        secrecy=_SECRECY[unit] if sampled else "not needed",
+    )

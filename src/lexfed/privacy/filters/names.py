@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which way a run is held to its plan, in words that configurations use too.
+
+The filters themselves are in `filters` and `plan_sums`; this file imports nothing
+heavy, so that reading a configuration stays fast.
+"""
+
+from typing import Literal
+
+Guarantee = Literal["envelope", "filter"]
+"""Whether each release is dominated by a planned one, or only their sums are."""
+
+FilterName = Literal["F0", "F1", "F2"]
+"""The filter under which a price holds."""
+
+MOST_SAMPLES = 1000
+"""Under a filter noise values may be drawn so many times as often as planned, in more
+rounds; the claim's `delta_sampler` pays for all of them."""

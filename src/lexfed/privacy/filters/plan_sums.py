@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""F1 and F2: noise is chosen along the way, and sums stay within those of a plan.
+
+A plan is fixed beforehand, and its price is the guarantee. Releases of a run have the
+shape of planned ones (name, clips, sampling rate, what they read), but how much noise
+they carry and how many there are is chosen from earlier releases. Before each one, for
+every scope of the claim (the record, the label, each tier), its cost is added to those
+of the releases that concern the scope; if the sum would pass the plan's, it is refused.
+
+    F2   cost = mu^2, the square of sensitivity over noise; without sampling [ST22]
+    F1   cost = Rényi divergence at one order: the one at which the *plan's* epsilon is
+         smallest, hence fixed before anything is released [FZ21]; with sampling
+
+**Theorem F.** Whatever chooses the releases, as any function of earlier ones and of
+randomness of its own, the run satisfies in every scope what an accountant finds for
+the plan: `gdp` and `pld` under F2, `rdp` under F1.
+
+*Proof, record and label.* Let D, D' be neighbours. Given the transcript so far, the
+choice of the next release has the same law on both, and the release itself is
+dominated by the pair of its (sampled) Gaussian (Theorem C).
+F2: read b = 0, 1 for D, D' and take a Brownian path with drift b over [0, B], B the
+plan's sum of mu^2. Given the past, its increment over the next interval of length m,
+divided by sqrt(m), is N(b sqrt(m), 1): the pair of a release with mu^2 = m. So the
+whole run is simulated by reading the path from left to right, each length chosen from
+what was read, and the filter sees to it that the path is long enough. The path up to B
+is one Gaussian release of mu = sqrt(B); the run is post-processing of it.
+F1: let L_t be the log-likelihood ratio of release t and c_t its cost at order a, a
+function of the transcript before it. By definition of the divergence
+E[exp((a-1)(L_t - c_t)) | before t] <= 1, so exp((a-1) sum_t (L_t - c_t)) is a
+supermartingale, and since sum_t c_t <= B always, E exp((a-1) sum_t L_t) <= e^{(a-1) B}:
+the run has divergence at most B at order a, which is the plan's there.
+*Tier t.* D, D' differ in one unit's values of tier t. A release that does not read t
+has, given the transcript, the same law on both (Theorem C): L_s = 0, and the path is
+not read. One that does is chosen from the transcript like any other, and is dominated
+by its replace-one pair. The rest is as before, with the sums over releases that read t.
+*Class with scale s*: as the record, with every clip times s. []
+
+Sums are exact: each cost is a float, rounded up, and floats are added as fractions. So
+the plan itself always passes, and nothing above it does. There is no filter by live
+privacy loss distributions: it is not valid in general.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from lexfed.errors import Refused
+from lexfed.privacy.accountants import gdp, rdp
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.steps import Neighbours, Step, sensitivity
+from lexfed.privacy.filters.envelope import filter_name, release_clips
+from lexfed.privacy.filters.names import MOST_SAMPLES
+from lexfed.privacy.releases import NoiseKind, Release, ReleaseGroup
+from lexfed.privacy.scopes import CountedRelease, require_renyi, steps_of, tier_releases
+from lexfed.tiers import Tier
+
+ReleaseShape = tuple[
+    str, tuple[tuple[str, float], ...], float, Tier | None, int, NoiseKind
+]
+"""Everything about a release but how much noise it has."""
+
+_LEAST = 1e-6
+"""Smallest multiplier that is priced; below, nothing is private in any sense."""
+
+
+@dataclass(frozen=True)
+class ScopeSum:
+    """One sum: what it may come to, and what it has come to.
+
+    Attributes:
+        name: `record`, `label`, the label of a tier, or `class`.
+        tier: releases that read less are not counted; None: all are.
+        neighbours: the relation that costs are computed under.
+        order: of the Rényi divergence; None: costs are squares of mu.
+        scale: what every clip is multiplied by.
+        budget: what the plan comes to.
+        spent: what the releases so far come to.
+    """
+
+    name: str
+    tier: Tier | None
+    neighbours: Neighbours
+    order: int | None
+    scale: float
+    budget: Fraction
+    spent: Fraction = Fraction(0)
+
+    def cost(self, release: Release) -> Fraction | None:
+        """Return what the release costs here; None if it has hardly any noise."""
+        if self.tier is not None and (
+            release.reads is None or release.reads < self.tier
+        ):
+            return Fraction(0)
+        multiplier = release.noise_multiplier / self.scale
+        if multiplier < _LEAST:
+            return None
+        if self.order is None:
+            cost = (sensitivity(self.neighbours) / multiplier) ** 2
+        else:
+            step = Step(multiplier, release.sampling_rate)
+            cost = _divergence(step, self.neighbours, self.order)
+        # Rounded up: a cost that underflows is still one.
+        return Fraction(math.nextafter(cost, math.inf))
+
+    def epsilon(self, delta: float) -> float:
+        """Return what the budget guarantees."""
+        if self.order is None:
+            return gdp.epsilon_from(math.sqrt(self.budget), delta)
+        return rdp.epsilon_at(float(self.budget), self.order, delta)
+
+
+@dataclass(frozen=True)
+class PlanFilter:
+    """F1 or F2: releases of planned shapes, within the plan's sums.
+
+    Guarantees:
+        The plan itself passes, in any order.
+        A release passes exactly if it has a planned shape, no sum passes the plan's,
+        and no more than `MOST_SAMPLES` times the planned noise values are drawn.
+        Asking changes nothing.
+
+    Attributes:
+        shapes: of the planned releases.
+        scopes: the sums, the record's first.
+        samples: noise values that may still be drawn.
+        room: relative room above the plan's sums; 0 but for who checks somebody
+            else's floats.
+    """
+
+    shapes: frozenset[ReleaseShape]
+    scopes: tuple[ScopeSum, ...]
+    samples: int
+    room: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        plan: Sequence[CountedRelease],
+        delta: float,
+        neighbours: Neighbours,
+        accountant: Accountant,
+        scales: Sequence[float] = (),
+        room: float = 0.0,
+    ) -> "PlanFilter":
+        """Return the filter whose guarantee is the accountant's price of the plan.
+
+        Args:
+            plan: releases and their counts.
+            delta: at which the plan is priced.
+            neighbours: the relation of the record's guarantee.
+            accountant: who prices the plan: `rdp` makes it F1, others F2.
+            scales: of the classes of units that are guaranteed more.
+            room: see above.
+
+        Raises:
+            Refused: for sampled releases under another accountant than `rdp`.
+            ClaimError: for noise in shares under another accountant than `rdp`.
+        """
+        planned = [(release, count) for release, count in plan if count > 0]
+        require_renyi(planned, accountant)
+        if filter_name("filter", accountant) == "F2":
+            _require_unsampled(planned, accountant)
+        rows: list[tuple[str, Tier | None, Neighbours, float]] = [
+            ("record", None, neighbours, 1.0),
+            ("label", None, "replace-one", 1.0),
+        ]
+        rows += [("class", None, neighbours, scale) for scale in scales]
+        rows += [(tier.label, tier, "replace-one", 1.0) for tier in Tier]
+        scopes = []
+        for name, tier, relation, scale in rows:
+            read = planned if tier is None else tier_releases(planned, tier)
+            own = [(scaled_release(release, scale), count) for release, count in read]
+            order = _best_order(own, delta, relation) if accountant == "rdp" else None
+            empty = ScopeSum(name, tier, relation, order, scale, Fraction(0))
+            scopes.append(replace(empty, budget=_total(empty, read)))
+        shapes = frozenset(release_shape(release) for release, _ in planned)
+        drawn = sum(release.samples * count for release, count in planned)
+        return cls(shapes, tuple(scopes), MOST_SAMPLES * drawn, room)
+
+    def after(self, release: Release) -> "PlanFilter | None":
+        """Return the filter after the release, or None if it must not run."""
+        judged = self._judge(release)
+        return judged if isinstance(judged, PlanFilter) else None
+
+    def refusal(self, release: Release) -> str | None:
+        """Return the reason: `shape`, `samples`, or the scope to be exceeded."""
+        judged = self._judge(release)
+        return judged if isinstance(judged, str) else None
+
+    def _judge(self, release: Release) -> "PlanFilter | str":
+        if release_shape(release) not in self.shapes:
+            return "shape"
+        if release.samples > self.samples:
+            return "samples"
+        following = []
+        for scope in self.scopes:
+            cost = scope.cost(release)
+            limit = scope.budget * Fraction(1.0 + self.room)
+            if cost is None or scope.spent + cost > limit:
+                return scope.name
+            following.append(replace(scope, spent=scope.spent + cost))
+        left = self.samples - release.samples
+        return replace(self, scopes=tuple(following), samples=left)
+
+    def costs(self, release: Release) -> tuple[float, ...]:
+        """Return what a release adds to each sum, the record's first."""
+        found = (scope.cost(release) for scope in self.scopes)
+        return tuple(math.inf if cost is None else float(cost) for cost in found)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the record's guarantee, at the delta that the plan was priced at."""
+        return self.scopes[0].epsilon(delta)
+
+
+def release_shape(release: Release) -> ReleaseShape:
+    """Return everything about a release but how much noise it has."""
+    return (
+        release.name,
+        release_clips(release),
+        release.sampling_rate,
+        release.reads,
+        release.samples,
+        release.noise,
+    )
+
+
+def scaled_release(release: Release, scale: float) -> Release:
+    """Return the release as a unit pays for it whose part is multiplied by a scale."""
+    groups = tuple(
+        ReleaseGroup(g.name, scale * g.clip, g.sigma) for g in release.groups
+    )
+    return replace(release, groups=groups)
+
+
+def _total(scope: ScopeSum, plan: Sequence[CountedRelease]) -> Fraction:
+    total = Fraction(0)
+    for release, count in plan:
+        cost = scope.cost(release)
+        if cost is None:
+            raise Refused(
+                f"the plan is refused: release `{release.name}` has hardly any noise"
+            )
+        total += count * cost
+    return total
+
+
+@lru_cache(maxsize=4096)
+def _divergence(step: Step, neighbours: Neighbours, order: int) -> float:
+    return float(rdp.curve([step], neighbours, (order,))[0])
+
+
+def _best_order(
+    plan: Sequence[CountedRelease], delta: float, relation: Neighbours
+) -> int:
+    curve = rdp.curve(steps_of(plan), relation).tolist()
+    priced = zip(curve, rdp.ORDERS, strict=True)
+    best = min(priced, key=lambda pair: rdp.epsilon_at(pair[0], pair[1], delta))
+    return best[1]
+
+
+def _require_unsampled(plan: Sequence[CountedRelease], accountant: Accountant) -> None:
+    for release, _ in plan:
+        if release.sampling_rate < 1.0:
+            raise Refused(
+                f"release `{release.name}` is sampled and its noise is chosen along "
+                f"the way: `{accountant}` proves nothing about that",
+                'use `accountant = "rdp"`, or `adapt.guarantee = "envelope"`',
+            )

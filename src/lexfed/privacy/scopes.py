@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run proves, for the whole record and for one attribute of it (Theorem C).
+
+Putting more noise on the block of a sensitive column does not protect that column: in
+an ordinary model every block's gradient depends on every column through the residual.
+The tier cascade trains one tower per tier, least sensitive first, and no release of a
+lower tower depends on a column of a higher tier. What a release may depend on is its
+`reads`; everything below follows from it.
+
+**Theorem C.** Let each release be a sum over units of contributions clipped to C, plus
+N(0, sigma^2 I) (or the rounded Gaussian on a grid), with fresh independent coins per
+release, and let it depend on columns of tiers <= `reads` and on earlier releases only.
+
+1. *Record.* The run is the adaptive composition of all releases, under add/remove with
+   sensitivity C, under replace-one with 2C.
+2. *Attribute of tier t*: one unit's values in columns of tier t replaced, its other
+   columns and its label fixed. The run is the composition of the releases with
+   `reads` >= t, under replace-one.
+3. *Label*: as the record under replace-one; a diagnosis that is the label is protected
+   by the record's guarantee, not by its tier's.
+4. *A person at m sites*, without sampling: every sensitivity times m.
+
+*Proof.* Let D, D' be neighbours in an attribute of tier t. Induct over releases and
+condition on the earlier ones. A release with `reads` < t (or None) is the same
+function of the same inputs on D and D', with noise and coins of the same law: its
+conditional law is equal, so it adds no divergence. A release with `reads` >= t changes
+only through the one unit, whose contribution, of norm at most C before and after,
+moves by at most 2C, and only if its coin lets it in: it is dominated by the
+replace-one pair of the sampled Gaussian. Adaptive composition of dominating pairs
+[ZDW22, Thm. 10] gives (2); (1) and (3) are the case in which every release counts. In
+(4) m contributions of norm at most C move together, by at most mC (2mC); with sampling
+their coins are independent and no bound of this form holds, so that is refused. []
+
+Mechanisms without towers release sums that read the top tier, so by (2) their claim
+for every tier is the record's under replace-one: no special case.
+
+**Noise in shares.** The theorem uses the noise of a release only through its divergence
+for a given move of the sum. By Theorem D (`distributed`) that of Skellam noise in
+shares is at most the Gaussian's at every integer order, so 1 to 4 hold for it in Rényi
+accounting, and are not proven in any other: `require_renyi`.
+
+A tier's claim says nothing about columns of lower tiers that correlate with it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lexfed import checks
+from lexfed.errors import ClaimError
+from lexfed.privacy.accountants.composition import Accountant, epsilon
+from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.tiers import Tier
+
+CountedRelease = tuple[Release, int]
+"""A release and how many rounds of it."""
+
+
+def release_per_person(release: Release, sites_per_person: int) -> Release:
+    """Return the release as a person pays for it who may be at several sites.
+
+    Raises:
+        ClaimError: for a person at several sites under sampling.
+    """
+    if sites_per_person == 1:
+        return release
+    checks.in_range(1, 2**20, sites_per_person=sites_per_person)
+    if release.sampling_rate < 1.0:
+        raise ClaimError(
+            f"release `{release.name}` samples units, and a person may be at "
+            f"{sites_per_person} sites: there is no proof for that",
+            "use `sampling_rate = 1`, or keep every person at one site",
+        )
+    groups = tuple(
+        ReleaseGroup(group.name, sites_per_person * group.clip, group.sigma)
+        for group in release.groups
+    )
+    return replace(release, groups=groups)
+
+
+def require_renyi(releases: Iterable[CountedRelease], accountant: Accountant) -> None:
+    """Refuse noise in shares to all accountants but the one it is proven for.
+
+    Raises:
+        ClaimError: if a release has Skellam noise and the accountant is not `rdp`.
+    """
+    if accountant == "rdp":
+        return
+    for release, _ in releases:
+        if release.noise == "skellam":
+            raise ClaimError(
+                f"release `{release.name}` has noise in shares, and its price is "
+                f"proven in Rényi accounting only, not by `{accountant}`",
+                'use `accountant = "rdp"`',
+            )
+
+
+def steps_of(releases: Iterable[CountedRelease]) -> tuple[Step, ...]:
+    """Return what an accountant composes."""
+    return tuple(
+        Step(release.noise_multiplier, release.sampling_rate, count)
+        for release, count in releases
+    )
+
+
+def tier_releases(
+    releases: Iterable[CountedRelease], tier: Tier
+) -> tuple[CountedRelease, ...]:
+    """Return the releases that may depend on columns of that tier."""
+    return tuple(
+        (release, count)
+        for release, count in releases
+        if release.reads is not None and release.reads >= tier
+    )
+
+
+def record_epsilon(
+    releases: Sequence[CountedRelease],
+    delta: float,
+    neighbours: Neighbours,
+    accountant: Accountant = "pld",
+    sites_per_person: int = 1,
+) -> float:
+    """Return the epsilon of a whole record, by Theorem C.1.
+
+    Raises:
+        ClaimError: for a person at several sites under sampling, and for noise in
+            shares by another accountant than `rdp`.
+    """
+    require_renyi(releases, accountant)
+    paid = [
+        (release_per_person(release, sites_per_person), n) for release, n in releases
+    ]
+    return epsilon(steps_of(paid), delta, neighbours, accountant)
+
+
+def tier_epsilon(
+    releases: Sequence[CountedRelease],
+    tier: Tier,
+    delta: float,
+    accountant: Accountant = "pld",
+    sites_per_person: int = 1,
+) -> float:
+    """Return the epsilon of an attribute of that tier, by Theorem C.2.
+
+    Guarantees:
+        Never above the record's replace-one epsilon.
+        A more sensitive tier never has a larger epsilon.
+        0 if no release reads the tier.
+    """
+    read = tier_releases(releases, tier)
+    return record_epsilon(read, delta, "replace-one", accountant, sites_per_person)
+
+
+def label_epsilon(
+    releases: Sequence[CountedRelease],
+    delta: float,
+    accountant: Accountant = "pld",
+    sites_per_person: int = 1,
+) -> float:
+    """Return the epsilon of the label, by Theorem C.3."""
+    return record_epsilon(releases, delta, "replace-one", accountant, sites_per_person)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evidence bundle: what an auditor needs, and nothing that must stay with us.
+
+    VERIFY.txt              commands, what each must print, what none can show
+    verify.py               the verifier in one file, without lexfed
+    log/                    the log of exactly the size that was verified
+    log/signed/, timestamps/  its checkpoint, and others with the stamps on them
+    log/blobs/sha256/       content that entries cite, less what was erased
+    keys/*.pub.pem          public keys, for `openssl`
+    config.toml ...         files whose digests are in the log, the model among them
+    report.html             the report, if it was made
+
+Names of sites (`parties.json`), sealed receipts, private keys, the journal and metrics
+stay in the run folder. Files are listed by what the log says and not by what lies in
+the folder, so nothing slips in; the same evidence gives the same bytes on every
+machine: fixed order, fixed times, no compression.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from lexfed.audit import standalone
+from lexfed.audit.entries import (
+    BudgetPlan,
+    CompletionEntry,
+    Entry,
+    FeatureTags,
+    PolicyEntry,
+)
+from lexfed.audit.entries.envelopes import body_of
+from lexfed.audit.log.evidence import Evidence
+from lexfed.audit.log.logged_files import MODEL, read_logged
+from lexfed.audit.storage.held_folder import Folder
+from lexfed.audit.storage.layout import (
+    SIGNED,
+    TIMESTAMPS,
+    full_form,
+    is_inside,
+    partial_tiles,
+)
+from lexfed.audit.storage.reader import LogView
+from lexfed.audit.storage.write_protocol import MAX_NOTE
+from lexfed.audit.tree.tiles import (
+    TILE_HEIGHT,
+    TILE_WIDTH,
+    bundle_files,
+    encode_bundle,
+    tile_files,
+)
+from lexfed.errors import AuditError
+from lexfed.report.documents.verify_instructions import verify_text
+from lexfed.report.facts.dossier import Dossier
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The earliest time a ZIP file can state."""
+
+MAX_TOKEN = 1 << 16
+"""Bytes of the longest time stamp that is taken along."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_COPIES: tuple[tuple[type[Entry], str, str], ...] = (
+    (PolicyEntry, "config", "config.toml"),
+    (FeatureTags, "tags", "tags.json"),
+    (FeatureTags, "encoding", "encoding.json"),
+    (BudgetPlan, "plan", "plan.json"),
+    (CompletionEntry, "claim", "claim.json"),
+)
+"""Files of a run folder that are blobs of its log too."""
+
+
+def evidence_bundle(dossier: Dossier, report: bytes | None = None) -> bytes:
+    """Return the bundle as a ZIP file.
+
+    Args:
+        dossier: what was verified.
+        report: the page, if it is to be part of it.
+
+    Guarantees:
+        The same arguments give the same bytes.
+        No name leads outside the folder it is unpacked in.
+        No private key, site name, sealed receipt or metric is in it, apart from what
+        the report shows.
+    """
+    files = dict(_log_files(dossier.evidence))
+    files.update(_copies(dossier.evidence))
+    model = _model(dossier)
+    if model is not None:
+        files["model.safetensors"] = model
+    if report is not None:
+        files["report.html"] = report
+    files["verify.py"] = standalone.source()
+    files["VERIFY.txt"] = verify_text(dossier, sorted(files)).encode()
+    return pack(files)
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP file that has the same bytes whoever makes it."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, files[name])
+    return content.getvalue()
+
+
+def _log_files(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
+    view = evidence.view
+    yield "log/checkpoint", view.signed.note.to_bytes()
+    for path, data in bundle_files(view.entries, 0, view.size):
+        yield f"log/{path}", data
+    for path, data in tile_files(view.tree, 0, view.size):
+        yield f"log/{path}", data
+    yield from _stamped(evidence)
+    for digest in sorted(_cited(evidence)):
+        try:
+            yield f"log/blobs/sha256/{digest}", evidence.blobs.get(digest)
+        except AuditError:  # no blob, or erased
+            continue
+    yield "keys/log.pub.pem", _pem(evidence.custody.log_key.public)
+    yield "keys/coordinator.pub.pem", _pem(evidence.custody.coordinators[0][1])
+
+
+def _stamped(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
+    """Yield the signed checkpoint of this size, and of others that carry a stamp.
+
+    A log keeps every checkpoint it signed, each with the partial tiles of its size;
+    all of them would make a bundle grow with the square of the log.
+    """
+    view = evidence.view
+    with Folder(evidence.folder / "log") as folder:
+        sizes = {view.size}
+        for name in sorted(folder.listing(TIMESTAMPS)):
+            token = folder.read(f"{TIMESTAMPS}/{name}", MAX_TOKEN)
+            stamped = name.removesuffix(".tsr")
+            if token is None or not stamped.isdecimal():
+                continue
+            if int(stamped) <= view.size:
+                yield f"log/{TIMESTAMPS}/{name}", token
+                sizes.add(int(stamped))
+        for size in sorted(sizes):
+            note = folder.read(f"{SIGNED}/{size}", MAX_NOTE)
+            if note is not None:
+                yield f"log/{SIGNED}/{size}", note
+                yield from _partial_files(view, size)
+
+
+def _partial_files(view: LogView, size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the right edge of the log as it was at a smaller size."""
+    for name in partial_tiles(size):
+        first, last = name.index * TILE_WIDTH, name.index * TILE_WIDTH + name.width
+        if is_inside(full_form(name), view.size):
+            continue  # who reads the old checkpoint takes the full tile
+        if name.level is None:
+            yield f"log/{name.path}", encode_bundle(view.entries[first:last])
+        else:
+            nodes = view.tree.nodes(name.level * TILE_HEIGHT, first, last)
+            yield f"log/{name.path}", b"".join(nodes)
+
+
+def _cited(evidence: Evidence) -> set[str]:
+    """Return every digest that an entry names; not all of them are of blobs."""
+    return {
+        digest
+        for record in evidence.records
+        for digest in _digests(body_of(record.entry))
+    }
+
+
+def _digests(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if _DIGEST.fullmatch(value):
+            yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _digests(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _digests(item)
+
+
+def _copies(evidence: Evidence) -> Iterator[tuple[str, bytes]]:
+    for kind, field, name in _COPIES:
+        entry = evidence.last(kind)
+        digest = None if entry is None else getattr(entry, field)
+        if digest is None:
+            continue
+        try:
+            yield name, evidence.blobs.get(digest)
+        except AuditError:
+            continue
+
+
+def _model(dossier: Dossier) -> bytes | None:
+    """Return the model if it is the one that was logged."""
+    done = dossier.entry(CompletionEntry)
+    if done is None or done.model is None:
+        return None
+    try:
+        return read_logged(dossier.evidence, MODEL)
+    except AuditError:
+        return None
+
+
+def _pem(public: bytes) -> bytes:
+    key = Ed25519PublicKey.from_public_bytes(public)
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

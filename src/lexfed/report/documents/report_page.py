@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: one file that opens anywhere, asks nobody and runs nothing.
+
+Here is what stands on it; `page_templates` is how it is made.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lexfed.audit.entries import (
+    BudgetPlan,
+    CompletionEntry,
+    Document,
+    FeatureTags,
+    PolicyEntry,
+    PrivacyTest,
+)
+from lexfed.audit.rules import CANNOT
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.facts.entry_listing import listing, readable_time
+from lexfed.report.facts.log_identity import VERIFIER, identity
+from lexfed.report.facts.planned_releases import planned_releases
+from lexfed.report.markup import page_templates
+from lexfed.report.markup.figures import budget_panels
+from lexfed.report.sections import caveats, guarantee, spending, tier_gains
+from lexfed.report.sections.certificate import certificate
+from lexfed.report.sections.column_table import column_count, column_rows
+from lexfed.report.sections.headline import headline
+from lexfed.report.sections.merkle_path import MerklePath, draw_merkle_path, merkle_path
+from lexfed.report.sections.noise_table import noise_rows
+from lexfed.report.sections.processing_record import processing
+from lexfed.report.wording.plain_words import ACCOUNTANTS, UNITS, scope_name
+from lexfed.report.wording.rounding import delta
+
+
+def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
+    """Return the page.
+
+    Args:
+        dossier: what it is about.
+        salt: 64 random hexadecimal digits. Metrics on the page are not covered by
+            the guarantee and easy to guess; with the salt in it, the page's digest
+            in the log confirms no guess.
+        made: when it was made; empty to leave it out.
+
+    Guarantees:
+        No script, no address that a browser would fetch.
+        Text of others is shown as text, whatever it looks like.
+        The whole record's guarantee stands before every tier's.
+    """
+    return page_templates.page(
+        "report.html", **_context(dossier), salt=salt, made=made
+    ).encode()
+
+
+def _context(dossier: Dossier) -> Mapping[str, Any]:
+    policy = dossier.entry(PolicyEntry)
+    times = [readable_time(record.time) for record in dossier.records]
+    return {
+        "name": dossier.name,
+        "controller": dossier.controller,
+        "stamp": dossier.stamp,
+        "verifier": VERIFIER,
+        "first_time": times[0] if times else "",
+        "last_time": times[-1] if times else "",
+        "headline": headline(dossier),
+        "checks": dossier.verdict.checks,
+        "identity": identity(dossier),
+        "mechanism": "none" if policy is None else policy.mechanism,
+        "unit": "person" if policy is None else UNITS[policy.unit],
+        "claim_at": dossier.index(CompletionEntry) if dossier.claim else None,
+        "facts": guarantee.facts(dossier),
+        "scopes": guarantee.scopes(dossier),
+        "columns": () if dossier.tagged is None else column_rows(dossier.tagged),
+        "column_count": column_count(dossier.tagged),
+        "tags_at": dossier.index(FeatureTags),
+        "proxies": caveats.proxies(dossier),
+        "attacks": _attacks(dossier),
+        "certificate": certificate(dossier),
+        "processing": processing(dossier),
+        "documents": _documents(dossier),
+        "open_items": caveats.open_items(dossier),
+        "cannot": CANNOT,
+        "limits": caveats.limits(dossier),
+        "entries": listing(dossier.records),
+        **_gains(dossier),
+        **_spending(dossier),
+        **_path(dossier),
+    }
+
+
+def _gains(dossier: Dossier) -> dict[str, Any]:
+    return {
+        "gains": tier_gains.gain_rows(dossier),
+        "no_gains": tier_gains.no_gains(dossier),
+        "metric": tier_gains.metric_name(dossier),
+        "metrics_note": tier_gains.metrics_note(dossier),
+        "curve": tier_gains.curve(dossier),
+        "run_notes": dossier.measured.notes,
+    }
+
+
+def _spending(dossier: Dossier) -> dict[str, Any]:
+    rounds = dossier.rounds
+    all_events = spending.events(dossier.records)
+    keys = spending.scopes(rounds)
+    panels = spending.panels(rounds)
+    policy = dossier.entry(PolicyEntry)
+    small = None if policy is None else policy.delta
+    return {
+        "events": all_events,
+        "odd_events": [event for event in all_events if event.what != "released"],
+        "stages": spending.stages(rounds),
+        "scope_keys": keys,
+        "scope_names": [scope_name(key) for key in keys],
+        "panels": budget_panels(panels, max(dossier.planned, len(rounds)))
+        if panels
+        else None,
+        "planned": dossier.planned,
+        "plan_total": spending.plan_total(rounds, dossier.entry(BudgetPlan)),
+        "accountant": ACCOUNTANTS.get(spending.accountant(rounds), "no accountant"),
+        "delta": "" if small is None else delta(small),
+        "noise": noise_rows(rounds, planned_releases(dossier)),
+    }
+
+
+def _path(dossier: Dossier) -> dict[str, Any]:
+    view = dossier.evidence.view
+    if not dossier.records:
+        return {"path": None, "path_figure": None, "path_kind": ""}
+    chosen = dossier.rounds[-1] if dossier.rounds else dossier.records[-1]
+    path: MerklePath = merkle_path(view.tree, chosen.index, view.entries[chosen.index])
+    return {
+        "path": path,
+        "path_figure": draw_merkle_path(path),
+        "path_kind": chosen.kind,
+    }
+
+
+def _attacks(dossier: Dossier) -> list[dict[str, Any]]:
+    return [
+        {
+            "attack": record.entry.attack,
+            "tool": record.entry.tool,
+            "metric": record.entry.metric,
+            "value": record.entry.value,
+            "model": f"{record.entry.model[:10]}…",
+            "entry": record.index,
+        }
+        for record in dossier.of(PrivacyTest)
+        if isinstance(record.entry, PrivacyTest)
+    ]
+
+
+def _documents(dossier: Dossier) -> list[dict[str, Any]]:
+    return [
+        {
+            "what": record.entry.what,
+            "issued": record.entry.issued,
+            "expires": record.entry.expires,
+            "digest": record.entry.digest,
+            "entry": record.index,
+        }
+        for record in dossier.of(Document)
+        if isinstance(record.entry, Document)
+    ]

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making the documents of a run: verify, write, and log what was handed out.
+
+    report.html               the page (`html`), and `report.pdf` on request
+    dpia.md                   draft of the impact assessment (`dpia`)
+    record-of-processing.csv  record of processing, Art. 30 (`csv`)
+    model-card.md             model card (`card`)
+    privacy-statement.json    the claim, byte for byte as logged (`statement`)
+    evidence.zip              bundle for auditors (`evidence`)
+
+Everything comes from a log that was verified a moment ago. If a check failed, only the
+page is made, and it says so first: the other documents would repeat numbers that
+nothing proves. Page and bundle are in the log before they are in the folder.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from lexfed.audit.entries import CompletionEntry, Export
+from lexfed.audit.log.audit_log import utc_now
+from lexfed.audit.log.evidence import Evidence, read_evidence
+from lexfed.audit.log.exports import UnloggedExport, exports_are_sound, log_export
+from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.verify import RunVerdict, verify_run
+from lexfed.durable import write_atomically
+from lexfed.errors import RunFolderError
+from lexfed.report.documents.drafts import dpia, model_card
+from lexfed.report.documents.evidence_bundle import evidence_bundle
+from lexfed.report.documents.pdf_printer import print_pdf
+from lexfed.report.documents.report_page import render
+from lexfed.report.facts.dossier import Dossier, build_dossier
+from lexfed.report.facts.entry_listing import readable_time
+from lexfed.report.sections.headline import headline
+from lexfed.report.sections.processing_record import processing_csv
+
+Format = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+NAMES: dict[Format, str] = {
+    "html": "report.html",
+    "dpia": "dpia.md",
+    "csv": "record-of-processing.csv",
+    "card": "model-card.md",
+    "statement": "privacy-statement.json",
+    "evidence": "evidence.zip",
+}
+_DRAFTS: dict[Format, Callable[[Dossier], bytes]] = {
+    "dpia": dpia,
+    "csv": processing_csv,
+    "card": model_card,
+}
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class ReportSource:
+    """A run to report on, and what its reader brings.
+
+    Attributes:
+        folder: the run folder, or an unpacked evidence bundle.
+        policy: the reader's trust file.
+        pin: a checkpoint of this log that the reader kept.
+        keys: folder of the keys; None for where the run left them.
+    """
+
+    folder: Path
+    policy: bytes | None = None
+    pin: bytes | None = None
+    keys: Path | None = None
+
+
+@dataclass(frozen=True)
+class WrittenDocuments:
+    """What was made of a run.
+
+    Attributes:
+        paths: files that were written, in order.
+        sentence: the first sentence of the page.
+        verdict: what the verifier found before.
+        notes: what the reader should know, such as why nothing was logged.
+    """
+
+    paths: tuple[Path, ...]
+    sentence: str
+    verdict: RunVerdict
+    notes: tuple[str, ...]
+
+
+def make_report(
+    source: ReportSource,
+    formats: Sequence[Format] | None = None,
+    *,
+    pdf: bool = False,
+    out: Path | None = None,
+) -> WrittenDocuments:
+    """Verify a run and write its documents.
+
+    Args:
+        source: the run.
+        formats: what to write; by default what the run's configuration asks for.
+        pdf: whether to print the page too, with a Chromium that is installed.
+        out: where to write; by default into the run folder.
+
+    Guarantees:
+        Nothing is written of a log that cannot be read.
+        Of a log that fails a check only the page is written, and nothing is logged.
+        A page or bundle that the log knows is never replaced by one that it does not
+        know.
+
+    Raises:
+        AuditError: if the log cannot be read.
+        RunFolderError: if something cannot be written.
+    """
+    dossier = _dossier(source)
+    sound = not dossier.failures
+    wanted = set(formats or _configured(dossier)) if sound else {"html"}
+    making = _Making(source, source.folder if out is None else out, dossier)
+    if not sound:
+        making.notes.append("a check failed: only the page is written")
+    if pdf or "html" in wanted:
+        making.page(sound)
+    if pdf:
+        making.print()
+    for name in FORMATS:
+        if name in wanted and name in _DRAFTS:
+            making.write(NAMES[name], _DRAFTS[name](dossier))
+    if "statement" in wanted:
+        making.statement()
+    if "evidence" in wanted:
+        making.bundle()
+    making.tell_unwitnessed()
+    sentence = headline(dossier).sentence
+    return WrittenDocuments(
+        tuple(making.paths), sentence, dossier.verdict, tuple(making.notes)
+    )
+
+
+def _dossier(source: ReportSource) -> Dossier:
+    """Verify and read; a run that writes meanwhile is read again."""
+    trusted = None if source.policy is None else parse_policy(source.policy).logs
+    for _ in range(_ATTEMPTS):
+        verdict = verify_run(source.folder, source.policy, source.pin)
+        evidence = read_evidence(source.folder, trusted)
+        if evidence.view.size == verdict.size:
+            return build_dossier(evidence, _without_page(verdict, evidence))
+    raise RunFolderError(
+        f"`{source.folder}` is being written", "wait until its run is over"
+    )
+
+
+def _without_page(verdict: RunVerdict, evidence: Evidence) -> RunVerdict:
+    """Leave out what was found about the page that is about to be replaced."""
+    if not exports_are_sound(evidence):
+        return verdict
+    kept = tuple(check for check in verdict.checks if check.claim != "report")
+    return replace(verdict, checks=kept)
+
+
+def _configured(dossier: Dossier) -> tuple[Format, ...]:
+    asked = dossier.table("report").get("formats")
+    if not isinstance(asked, list):
+        return FORMATS
+    return tuple(name for name in FORMATS if name in asked)
+
+
+class _Making:
+    """Writes one file after the other and remembers what there is to say."""
+
+    def __init__(self, source: ReportSource, out: Path, dossier: Dossier) -> None:
+        self.source, self.out, self.dossier = source, out, dossier
+        self.paths: list[Path] = []
+        self.notes: list[str] = []
+        self.html: bytes | None = None
+        self.unwitnessed: Mapping[str, str] = {}
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunFolderError(
+                f"cannot create `{out}`: {(error.strerror or str(error)).lower()}",
+                "write elsewhere with `--out`",
+            ) from error
+
+    def write(self, name: str, content: bytes) -> None:
+        write_atomically(self.out / name, content)
+        self.paths.append(self.out / name)
+
+    def page(self, sound: bool) -> None:
+        now = readable_time(utc_now())
+        self.html = render(self.dossier, secrets.token_hex(32), now)
+        if sound:
+            self.log("report", self.html, self.dossier.evidence)
+        self.write(NAMES["html"], self.html)
+
+    def print(self) -> None:
+        path = self.out / "report.pdf"
+        print_pdf(self.out / NAMES["html"], path)
+        self.paths.append(path)
+
+    def statement(self) -> None:
+        done = self.dossier.entry(CompletionEntry)
+        if done is None or done.claim is None:
+            why = "the run is not finished" if done is None else "nothing is guaranteed"
+            self.notes.append(f"no `{NAMES['statement']}`: {why}")
+            return
+        content = self.dossier.evidence.blobs.get(done.claim)
+        self.write(NAMES["statement"], content)
+
+    def bundle(self) -> None:
+        # Read again: that the page was handed out is part of what the bundle shows.
+        evidence = read_evidence(self.source.folder)
+        content = evidence_bundle(replace(self.dossier, evidence=evidence), self.html)
+        self.log("evidence", content, evidence)
+        self.write(NAMES["evidence"], content)
+
+    def tell_unwitnessed(self) -> None:
+        """Say which witnesses have not cosigned what was logged just now."""
+        for name, reason in self.unwitnessed.items():
+            run = self.source.folder
+            self.notes.append(
+                f"`{name}` has not cosigned the log with these documents: {reason}; "
+                f"ask again with `lexfed log cosign {run}`, then make the bundle again "
+                f"with `lexfed report {run} --formats evidence`"
+            )
+
+    def log(
+        self, what: Literal["report", "evidence"], content: bytes, evidence: Evidence
+    ) -> None:
+        found = log_export(evidence, what, content, self.source.keys)
+        if not isinstance(found, UnloggedExport):
+            self.unwitnessed = found.unwitnessed
+            return
+        self.notes.append(f"the {what} is not in the log: {found.reason}")
+        at_home = self.out.resolve() == self.source.folder.resolve()
+        known = any(
+            what == "report" or each.entry.what == what for each in evidence.of(Export)
+        )
+        if at_home and known:
+            name = NAMES["html" if what == "report" else "evidence"]
+            raise RunFolderError(
+                f"`{self.out / name}` is in the log, and a new one would not "
+                f"be: {found.reason}",
+                "name the keys with `--keys`, or write elsewhere with `--out`",
+            )

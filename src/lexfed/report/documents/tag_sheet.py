@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suggested tags for a data-protection officer to check line by line.
+
+A page to read and print, and a table to work in. Both leave room for a decision beside
+every column. Names and descriptions are whatever somebody wrote: they are made visible
+(`escape`) and are shown as text.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from lexfed.law.articles import TaggedColumn
+from lexfed.law.catalogue import Article, LawCatalogue
+from lexfed.law.explanations import KIND_WORDS, reason_of
+from lexfed.law.tagger.fingerprint import fingerprint
+from lexfed.law.tagger.suggestions import TIERS
+from lexfed.report.markup import page_templates
+from lexfed.report.markup.escaping import csv_cell
+
+HEADER = (
+    "table", "column", "tier", "category", "score", "review", "articles", "obligations",
+    "evidence", "decision", "reason of the decision",
+)  # fmt: skip
+"""Fields of the table; the last two are left empty, for a person to fill in."""
+
+
+def tag_csv(columns: Sequence[TaggedColumn]) -> str:
+    """Return the suggestions as CSV.
+
+    Guarantees:
+        No cell begins like a formula of a spreadsheet.
+        One line for every column, in their order.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(HEADER)
+    for tagged in columns:
+        found = tagged.suggestion
+        cells = (
+            found.column.table,
+            found.column.name,
+            found.tier,
+            found.category,
+            f"{found.score:.2f}",
+            "review" if found.review else "",
+            "; ".join(article.reference for article in tagged.articles),
+            " ".join(article.obligation for article in tagged.articles),
+            "; ".join(
+                [item.text for item in found.evidence]
+                + [f"proxy risk: {proxy.words}" for proxy in found.proxies]
+            ),
+            "",
+            "",
+        )
+        writer.writerow([csv_cell(cell) for cell in cells])
+    return out.getvalue()
+
+
+def tag_page(
+    columns: Sequence[TaggedColumn], catalogues: Sequence[LawCatalogue], source: str
+) -> Iterator[str]:
+    """Yield the page in parts, because a schema may have very many columns.
+
+    Args:
+        columns: the tagged columns.
+        catalogues: the laws that were asked.
+        source: what was tagged, such as a file's name.
+
+    Guarantees:
+        No script, no address that a browser would fetch.
+        Text of others is shown as text, whatever it looks like.
+        No value of a column is on it.
+    """
+    return page_templates.pieces(
+        "tags.html",
+        source=source,
+        columns=columns,
+        count=len(columns),
+        counts=_counts(columns),
+        review=sum(tagged.suggestion.review for tagged in columns),
+        local=any(_rests_on_values(tagged) for tagged in columns),
+        articles=_articles(columns, catalogues),
+        catalogues=catalogues,
+        tagger=fingerprint(),
+        kinds=KIND_WORDS,
+        reason=reason_of,
+    )
+
+
+def _rests_on_values(tagged: TaggedColumn) -> bool:
+    kinds = {item.kind for item in tagged.suggestion.evidence}
+    return bool(tagged.suggestion.proxies) or not kinds.isdisjoint(
+        {"values", "statistics"}
+    )
+
+
+def _counts(columns: Sequence[TaggedColumn]) -> Mapping[str, int]:
+    found = Counter(tagged.suggestion.tier for tagged in columns)
+    return {tier: found[tier] for tier in TIERS if found[tier]}
+
+
+def _articles(
+    columns: Sequence[TaggedColumn], catalogues: Sequence[LawCatalogue]
+) -> list[tuple[str, list[tuple[Article, int]]]]:
+    """Return the articles that apply to any column, with how many, by law."""
+    uses = Counter(article.id for tagged in columns for article in tagged.articles)
+    return [
+        (
+            catalogue.title,
+            [
+                (rule.article, uses[rule.article.id])
+                for rule in catalogue.rules
+                if uses[rule.article.id]
+            ],
+        )
+        for catalogue in catalogues
+    ]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything the documents are made from: what was verified, and what it says.
+
+A dossier is built from evidence whose every byte was checked and from the verdict of
+the verifier, never from files beside the log; the one exception, metrics on test rows,
+is kept apart in `measured` and labelled wherever it is shown.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lexfed.audit.entries import (
+    BudgetPlan,
+    CompletionEntry,
+    Entry,
+    FeatureTags,
+    Genesis,
+    Party,
+    PolicyEntry,
+    RefusalEntry,
+    RoundEntry,
+)
+from lexfed.audit.entries.envelopes import RecordedEntry
+from lexfed.audit.log.evidence import Evidence
+from lexfed.audit.verify import Check, RunVerdict, Status
+from lexfed.errors import AuditError, ConfigError
+from lexfed.law.tags import TaggedSchema
+from lexfed.privacy.claim.schema import Claim
+from lexfed.report.facts.run_metrics import RunMetrics, read_run_metrics
+from lexfed.toml_text import parse_toml
+
+EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """What the documents say, before it is put into words.
+
+    Attributes:
+        evidence: the verified log and its blobs.
+        verdict: what the verifier found.
+        tagged: every column with its tag; None where the blob was erased.
+        claim: what is guaranteed; None before the end and with mechanism `none`.
+        config: the configuration as given, as plain data.
+        measured: numbers on test rows, which are not in the log.
+    """
+
+    evidence: Evidence
+    verdict: RunVerdict
+    tagged: TaggedSchema | None
+    claim: Claim | None
+    config: Mapping[str, Any]
+    measured: RunMetrics
+
+    @property
+    def records(self) -> tuple[RecordedEntry, ...]:
+        """Every entry of the log, oldest first."""
+        return self.evidence.records
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(c for c in self.verdict.checks if c.status is Status.FAIL)
+
+    def check(self, claim: str) -> Check:
+        """Return what became of a claim; a note that nobody checked it, if so."""
+        for check in self.verdict.checks:
+            if check.claim == claim:
+                return check
+        return Check(claim, Status.NOTE, "not checked")
+
+    @property
+    def witnessed(self) -> bool:
+        """Whether enough witnesses, by the reader's own policy, vouch for the log."""
+        return self.check("witnesses").status is Status.OK
+
+    @property
+    def name(self) -> str:
+        """The run's name in its configuration."""
+        return str(self.table("run").get("name", "")) or self.evidence.run
+
+    @property
+    def controller(self) -> str:
+        """Who answers for the run, as the configuration says; empty if it does not."""
+        return str(self.table("report").get("controller", ""))
+
+    @property
+    def stamp(self) -> str:
+        """`NOT PRIVATE` wherever nothing is guaranteed; else empty."""
+        policy, genesis = self.entry(PolicyEntry), self.entry(Genesis)
+        unprotected = policy is not None and policy.mechanism == "none"
+        seeded = genesis is not None and genesis.test
+        return "NOT PRIVATE" if unprotected or seeded else ""
+
+    @property
+    def parties(self) -> tuple[Party, ...]:
+        """Who takes part; nobody if that cannot be read."""
+        try:
+            return self.evidence.parties
+        except AuditError:
+            return ()
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Return a table of the configuration, empty if it is not there."""
+        found = self.config.get(name)
+        return found if isinstance(found, dict) else {}
+
+    def of(self, kind: type[Entry]) -> tuple[RecordedEntry, ...]:
+        """Return the entries of a kind, oldest first."""
+        return tuple(each for each in self.records if isinstance(each.entry, kind))
+
+    def entry(self, kind: type[EntryOfKind]) -> EntryOfKind | None:
+        """Return the latest entry of a kind."""
+        found = [r.entry for r in self.records if isinstance(r.entry, kind)]
+        return found[-1] if found else None
+
+    def index(self, kind: type[Entry]) -> int | None:
+        """Return where the latest entry of a kind is."""
+        found = self.of(kind)
+        return found[-1].index if found else None
+
+    @property
+    def rounds(self) -> tuple[RecordedEntry, ...]:
+        """The rounds that released something."""
+        return self.of(RoundEntry)
+
+    @property
+    def planned(self) -> int:
+        """How many rounds were planned."""
+        plan = self.entry(BudgetPlan)
+        return plan.rounds if plan is not None else 0
+
+    @property
+    def state(self) -> str:
+        """How far the run is: `finished`, `early`, `refused` or `unfinished`."""
+        done = self.entry(CompletionEntry)
+        if self.of(RefusalEntry) and not self.rounds:
+            return "refused"
+        if done is None:
+            return "unfinished"
+        return "early" if done.early else "finished"
+
+
+def build_dossier(evidence: Evidence, verdict: RunVerdict) -> Dossier:
+    """Put together what was verified; blobs that were erased are left out."""
+    return Dossier(
+        evidence=evidence,
+        verdict=verdict,
+        tagged=_tagged(_blob(evidence, FeatureTags, "tags")),
+        claim=_claim(_blob(evidence, CompletionEntry, "claim")),
+        config=_config(_blob(evidence, PolicyEntry, "config")),
+        measured=read_run_metrics(evidence.folder),
+    )
+
+
+def _blob(evidence: Evidence, kind: type[Entry], name: str) -> bytes | None:
+    """Return the blob that the latest entry of a kind cites; None if erased."""
+    found = [r.entry for r in evidence.records if isinstance(r.entry, kind)]
+    digest = getattr(found[-1], name) if found else None
+    if digest is None:
+        return None
+    try:
+        return evidence.blobs.get(digest)
+    except AuditError:
+        return None
+
+
+# A blob that is not what it should be is the verifier's to judge; the page then says
+# that it is not at hand, as for one that was erased.
+
+
+def _tagged(blob: bytes | None) -> TaggedSchema | None:
+    try:
+        return None if blob is None else TaggedSchema.from_dict(json.loads(blob))
+    except (ValueError, TypeError, KeyError, RecursionError, ConfigError):
+        return None
+
+
+def _claim(blob: bytes | None) -> Claim | None:
+    try:
+        return None if blob is None else Claim.model_validate_json(blob)
+    except ValueError:
+        return None
+
+
+def _config(blob: bytes | None) -> Mapping[str, Any]:
+    try:
+        return {} if blob is None else parse_toml(blob.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}

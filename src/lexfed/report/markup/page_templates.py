@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How every page is made: from a template, with whatever it prints made harmless.
+
+Templates are beside this file. What they print is first made visible (`escape`) and
+then escaped by the engine; the only markup that is let through is our own.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup, escape
+
+from lexfed.report.markup.escaping import visible
+
+_CODE = re.compile(r"`([^`]*)`")
+
+
+def page(template: str, /, **values: object) -> str:
+    """Return the page that a template of this package makes of some values.
+
+    Guarantees:
+        Text of others is shown as text, whatever it looks like.
+        A value that the template asks for and nobody gave is an error, not a gap.
+    """
+    return "".join(pieces(template, **values))
+
+
+def pieces(template: str, /, **values: object) -> Iterator[str]:
+    """Return a page as `page` does, piece by piece: it may be too large to hold."""
+    return _environment().get_template(template).generate(css=_stylesheet(), **values)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lexfed.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = words
+    return environment
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return value
+
+
+def words(text: str) -> Markup:
+    """Return a sentence with what stands in backticks set as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
+
+
+def _stylesheet() -> Markup:
+    file = resources.files("lexfed.report") / "templates" / "report.css"
+    return Markup(file.read_text(encoding="utf-8"))  # noqa: S704 - our own file

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The latest certificate as tables: what each rule gave, and what is missing.
+
+Outcomes are those that were logged. The words beside them (`why`) come from evaluating
+the same rules on the same entries again; where that cannot be done, as with a catalogue
+of another version, they are left out.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from lexfed.audit.entries import Certificate, RuleResult
+from lexfed.audit.rules import (
+    AT_CEILING,
+    SCORE_MEANS,
+    Rule,
+    RuleCatalogue,
+    VerifierFindings,
+    catalogue,
+    evaluate,
+    facts_of,
+    parse_catalogue,
+)
+from lexfed.audit.verify import Status
+from lexfed.errors import AuditError, LexfedError
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.wording.plain_words import OUTCOMES
+
+LAWS = {
+    "gdpr": "GDPR, Regulation (EU) 2016/679",
+    "edpb": "EDPB, opinions and guidelines",
+    "cnil": "CNIL, guidance on AI",
+    "ico": "ICO, guidance on privacy-enhancing technologies",
+    "hipaa": "HIPAA, 45 CFR 164",
+    "ccpa": "CCPA/CPRA, California",
+    "aiact": "AI Act, Regulation (EU) 2024/1689",
+    "nist": "NIST SP 800-226 and Privacy Framework",
+    "iso": "ISO/IEC 27559",
+}
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule: what it asks, the most that may be claimed, what it gave."""
+
+    rule: str
+    law: str
+    reference: str
+    obligation: str
+    ceiling: str
+    outcome: str
+    at_ceiling: bool
+    counts: bool
+    evidence: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class LawGroup:
+    """The rules of one law, with how many that count are at their ceiling."""
+
+    name: str
+    at_ceiling: int
+    applicable: int
+    rows: tuple[RuleRow, ...]
+
+
+@dataclass(frozen=True)
+class CertificateView:
+    """A certificate as the report shows it."""
+
+    entry: int
+    catalogue: str
+    first: int
+    last: int
+    at_ceiling: int
+    applicable: int
+    definition: str
+    groups: tuple[LawGroup, ...]
+
+    @property
+    def share(self) -> str:
+        """The score in per cent, rounded down; empty where no rule counts."""
+        if not self.applicable:
+            return ""
+        return f"{100 * self.at_ceiling // self.applicable} %"
+
+    @property
+    def missing(self) -> int:
+        """How many rules lack evidence."""
+        lacking = OUTCOMES["NOT_EVIDENCED"]
+        return sum(row.outcome == lacking for g in self.groups for row in g.rows)
+
+
+def certificate(dossier: Dossier) -> CertificateView | None:
+    """Return the latest certificate of a log; None if it has none."""
+    entry, at = dossier.entry(Certificate), dossier.index(Certificate)
+    if entry is None or at is None:
+        return None
+    rules = _catalogue(dossier, entry.catalogue)
+    whys = {} if rules is None else _whys(dossier, entry, rules)
+    known = {} if rules is None else {rule.id: rule for rule in rules.rules}
+    rows = [_row(r, known.get(r.rule), whys.get(r.rule, "")) for r in entry.results]
+    groups = []
+    for law, members in groupby(rows, key=lambda row: row.law):
+        listed = tuple(members)
+        counted = [row for row in listed if row.counts]
+        groups.append(
+            LawGroup(
+                name=LAWS.get(law, law),
+                at_ceiling=sum(row.at_ceiling for row in counted),
+                applicable=len(counted),
+                rows=listed,
+            )
+        )
+    return CertificateView(
+        entry=at,
+        catalogue=entry.catalogue,
+        first=entry.first,
+        last=entry.last,
+        at_ceiling=entry.at_ceiling,
+        applicable=entry.applicable,
+        definition=SCORE_MEANS,
+        groups=tuple(groups),
+    )
+
+
+def _catalogue(dossier: Dossier, digest: str) -> RuleCatalogue | None:
+    """Return the catalogue that a certificate cites: ours, or the one in the log."""
+    if digest == catalogue().digest:
+        return catalogue()
+    try:
+        return parse_catalogue(dossier.evidence.blobs.get(digest))
+    except AuditError:
+        return None
+
+
+def _whys(dossier: Dossier, entry: Certificate, rules: RuleCatalogue) -> dict[str, str]:
+    """Return what each rule found, where it gives again what was logged."""
+    records = dossier.records[: entry.last + 1]
+    budget = dossier.check("budgets spent").status
+    checks = VerifierFindings(
+        log=dossier.check("log").status is Status.OK,
+        budget=None if budget is Status.NOTE else budget is Status.OK,
+    )
+    logged = {result.rule: result for result in entry.results}
+    try:
+        found = evaluate(facts_of(records, dossier.evidence.blobs, checks), rules)
+    except LexfedError:
+        return {}
+    same = [each for each in found if logged.get(each.rule.id) == each.result]
+    return {each.rule.id: each.why for each in same}
+
+
+def _row(result: RuleResult, rule: Rule | None, why: str) -> RuleRow:
+    return RuleRow(
+        rule=result.rule,
+        law=result.rule.partition(".")[0] if rule is None else rule.law,
+        reference="" if rule is None else rule.reference,
+        obligation="not in a catalogue at hand" if rule is None else rule.obligation,
+        ceiling="" if rule is None else rule.ceiling.replace("-", " "),
+        outcome=OUTCOMES[result.outcome],
+        at_ceiling=rule is not None and result.outcome == AT_CEILING[rule.ceiling],
+        counts=result.outcome not in ("NOT_APPLICABLE", "NOT_MACHINE_CHECKABLE"),
+        evidence=result.evidence,
+        why=why,
+    )

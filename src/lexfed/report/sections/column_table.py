@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every column with its tier, the articles that apply, and the reason on record."""
+
+from dataclasses import dataclass, replace
+
+from lexfed.law.tags import Tag, TaggedSchema
+from lexfed.report.wording.plain_words import TIERS, tier_name
+from lexfed.report.wording.rounding import count
+
+
+@dataclass(frozen=True)
+class ColumnRow:
+    """One column, as the tags say.
+
+    Attributes:
+        name: of the column.
+        tier: as people write it.
+        use: whether and as what it enters the model.
+        category: kind of data.
+        articles: the law that applies.
+        reason: why it has this tier.
+        by: whether a rule, a person or the generator of synthetic data decided.
+        sources: columns it is made from, whose tier it inherits.
+        proposed: what the tagger or the source had proposed, if a person decided
+            otherwise.
+    """
+
+    name: str
+    tier: str
+    use: str
+    category: str
+    articles: tuple[str, ...]
+    reason: str
+    by: str
+    sources: tuple[str, ...]
+    proposed: str = ""
+
+
+def column_rows(tagged: TaggedSchema) -> tuple[ColumnRow, ...]:
+    """Return every declared column, most sensitive first, in declared order."""
+    tiers = tagged.tiers()
+    features = {column.name for column in tagged.features()}
+    order = {tier: place for place, tier in enumerate(("identifier", *TIERS))}
+    rows = []
+    for column in tagged.schema.columns:
+        tag = tagged.tags.get(column.name)
+        rows.append(
+            ColumnRow(
+                name=column.name,
+                tier=tiers[column.name].label,
+                use=_use(tagged, column.name, features),
+                category="" if tag is None else tag.category,
+                articles=()
+                if tag is None
+                else tuple(each.reference for each in tag.obligations),
+                reason="inherits from its sources" if tag is None else tag.reason,
+                by="" if tag is None else tag.by,
+                sources=column.sources,
+                proposed=_proposed(tag),
+            )
+        )
+    rows.sort(key=lambda row: order[row.tier])
+    return tuple(replace(row, tier=tier_name(row.tier)) for row in rows)
+
+
+def _proposed(tag: Tag | None) -> str:
+    if tag is None or tag.proposal is None or not tag.overrules:
+        return ""
+    found = tag.proposal
+    who = "the tagger" if found.by == "rule" else "the source"
+    return f"{who} proposed {tier_name(found.tier.label)}, {found.category}"
+
+
+def column_count(tagged: TaggedSchema | None) -> str:
+    """Return how many columns there are and how many the model reads."""
+    if tagged is None:
+        return ""
+    declared = count(len(tagged.schema.columns), "column")
+    return f"{declared} declared, {len(tagged.features())} of them inputs of the model"
+
+
+def _use(tagged: TaggedSchema, name: str, features: set[str]) -> str:
+    schema = tagged.schema
+    if name == schema.target:
+        return "target"
+    if name == schema.person:
+        return "names the person"
+    if name == schema.site:
+        return "names the site"
+    return "input" if name in features else "not used"

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The claim as tables: the whole record first, then every tier, then the label."""
+
+from dataclasses import dataclass
+
+from lexfed.audit.entries import BudgetPlan, CompletionEntry, PolicyEntry
+from lexfed.privacy.claim.schema import Claim, ClassRecord, ProfileRecord
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.facts.policy_summary import policy_line
+from lexfed.report.wording import site_assumptions
+from lexfed.report.wording.plain_words import (
+    ACCOUNTANTS,
+    MECHANISMS,
+    NEIGHBOURS,
+    NOISES,
+    TIERS,
+    TRUST,
+    tier_name,
+)
+from lexfed.report.wording.rounding import (
+    count,
+    delta,
+    round_up,
+    round_up_all,
+    round_up_digits,
+)
+
+FILTERS = {
+    "F0": "each round inside a release planned beforehand (filter F0)",
+    "F1": "noise chosen along the way, Rényi divergences at an order fixed beforehand "
+    "add up to those of the plan at most (filter F1)",
+    "F2": "noise chosen along the way, squares of sensitivity over noise add up to "
+    "those of the plan at most (filter F2)",
+}
+"""How rounds were held to the plan, whose price is the guarantee."""
+
+
+@dataclass(frozen=True)
+class GuaranteeFact:
+    """One line of a statement, and the entry that holds it."""
+
+    name: str
+    value: str
+    entry: int | None
+
+
+@dataclass(frozen=True)
+class GuaranteeScope:
+    """What is guaranteed about one scope.
+
+    Attributes:
+        name: the whole record, a tier, or the label.
+        relation: which two data sets are compared.
+        epsilon: printed, rounded up.
+        limit: what it may reach, printed; empty where nothing limits it.
+        delta: printed.
+        columns: whose values it speaks of.
+        entry: the entry that holds it.
+    """
+
+    name: str
+    relation: str
+    epsilon: str
+    limit: str
+    delta: str
+    columns: tuple[str, ...]
+    entry: int | None
+
+
+def facts(dossier: Dossier) -> tuple[GuaranteeFact, ...]:
+    """Return what the whole record's guarantee rests on, as NIST SP 800-226 asks."""
+    claim, policy = dossier.claim, dossier.entry(PolicyEntry)
+    if claim is None:
+        return () if policy is None else _decided(policy, dossier.index(PolicyEntry))
+    at = dossier.index(CompletionEntry)
+    rows = [
+        ("Privacy unit", _unit(claim)),
+        ("Neighbours", _neighbours(claim.neighbours)),
+        ("ε", f"{round_up(claim.epsilon)}, for the whole run and whole plan, "
+         "rounded up"),
+        ("δ", f"{delta(claim.delta)}; {_sampler(claim)} more for errors of the noise "
+         "sampler"),
+        ("Accountant", f"{ACCOUNTANTS[claim.accountant.name]}, "
+         f"{claim.accountant.version}; {FILTERS[claim.accountant.filter]}"),
+        ("Mechanism", MECHANISMS[claim.mechanism.name]),
+        ("Noise", f"{NOISES[claim.mechanism.noise]}, {_source(policy)}"),
+        ("Sampling", _sampling(claim)),
+        ("Trust", f"{claim.trust}: {TRUST[claim.trust]}"),
+        *([] if claim.cohort is None else site_assumptions.rows(claim.cohort)),
+        ("Released", claim.released),
+        ("Rounds", _rounds(claim.rounds, dossier.planned)),
+    ]  # fmt: skip
+    if claim.neighbours == "add-remove":
+        replaced = (
+            f"{round_up(claim.label.epsilon)}, which is what to compare a tier's with"
+        )
+        rows.insert(3, ("ε under replace-one", replaced))
+    rows += [_profile(name, row) for name, row in claim.profiles.items()]
+    rows += [_class(name, row) for name, row in claim.classes.items()]
+    found = [GuaranteeFact(name, value, at) for name, value in rows]
+    held_to = policy_line(dossier)
+    if held_to is not None:
+        found.append(
+            GuaranteeFact("Budget policy", held_to, dossier.index(PolicyEntry))
+        )
+    return tuple(found)
+
+
+def _sampler(claim: Claim) -> str:
+    """Return what the record pays for the sampler, and the label where it is stated."""
+    record, label = claim.delta_sampler, claim.label.delta_sampler
+    parts = [delta(round_up_digits(record))]
+    if label is not None:
+        parts.append(f"for the label {delta(round_up_digits(label))}")
+    return ", ".join(parts)
+
+
+def _rounds(run: int, planned: int) -> str:
+    if run <= planned:
+        return f"{run} run of {planned} planned"
+    return f"{run} run, {planned} planned: more rounds with more noise each"
+
+
+def _profile(name: str, row: ProfileRecord) -> tuple[str, str]:
+    tiers = [t for t in TIERS if t in row.tiers]
+    numbers = round_up_all([row.epsilon, *(row.tiers[t] for t in tiers), row.label])
+    parts = [f"{tier_name(t)} {n}" for t, n in zip(tiers, numbers[1:-1], strict=True)]
+    return (
+        f"Profile {name}",
+        f"at {count(row.sites, 'site')} with a budget of their own: ε {numbers[0]} for "
+        f"the whole record; {', '.join([*parts, f'label {numbers[-1]}'])}",
+    )
+
+
+def _class(name: str, row: ClassRecord) -> tuple[str, str]:
+    return (
+        f"Class {name}",
+        f"ε {round_up(row.epsilon)} for the whole record of a unit of this class, whose"
+        f" part counts {row.scale:g} times, compared with units of the same class; who "
+        "is of it is covered by the claim only",
+    )
+
+
+def _decided(policy: PolicyEntry, at: int | None) -> tuple[GuaranteeFact, ...]:
+    """Return what was decided, where there is no claim yet or none at all."""
+    rows = [
+        ("Privacy unit", _unit(policy)),
+        ("Mechanism", MECHANISMS[policy.mechanism]),
+        ("Trust", f"{policy.trust}: {TRUST[policy.trust]}"),
+        *([] if policy.cohort is None else site_assumptions.rows(policy.cohort)),
+    ]  # fmt: skip
+    if policy.epsilon is not None and policy.delta is not None:
+        rows[1:1] = [
+            ("Neighbours", _neighbours(policy.neighbours)),
+            ("Budget ε", f"{round_up(policy.epsilon)}, for the whole run"),
+            ("δ", delta(policy.delta)),
+            ("Accountant", ACCOUNTANTS[policy.accountant]),
+        ]
+    return tuple(GuaranteeFact(name, value, at) for name, value in rows)
+
+
+def scopes(dossier: Dossier) -> tuple[GuaranteeScope, ...]:
+    """Return the guarantee of the record, of every tier and of the label.
+
+    Before the end of a run these are the numbers of its plan, which is what its
+    guarantee will be.
+    """
+    claim, plan, policy = (
+        dossier.claim, dossier.entry(BudgetPlan), dossier.entry(PolicyEntry)
+    )  # fmt: skip
+    if policy is None or plan is None or plan.epsilon is None or plan.delta is None:
+        return ()
+    tiers = {str(tier): value for tier, value in plan.tiers.items()}
+    at, planned = dossier.index(CompletionEntry), dossier.index(BudgetPlan)
+    where = planned if claim is None else at
+    if claim is not None:
+        tiers = {str(tier): repr(row.epsilon) for tier, row in claim.tiers.items()}
+    tiers = {tier: tiers[tier] for tier in TIERS if tier in tiers}
+    record = plan.epsilon if claim is None else repr(claim.epsilon)
+    label = () if claim is None else (repr(claim.label.epsilon),)
+    printed = round_up_all([record, *tiers.values(), *label])
+    columns = _columns(dossier)
+    small = delta(plan.delta)
+    limits = {str(tier): cap for tier, cap in policy.caps.items()}
+    limits["record"] = policy.epsilon or ""
+    rows = [
+        GuaranteeScope("whole record", NEIGHBOURS[policy.neighbours], printed[0],
+              _limit(limits, "record"), small, (), where)
+    ]  # fmt: skip
+    for number, tier in enumerate(tiers, start=1):
+        rows.append(
+            GuaranteeScope(tier_name(tier), "replace its values", printed[number],
+                  _limit(limits, tier), small, columns.get(tier, ()), where)
+        )  # fmt: skip
+    if label:
+        target = () if dossier.tagged is None else (dossier.tagged.schema.target,)
+        rows.append(
+            GuaranteeScope(
+                "label", "replace-one", printed[-1], "none", small, target, where
+            )
+        )
+    return tuple(rows)
+
+
+def _columns(dossier: Dossier) -> dict[str, tuple[str, ...]]:
+    if dossier.claim is not None:
+        return {tier: row.columns for tier, row in dossier.claim.tiers.items()}
+    if dossier.tagged is None:
+        return {}
+    tiers = dossier.tagged.tiers()
+    features = [column.name for column in dossier.tagged.features()]
+    return {
+        tier: tuple(name for name in features if tiers[name].label == tier)
+        for tier in TIERS
+    }
+
+
+def _limit(limits: dict[str, str], scope: str) -> str:
+    return round_up(limits[scope]) if limits.get(scope) else ""
+
+
+def _unit(stated: Claim | PolicyEntry) -> str:
+    if stated.unit == "client":
+        return "one whole site"
+    records, sites = stated.records_per_person, stated.sites_per_person
+    rows = "one row" if records == 1 else f"up to {records} rows"
+    places = "one site" if sites == 1 else f"up to {sites} sites"
+    return f"one person: {rows}, at {places}"
+
+
+def _neighbours(relation: str) -> str:
+    if relation == "add-remove":
+        return "add/remove: with the unit and without it"
+    return "replace-one: with the unit and with another in its place"
+
+
+def _source(policy: PolicyEntry | None) -> str:
+    if policy is not None and policy.randomness == "operating-system":
+        return "from the generator of the operating system"
+    return "from a seed: NOT PRIVATE"
+
+
+def _sampling(claim: Claim) -> str:
+    if claim.sampling.scheme == "none":
+        return "none: everybody takes part in every round"
+    rates = ", ".join(f"{rate:g}" for rate in claim.sampling.rates)
+    return f"Poisson, rates {rates}; {claim.sampling.secrecy}"

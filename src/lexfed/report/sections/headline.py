@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first sentence of the report: what a reader must know if they read no more."""
+
+from dataclasses import dataclass
+
+from lexfed.audit.entries import PolicyEntry, RefusalEntry
+from lexfed.audit.verify import Status
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.facts.log_identity import SPLIT_VIEW
+from lexfed.report.sections.spending import why_refused
+from lexfed.report.wording.plain_words import UNITS, guarantee, meaning, trust
+from lexfed.report.wording.rounding import count, delta, round_up
+from lexfed.report.wording.site_assumptions import sentence
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict.
+
+    Attributes:
+        sentence: the verdict in plain words.
+        sound: whether every check passed.
+        guarantee: the whole record's guarantee, with all it depends on.
+        meaning: what its numbers say, without symbols; empty where there are none.
+        trust: what must be believed about sites that share the noise; empty where
+            they do not, or where nothing is guaranteed.
+        caveat: what the verdict leaves open.
+    """
+
+    sentence: str
+    sound: bool
+    guarantee: str
+    meaning: str
+    trust: str
+    caveat: str
+
+
+def headline(dossier: Dossier) -> Headline:
+    """Return the verdict on a run.
+
+    Guarantees:
+        A failed check is said before anything else.
+        A run without privacy is called that before anything about its log.
+        Nothing is called safe, lawful or anonymous.
+    """
+    sound = not dossier.failures
+    return Headline(
+        sentence=_sentence(dossier),
+        sound=sound,
+        guarantee=_guarantee(dossier),
+        meaning=_meaning(dossier),
+        trust=_trust(dossier),
+        caveat=_caveat(dossier),
+    )
+
+
+def _sentence(dossier: Dossier) -> str:
+    checks = dossier.verdict.checks
+    failed = len(dossier.failures)
+    if failed:
+        total = sum(check.status is not Status.NOTE for check in checks)
+        return (
+            f"This log does not verify: {failed} of {count(total, 'check')} failed. "
+            "Rely on nothing below."
+        )
+    passed = count(sum(check.status is Status.OK for check in checks), "check")
+    log = f"The log verifies: {passed} passed, none failed."
+    if dossier.stamp:
+        return f"Not private: {why_not_private(dossier)}. {log}"
+    return f"{log} {_progress(dossier)}"
+
+
+def why_not_private(dossier: Dossier) -> str:
+    """Return why nothing is guaranteed; empty where something is."""
+    if not dossier.stamp:
+        return ""
+    policy = dossier.entry(PolicyEntry)
+    if policy is not None and policy.mechanism == "none":
+        return "no noise was added, so nothing is guaranteed about anybody"
+    return "the noise was seeded for a test, so whoever has the seed can remove it"
+
+
+def _progress(dossier: Dossier) -> str:
+    done, planned = len(dossier.rounds), dossier.planned
+    rounds = f"{done} of {count(planned, 'planned round')}"
+    match dossier.state:
+        case "refused":
+            refusal = dossier.entry(RefusalEntry)
+            why = "" if refusal is None else f": {why_refused(refusal)}"
+            return f"Nothing was released{why}."
+        case "unfinished":
+            return f"The run is not finished: {rounds} are in the log."
+        case "early" if dossier.claim and dossier.claim.accountant.filter != "F0":
+            return (
+                f"The run took {count(done, 'round')} where {planned} were planned, "
+                "within the plan's sums; its guarantee is that of the whole plan."
+            )
+        case "early":
+            return (
+                f"The run ended early, after {rounds}; its guarantee is that of the "
+                "whole plan."
+            )
+        case _:
+            return "Every budget recomputed from it was kept."
+
+
+def _guarantee(dossier: Dossier) -> str:
+    if dossier.stamp:
+        return "NOT PRIVATE: no guarantee"
+    if dossier.claim is not None:
+        return guarantee(dossier.claim)
+    policy = dossier.entry(PolicyEntry)
+    if policy is None or policy.epsilon is None or policy.delta is None:
+        return "no guarantee is in the log"
+    return (
+        f"budget (ε, δ) = ({round_up(policy.epsilon)}, {delta(policy.delta)}) per "
+        f"{UNITS[policy.unit]} under {policy.neighbours} by "
+        f"{policy.accountant.upper()}, trust: {trust(policy.trust, policy.cohort)}"
+    )
+
+
+def _trust(dossier: Dossier) -> str:
+    policy = dossier.entry(PolicyEntry)
+    if dossier.stamp or policy is None or policy.cohort is None:
+        return ""
+    return sentence(policy.cohort)
+
+
+def _caveat(dossier: Dossier) -> str:
+    notes = sum(check.status is Status.NOTE for check in dossier.verdict.checks)
+    split = "" if dossier.witnessed else f"{SPLIT_VIEW} "
+    return f"{split}{count(notes, 'note')} below say what else the log leaves open."
+
+
+def _meaning(dossier: Dossier) -> str:
+    policy = dossier.entry(PolicyEntry)
+    if dossier.stamp or policy is None:
+        return ""
+    if dossier.claim is not None:
+        claim = dossier.claim
+        return meaning(claim.epsilon, claim.delta, claim.unit, claim.neighbours)
+    if policy.epsilon is None or policy.delta is None:
+        return ""
+    return meaning(policy.epsilon, policy.delta, policy.unit, policy.neighbours)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each tier adds to the model, as far as somebody measured it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from lexfed.audit.entries import PolicyEntry, RoundEntry
+from lexfed.audit.entries.envelopes import RecordedEntry
+from lexfed.report.facts.dossier import Dossier
+from lexfed.report.markup.figures import metric_curve
+from lexfed.report.wording.plain_words import METRICS, tier_name
+from lexfed.report.wording.rounding import count
+
+
+@dataclass(frozen=True)
+class TierGain:
+    """The metric with the towers up to a tier."""
+
+    name: str
+    value: str
+    change: str
+
+
+def gain_rows(dossier: Dossier) -> tuple[TierGain, ...]:
+    """Return one row per tower, in the order in which they were trained."""
+    gains = dossier.measured.gains
+    if len(gains) < 2:
+        return ()
+    rows: list[TierGain] = []
+    before: float | None = None
+    for tier, value in gains.items():
+        name = tier_name(tier) if not rows else f"and {tier_name(tier)}"
+        change = "" if before is None else _signed(value - before)
+        rows.append(TierGain(name, f"{value:.3f}", change))
+        before = value
+    return tuple(rows)
+
+
+def no_gains(dossier: Dossier) -> str:
+    """Return why there is nothing to show."""
+    if not dossier.rounds:
+        return "nothing was released"
+    if metrics_kind(dossier) == "paid":
+        return "metrics were bought from the budget, and a tier at a time was not"
+    policy = dossier.entry(PolicyEntry)
+    if policy is not None and policy.mechanism != "cascade":
+        return (
+            f"with mechanism {policy.mechanism} one part of the model reads all tiers"
+        )
+    if len(dossier.measured.gains) == 1:
+        return "the model reads columns of one tier only"
+    return "the run folder has no metrics on test rows"
+
+
+def metrics_kind(dossier: Dossier) -> str:
+    """Return who pays for metrics on test rows."""
+    found = str(dossier.table("evaluation").get("metrics", "uncovered"))
+    return found if found in METRICS else "uncovered"
+
+
+def metrics_note(dossier: Dossier) -> str:
+    """Return where the metrics come from, as a sentence."""
+    text = METRICS[metrics_kind(dossier)]
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def curve(dossier: Dossier) -> Markup | None:
+    """Draw the metric after each round; None where it was not measured."""
+    rows = dossier.measured.by_round
+    reads = _reads(dossier.rounds)
+    if len(rows) < 2 or not dossier.rounds:
+        return None
+    marked = [(number, reads.get(number, ""), value) for number, _, value in rows]
+    planned = max(dossier.planned, rows[-1][0])
+    return metric_curve(metric_name(dossier), marked, planned)
+
+
+def metric_name(dossier: Dossier) -> str:
+    """Return the deciding metric as people write it."""
+    name = dossier.measured.metric
+    return name.upper() if len(name) <= 4 else name
+
+
+def metrics_line(dossier: Dossier) -> str:
+    """Return all metrics of the final model in one line; empty where there are none."""
+    return ", ".join(f"{k} {v:.3f}" for k, v in dossier.measured.metrics.items())
+
+
+def rounds_line(dossier: Dossier) -> str:
+    """Return how many rounds were run of how many planned."""
+    planned = count(dossier.planned, "planned round")
+    done = len(dossier.rounds)
+    if done > dossier.planned:
+        return f"{count(done, 'round')} in the budget of {planned}"
+    return f"{done} of {planned}"
+
+
+def _reads(rounds: Sequence[RecordedEntry]) -> dict[int, str]:
+    """Return the tier that each round reads, where its event says so."""
+    found = {}
+    for record in rounds:
+        entry = record.entry
+        if (
+            isinstance(entry, RoundEntry)
+            and entry.event is not None
+            and entry.event.reads
+        ):
+            found[entry.round] = tier_name(entry.event.reads)
+    return found
+
+
+def _signed(change: float) -> str:
+    return f"{change:+.3f}".replace("-", "−")

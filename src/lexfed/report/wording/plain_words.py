@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code words of the log and of claims in plain words, the same in every document."""
+
+from lexfed.privacy.claim.schema import Claim
+from lexfed.report.wording.rounding import delta, factor, round_up
+from lexfed.report.wording.site_assumptions import SiteAssumptions, in_short
+
+TIERS = ("special", "personal", "non_personal")
+"""Tiers that may enter a model, most sensitive first."""
+
+UNITS = {"record": "person", "client": "site"}
+NEIGHBOURS = {"add-remove": "add/remove", "replace-one": "replace-one"}
+ACCOUNTANTS = {
+    "pld": "PLD (privacy loss distributions)",
+    "rdp": "RDP (Rényi divergences)",
+    "gdp": "GDP (exact Gaussian accounting)",
+}
+TRUST = {
+    "central": "the coordinator sees each site's exact sum and adds the noise; the "
+    "guarantee is against everybody else",
+    "local": "each site adds the noise before it answers; the guarantee is against "
+    "everybody else, the coordinator included",
+    "distributed": "each site adds a part of the noise and masks its sum; the "
+    "coordinator sees noised sums of many sites and nothing of a single one, if what "
+    "is assumed about the sites is true",
+}
+NOISES = {
+    "rounded-gaussian": "Gaussian, rounded to integers",
+    "skellam-shares": "in parts: each site draws integers of its own (Skellam: the "
+    "difference of two Poisson numbers), charged as the Gaussian that they are no "
+    "worse than",
+}
+MECHANISMS = {
+    "cascade": "tier cascade: one part of the model per tier, least sensitive first; "
+    "what is released before a tier's turn cannot depend on its columns",
+    "grouped": "one sum with a clip and a noise per tier; no tier is better protected "
+    "than the whole record",
+    "uniform": "the same noise on everything; no tier is better protected than the "
+    "whole record",
+    "none": "no noise is added",
+}
+METRICS = {
+    "uncovered": "measured on test rows, which the guarantee does not cover",
+    "public": "measured on test rows declared public",
+    "paid": "measured under the budget, noised",
+}
+OUTCOMES = {
+    "EVIDENCED": "evidenced",
+    "PARTIAL": "partly evidenced",
+    "DOCUMENT_PRESENT": "document present",
+    "NOT_EVIDENCED": "not evidenced",
+    "NOT_MACHINE_CHECKABLE": "not machine-checkable",
+    "NOT_APPLICABLE": "not applicable",
+}
+
+
+def tier_name(tier: str) -> str:
+    """Return a tier as people write it."""
+    return tier.replace("_", "-")
+
+
+def scope_name(scope: str) -> str:
+    """Return whose budget it is: the whole record's or a tier's."""
+    return "whole record" if scope == "record" else f"{tier_name(scope)} columns"
+
+
+def guarantee(claim: Claim) -> str:
+    """Return the whole record's guarantee in one line, with all it depends on."""
+    relation = NEIGHBOURS[claim.neighbours]
+    if claim.neighbours == "add-remove":
+        # Attribute guarantees are of the replace type: this is what to compare with.
+        relation += f" (replace-one: {round_up(claim.label.epsilon)})"
+    return (
+        f"(ε, δ) = ({round_up(claim.epsilon)}, {delta(claim.delta)}) "
+        f"per {UNITS[claim.unit]} under {relation} by {claim.accountant.name.upper()}, "
+        f"trust: {trust(claim.trust, claim.cohort)}"
+    )
+
+
+def trust(name: str, cohort: SiteAssumptions | None) -> str:
+    """Return who is trusted, with what is assumed where nobody outside the sites is."""
+    return name if cohort is None else f"{name} ({in_short(cohort)})"
+
+
+def meaning(epsilon: float | str, small: float | str, unit: str, relation: str) -> str:
+    """Return what (epsilon, delta) says, without symbols.
+
+    This is the definition of differential privacy, with the number put in: for every
+    event A and neighbours D, D', P[A | D] <= exp(epsilon) P[A | D'] + delta.
+    """
+    whom = f"this {UNITS[unit]}'s data"
+    compared = "without" if relation == "add-remove" else "with other data instead"
+    return (
+        "Whatever anybody concludes from what was released, it is at most "
+        f"{factor(round_up(epsilon))} times as likely with {whom} as {compared}, plus "
+        f"{delta(small)}"
+    )

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run writes into its audit log after the opening, as it happens.
+
+Every round is one commit, durable before what it releases. Entries hold public facts,
+prices and digests of what is released, and nothing else about the data.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from lexfed.audit.entries import (
+    AbortedRoundEntry,
+    Aggregation,
+    ChangeEntry,
+    ChargedEvent,
+    CompletionEntry,
+    Participation,
+    RefusalEntry,
+    ResumptionEntry,
+    RoundEntry,
+    decimal,
+)
+from lexfed.audit.entries.fields import TierName
+from lexfed.audit.entries.masking_record import aggregation_of
+from lexfed.audit.log.audit_log import AuditLog
+from lexfed.audit.log.witness_panel import WitnessPanel
+from lexfed.audit.rules.certificates import certify
+from lexfed.budget.noise_plan import Budget
+from lexfed.errors import Refused
+from lexfed.federation.coordinator.rounds import RoundRelease
+from lexfed.federation.programme.messages import Query
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
+from lexfed.privacy.releases import Release
+from lexfed.privacy.running_total import RunningTotal
+from lexfed.run.audit_log.keys import RunKeys
+from lexfed.signing.keys import fingerprint
+from lexfed.tiers import Tier
+
+AbortCause = Literal[
+    "interrupted",
+    "site-refused",
+    "site-lost",
+    "site-blamed",
+    "sum-out-of-bound",
+    "receipt-invalid",
+]
+
+
+def sha256(content: bytes) -> str:
+    """Return the digest of some bytes, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass
+class Logbook:
+    """Appends the entries of one run.
+
+    Attributes:
+        log: where they go.
+        keys: who signs.
+        budget: what the record and the tiers may reach.
+        tags: digest of the tags in force.
+        total: what the rounds in the log compose to; None without privacy.
+
+    Guarantees:
+        On return from `round` the entry is durable: the release may leave.
+        Without privacy nothing that was computed from data is hashed.
+    """
+
+    log: AuditLog
+    keys: RunKeys
+    budget: Budget
+    tags: str
+    total: RunningTotal | None
+
+    @property
+    def witnessing(self) -> WitnessPanel:
+        """The witnesses of the log, which asks them after every commit."""
+        return self.log.witnessing
+
+    def round(
+        self,
+        query: Query,
+        released: RoundRelease,
+        state: bytes,
+        present: Participation,
+        hidden: bytes | None = None,
+    ) -> None:
+        """Append a round.
+
+        Args:
+            query: what was asked.
+            released: what the answers came to, noised.
+            state: the released state after the round.
+            present: who took part.
+            hidden: the record of a masked sum; None where sums were not hidden.
+        """
+        release = query.release
+        total = self._after(release)
+        common: dict[str, Any] = {
+            "round": query.round,
+            "stage": query.kind,
+            "tags": self.tags,
+            "participation": present,
+            "aggregation": self._aggregation(hidden),
+        }
+        if release is None or total is None:
+            entry = RoundEntry(
+                **common, event=None, epsilon=None, epsilon_so_far=None,
+                tiers_so_far={}, delta=None, accountant=None, budgets={}, update=None,
+                state=None,
+            )  # fmt: skip
+        else:
+            entry = RoundEntry(
+                **common,
+                event=ChargedEvent.of(release),
+                epsilon=decimal(total.alone(release)),
+                epsilon_so_far=decimal(total.record),
+                tiers_so_far=by_label(total.tiers),
+                delta=decimal(total.delta),
+                accountant=total.accountant,
+                budgets=self._budgets(),
+                update=sha256(released.update.astype("<i8").tobytes()),
+                state=sha256(state),
+            )
+        self.log.append(entry, f"round/{query.round}")
+        self.total = total
+
+    def _aggregation(self, record: bytes | None) -> Aggregation:
+        if record is None:
+            return Aggregation(protocol="none", threshold=None, survivors=None)
+        self.log.blobs.put(record)
+        return aggregation_of(record)
+
+    def aborted(self, number: int, release: Release | None, cause: AbortCause) -> None:
+        """Append that a charged round is not part of the model.
+
+        An interrupted round may have left something behind; one whose answers were
+        refused did not. What the log says already about the round stays.
+        """
+        if any(entry.round == number for entry in self.log.entries(AbortedRoundEntry)):
+            return
+        entry = AbortedRoundEntry(
+            round=number,
+            cause=cause,
+            released="unknown" if cause == "interrupted" else "no",
+            event=None if release is None else ChargedEvent.of(release),
+        )
+        logged = self.round_entry(number) is not None
+        self.log.append(entry, f"aborted/{number}")
+        if not logged:
+            self.total = self._after(release)
+
+    def refused(self, number: int, refusal: Refused) -> None:
+        """Append that a round was refused, and by which budget.
+
+        After a crash the same round may be refused again, for another reason.
+        """
+        entry = RefusalEntry(
+            round=number,
+            by="site" if refusal.scope == "site" else "coordinator",
+            scope=refusal.scope or "plan",
+            would_reach=_decimal(refusal.would_reach),
+            limit=_decimal(refusal.limit),
+        )
+        before = [
+            each for each in self.log.entries(RefusalEntry) if each.round == number
+        ]
+        if entry not in before:
+            again = f"/{len(before) + 1}" if before else ""
+            self.log.append(entry, f"refusal/{number}{again}")
+
+    def resumed(self, rounds: int) -> None:
+        """Append that the process started again, unless the end is logged already."""
+        if self.log.entries(CompletionEntry):
+            return
+        self.log.append(ResumptionEntry(rounds=rounds), f"resumed/{self.log.size}")
+
+    def frozen(self, tower: int) -> None:
+        """Append, once, that a tower's adaptation froze at its safe value."""
+        entry = ChangeEntry(what="adaptation-frozen", before=None, after=None)
+        self.log.append(entry, f"frozen/{tower}")
+
+    def excluded(self, site: str) -> None:
+        """Append, once, that a site broke the rules of masked sums and is left out."""
+        who = fingerprint(self.keys.public[site])
+        entry = ChangeEntry(what="site-excluded", before=who, after=None)
+        self.log.append(entry, f"excluded/{who[:32]}")
+
+    def completed(
+        self, done: int, released: int, planned: int, claim: Path | None, model: Path
+    ) -> None:
+        """Append the end of the run, then what the catalogue says of it.
+
+        Args:
+            done: rounds that are over, lost ones included.
+            released: rounds that are part of the model.
+            planned: rounds of the programme.
+            claim: file of the claim; None without privacy.
+            model: file of the model.
+        """
+        entry = CompletionEntry(
+            rounds=done,
+            released=released,
+            early=done < planned,
+            claim=None if claim is None else self.log.blobs.put(_content(claim)),
+            model=None if claim is None else sha256(_content(model)),
+        )
+        self.log.append(entry, "completed")
+        index = next(r.index for r in self.log.records if r.key == "completed")
+        until_now = self.log.records[: index + 1]
+        self.log.append(certify(until_now, self.log.blobs), "certificate/completed")
+        self.witnessing.ask(self.log, again=True)
+        self.witnessing.stamp(self.log)
+
+    def round_entry(self, number: int) -> RoundEntry | None:
+        """Return the entry of a round, if it is durable."""
+        found = {entry.round: entry for entry in self.log.entries(RoundEntry)}
+        return found.get(number)
+
+    def is_over(self, number: int) -> bool:
+        """Say whether the log holds a round or its end: it is not asked again."""
+        aborted = (entry.round for entry in self.log.entries(AbortedRoundEntry))
+        return self.round_entry(number) is not None or number in aborted
+
+    def close(self) -> None:
+        """Let others write."""
+        self.log.close()
+
+    def _budgets(self) -> dict[Literal["record"] | TierName, str]:
+        budgets: dict[Literal["record"] | TierName, str] = {
+            "record": decimal(self.budget.epsilon)
+        }
+        for name, cap in by_label(self.budget.caps).items():
+            budgets[name] = cap
+        return budgets
+
+    def _after(self, release: Release | None) -> RunningTotal | None:
+        if self.total is None or release is None:
+            return self.total
+        return self.total.after(release)
+
+
+def _content(path: Path) -> bytes:
+    return read_plain(path, MOST_OF_A_MODEL)
+
+
+def by_label(values: Mapping[Tier, float]) -> dict[TierName, str]:
+    """Return numbers of tiers as entries hold them."""
+    return {name_of(tier): decimal(value) for tier, value in sorted(values.items())}
+
+
+def name_of(tier: Tier) -> TierName:
+    """Return the name of a tier as entries hold it."""
+    return cast(TierName, tier.label)
+
+
+def _decimal(value: float | None) -> str | None:
+    # A budget can be exceeded without a bound; entries hold finite numbers only.
+    return None if value is None or not math.isfinite(value) else decimal(value)

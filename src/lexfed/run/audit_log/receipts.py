@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who took part in a round, by what the sites themselves have signed.
+
+Every asked site must have signed that it answered this very question in this run. If
+the guarantee rests on nobody knowing who took part, the receipts are sealed: the log
+holds a commitment, and the receipts lie in `sealed/` for an auditor under
+confidentiality.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from lexfed.audit.entries import ChargedEvent, Participation, receipts
+from lexfed.audit.storage.blobs import Blobs
+from lexfed.audit.storage.held_folder import make_folder
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, Refused, RunFolderError
+from lexfed.federation.coordinator.rounds import RoundRequest
+from lexfed.federation.programme.messages import Query, Refusal, Reply
+from lexfed.run.audit_log.logbook import sha256
+from lexfed.signing.keys import fingerprint
+
+
+def participation(
+    asked: RoundRequest,
+    answers: Sequence[Reply | Refusal],
+    keys: Mapping[str, bytes],
+    blobs: Blobs,
+    sealed: Path | None,
+    missing: Collection[str] = (),
+) -> Participation:
+    """Check the receipts of a round and put them where they belong.
+
+    Args:
+        asked: the question and whom it went to.
+        answers: what came back, refusals not among them.
+        keys: public key of every site by its name; empty where sites are simulated.
+        blobs: of the log.
+        sealed: folder for sealed receipts; None if they may be seen.
+        missing: who was asked and is not in the sum.
+
+    Raises:
+        Refused: if a receipt is missing, or is not the asked site's for this round.
+        RunFolderError: if receipts cannot be written.
+    """
+    if not keys:
+        count = None if sealed else len(asked.participants)
+        return Participation(sites=count, receipts="none", digest=None)
+    expected = [name for name in asked.participants if name not in missing]
+    alone = {
+        answer.site: answer
+        for answer in answers
+        if isinstance(answer, Reply) and answer.site in answer.receipts
+    }
+    envelopes = [
+        check_receipt(asked.query, name, envelope, keys, alone.get(name))
+        for name, envelope in _by_site(expected, answers).items()
+    ]
+    blob = receipts.encode(envelopes)
+    if sealed is None:
+        digest = blobs.put(blob)
+        return Participation(sites=len(envelopes), receipts="open", digest=digest)
+    commitment, content = receipts.seal(blob, secrets.token_bytes(receipts.SALT))
+    _keep(sealed / f"round-{asked.query.round}.json", content)
+    return Participation(sites=None, receipts="sealed", digest=commitment)
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Put sealed receipts on disk, for their owner only."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.chmod(0o700)  # also one that was there, or restored
+        make_folder(path.parent)  # it is there: this puts its name on disk
+        write_atomically(path, content)
+        path.chmod(0o600)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write `{path}`: {(error.strerror or str(error)).lower()}",
+            "fix the folder's permissions, then continue with `lexfed run --resume`",
+        ) from error
+
+
+def _by_site(
+    expected: Sequence[str], answers: Sequence[Reply | Refusal]
+) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for answer in answers:
+        if isinstance(answer, Reply):
+            found.update(answer.receipts)
+    for name in expected:
+        if name not in found:
+            raise Refused(f"site `{name}` did not answer", scope="receipt")
+    return {name: found[name] for name in expected}
+
+
+def check_receipt(
+    query: Query,
+    name: str,
+    envelope: bytes,
+    keys: Mapping[str, bytes],
+    reply: Reply | None,
+) -> bytes:
+    """Return a site's receipt, if it is one for a question and for the answer to it.
+
+    Args:
+        query: what was asked.
+        name: of the site.
+        envelope: what it handed over.
+        keys: public key of every site by its name.
+        reply: the site's sum in the clear; None where it is masked.
+
+    Raises:
+        Refused: if it is not the site's, not for this round, or not for this sum.
+    """
+    release, public = query.release, keys[name]
+    try:
+        _, receipt = receipts.check(envelope, {fingerprint(public): public})
+        receipts.expect(
+            receipt,
+            log=query.log,
+            run=query.log.rsplit("/", 1)[-1],
+            programme=query.programme,
+            round=query.round,
+            event=None if release is None else ChargedEvent.of(release),
+            event_signed=True,
+            answer_signed=reply is not None,
+        )
+        if receipt.query != (None if release is None else sha256(query.to_bytes())):
+            raise AuditError("receipt: the site answered another question")
+        if reply is not None and receipt.answer != receipts.answer_digest(
+            reply.content, reply.salt
+        ):
+            raise AuditError("receipt: the site signed another sum")
+    except AuditError as error:
+        raise Refused(f"site `{name}`: {error.message}", scope="receipt") from error
+    return envelope

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator of a deployment: joins, plans, and drives the rounds of a run.
+
+It has no data. What it knows of the sites is what they signed, and a round counts only
+with the receipts of keys in the roster. When it is started again it goes on with the
+run folder; sites that were away come back with the statement they began with.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lexfed.errors import AuditError, Refused
+from lexfed.federation.engines.channel import LONGEST_WORD, Channel
+from lexfed.federation.flare.kit.enrolment import read_roster
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.federation.programme.json_form import to_bytes
+from lexfed.run.deployed.coordinator.run_place import JoinRecord, RunPlace
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_statements import packed_statements, read_statements
+from lexfed.run.deployed.wire.messages import (
+    WORDS,
+    JoinRequest,
+    ProgrammeConsent,
+    ProgrammeOffer,
+    RunEnd,
+    RunStart,
+    SiteStatement,
+    refusal_code,
+    seal,
+    unseal,
+)
+from lexfed.run.deployed.wire.size_limits import require_programme
+from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
+from lexfed.run.driver.training_loop import train
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing.keys import Signer, load_key
+
+
+def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> bool:
+    """Go on with a run for one set-up epoch.
+
+    Args:
+        kit: of the coordinator.
+        run: name of the run, from `session.place_run`.
+        channel: brings messages to the sites.
+        sites: who can be reached.
+
+    Returns:
+        Whether the run is finished.
+
+    Raises:
+        ConfigError: if the configuration cannot be run.
+        Refused: if too few sites take part, naming each and why; nothing was released.
+        RunFolderError: if something cannot be written; the run can be resumed.
+    """
+    place = RunPlace(kit, run)
+    bundle = place.bundle()
+    if place.begun and finished_result(bundle.config, place.out) is not None:
+        return True
+    table = _Participants(
+        kit, channel, sites, bundle, place.session(bundle), place.begun
+    )
+    session = table.join()
+    said = read_statements(session.statements, bundle, session.run, table.roster)
+    priced = place.settled(agreed_programme(bundle, place.base, said))
+    priced.ledger()
+    table.plan(priced)
+    again = place.begun
+    opened = (resume if again else start)(priced, place.out, bundle.text, place.base)
+    try:
+        table.begin(priced, opened)
+    except BaseException as error:
+        opened.close()
+        if isinstance(error, Refused) and not again:
+            table.end()  # who did begin has set room aside
+        raise
+    most = bundle.config.federation.setup_rounds
+    over = train(priced, opened, channel=table, most_rounds=most) is not None
+    if over:
+        table.end()
+    return over
+
+
+class _Participants:
+    """Who sits at the table, and the channel to them.
+
+    Guarantees:
+        A run begins with all sites of its configuration. Later, whoever is missing or
+        refuses sits out, as long as the cohort allows for it.
+    """
+
+    def __init__(
+        self,
+        kit: Kit,
+        channel: Channel,
+        sites: Sequence[str],
+        bundle: Bundle,
+        session: JoinRecord,
+        begun: bool,
+    ) -> None:
+        self.roster = read_roster(kit).keys
+        self._signer = Signer(COORDINATOR, load_key(kit.identity_key))
+        self._channel = channel
+        self._present = [name for name in bundle.sites if name in sites]
+        self._silent: set[str] = set()
+        self._bundle = bundle
+        self._session = session
+        dropouts = bundle.config.federation.dropouts if begun else 0
+        self._least = len(bundle.sites) - dropouts
+
+    def exchange(
+        self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
+    ) -> Mapping[str, bytes]:
+        """Bring messages to those at the table; the others do not answer."""
+        here = {n: said for n, said in messages.items() if n in self._present}
+        answers = self._channel.exchange(here, most)
+        self._silent = (self._silent | here.keys()) - answers.keys()
+        return answers
+
+    def join(self) -> JoinRecord:
+        """Ask who takes part, and keep what they sign."""
+        session, bundle = self._session, self._bundle
+        files = dict(bundle.files)
+        question = JoinRequest.of(session.run, bundle.text, files, bundle.profile)
+        before = session.statements
+
+        def check(name: str, answer: bytes) -> None:
+            unseal("statement", answer, SiteStatement, self.roster[name])
+            if before and answer != before[name]:
+                raise AuditError("says something else about itself than at the start")
+
+        answers = self._ask(seal("join", question, self._signer), check)
+        if not before:
+            read_statements(answers, bundle, session.run, self.roster)
+            self._session = session.with_statements(answers)
+        return self._session
+
+    def plan(self, priced: PricedRun) -> None:
+        """Offer the programme; who stays at the table has consented to it."""
+        session, bundle = self._session, self._bundle
+        programme = to_bytes(priced.programme)
+        require_programme(len(programme))
+        offer = ProgrammeOffer(
+            run=session.run,
+            programme=programme.decode(),
+            statements=packed_statements(session.statements, bundle.sites),
+        )
+
+        def check(name: str, answer: bytes) -> None:
+            wanted = ProgrammeConsent(
+                run=session.run,
+                name=name,
+                terms=bundle.digest,
+                programme=priced.programme.digest,
+            )
+            if unseal("consent", answer, ProgrammeConsent, self.roster[name]) != wanted:
+                raise AuditError("consents to something else")
+
+        self._ask(seal("offer", offer, self._signer), check)
+
+    def begin(self, priced: PricedRun, opened: OpenRun) -> None:
+        """Say which log receipts are bound to."""
+        begin = RunStart(
+            run=self._session.run,
+            programme=priced.programme.digest,
+            log=opened.logbook.log.origin,
+            coordinator=opened.logbook.keys.log.coordinator.public.hex(),
+        )
+
+        def check(name: str, answer: bytes) -> None:
+            if unseal("begun", answer, RunStart, self.roster[name]) != begin:
+                raise AuditError("begins something else")
+
+        self._ask(seal("begin", begin, self._signer), check)
+
+    def end(self) -> None:
+        """Say that the run is over; who does not hear it finds out by the calendar."""
+        said = seal("end", RunEnd(run=self._session.run), self._signer)
+        # Nobody waits for those who did not answer the last time either.
+        answering = (name for name in self._present if name not in self._silent)
+        self.exchange(dict.fromkeys(answering, said))
+
+    def _ask(
+        self, content: bytes, check: Callable[[str, bytes], None]
+    ) -> dict[str, bytes]:
+        """Ask everybody at the table; keep those whose answer is sound."""
+        # A statement names the columns of the configuration, and little else.
+        most = LONGEST_WORD + 4 * len(content)
+        answers = self.exchange(dict.fromkeys(self._present, content), most)
+        good: dict[str, bytes] = {}
+        reasons: dict[str, str] = {}
+        for name in self._bundle.sites:
+            if name not in answers:
+                reasons[name] = "did not answer"
+            elif (why := refusal_code(answers[name])) is not None:
+                reasons[name] = f"refuses: {WORDS[why]}"
+            elif name not in self.roster:
+                reasons[name] = "is not in the roster"
+            else:
+                try:
+                    check(name, answers[name])
+                    good[name] = answers[name]
+                except AuditError as error:
+                    reasons[name] = error.message
+        self._present = list(good)
+        if len(good) < self._least:
+            raise Refused(
+                "; ".join(f"site `{name}` {why}" for name, why in reasons.items()),
+                "nothing was released; see to these sites, then start the run again",
+                scope="site",
+            )
+        return good

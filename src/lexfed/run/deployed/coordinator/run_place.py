@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the coordinator keeps of a run beside its folder, and where both are.
+
+KIT/runs/<run>/
+  lexfed.toml       the configuration
+  base              the folder that its paths are relative to
+  profile           what a record pays for a profile; not there for training
+  join.json         number of the run, and what every site has signed about itself
+  programme.json    what all sites consented to
+  run/              the run folder, as every run has one
+"""
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from lexfed.audit.entries.fields import ClosedModel, Digest, decimal
+from lexfed.durable import write_atomically
+from lexfed.errors import AuditError, RunFolderError
+from lexfed.federation.flare.kit.folder import Kit
+from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.run.deployed.terms.bundle import CONFIG, Bundle
+from lexfed.run.folder import EVENTS
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing import strict_json
+from lexfed.signing.base64_text import decode_base64, encode_base64
+
+_JOIN = "join.json"
+_PROGRAMME = "programme.json"
+_BASE = "base"
+_PROFILE = "profile"
+
+
+class _File(ClosedModel):
+    run: Digest
+    terms: Digest
+    statements: dict[str, str]
+
+
+def place_run(kit: Kit, config_path: Path, profile: float | None = None) -> str:
+    """Put a configuration where `drive` finds it; return the name of its run.
+
+    Args:
+        kit: of the coordinator.
+        config_path: the configuration.
+        profile: what a record pays for a profile; None for training.
+
+    Raises:
+        ConfigError: if it cannot be run in a deployment.
+        RunFolderError: if another configuration has a run of that name.
+    """
+    bundle = Bundle.read(config_path, profile=profile)
+    name = bundle.name
+    folder = kit.runs / name
+    if (folder / CONFIG).exists():
+        if RunPlace(kit, name).bundle().digest == bundle.digest:
+            return name
+        if RunPlace(kit, name).begun:
+            raise RunFolderError(
+                f"`{folder}` is a run of another configuration",
+                "choose another `run.name`",
+            )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"cannot write `{folder}`") from error
+    base = config_path.parent.resolve()
+    write_atomically(folder / _BASE, str(base).encode())
+    if profile is None:
+        (folder / _PROFILE).unlink(missing_ok=True)
+    else:
+        write_atomically(folder / _PROFILE, decimal(profile).encode())
+    write_atomically(folder / CONFIG, bundle.text.encode())
+    return name
+
+
+class RunPlace:
+    """Where a run of a deployment is."""
+
+    def __init__(self, kit: Kit, run: str) -> None:
+        self.folder = kit.runs / run
+        self.out = self.folder / "run"
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a run folder to go on with."""
+        return (self.out / EVENTS).is_file()
+
+    @property
+    def base(self) -> Path:
+        """The folder that paths in the configuration are relative to."""
+        try:
+            return Path(read_plain(self.folder / _BASE, MOST_OF_A_DOCUMENT).decode())
+        except FileNotFoundError:
+            return self.folder
+
+    def bundle(self) -> Bundle:
+        """Return the configuration, the files it names, and what is run."""
+        return Bundle.read(self.folder / CONFIG, self.base, self._profile())
+
+    def _profile(self) -> float | None:
+        path = self.folder / _PROFILE
+        try:
+            return float(read_plain(path, MOST_OF_A_DOCUMENT))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise RunFolderError(
+                f"`{path}` is damaged", "restore it from a copy"
+            ) from error
+
+    def session(self, bundle: Bundle) -> "JoinRecord":
+        """Return the session of a run, or begin one.
+
+        Raises:
+            RunFolderError: if its file is damaged, or the run was begun with another
+                configuration.
+        """
+        path = self.folder / _JOIN
+        try:
+            content = read_plain(path, MOST_OF_A_DOCUMENT)
+        except FileNotFoundError:
+            return self._new(bundle)
+        try:
+            strict_json.loads(content)
+            found = _File.model_validate_json(content)
+            statements = {
+                name: decode_base64(text, "statement")
+                for name, text in found.statements.items()
+            }
+        except (AuditError, ValidationError) as error:
+            raise RunFolderError(
+                f"`{path}` is damaged", "restore it from a copy"
+            ) from error
+        if found.terms == bundle.digest:
+            return JoinRecord(path, found.run, found.terms, statements)
+        if self.begun:
+            raise RunFolderError(
+                f"`{self.folder}` was begun with another configuration",
+                "restore the configuration and its files, or choose another `run.name`",
+            )
+        return self._new(bundle)
+
+    def _new(self, bundle: Bundle) -> "JoinRecord":
+        path = self.folder / _JOIN
+        session = JoinRecord(path, secrets.token_hex(32), bundle.digest)
+        return session.with_statements({})
+
+    def settled(self, priced: PricedRun) -> PricedRun:
+        """Return the run with the programme that was offered first.
+
+        Another machine may compute the last bits of a float otherwise.
+
+        Raises:
+            RunFolderError: if there was another programme, not only other last bits.
+        """
+        path = self.folder / _PROGRAMME
+        if not self.begun:
+            write_atomically(path, to_bytes(priced.programme))
+            return priced
+        try:
+            before = from_bytes(read_plain(path, MOST_OF_A_DOCUMENT))
+        except (OSError, AuditError) as error:
+            raise RunFolderError(f"`{path}` is damaged", "restore it") from error
+        if first_difference(priced.programme, before):
+            raise RunFolderError(
+                f"`{self.folder}` was begun with another programme",
+                "restore the version of lexfed that it was begun with",
+            )
+        return replace(priced, programme=before)
+
+
+@dataclass(frozen=True)
+class JoinRecord:
+    """The number of a run, and what sites said when it began.
+
+    Attributes:
+        path: of the file it is kept in.
+        run: the number.
+        terms: digest of configuration and files.
+        statements: of all sites, signed; empty until all have joined.
+    """
+
+    path: Path
+    run: str
+    terms: str
+    statements: Mapping[str, bytes] = field(default_factory=dict)
+
+    def with_statements(self, statements: Mapping[str, bytes]) -> "JoinRecord":
+        """Return the session with what the sites said; on return it is on disk."""
+        kept = {
+            "run": self.run,
+            "terms": self.terms,
+            "statements": {n: encode_base64(said) for n, said in statements.items()},
+        }
+        text = json.dumps(kept, indent=2, sort_keys=True) + "\n"
+        write_atomically(self.path, text.encode())
+        return replace(self, statements=dict(statements))

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site does before the first round: state, compare, consent, open its ledger.
+
+A step that fails leaves nothing behind that a later one could build on.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from lexfed.audit.entries.fields import ClosedModel
+from lexfed.config.declarations import tagged_schema_of
+from lexfed.config.tables.root import Config
+from lexfed.data.people.lots import LotKeys
+from lexfed.errors import AuditError
+from lexfed.federation.engines.channel import Handler
+from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.flare.hardening.message_limit import intake
+from lexfed.federation.flare.kit.enrolment import read_roster
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+from lexfed.federation.programme.json_form import first_difference, from_bytes
+from lexfed.federation.site.data_holder import Site
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.site_ledger import FileLedger
+from lexfed.run.deployed.site import consent
+from lexfed.run.deployed.site.own_data import OwnData, read_own_data, site_data
+from lexfed.run.deployed.site.own_profiles import OwnProfiles
+from lexfed.run.deployed.site.purse import SiteLogWriter, SitePurse
+from lexfed.run.deployed.site.run_state import RunState
+from lexfed.run.deployed.terms.agreement import agreed_programme
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.deployed.terms.site_rules import OwnRules
+from lexfed.run.deployed.terms.site_statements import (
+    read_statements,
+    site_statement,
+    unpacked_statements,
+)
+from lexfed.run.deployed.wire.messages import (
+    EnrolmentKind,
+    JoinRequest,
+    ProgrammeConsent,
+    ProgrammeOffer,
+    RefusalCode,
+    RunEnd,
+    RunStart,
+    seal,
+    unseal,
+)
+from lexfed.run.driver.random_sources import sources_of
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.signing.keys import Signer, load_key
+
+
+class StepRefusal(Exception):
+    """Ends the handling of a message with a code word and a reason for the log."""
+
+    def __init__(self, why: RefusalCode, reason: str) -> None:
+        super().__init__(reason)
+        self.why = why
+
+
+@dataclass(frozen=True)
+class _SiteJoin:
+    """What the site said about itself."""
+
+    run: str
+    bundle: Bundle
+    state: RunState
+    sealed: bytes
+    units: tuple[int, int]
+
+
+def _coins(kept: RunState, config: Config) -> LotKeys:
+    """Return the site's coins; seeded for a run that is stamped as not private."""
+    return LotKeys.seeded(config.run.seed) if config.run.test else kept.coins()
+
+
+_Message = TypeVar("_Message", bound=ClosedModel)
+
+
+class SiteEnrolment:
+    """Join, plan, begin; each needs the one before.
+
+    Attributes:
+        rounds: what answers rounds once all steps are done.
+    """
+
+    def __init__(self, kit: Kit, data: Path, note: SiteLogWriter) -> None:
+        """Read the roster and the key of a kit.
+
+        Args:
+            kit: of the site.
+            data: its file.
+            note: is told why a round is not paid.
+
+        Raises:
+            ConfigError, RunFolderError: if the kit cannot be used.
+        """
+        self._kit = kit
+        self._data = data
+        self._note = note
+        self._roster = read_roster(kit).keys
+        self._signer = Signer(kit.name, load_key(kit.identity_key))
+        self._joined: _SiteJoin | None = None
+        self._agreed: tuple[PricedRun, OwnData] | None = None
+        self._purse: SitePurse | None = None
+        self._open = ExitStack()
+        self.rounds: Handler | None = None
+
+    def close(self) -> None:
+        """Forget the run that was open; everything charged is on disk."""
+        self._open.close()
+        self._joined = self._agreed = self._purse = self.rounds = None
+
+    def join(self, content: bytes) -> bytes:
+        """State what this site is, for a configuration its people agreed to."""
+        asked = self._signed("join", content, JoinRequest)
+        self.close()
+        bundle = Bundle(asked.text, asked.contents(), asked.price)
+        config, name = bundle.config, self._kit.name
+        if not consent.has_consent(self._kit, bundle.digest, asked.run):
+            raise StepRefusal("consent", f"nobody consented to {bundle.digest}")
+        if name not in bundle.sites:
+            raise StepRefusal("configuration", "this site is not in the configuration")
+        kept = RunState(self._kit, asked.run)
+        bundle.write(kept.terms)
+        tagged = tagged_schema_of(config, base=kept.terms)
+        own = read_own_data(
+            bundle, kept.terms, tagged, self._data, _coins(kept, config)
+        )
+        said = site_statement(
+            bundle,
+            asked.run,
+            name,
+            tagged,
+            OwnRules.read(self._kit),
+            own.units,
+            self._signer.public,
+        )
+        sealed = seal("statement", said, self._signer)
+        self._joined = _SiteJoin(asked.run, bundle, kept, sealed, own.units)
+        return sealed
+
+    def plan(self, content: bytes) -> bytes:
+        """Consent to the programme that all statements give, if it can be paid."""
+        offer = self._signed("offer", content, ProgrammeOffer)
+        joined = self._of_run(offer.run)
+        bundle, kept = joined.bundle, joined.state
+        priced = self._computed(joined, offer)
+        sent = from_bytes(offer.programme.encode())
+        where = first_difference(priced.programme, sent)
+        if where:
+            raise StepRefusal("programme", f"another programme than computed: {where}")
+        priced = replace(priced, programme=sent)
+        priced.site_ledger(self._kit.name)  # raises where the budget does not pay
+        if not kept.keep("programme.json", offer.programme.encode()):
+            raise StepRefusal("programme", "another programme than agreed to before")
+        tagged = priced.population.tagged
+        coins = _coins(kept, bundle.config)
+        own = read_own_data(bundle, kept.terms, tagged, self._data, coins)
+        if own.units != joined.units:
+            raise StepRefusal("data", "the file has changed since the site joined")
+        if not consent.has_consent(self._kit, bundle.digest, joined.run):
+            raise StepRefusal("consent", "another run took the consent meanwhile")
+        consent.take_consent(self._kit, bundle.digest, joined.run)
+        if bundle.profile is not None and not OwnProfiles.keep(kept, priced):
+            raise StepRefusal("programme", "another claim than agreed to before")
+        self._agreed = priced, own
+        answer = ProgrammeConsent(
+            run=joined.run,
+            name=self._kit.name,
+            terms=bundle.digest,
+            programme=sent.digest,
+        )
+        return seal("consent", answer, self._signer)
+
+    def _computed(self, joined: _SiteJoin, offer: ProgrammeOffer) -> PricedRun:
+        """Return the programme that the statements give, computed here."""
+        bundle = joined.bundle
+        try:
+            sealed = unpacked_statements(offer.statements, bundle.sites)
+            said = read_statements(sealed, bundle, joined.run, self._roster)
+            if sealed[self._kit.name] != joined.sealed:
+                raise AuditError("this site's statement is not what it said")
+            return agreed_programme(
+                bundle, joined.state.terms, said, OwnProfiles(self._kit).paid
+            )
+        except AuditError as error:
+            raise StepRefusal("statements", error.message) from error
+
+    def begin(self, content: bytes) -> bytes:
+        """Open data and ledgers for the rounds of the agreed programme."""
+        begin = self._signed("begin", content, RunStart)
+        joined = self._of_run(begin.run)
+        if self._agreed is None or self.rounds is not None:
+            raise StepRefusal("order", "rounds begin once, after the plan")
+        priced, own = self._agreed
+        if begin.programme != priced.programme.digest:
+            raise StepRefusal("programme", "another programme than agreed to")
+        if not joined.state.keep("log", begin.log.encode()):
+            raise StepRefusal("order", "another log than the run began with")
+        if not joined.state.keep("coordinator", begin.coordinator.encode()):
+            raise StepRefusal(
+                "order", "another coordinator's key than the run began with"
+            )
+        intake.expect_queries(stage.dimension for stage in priced.programme.stages)
+        data = site_data(self._kit.name, own, priced.population)
+        ledger = self._purse = self._ledger(priced, joined)
+        sources = sources_of(priced)
+        charges = 0 if ledger is None else len(ledger.events())
+        site = Site(
+            priced.programme,
+            data,
+            ledger,
+            sources,
+            self._signer,
+            every_answer=True,
+            log=begin.log,
+            answered=joined.state.answered(charges),
+            keep=joined.state.keep_answered,
+        )
+        rounds = self._masked(priced, joined, begin, site)
+        if ledger is not None:
+            # Last of all: what cannot begin leaves no room set aside.
+            place = priced.programme.sites.index(self._kit.name)
+            ledger.reserve(priced.programme.charges(place))
+        self.rounds, self._agreed = rounds, None
+        return seal("begun", begin, self._signer)
+
+    def end(self, content: bytes) -> bytes:
+        """Give back what was set aside for a run and not used, and forget the run."""
+        end = self._signed("end", content, RunEnd)
+        self._of_run(end.run)
+        if self._purse is not None:
+            self._purse.release()
+        self.close()
+        return seal("end", end, self._signer)
+
+    def _masked(
+        self, priced: PricedRun, joined: _SiteJoin, begin: RunStart, site: Site
+    ) -> Handler:
+        """Return what answers rounds; behind masks where sums leave masked."""
+        programme = priced.programme
+        if programme.cohort is None:
+            return site.handle
+        keys = {name: self._roster[name] for name in programme.sites}
+        leader = bytes.fromhex(begin.coordinator)
+        agreed_on = epoch_settings(programme, begin.log, keys, leader)
+        return MaskedSite(
+            site, seat_identity(self._signer), joined.state.settings(agreed_on)
+        ).handle
+
+    def _ledger(self, priced: PricedRun, joined: _SiteJoin) -> SitePurse | None:
+        """Open what this run is paid from."""
+        self._open.close()  # a run that could not begin may have left it open
+        rules = priced.site_ledger(self._kit.name)
+        lasting = self._lasting()
+        if rules is None or priced.config.run.test:
+            # The coordinator knows the seed: to it there is no noise.
+            lasting.unprotected(joined.run)
+        if rules is None:
+            return None
+        own = FileLedger(joined.state.ledger, rules)
+        self._open.callback(own.close)
+        counts = None if priced.config.run.test else lasting
+        return SitePurse(own, counts, priced, joined.run, self._note)
+
+    def _lasting(self) -> LastingLedger:
+        rules = OwnRules.read(self._kit)
+        data_set = rules.data_set or self._data.name
+        lasting = LastingLedger.open(rules.ledger, self._kit.name, data_set)
+        self._open.callback(lasting.close)
+        return lasting
+
+    def _signed(
+        self, kind: EnrolmentKind, content: bytes, expected: type[_Message]
+    ) -> _Message:
+        try:
+            return unseal(kind, content, expected, self._roster[COORDINATOR])
+        except AuditError as error:
+            raise StepRefusal("coordinator", error.message) from error
+
+    def _of_run(self, run: str) -> _SiteJoin:
+        if self._joined is None or self._joined.run != run:
+            raise StepRefusal("order", "there was no join for this run")
+        return self._joined

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site's own file: read under the agreed declaration, and nothing of it is told."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lexfed.config.declarations import records_per_person_of
+from lexfed.data.encoding.slots import build_encoding, encode, encode_target
+from lexfed.data.people.contribution_caps import cap_records
+from lexfed.data.people.key_numbers import keys_of_rows
+from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.test_split import Split, split_by_person
+from lexfed.data.people.unit_blocks import UnitBlock, group_units
+from lexfed.data.problems import Problems
+from lexfed.data.reading.checked_tables import raw_frames, read_files
+from lexfed.data.table import Ints, Table
+from lexfed.federation.site.unit_batch import SiteData
+from lexfed.law.tags import TaggedSchema
+from lexfed.run.deployed.terms.bundle import Bundle
+from lexfed.run.intake.population import Population, members_of, used_columns
+from lexfed.run.purchases.profile_population import (
+    columns_to_read,
+    profiled_columns,
+    raw_site,
+    raw_table,
+)
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """The rows of one site, checked against the declaration.
+
+    Attributes:
+        table: the rows; for a profile with values as they were read.
+        split: who is for training and who for tests.
+        raw: whether it is for a profile.
+    """
+
+    table: Table
+    split: Split
+    raw: bool = False
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """Persons for training and for testing."""
+        persons = self.table.persons
+        train, test = persons[self.split.train], persons[self.split.test]
+        return len(np.unique(train)), len(np.unique(test))
+
+
+def read_own_data(
+    bundle: Bundle, base: Path, tagged: TaggedSchema, data: Path, coins: LotKeys
+) -> OwnData:
+    """Read a site's file.
+
+    Args:
+        bundle: the configuration.
+        base: folder of the files that it names.
+        tagged: the declared columns with their tags.
+        data: the site's file.
+        coins: of the site, for this run.
+
+    Raises:
+        DataError: with every problem of the file.
+    """
+    config, raw = bundle.config, bundle.profile is not None
+    if raw:
+        table = _raw_table(bundle, tagged, data)
+    else:
+        _, columns = used_columns(config, tagged, base)
+        strict = config.data.strict
+        table = read_files([data], tagged.schema, strict=strict, columns=columns)
+    cap = records_per_person_of(config)
+    here = np.zeros(len(table), dtype=np.int64)
+    table = cap_records(table, here, cap, config.data.excess_records).table
+    split = split_by_person(table, config.data.test_size, coins)
+    return OwnData(table, split, raw)
+
+
+def _raw_table(bundle: Bundle, tagged: TaggedSchema, data: Path) -> Table:
+    """Read what a profile counts, as it is in the file."""
+    encoding = build_encoding(tagged.schema, tagged.tiers())
+    columns = profiled_columns(bundle.opened, encoding)
+    problems = Problems()
+    frames = raw_frames([data], columns_to_read(encoding), problems)
+    return raw_table(bundle.opened, frames, tagged.schema, columns, problems)
+
+
+def site_data(name: str, own: OwnData, population: Population) -> SiteData:
+    """Return a site's units: encoded as everybody agreed, or raw for a profile.
+
+    Args:
+        name: of the site.
+        own: its rows.
+        population: what all agreed on.
+    """
+    table = own.table
+    if own.raw:
+        return raw_site(name, table, own.split.train, population.records_per_person)
+    inputs, targets = encode(population.encoding, table), encode_target(table)
+    members = members_of(population.classes, table)
+    keys = keys_of_rows(table)
+
+    def block(rows: Ints) -> UnitBlock:
+        return group_units(
+            inputs[rows],
+            targets[rows],
+            table.persons[rows],
+            population.records_per_person,
+            None if members is None else members[rows],
+            None if keys is None else keys[rows],
+        )
+
+    return SiteData(name, block(own.split.train), block(own.split.test))

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration with the files it names, as one thing to consent to.
+
+A budget policy or a catalogue of law decides as much as the configuration that names
+it, and so does what the run is: training, or a profile at a price. So all of it travels
+together, and the digest is over all of it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from lexfed.audit.entries.fields import decimal
+from lexfed.audit.log.logged_files import PROFILE
+from lexfed.canonical import digest
+from lexfed.config import Config, loads
+from lexfed.config.examination import config_text
+from lexfed.config.open_columns import OpenConfig, examine_open
+from lexfed.config.policy_file import BUILT_IN
+from lexfed.config.policy_signature import SUFFIX
+from lexfed.durable import write_atomically
+from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.federation.flare.kit.folder import COORDINATOR, NAME
+from lexfed.models.networks.architectures import is_imported
+from lexfed.plain_files import read_plain
+from lexfed.run.deployed.wire.size_limits import size_problems
+from lexfed.run.purchases.profile_purchase import profile_configuration, require_use
+
+CONFIG = "lexfed.toml"
+CLAIM = "claim.json"
+ENCODING = "encoding.json"
+"""Of a profile that training uses, beside what it says."""
+MOST_BYTES = 1 << 20
+"""Of each file: policies and catalogues are pages, not books."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a run is decided by.
+
+    Attributes:
+        text: of the configuration.
+        files: content of the files it names, by the names it uses.
+        profile: what a record pays for a profile of the data; None for training.
+    """
+
+    text: str
+    files: Mapping[str, bytes]
+    profile: float | None = None
+
+    @classmethod
+    def read(
+        cls, path: Path, base: Path | None = None, profile: float | None = None
+    ) -> "Bundle":
+        """Read a configuration and the files it names.
+
+        Args:
+            path: of the configuration.
+            base: folder that its paths are relative to; by default its own.
+            profile: what a record pays for a profile; None for training.
+
+        Raises:
+            ConfigError: if it cannot be read, or not be run in a deployment.
+        """
+        try:
+            text = config_text(path)
+        except (OSError, UnicodeDecodeError) as error:
+            problem = Problem(str(path), "cannot be read as UTF-8 text")
+            raise ConfigError([problem]) from error
+        config = _decided(text, str(path), profile)
+        found = {}
+        for name in named_files(config):
+            try:
+                found[name] = _content((base or path.parent) / name)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                problem = Problem(f"`{name}`", f"cannot be read: {reason}")
+                raise ConfigError([problem]) from error
+        return cls(text, found, profile)
+
+    @cached_property
+    def config(self) -> Config:
+        """What the text says; for a profile, without what only training knows.
+
+        Raises:
+            ConfigError: with every problem, also of running it in a deployment, and
+                of files that it does not name.
+        """
+        config = _decided(self.text, CONFIG, self.profile)
+        if set(self.files) != set(named_files(config)):
+            raise ConfigError([Problem(CONFIG, "came with other files than it names")])
+        return config
+
+    @cached_property
+    def opened(self) -> OpenConfig:
+        """What is decided, and the columns whose range or list a profile is to find."""
+        return replace(examine_open(self.text).require(), config=self.config)
+
+    @property
+    def name(self) -> str:
+        """What the run is called: a profile has a name of its own."""
+        name = self.config.run.name
+        return name if self.profile is None else f"{name}-profile"
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The sites, in the order of the programme."""
+        return site_names(self.config)
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of what the text says, of every file, and of what the run is.
+
+        Guarantees:
+            Training and a profile have different digests, and so have profiles of
+            other prices, or of other open columns.
+        """
+        hashes = {n: hashlib.sha256(c).hexdigest() for n, c in self.files.items()}
+        said: dict[str, Any] = {"config": self.config.digest, "files": hashes}
+        if self.profile is not None:
+            said["config"] = examine_open(self.text).require().config.digest
+            said["profile"] = decimal(self.profile)
+            said["open"] = list(self.opened.columns)
+        return digest(said)
+
+    def write(self, folder: Path) -> None:
+        """Put the files where the configuration expects them.
+
+        Raises:
+            RunFolderError: if that cannot be written.
+        """
+        for name, content in self.files.items():
+            path = folder / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RunFolderError(
+                    f"cannot write `{path.parent}`: {error.strerror or error}"
+                ) from error
+            write_atomically(path, content)
+
+
+def _decided(text: str, name: str, profile: float | None) -> Config:
+    """Return what a text says, if that can be run in a deployment.
+
+    Raises:
+        ConfigError: with every problem.
+    """
+    if profile is None:
+        config = loads(text, name)
+    else:
+        config = examine_open(text, name).require().config
+        require_use(config, profile)
+        config = profile_configuration(config)
+    require_deployable(config)
+    return config
+
+
+def _content(path: Path) -> bytes:
+    return read_plain(path, MOST_BYTES, links=True)
+
+
+def named_files(config: Config) -> tuple[str, ...]:
+    """Return the files that decide a run beside its configuration."""
+    budget = config.budget
+    names = list(config.law.catalogues)
+    if budget.policy not in BUILT_IN:
+        names.append(budget.policy)
+        if budget.policy_keys:
+            names += [budget.policy + SUFFIX, *budget.policy_keys]
+    if config.data.profile is not None:
+        folder = PurePosixPath(config.data.profile)
+        names += [str(folder / name) for name in (CLAIM, ENCODING, PROFILE)]
+    return tuple(dict.fromkeys(names))
+
+
+def site_names(config: Config) -> tuple[str, ...]:
+    """Return the names of the sites: those of their files, without the endings."""
+    files = (config.data.sites.files if config.data.sites else None) or ()
+    return tuple(PurePosixPath(file).name.split(".", 1)[0] for file in files)
+
+
+def require_deployable(config: Config) -> None:
+    """Refuse what cannot be run by a coordinator without data.
+
+    Raises:
+        ConfigError: with every problem.
+    """
+    parts = (_of_sites, _of_data, _of_model, size_problems, _of_places, _of_paths)
+    problems = [problem for part in parts for problem in part(config)]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _of_sites(config: Config) -> Iterator[Problem]:
+    if config.federation.engine != "flare":
+        yield Problem(
+            "`federation.engine`",
+            f'a deployment needs "flare", got: "{config.federation.engine}"',
+            'set `engine = "flare"`; `lexfed run` runs the others',
+        )
+    names = site_names(config)
+    if not names:
+        yield Problem(
+            "`data.sites`",
+            "a deployment needs one file for every site",
+            'write `sites = { files = ["north.csv", "south.csv"] }`: what comes before '
+            "the ending is the site's name in the roster",
+        )
+    for name in names:
+        if not re.fullmatch(NAME, name) or name == COORDINATOR:
+            yield Problem(
+                "`data.sites.files`",
+                f"`{name}` is not the name of a site",
+                "files are called like sites in the roster: letters, digits, `_`",
+            )
+        elif names.count(name) > 1:
+            yield Problem("`data.sites.files`", f"names site `{name}` twice")
+
+
+def _of_data(config: Config) -> Iterator[Problem]:
+    if config.evaluation.metrics != "paid" and config.data.test_size > 0:
+        yield Problem(
+            "`evaluation.metrics`",
+            f"`{config.evaluation.metrics}` needs test rows where the model is, and a "
+            "coordinator has none",
+            'set `metrics = "paid"`, or `test_size = 0.0` under `[data]`',
+        )
+    for key in ("importance_from", "groups_from"):
+        if getattr(config.budget, key) is not None:
+            yield Problem(
+                f"`budget.{key}`",
+                "reads a table or a run folder that the sites do not have",
+                "state importances or groups in the configuration",
+            )
+
+
+def _of_model(config: Config) -> Iterator[Problem]:
+    if is_imported(config.federation.model):
+        yield Problem(
+            "`federation.model`",
+            f"`{config.federation.model}` would run code of whoever wrote the "
+            "configuration at every site",
+            "use `logistic`, `linear`, `mlp:256,128,64` or `cnn`",
+        )
+
+
+def _of_places(config: Config) -> Iterator[Problem]:
+    elsewhere = {
+        "run.out": (config.run.out, "the run is in the coordinator's kit"),
+        "budget.ledgers": (config.budget.ledgers, "sites keep theirs in their kits"),
+    }
+    for key, (value, where) in elsewhere.items():
+        if value is not None:
+            what = f"does nothing in a deployment: {where}"
+            yield Problem(f"`{key}`", what, "remove it")
+
+
+def _of_paths(config: Config) -> Iterator[Problem]:
+    for name in named_files(config):
+        parts = PurePosixPath(name).parts
+        if PurePosixPath(name).is_absolute() or ".." in parts or "\\" in name:
+            yield Problem(
+                f"`{name}`",
+                "is not in the folder of the configuration",
+                "files that travel to the sites lie beside the configuration",
+            )

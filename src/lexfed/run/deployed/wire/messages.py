@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What coordinator and sites sign before the first round and after the last.
+
+    coordinator   join    configuration, the files it names, a fresh number of the run,
+                          and the price of a profile, if that is what is asked for
+    site          statement
+    coordinator   offer   the programme, and everybody's statements
+    site          consent to that programme
+    coordinator   begin   the log that receipts are bound to
+    site          begun
+    coordinator   end     the run is over, and so is the room that is set aside for it
+    site          end
+
+Each is one line that says what it is, then a DSSE envelope whose payload type says it
+again, under the signature: no message can be taken for one of another kind. A site that
+does not go along answers with a refusal: a code word and nothing else.
+"""
+
+import json
+from typing import Annotated, Literal, TypeVar, get_args
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from lexfed.audit.entries.fields import (
+    ClosedModel,
+    DecimalText,
+    Digest,
+    JsonCount,
+    LogOrigin,
+    TierName,
+    decimal,
+)
+from lexfed.canonical import canonical_bytes
+from lexfed.errors import AuditError
+from lexfed.run.deployed.wire.size_limits import MOST_PROGRAMME
+from lexfed.signing.base64_text import decode_base64, encode_base64
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.signing.keys import Signer, fingerprint
+
+EnrolmentKind = Literal[
+    "join", "statement", "offer", "consent", "begin", "begun", "end"
+]
+KINDS: tuple[EnrolmentKind, ...] = get_args(EnrolmentKind)
+
+StatedSiteName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")
+]
+ConfigText = Annotated[str, Field(max_length=1 << 20)]
+
+RefusalCode = Literal[
+    "message",
+    "coordinator",
+    "consent",
+    "configuration",
+    "data",
+    "statements",
+    "programme",
+    "budget",
+    "state",
+    "busy",
+    "order",
+    "defect",
+]
+WORDS: dict[RefusalCode, str] = {
+    "message": "it does not understand the message",
+    "coordinator": "the message is not signed by the coordinator in its roster",
+    "consent": "its people did not consent to this configuration, or another run has "
+    "used up the consent: `lexfed site consent` at the site, for a profile with "
+    "`--profile` and the same `--epsilon`",
+    "configuration": "the configuration cannot be run there",
+    "data": "its data do not fit the declared columns; its own log says where",
+    "statements": "the statements are not those of the roster for this run",
+    "programme": "the programme is not the one it computes, or agreed to before",
+    "budget": "its own budget does not pay for it",
+    "state": "its state cannot be read or written",
+    "busy": "another process of the site is at work",
+    "order": "the message comes at another time than agreed",
+    "defect": "something is wrong in its software; its own log says what",
+}
+_REFUSAL = b"lexfed/refusal/1\n"
+
+
+class JoinRequest(ClosedModel):
+    """The coordinator's question who takes part, and under which configuration."""
+
+    run: Digest
+    text: ConfigText
+    files: dict[str, str]
+    profile: DecimalText | None = None
+
+    @classmethod
+    def of(
+        cls,
+        run: str,
+        text: str,
+        files: dict[str, bytes],
+        profile: float | None = None,
+    ) -> "JoinRequest":
+        """Return the question about a configuration, its files, and what is run."""
+        return cls(
+            run=run,
+            text=text,
+            files={name: encode_base64(content) for name, content in files.items()},
+            profile=None if profile is None else decimal(profile),
+        )
+
+    @property
+    def price(self) -> float | None:
+        """What a record pays for a profile; None for training."""
+        return None if self.profile is None else float(self.profile)
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the files.
+
+        Raises:
+            AuditError: if one is not in base64.
+        """
+        return {n: decode_base64(text, "join: file") for n, text in self.files.items()}
+
+
+class UnitCounts(ClosedModel):
+    """How many persons a site has, where everybody may know."""
+
+    train: JsonCount
+    test: JsonCount
+
+
+class SiteStatement(ClosedModel):
+    """What a site says about itself; nothing in it depends on a value of a row.
+
+    Attributes:
+        run: which run it is for.
+        name: of the site.
+        terms: digest of configuration and files, as the site read them.
+        declared: digest of the declared columns, which its data fit.
+        tiers: tier of every column, and of what columns are made from, as the site
+            sees it: never below the configuration's.
+        units: numbers of persons; None unless they are the same for neighbours.
+        key: public key of its receipts, in hexadecimal.
+        software: what it runs.
+        epsilon: the most it spends on this run; None for what the configuration says.
+        caps: the same for tiers.
+    """
+
+    run: Digest
+    name: StatedSiteName
+    terms: Digest
+    declared: Digest
+    tiers: dict[str, TierName]
+    units: UnitCounts | None
+    key: Digest
+    software: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.+-]{1,64}$")]
+    epsilon: DecimalText | None
+    caps: dict[TierName, DecimalText]
+
+
+class ProgrammeOffer(ClosedModel):
+    """A programme, with the statements it follows from."""
+
+    run: Digest
+    programme: Annotated[str, Field(max_length=MOST_PROGRAMME)]
+    statements: tuple[str, ...]
+
+
+class ProgrammeConsent(ClosedModel):
+    """A site's word that it takes part in exactly this programme."""
+
+    run: Digest
+    name: StatedSiteName
+    terms: Digest
+    programme: Digest
+
+
+class RunStart(ClosedModel):
+    """The log that receipts of this run are bound to; the answer says the same.
+
+    Attributes:
+        run: number of the run.
+        programme: digest of what all agreed to.
+        log: origin of the log.
+        coordinator: public key that signs its entries, in hexadecimal.
+    """
+
+    run: Digest
+    programme: Digest
+    log: LogOrigin
+    coordinator: Digest
+
+
+class RunEnd(ClosedModel):
+    """The run is over; the answer says the same."""
+
+    run: Digest
+
+
+_Message = TypeVar("_Message", bound=ClosedModel)
+
+
+def seal(kind: EnrolmentKind, message: ClosedModel, signer: Signer) -> bytes:
+    """Return a message as bytes, signed."""
+    payload = canonical_bytes(message.model_dump(mode="json"))
+    envelope = SignedEnvelope.sign(payload, signer, payload_type=_payload_type(kind))
+    return _line(kind) + envelope.to_bytes()
+
+
+def unseal(
+    kind: EnrolmentKind, content: bytes, expected: type[_Message], public: bytes
+) -> _Message:
+    """Return the message that one key has signed.
+
+    Guarantees:
+        This key has signed this message as one of this kind.
+        There is no other byte form of it.
+
+    Raises:
+        AuditError: if not.
+    """
+    if not content.startswith(_line(kind)):
+        raise AuditError(f"not a message of kind `{kind}`")
+    envelope = SignedEnvelope.parse(content[len(_line(kind)) :])
+    if envelope.payload_type != _payload_type(kind) or len(envelope.signatures) != 1:
+        raise AuditError(f"{kind}: another payload type, or several signatures")
+    keyid = fingerprint(public)
+    envelope.verify({keyid: public}, {keyid})
+    try:
+        message = expected.model_validate_json(envelope.payload)
+    except ValidationError as error:
+        raise AuditError(f"{kind}: not the fields of such a message") from error
+    if canonical_bytes(message.model_dump(mode="json")) != envelope.payload:
+        raise AuditError(f"{kind}: the payload is not canonical JSON")
+    return message
+
+
+def kind_of(content: bytes) -> EnrolmentKind | None:
+    """Return what a message says it is; None for the messages of rounds."""
+    return next((kind for kind in KINDS if content.startswith(_line(kind))), None)
+
+
+def refusal(why: RefusalCode) -> bytes:
+    """Return the answer of a site that does not go along."""
+    return _REFUSAL + json.dumps({"why": why}).encode()
+
+
+def refusal_code(content: bytes) -> RefusalCode | None:
+    """Return why a site does not go along; None if the answer is no refusal."""
+    if not content.startswith(_REFUSAL):
+        return None
+    return next((why for why in WORDS if content == refusal(why)), "message")
+
+
+def _line(kind: EnrolmentKind) -> bytes:
+    return f"lexfed/{kind}/1\n".encode()
+
+
+def _payload_type(kind: EnrolmentKind) -> str:
+    return f"application/vnd.lexfed.{kind}+json"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which engine a run has: by its configuration, and by where its sites are.
+
+Sites in this process have a ledger each, in the run folder. Sites behind a channel are
+organisations of their own, and keep theirs. Behind masks both are reached by the same
+messages, so that what a deployment does is what a test in one process has done.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from lexfed.errors import RunFolderError
+from lexfed.federation.engines.channel import Channel, InProcessChannel
+from lexfed.federation.engines.clear_sums import (
+    CheckReceipt,
+    Engine,
+    InProcess,
+    OverChannel,
+    Simulation,
+)
+from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
+from lexfed.federation.engines.masked_site import MaskedSite
+from lexfed.federation.engines.masked_sums import MaskedSums
+from lexfed.federation.programme.messages import Query, Reply
+from lexfed.federation.site.data_holder import Site, Sources
+from lexfed.privacy.site_ledger import FileLedger
+from lexfed.run.audit_log.receipts import check_receipt
+from lexfed.run.driver.open_run import OpenRun
+from lexfed.run.driver.site_accounts import SiteAccounts
+from lexfed.run.folder import RunFolder
+from lexfed.run.pricing.priced_run import PricedRun
+
+
+@dataclass(frozen=True)
+class EngineFactory:
+    """Makes the engine of a run.
+
+    Attributes:
+        priced: the run.
+        run: its folder and log.
+        sources: random bits by purpose.
+        accounts: lasting ledgers of the sites in this process.
+        open_files: closes what is opened here.
+    """
+
+    priced: PricedRun
+    run: OpenRun
+    sources: Sources
+    accounts: SiteAccounts
+    open_files: ExitStack
+
+    def engine(self, channel: Channel | None) -> Engine:
+        """Return the engine over a channel, or the one of this process without."""
+        programme, config = self.priced.programme, self.priced.config.federation
+        if programme.cohort is not None:
+            return self._masked(self._masked_doors() if channel is None else channel)
+        if channel is not None:
+            return OverChannel(programme, channel, config.dropouts, self._check)
+        if config.engine == "simulation":
+            sites = self.priced.population.sites
+            return Simulation(programme, sites, self.sources)
+        return InProcess(self._sites())
+
+    def _masked(self, channel: Channel) -> MaskedSums:
+        keys, origin = self.run.logbook.keys, self.run.logbook.log.origin
+        coordinator, folder = keys.log.coordinator, self.run.folder
+        programme = self.priced.programme
+        return MaskedSums(
+            programme,
+            channel,
+            seat_identity(coordinator),
+            epoch_settings(programme, origin, keys.public, coordinator.public),
+            keys.public,
+            lambda: next_epoch(folder),
+            self._check,
+            self._excluded_before(),
+            self._exclude,
+        )
+
+    def _excluded_before(self) -> tuple[str, ...]:
+        """Return the sites that this run has excluded; the log has them all."""
+        rows = [row for row in self.run.folder.events.rows if row["type"] == "excluded"]
+        for row in rows:
+            self.run.logbook.excluded(row["site"])
+        return tuple(row["site"] for row in rows)
+
+    def _exclude(self, site: str, reason: str) -> None:
+        """Keep that a site broke the rules of masked sums, also for later jobs."""
+        row = {"type": "excluded", "site": site, "reason": reason}
+        self.run.folder.events.append(row)
+        self.run.logbook.excluded(site)
+
+    def _masked_doors(self) -> InProcessChannel:
+        keys, origin = self.run.logbook.keys, self.run.logbook.log.origin
+        coordinator = keys.log.coordinator.public
+        setting = epoch_settings(
+            self.priced.programme, origin, keys.public, coordinator
+        )
+        return InProcessChannel(
+            {
+                site.name: MaskedSite(
+                    site, seat_identity(keys.sites[site.name]), setting
+                ).handle
+                for site in self._sites()
+            }
+        )
+
+    @property
+    def _check(self) -> CheckReceipt:
+        keys = self.run.logbook.keys.public
+
+        def check(
+            query: Query, name: str, envelope: bytes, reply: Reply | None
+        ) -> bytes:
+            return check_receipt(query, name, envelope, keys, reply)
+
+        return check
+
+    def _sites(self) -> list[Site]:
+        """Return the sites of this process, each with a ledger of its own."""
+        ledgers = self.run.path / "sites"
+        try:
+            ledgers.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunFolderError(
+                f"cannot write `{ledgers}`: {(error.strerror or str(error)).lower()}",
+                "fix the folder's permissions, then continue the run with `--resume`",
+            ) from error
+        sites = []
+        for number, site in enumerate(self.priced.population.sites, start=1):
+            ledger, rules = None, self.priced.site_ledger(site.name)
+            if rules is not None:
+                own = FileLedger(ledgers / f"{number}.jsonl", rules)
+                self.open_files.callback(own.close)
+                ledger = self.accounts.behind(own, number - 1)
+            signer = self.run.logbook.keys.sites[site.name]
+            programme, sources = self.priced.programme, self.sources
+            log = self.run.logbook.log.origin
+            sites.append(Site(programme, site, ledger, sources, signer, log=log))
+        return sites
+
+
+def next_epoch(folder: RunFolder) -> int:
+    """Return a number that no set-up of masks had in this run; on disk on return."""
+    known = [row["epoch"] for row in folder.events.rows if row["type"] == "set-up"]
+    epoch = max(known, default=0) + 1
+    folder.events.append({"type": "set-up", "epoch": epoch})
+    return epoch

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making the folder of a run, and opening that of an interrupted one."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexfed.config import Config
+from lexfed.errors import RunFolderError
+from lexfed.run.audit_log.logbook import Logbook
+from lexfed.run.audit_log.opening import check_statements, open_log
+from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
+from lexfed.run.intake.coins import read_coins, write_coins
+from lexfed.run.pricing.priced_run import PricedRun, plan_json
+from lexfed.run.results.run_result import RunResult, notes_of, read_result
+from lexfed.run.resumption.integrity import require_finished, require_whole
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A run that is open for writing: its folder and its audit log."""
+
+    folder: RunFolder
+    logbook: Logbook
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.folder.path
+
+    def close(self) -> None:
+        """Close both; everything acknowledged is on disk."""
+        self.logbook.close()
+        self.folder.close()
+
+
+def start(
+    priced: PricedRun, path: Path, config_text: str, base: Path | None = None
+) -> OpenRun:
+    """Make the run folder of a priced programme.
+
+    Args:
+        priced: the run.
+        path: its folder.
+        config_text: the configuration as given.
+        base: folder that paths in the configuration are relative to, keys among
+            them; by default where the run folder is.
+
+    Guarantees:
+        A start that fails leaves no folder behind that was not there before.
+
+    Raises:
+        ConfigError: if `[audit]` names what is not there; nothing is written then.
+        RunFolderError: if there is a run already, or nothing can be written.
+        Refused: if the programme exceeds a budget; nothing is written then.
+    """
+    priced.ledger()
+    check_statements(priced, path.parent if base is None else base)
+    is_new = not path.exists()
+    folder = RunFolder.create(path)
+    try:
+        return OpenRun(folder, _begin(priced, folder, config_text, base))
+    except BaseException as error:
+        folder.close()
+        # Nothing was released. What was interrupted can be begun again; what failed
+        # would fail again, so nothing is left of it.
+        if is_new and isinstance(error, Exception):
+            shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def resume(
+    priced: PricedRun, path: Path, config_text: str, base: Path | None = None
+) -> OpenRun:
+    """Open the run folder of a priced programme that was interrupted.
+
+    The arguments are those of `start`.
+
+    Raises:
+        RunFolderError: if there is no such run, or it belongs to another
+            configuration.
+        AuditError: if the folder is not as the run has left it, naming everything
+            that is damaged; nothing is charged or written then.
+    """
+    priced.ledger()
+    folder = RunFolder.open(path)
+    try:
+        if not folder.events.rows:  # interrupted before the first event
+            return OpenRun(folder, _begin(priced, folder, config_text, base))
+        require_same(folder, priced.config)
+        if folder.events.rows[0].get("programme") != priced.programme.digest:
+            raise RunFolderError(
+                f"`{path}` was started with other data or another version of lexfed",
+                "restore the data files of the run, or choose another `run.out`",
+            )
+        _require_same_place(folder, _base(folder, base))
+        keys = _base(folder, base) / priced.config.audit.keys
+        require_whole(priced, folder, keys)
+        _require_coins(folder, priced)
+        return OpenRun(folder, _reopen_log(priced, folder, base))
+    except BaseException:
+        folder.close()
+        raise
+
+
+def finished_result(config: Config, path: Path) -> RunResult | None:
+    """Return the result of a run that came to its end; None if it did not.
+
+    Raises:
+        RunFolderError: if there is no run, or it belongs to another configuration.
+        AuditError: if the folder does not verify any more.
+    """
+    folder = RunFolder.open(path)
+    try:
+        if not folder.finished:
+            return None
+        require_same(folder, config)
+        require_finished(folder)
+        return read_result(path)
+    finally:
+        folder.close()
+
+
+def require_same(folder: RunFolder, config: Config) -> None:
+    """Refuse a configuration that is not the one the run began with.
+
+    The programme alone would not do: it does not hold `run.test`, and seeded noise
+    must never end up in a claim without its stamp.
+    """
+    first = folder.events.rows[0]
+    if first.get("type") != "start" or first.get("config") != config.digest:
+        raise RunFolderError(
+            f"`{folder.path}` was started with another configuration",
+            f"compare yours with `{folder.path / 'config.toml'}`, or choose another "
+            "`run.out`",
+        )
+
+
+def _require_same_place(folder: RunFolder, base: Path) -> None:
+    """Refuse a journal that says it was started elsewhere: ledgers are found by it."""
+    stated = folder.path / str(folder.events.rows[0].get("base"))
+    if not stated.is_dir() or not stated.samefile(base):
+        raise RunFolderError(
+            f"`{folder.path}` was started in `{os.path.normpath(stated)}`",
+            f"go on from there: its configuration does not belong into `{base}`",
+        )
+
+
+def _require_coins(folder: RunFolder, priced: PricedRun) -> None:
+    """Refuse a population in which persons have other places than the run gave them.
+
+    Raises:
+        RunFolderError: also if the run does not say any more which.
+    """
+    coins = priced.population.coins
+    if coins is not None and read_coins(folder.path, priced.config) != coins:
+        raise RunFolderError(
+            f"`{folder.path}` has other coins: persons would change their places",
+            "load the data with `kept_coins` of the run that is continued",
+        )
+
+
+def _begin(
+    priced: PricedRun, folder: RunFolder, config_text: str, base: Path | None
+) -> Logbook:
+    folder.write_bytes("config.toml", config_text.encode())
+    folder.write_bytes("tags.json", _pretty(priced.population.tagged.to_dict()))
+    folder.write_bytes("encoding.json", _pretty(priced.population.encoding.to_dict()))
+    folder.write_bytes("plan.json", _pretty(plan_json(priced)))
+    if priced.population.coins is not None:
+        write_coins(folder.path, priced.population.coins, priced.config)
+    logbook = open_log(priced, folder.path, _base(folder, base), begun=False)
+    try:
+        folder.events.append(
+            {
+                "type": "start",
+                "config": priced.config.digest,
+                "programme": priced.programme.digest,
+                "log": logbook.log.origin,
+                "base": os.path.relpath(_base(folder, base), folder.path),
+                "keys": os.path.relpath(logbook.keys.folder, folder.path),
+            }
+        )
+        for note in notes_of(priced):
+            folder.events.append({"type": "note", "text": note})
+    except BaseException:
+        logbook.close()
+        raise
+    return logbook
+
+
+def _base(folder: RunFolder, base: Path | None) -> Path:
+    return folder.path.parent if base is None else base
+
+
+def base_of(run: Path) -> Path:
+    """Return the folder that paths in a run's configuration are relative to.
+
+    Raises:
+        RunFolderError: if there is no run, or only a copy for readers.
+    """
+    if not (run / EVENTS).is_file():
+        raise RunFolderError(
+            f"`{run}` is a copy: it does not say where the run was started",
+            "give the folder in which the run was made",
+        )
+    folder = RunFolder.open(run)
+    try:
+        return Path(os.path.normpath(run / str(folder.events.rows[0]["base"])))
+    except (IndexError, KeyError) as error:
+        raise RunFolderError(f"`{run}` does not say where it was started") from error
+    finally:
+        folder.close()
+
+
+def _reopen_log(priced: PricedRun, folder: RunFolder, base: Path | None) -> Logbook:
+    logbook = open_log(priced, folder.path, _base(folder, base), begun=True)
+    if logbook.log.origin != folder.events.rows[0].get("log"):
+        logbook.close()
+        raise RunFolderError(
+            f"`{folder.path / 'log'}` is the log of another run",
+            OLD_COPY,
+        )
+    return logbook
+
+
+def _pretty(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an earlier run released about the same persons, and whether it can be added up.
+
+A profile or importances are releases of their own. A run that uses them is charged for
+both together, and two prices add up only if they speak of the same thing: the same
+person, the same label, no column in a lower tier than now, an adversary at least as
+strong. Everything is read from the earlier run's folder, which must verify: a claim
+that is not the logged one could say that it was cheap.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lexfed.audit.verify import Status, verify_run
+from lexfed.config.tables.root import Config
+from lexfed.data.encoding.slots import Encoding
+from lexfed.data.schema import Schema
+from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
+from lexfed.privacy.claim.proof import load_claim
+from lexfed.privacy.claim.schema import Claim, counted_releases
+from lexfed.privacy.scopes import CountedRelease
+from lexfed.tiers import Tier
+
+_STRENGTH = {"central": 0, "distributed": 1, "local": 2}
+"""Of trust: whom one trusts less is stronger."""
+
+
+def earlier_releases(
+    folder: Path,
+    config: Config,
+    schema: Schema,
+    tiers: Mapping[str, Tier],
+    where: str,
+    make: str,
+) -> tuple[CountedRelease, ...]:
+    """Return what an earlier run released, as the run that uses it must pay for it.
+
+    Args:
+        folder: of the earlier run.
+        config: of the run that uses it.
+        schema: what that run declares.
+        tiers: of its columns.
+        where: the key that names the folder, for messages.
+        make: how such a folder is made, for messages.
+
+    Guarantees:
+        Refused unless the folder verifies, and person, label, unit, neighbours, sites
+        per person, trust and tiers are such that the prices add up.
+
+    Raises:
+        ConfigError: with everything that does not fit.
+        RunFolderError: if the folder does not hold a finished run.
+        ClaimError: if its claim does not hold.
+    """
+    stated = content_of(folder, "claim.json", make)
+    columns = content_of(folder, "encoding.json", make)
+    for what in _unverified(folder):  # before anything that they say counts
+        raise ConfigError([Problem(where, f"`{folder}` {what}", make)])
+    claim, known = load_claim(stated), Encoding.from_dict(json.loads(columns))
+    wrong = list(composition_obstacle(claim, known, config, schema, tiers))
+    if wrong:
+        raise ConfigError(
+            [Problem(where, f"`{folder}` {what}", make) for what in wrong]
+        )
+    return counted_releases(claim.releases)
+
+
+def composition_obstacle(
+    claim: Claim,
+    known: Encoding,
+    config: Config,
+    schema: Schema,
+    tiers: Mapping[str, Tier],
+) -> Iterator[str]:
+    """Say why the price of an earlier run and that of this one do not add up.
+
+    Args:
+        claim: of the earlier run.
+        known: its columns.
+        config: of the run that uses it.
+        schema: what that run declares.
+        tiers: of its columns.
+    """
+    yield from _unlike(claim, config)
+    yield from _of_others(known.schema, schema)
+    yield from _less_sensitive(known.tiers, tiers)
+
+
+def content_of(folder: Path, name: str, make: str) -> bytes:
+    """Return a file of a finished run.
+
+    Raises:
+        RunFolderError: if it is not there.
+    """
+    try:
+        return read_plain(folder / name, MOST_OF_A_MODEL)
+    except OSError as error:
+        what = f"`{folder}` holds no finished run: there is no `{name}`"
+        raise RunFolderError(what, make) from error
+
+
+def _unlike(claim: Claim, config: Config) -> Iterator[str]:
+    """Say where the earlier guarantee is about something else, or is weaker."""
+    if claim.stamp and not config.run.test:
+        yield "was made with seeded noise, so it is not private"
+    if claim.unit != config.budget.unit:
+        yield f"protects a {claim.unit}, this run a {config.budget.unit}"
+    # Under replace-one the number of persons is public; an add/remove run hides it.
+    if claim.neighbours == "replace-one" != config.budget.neighbours:
+        yield "was made under `replace-one`, which tells the number of persons"
+    if claim.sites_per_person != config.data.sites_per_person:
+        yield (
+            f"counts a person at {claim.sites_per_person} site(s), this run at "
+            f"{config.data.sites_per_person}"
+        )
+    trust = config.privacy.trust
+    if _STRENGTH[claim.trust] < _STRENGTH[trust]:
+        yield f'was made with `trust = "{claim.trust}"`, and this run has "{trust}"'
+    colluders = None if claim.cohort is None else claim.cohort.colluders
+    if colluders is not None and colluders < config.federation.colluders:
+        yield f"withstands {colluders} colluding sites only"
+
+
+def _of_others(before: Schema, now: Schema) -> Iterator[str]:
+    """Say where a person or the label was another."""
+    if before.person != now.person:
+        own, other = _named(now.person), _named(before.person)
+        yield f"takes {other} for a person, this run {own}"
+    if before.target != now.target:
+        yield f"has the label `{before.target}`, this run `{now.target}`"
+
+
+def _named(person: str | None) -> str:
+    return "each row" if person is None else f"`{person}`"
+
+
+def _less_sensitive(
+    before: Mapping[str, Tier], now: Mapping[str, Tier]
+) -> Iterator[str]:
+    """Say which columns were read at the price of a tier below their own."""
+    for name in before.keys() & now.keys():
+        if before[name] < now[name]:
+            yield (
+                f"has `{name}` in the tier {before[name].label}, and it is "
+                f"{now[name].label} now"
+            )
+
+
+def _unverified(folder: Path) -> Iterator[str]:
+    failed = [
+        check
+        for check in verify_run(folder, None, None).checks
+        if check.status is Status.FAIL
+    ]
+    if failed:
+        yield f"does not verify: {failed[0]}"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A profile that was bought before: what it says, and what it has cost.
+
+Ranges and lists that a profile learned are facts about the same persons, so the run
+that uses them is charged together with it (`budget.importance.left_of`).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lexfed.audit.log.logged_files import PROFILE
+from lexfed.config.tables.root import Config
+from lexfed.law.tags import TaggedSchema
+from lexfed.privacy.scopes import CountedRelease
+from lexfed.run.earlier_runs.charged_releases import content_of, earlier_releases
+from lexfed.sketch.profile.federation_profile import FederationProfile
+
+ProfileReleaseReader = Callable[
+    [Config, Path, TaggedSchema], tuple[CountedRelease, ...]
+]
+"""Finds out what the profile of a configuration has released."""
+
+MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
+
+
+def profile_releases(
+    config: Config, base: Path, tagged: TaggedSchema
+) -> tuple[CountedRelease, ...]:
+    """Return what the profile of a configuration has released; nothing without one.
+
+    Args:
+        config: the configuration.
+        base: folder that its paths are relative to.
+        tagged: its columns with their tiers.
+
+    Raises:
+        ConfigError: if its price and that of the run do not add up, or its folder does
+            not verify.
+        RunFolderError: if there is no such folder, or no finished profile in it.
+        ClaimError: if its claim does not hold.
+        DataError: if it is damaged.
+    """
+    if config.data.profile is None:
+        return ()
+    folder = base / config.data.profile
+    read_profile(folder)
+    key = "`data.profile`"
+    return earlier_releases(folder, config, tagged.schema, tagged.tiers(), key, MAKE)
+
+
+def read_profile(folder: Path) -> FederationProfile:
+    """Return the profile that a run has written.
+
+    Raises:
+        RunFolderError: if there is none.
+        DataError: if it is damaged.
+    """
+    return FederationProfile.from_bytes(
+        content_of(folder, PROFILE, MAKE), str(folder / PROFILE)
+    )

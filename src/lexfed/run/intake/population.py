@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a configuration to sites with units: reading, tagging, partition, encoding."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lexfed.budget.record_classes import RecordClass, record_class
+from lexfed.config.declarations import records_per_person_of, tagged_schema_of
+from lexfed.config.tables.root import Config
+from lexfed.data.builtin.registry import is_builtin, load_builtin
+from lexfed.data.conditions import Bools, matching_rows, parse_condition
+from lexfed.data.encoding.slots import Encoding, build_encoding, encode, encode_target
+from lexfed.data.people.contribution_caps import cap_records, check_sites_per_person
+from lexfed.data.people.key_numbers import keys_of_rows
+from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.site_partition import (
+    Partition,
+    partition_by_column,
+    partition_by_files,
+    partition_dirichlet,
+    partition_iid,
+)
+from lexfed.data.people.test_split import split_by_person
+from lexfed.data.people.unit_blocks import UnitBlock, group_units
+from lexfed.data.reading.checked_tables import read_files, read_frames
+from lexfed.data.table import Ints, Table
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.site.unit_batch import SiteData, UnitBatch
+from lexfed.law.tags import TaggedSchema
+from lexfed.run.intake.column_importance import Importance, importance_of
+from lexfed.run.intake.public_size import check_delta, public_units
+
+
+@dataclass(frozen=True)
+class RemoteSites:
+    """Sites whose data are not in this process, as far as they are known here.
+
+    Attributes:
+        names: of the sites, in the order of the programme.
+        sizes: training units of each; None where that is private.
+        keys: public key of each, which checks its receipts.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...] | None
+    keys: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Everything a run knows about its data: public facts, and the sites' units.
+
+    Attributes:
+        tagged: schema with the tag of every column.
+        encoding: which slots belong to which column and tier.
+        sites: each site's units; empty where they are elsewhere.
+        units: public number of training units.
+        records_per_person: rows that one person may have.
+        clamped: values outside their declared range, by column.
+        undeclared: values outside their declared list, by column.
+        dropped: rows beyond the cap on records per person.
+        strangers: rows of sites that are not declared.
+        ignored: columns of the source that nobody declared.
+        classes: records with a stricter budget, by public rule. Who belongs to one is
+            known to the units alone; it is counted nowhere.
+        importance: how useful columns are expected to be, and which are left out.
+        elsewhere: sites of a deployment, of which no row is here.
+        coins: decided who is for training and, where one table is dealt out, at which
+            site; None where the rows are elsewhere. Secret.
+    """
+
+    tagged: TaggedSchema
+    encoding: Encoding
+    sites: tuple[SiteData, ...]
+    units: int
+    records_per_person: int
+    clamped: Mapping[str, int]
+    undeclared: Mapping[str, int]
+    dropped: int
+    strangers: int = 0
+    ignored: tuple[str, ...] = ()
+    classes: tuple[RecordClass, ...] = ()
+    importance: Importance = field(default_factory=Importance)
+    elsewhere: RemoteSites | None = None
+    coins: LotKeys | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sites, in the order of the programme."""
+        if self.elsewhere is not None:
+            return self.elsewhere.names
+        return tuple(site.name for site in self.sites)
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """Training units of each site, where the sites may tell."""
+        if self.elsewhere is not None:
+            return self.elsewhere.sizes
+        return tuple(len(site.train) for site in self.sites)
+
+    @cached_property
+    def test_rows(self) -> tuple[Tensor, Tensor]:
+        """Slots and targets of all test rows that are here; padding left out."""
+        if not self.sites:
+            return torch.zeros(0, self.encoding.width), torch.zeros(0)
+        cohort = UnitBatch.of([site.test for site in self.sites])
+        present = cohort.weights > 0
+        return cohort.inputs[present], cohort.targets[present]
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what was bent to fit the declarations, in words.
+
+        The counts are exact and private: they are for whoever holds the data, on
+        their own screen, and are never written to a run folder.
+        """
+        lines = [
+            f"column `{name}`: {count} value(s) outside the declared range were clamped"
+            for name, count in self.clamped.items()
+        ]
+        lines += [
+            f"column `{name}`: {count} value(s) outside the declared list count as "
+            "missing"
+            for name, count in self.undeclared.items()
+        ]
+        if self.dropped:
+            lines.append(f"{self.dropped} row(s) beyond `records_per_person` dropped")
+        if self.strangers:
+            lines.append(
+                f"{self.strangers} row(s) of sites that `data.sites.names` does not "
+                "list left out"
+            )
+        if self.ignored:
+            names = ", ".join(f"`{name}`" for name in self.ignored)
+            lines.append(f"not declared, so not read: {names}")
+        return tuple(lines)
+
+
+@dataclass(frozen=True)
+class _Source:
+    table: Table
+    tagged: TaggedSchema
+    records_per_person: int
+    declared_units: int | None
+    importance: Importance
+    sites: tuple[str, ...] = ()
+
+
+def load_population(
+    config: Config, base: Path, coins: LotKeys | None = None
+) -> Population:
+    """Read the data of a configuration and give every person a place.
+
+    Args:
+        config: the configuration.
+        base: folder that relative paths are relative to.
+        coins: give persons their places; by default new ones, as every run needs.
+
+    Raises:
+        ConfigError: if a column has no tag, or declarations contradict each other.
+        DataError: with every problem of the data; nothing is spent.
+    """
+    coins = new_coins(config) if coins is None else coins
+    source = _read(config, base)
+    cap = source.records_per_person
+    everywhere = partition_of(config, source.table, coins, source.sites)
+    codes = everywhere.codes(len(source.table))
+    capped = cap_records(source.table, codes, cap, config.data.excess_records)
+    table, partition = capped.table, everywhere.of(capped.sites)
+    unused = source.importance.left_out
+    encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
+    check_sites_per_person(table, capped.sites, config.data.sites_per_person)
+    split = split_by_person(table, config.data.test_size, coins)
+    inputs, targets = encode(encoding, table), encode_target(table)
+    classes = classes_of(config, encoding)
+    members, keys = members_of(classes, table), keys_of_rows(table)
+
+    def block(rows: Ints) -> UnitBlock:
+        return group_units(
+            inputs[rows],
+            targets[rows],
+            table.persons[rows],
+            cap,
+            None if members is None else members[rows],
+            None if keys is None else keys[rows],
+        )
+
+    train = partition.keep(split.train)
+    sites = tuple(
+        SiteData(name, block(rows), block(every[np.isin(every, split.test)]))
+        for name, rows, every in zip(
+            train.names, train.rows, partition.rows, strict=True
+        )
+    )
+    counted = sum(len(site.train) for site in sites)
+    persons = counted + sum(len(site.test) for site in sites)
+    check_delta(config, len(sites), persons, source.declared_units)
+    return Population(
+        tagged=source.tagged,
+        encoding=encoding,
+        sites=sites,
+        units=public_units(config, len(sites), counted, source.declared_units),
+        records_per_person=cap,
+        clamped=table.clamped,
+        undeclared=table.undeclared,
+        dropped=capped.dropped,
+        strangers=capped.elsewhere,
+        ignored=table.ignored,
+        classes=classes,
+        importance=source.importance,
+        coins=coins,
+    )
+
+
+def seeded_population(config: Config, base: Path) -> Population:
+    """Return the same population for the same seed: NOT PRIVATE, for experiments."""
+    return load_population(config, base, LotKeys.seeded(config.run.seed))
+
+
+def new_coins(config: Config) -> LotKeys:
+    """Return coins for a new run; seeded for one that is stamped as not private."""
+    return LotKeys.seeded(config.run.seed) if config.run.test else LotKeys.fresh()
+
+
+def classes_of(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
+    """Return the records with a stricter budget, by public rule."""
+    return tuple(
+        record_class(one.name, parse_condition(one.where), one.epsilon, encoding)
+        for one in config.budget.classes
+    )
+
+
+def members_of(classes: Sequence[RecordClass], table: Table) -> Bools | None:
+    """Return which rows belong to which class, [rows, classes]."""
+    if not classes:
+        return None
+    return np.stack([matching_rows(one.condition, table) for one in classes], axis=1)
+
+
+def _read(config: Config, base: Path) -> _Source:
+    data = config.data
+    if data.source is not None and is_builtin(data.source):
+        made = load_builtin(data.source, **data.generator.model_dump(exclude_none=True))
+        tagged = tagged_schema_of(config, made, base)
+        importance, columns = used_columns(config, tagged, base)
+        table = read_frames(
+            [made.frame], tagged.schema, strict=data.strict, columns=columns
+        )
+        cap = records_per_person_of(config, made)
+        people = table.person_count()
+        return _Source(table, tagged, cap, people, importance, made.sites)
+    tagged = tagged_schema_of(config, base=base)
+    importance, columns = used_columns(config, tagged, base)
+    files = data.sites.files if data.sites else None
+    paths = [base / file for file in files or (data.source or "",)]
+    table = read_files(paths, tagged.schema, strict=data.strict, columns=columns)
+    return _Source(table, tagged, records_per_person_of(config), None, importance)
+
+
+def used_columns(
+    config: Config, tagged: TaggedSchema, base: Path
+) -> tuple[Importance, list[str] | None]:
+    """Return the importances, and the features to read; None for all of them.
+
+    A column that is left out is not read, unless the rule of a class looks at it.
+    """
+    importance = importance_of(
+        config, base, build_encoding(tagged.schema, tagged.tiers())
+    )
+    if not importance.left_out:
+        return importance, None
+    by_rule = {
+        name
+        for one in config.budget.classes
+        for name in parse_condition(one.where).columns
+    }
+    unused = set(importance.left_out) - by_rule
+    features = [column.name for column in tagged.schema.features()]
+    return importance, [name for name in features if name not in unused]
+
+
+def partition_of(
+    config: Config, table: Table, coins: LotKeys, own: Sequence[str] = ()
+) -> Partition:
+    """Return which rows belong to which site.
+
+    Args:
+        config: the configuration.
+        table: the rows.
+        coins: where one table is dealt out.
+        own: the sites of a built-in source.
+
+    Raises:
+        ConfigError: if nobody says which sites there are.
+    """
+    sites = config.data.sites
+    if sites is None or sites.column is not None:
+        names = own if sites is None or sites.names is None else sites.names
+        if not names or table.schema.site is None:
+            hint = 'list them: `sites = { column = "...", names = ["...", "..."] }`'
+            what = "nobody says which sites there are"
+            raise ConfigError([Problem("`data.sites.names`", what, hint)])
+        return partition_by_column(table, names)
+    if sites.files is not None:
+        return partition_by_files(table)
+    count = sites.count or 1
+    if sites.partition == "dirichlet":
+        shares = np.random.default_rng([config.run.seed, 0x517E5])
+        return partition_dirichlet(table, count, sites.alpha or 1.0, coins, shares)
+    return partition_iid(table, count, coins)

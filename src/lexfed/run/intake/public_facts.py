@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is public about a population: sizes, weights and names that planning may use."""
+
+from collections.abc import Mapping, Sequence
+
+from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.config.tables.root import Config
+from lexfed.federation.planning.choices import PopulationFacts
+from lexfed.models.losses import LossName
+from lexfed.run.intake.population import Population
+
+LOSSES: Mapping[str, LossName] = {
+    "binary": "logistic",
+    "multiclass": "softmax",
+    "regression": "squared",
+}
+
+
+def public_facts(
+    config: Config, population: Population, profiles: tuple[BudgetProfile, ...]
+) -> PopulationFacts:
+    """Return what planning may know of the population."""
+    schema = population.encoding.schema
+    # Where sizes are private nothing below looks at them: they count the sites.
+    sizes = None if follow_labels(config) else population.sizes
+    if sizes is None:
+        sizes = (1,) * len(population.names)
+    weights = _site_weights(config, sizes)
+    if config.budget.unit == "client":
+        divisor = sum(weights)
+    elif set(weights) == {1.0}:
+        divisor = float(population.units)
+    else:
+        counted = sum(w * size for w, size in zip(weights, sizes, strict=True))
+        divisor = counted or 1.0  # a sum over nobody is divided by something
+    return PopulationFacts(
+        encoding=population.encoding,
+        loss=LOSSES[schema.task],
+        outputs=len(schema.classes) if schema.task == "multiclass" else 1,
+        units=population.units,
+        divisor=divisor,
+        sites=population.names,
+        site_weights=tuple(weights),
+        places=population.records_per_person,
+        classes=population.classes,
+        site_units=_site_units(config, population.units, sizes),
+        profiles=profiles,
+    )
+
+
+def follow_labels(config: Config) -> bool:
+    """Say whether a person's label decides the site: then sizes of sites are private.
+
+    Under replace-one whoever has another label may be at another site.
+    """
+    sites = config.data.sites
+    return sites is not None and sites.partition == "dirichlet"
+
+
+def _site_units(config: Config, units: int, sizes: Sequence[int]) -> tuple[float, ...]:
+    """Return the number of units at each site, as far as it is public."""
+    public = config.budget.unit == "record" and not follow_labels(config)
+    if public and config.budget.neighbours == "replace-one":
+        return tuple(map(float, sizes))
+    return (units / len(sizes),) * len(sizes)
+
+
+def _site_weights(config: Config, sizes: Sequence[int]) -> list[float]:
+    """Return the public weight of each site's sum, at most 1.
+
+    By itself a sum counts every person alike, or every client. To count sites alike
+    although the person is the unit, weights follow the sites' sizes; under replace-one
+    (a person's site stays, the values change) those are the same for neighbours. A
+    client's size is part of the client's data: it never weighs. An empty site counts
+    nothing, whatever its weight.
+    """
+    if config.budget.unit == "record" and config.federation.weighting == "sites":
+        least = min(filter(None, sizes), default=1)
+        return [least / size if size else 1.0 for size in sizes]
+    return [1.0] * len(sizes)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an organisation does for a joining: read its keys, pay, and only then answer.
+
+Whoever keeps a lasting ledger of the data pays from it, before noise is drawn. A crash
+in between leaves something paid for that never left: that is the safe side.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lexfed.data.problems import Problems
+from lexfed.data.reading.conversion import plain_texts
+from lexfed.data.reading.table_files import read_file
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.releases import Release
+from lexfed.randomness import RandomSource
+from lexfed.run.driver.site_accounts import ALL_PARTS, DataHolder
+from lexfed.sketch.joining.keys import PersonKeys, people_of
+from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
+from lexfed.sketch.joining.terms import JoiningTerms
+
+
+@dataclass(frozen=True)
+class JoiningPurse:
+    """Which lasting ledger pays.
+
+    Attributes:
+        folder: of ledgers, as `budget.ledgers` of a configuration names it.
+        site: whose data it is, as runs name it; one file without sites is of all parts.
+        data_set: name of the file with the data.
+    """
+
+    folder: Path
+    site: str
+    data_set: str
+
+    @property
+    def path(self) -> Path:
+        """The ledger that runs on these data charge, too."""
+        return self.folder / DataHolder(self.site, self.data_set, ()).file
+
+    @contextmanager
+    def opened(self) -> Iterator[LastingLedger]:
+        """Open the ledger, or make it.
+
+        Raises:
+            LedgerError: if it cannot be used.
+        """
+        ledger = LastingLedger.open(self.path, self.site, self.data_set)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
+
+def purse_of(folder: Path | None, site: str | None, file: Path) -> JoiningPurse | None:
+    """Return who pays for what is told about a file; None if no ledger was named."""
+    return (
+        None if folder is None else JoiningPurse(folder, site or ALL_PARTS, file.name)
+    )
+
+
+def read_people(file: Path, column: str) -> PersonKeys:
+    """Return the different people of a column of keys in a CSV or Parquet file.
+
+    Raises:
+        DataError: if file or column cannot be read; names no key.
+    """
+    problems = Problems()
+    frame = read_file(file, [column], problems)
+    if frame is None or problems.kept:
+        raise problems.error()
+    texts = plain_texts(column, frame, problems)
+    problems.raise_if_any()
+    return people_of(text or "" for text in texts)
+
+
+def charge_joining(purse: JoiningPurse | None, event: Release) -> None:
+    """Charge an event, once and for ever; on return it is on disk.
+
+    Raises:
+        Refused: if a ceiling leaves no room; nothing was charged then.
+        LedgerError: if the ledger cannot be used.
+    """
+    if purse is None:
+        return
+    with purse.opened() as ledger:
+        name = f"joining {secrets.token_hex(8)}"
+        ledger.commit(name, 1, event, neighbours="add-remove")
+
+
+def make_offer(
+    terms: JoiningTerms,
+    people: PersonKeys,
+    purse: JoiningPurse | None,
+    source: RandomSource,
+) -> OfferedSketch:
+    """Pay for a sketch, then make it.
+
+    Guarantees:
+        Nothing is paid for people that do not fit the terms.
+        Nothing is drawn before it is paid.
+
+    Raises:
+        DataError: if there is nobody, or more people than agreed.
+        Refused: if a ceiling of the ledger leaves no room.
+        LedgerError: if the ledger cannot be used.
+    """
+    tables = exact_tables(terms, people)
+    charge_joining(purse, terms.noise.event(terms.width))
+    return offer(terms, tables, source)

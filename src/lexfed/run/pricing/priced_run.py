@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration and its population as a priced programme, a ledger and a claim."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lexfed.budget.column_importance import remaining_budget
+from lexfed.budget.noise_plan import Budget
+from lexfed.budget.record_classes import class_tiers
+from lexfed.budget.sites.profiles import BudgetProfile
+from lexfed.config.policy_file import PolicyFile
+from lexfed.config.tables.root import Config
+from lexfed.federation.planning import training_programme
+from lexfed.federation.planning.site_shares import budget_of
+from lexfed.federation.planning.tower_shapes import read_tiers
+from lexfed.federation.planning.tower_sketches import refuse_every_round
+from lexfed.federation.programme.sequence import Programme
+from lexfed.models.networks.architectures import is_imported
+from lexfed.privacy.claim import subgroups
+from lexfed.privacy.claim.proof import build_claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.rounding import up
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.scopes import CountedRelease
+from lexfed.run.earlier_runs.used_profile import ProfileReleaseReader, profile_releases
+from lexfed.run.intake.population import Population
+from lexfed.run.intake.public_facts import public_facts
+from lexfed.run.pricing.joint_cost import RECORD, joint_prices
+from lexfed.run.pricing.policy_terms import policy_of, terms_of
+from lexfed.run.pricing.site_budgets import SiteLimits, site_budgets
+from lexfed.run.pricing.sketch_settings import sketching_of
+from lexfed.run.pricing.training_choices import choices_of
+from lexfed.tiers import Tier
+
+_HERE = Path()
+_Opening = tuple[tuple[CountedRelease, ...], float, tuple[tuple[Tier, float], ...]]
+
+
+@dataclass(frozen=True)
+class PricedRun:
+    """A programme, whom it is for and what it will cost; nothing is spent yet.
+
+    Attributes:
+        config: what was decided.
+        population: whom it is about.
+        programme: what is run.
+        budget: what it may spend.
+        profiles: sites with stricter budgets.
+        policy: what budgets had to keep to.
+        paid: what was released before about the same persons, and is used here.
+    """
+
+    config: Config
+    population: Population
+    programme: Programme
+    budget: Budget
+    profiles: tuple[BudgetProfile, ...]
+    policy: PolicyFile
+    paid: tuple[CountedRelease, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether releases are noised at all."""
+        return self.programme.mechanism != "none"
+
+    @property
+    def tower_tiers(self) -> tuple[Tier, ...]:
+        """The tiers that the model reads."""
+        return read_tiers(self.population.encoding, self.programme.shapes)
+
+    @property
+    def read_tiers(self) -> tuple[Tier, ...]:
+        """The tiers that the run reads: its model, and the rules of its classes."""
+        by_classes = class_tiers(self.population.classes) if self.private else ()
+        return tuple(sorted({*self.tower_tiers, *by_classes}))
+
+    def ledger(self) -> Ledger | None:
+        """Return an empty ledger that admits exactly the programme.
+
+        Raises:
+            Refused: if the programme as a whole exceeds a budget.
+        """
+        return self._opened(self.programme.charges(), self.budget)
+
+    def site_ledger(self, site: str) -> Ledger | None:
+        """Return an empty ledger that admits exactly what the site is to be charged.
+
+        Raises:
+            Refused: if the site's part of the programme exceeds its budget.
+        """
+        if not self.private:
+            return None
+        charges = self.programme.charges(self.programme.sites.index(site))
+        return self._opened(charges, budget_of(site, self.profiles, self.budget))
+
+    def _opened(
+        self, charges: tuple[CountedRelease, ...], budget: Budget
+    ) -> Ledger | None:
+        if not self.private:
+            return None
+        key = (charges, budget.epsilon, tuple(sorted(budget.caps.items())))
+        if key not in self._ledgers:
+            limits = Limits(key[1], budget.delta, budget.neighbours, key[2])
+            accountant, sites = self.config.privacy.accountant, budget.sites_per_person
+            if self.programme.guarantee == "filter":
+                scales = self.programme.class_scales
+                opened = Ledger.filtered(limits, charges, accountant, sites, scales)
+            else:
+                opened = Ledger.planned(limits, charges, accountant, sites)
+            self._ledgers[key] = opened
+        return self._ledgers[key].rebuild(())
+
+    @cached_property
+    def _ledgers(self) -> dict[_Opening, Ledger]:
+        """Ledgers that were opened: that prices a plan, in seconds when sampled."""
+        return {}
+
+    def claim(self, rounds: int) -> Claim | None:
+        """Return what is guaranteed after that many rounds: the planned envelope."""
+        mechanism = self.programme.mechanism
+        if mechanism == "none":
+            return None
+        config, encoding = self.config, self.population.encoding
+        return build_claim(
+            self.programme.charges(),
+            delta=self.budget.delta,
+            neighbours=self.budget.neighbours,
+            accountant=config.privacy.accountant,
+            mechanism=mechanism,
+            unit=config.budget.unit,
+            trust=config.privacy.trust,
+            rounds=rounds,
+            columns={tier: encoding.columns_of(tier) for tier in self.read_tiers},
+            grids={
+                group.name: block.grid
+                for stage in self.programme.stages
+                for release in stage.releases[:1]
+                if release is not None
+                for group, block in zip(release.groups, stage.blocks, strict=True)
+            },
+            private=not config.run.test,
+            not_covered=(*not_covered(config), *self._bought_before()),
+            records_per_person=self.population.records_per_person,
+            sites_per_person=self.budget.sites_per_person,
+            guarantee=self.programme.guarantee,
+            profiles={
+                profile.name: subgroups.ClaimProfile(
+                    len(profile.sites), self.programme.charges(*self._places(profile))
+                )
+                for profile in self.profiles
+            },
+            classes={one.name: one.scale for one in self.programme.classes},
+            cohort=self.programme.cohort,
+        )
+
+    @property
+    def joint_epsilon(self) -> float | None:
+        """What the run costs a record together with what was paid for before."""
+        return None if self._joint is None else self._joint[RECORD]
+
+    @property
+    def _joint(self) -> Mapping[str, float] | None:
+        if not self.paid or not self.private:
+            return None
+        both = (*self.paid, *self.programme.charges())
+        return joint_prices(
+            both, self.budget, self.read_tiers, self.config.privacy.accountant
+        )
+
+    def _bought_before(self) -> tuple[str, ...]:
+        if self._joint is None:
+            return ()
+        prices = [f"{name} {up(e, digits=6):g}" for name, e in self._joint.items()]
+        return (
+            f"{self.paid_before}, released before and claimed apart; together with "
+            f"that epsilon is at most: {', '.join(prices)}",
+        )
+
+    @property
+    def paid_before(self) -> str:
+        """What was paid for before, in words."""
+        importances = "the importances" if self.population.importance.paid else ""
+        profile = "the profile" if self.config.data.profile is not None else ""
+        return " and ".join(filter(None, (importances, profile)))
+
+    def _places(self, profile: BudgetProfile) -> list[int]:
+        return [self.programme.sites.index(site) for site in profile.sites]
+
+
+def not_covered(config: Config) -> tuple[str, ...]:
+    """Return what the guarantee does not speak about, in words."""
+    gaps = [
+        "values of lower tiers that tell something about a more sensitive column",
+        "choices made by looking at the data before this run",
+        "whether files match their declaration: a run starts only if they do (A7)",
+        "timing and memory of the machines that compute",
+    ]
+    if config.evaluation.metrics == "uncovered" and config.data.test_size > 0:
+        gaps.insert(
+            0, "test rows: the metrics printed for this run are computed on them"
+        )
+    if is_imported(model := config.federation.model):
+        gaps.append(
+            f"a model whose code (`{model}`) reads data, or changes the libraries it "
+            "runs beside, when it is imported or called on made-up records (A8)"
+        )
+    return tuple(gaps)
+
+
+def price(
+    config: Config,
+    population: Population,
+    base: Path = _HERE,
+    part: float = 1.0,
+    limits: Sequence[SiteLimits] = (),
+    before: ProfileReleaseReader = profile_releases,
+) -> PricedRun:
+    """Return the priced programme of a configuration.
+
+    Args:
+        config: the configuration.
+        population: its data.
+        base: folder that the path of a budget policy is relative to.
+        part: which part of epsilon and of every cap the run has; the rest is for
+            other runs.
+        limits: what single sites allow at most, beside the configuration.
+        before: finds out what a profile that the run uses has released.
+
+    Raises:
+        ConfigError: if the choices contradict each other or the budget policy.
+    """
+    policy = policy_of(config, base)
+    terms = terms_of(config, population, policy.policy)
+    budget = Budget(
+        epsilon=part * config.budget.epsilon,
+        delta=config.budget.delta,
+        neighbours=config.budget.neighbours,
+        caps={tier: part * cap for tier, cap in terms.caps.items()},
+        sites_per_person=config.data.sites_per_person,
+    )
+    paid = (*population.importance.paid, *before(config, base, population.tagged))
+    if paid:
+        budget = remaining_budget(budget, paid, config.privacy.accountant)
+    budget, profiles = site_budgets(config, population.names, budget, part, limits)
+    facts = public_facts(config, population, profiles)
+    choices = replace(
+        choices_of(config, terms, population.importance.values),
+        sketching=sketching_of(config, population.encoding, base),
+    )
+    programme = training_programme.plan_training(facts, budget, choices)
+    if config.sketches.every == 0:
+        refuse_every_round(programme, budget, config.privacy.accountant)
+    return PricedRun(config, population, programme, budget, profiles, policy, paid)
+
+
+def plan_json(priced: PricedRun) -> dict[str, Any]:
+    """Return the machine-readable plan; the names of its fields are fixed."""
+    claim = priced.claim(priced.programme.rounds)
+    groups = [
+        {
+            "name": group.name,
+            "clip": group.clip,
+            "sigma": group.sigma,
+            "sampling_rate": release.sampling_rate,
+            "rounds": count,
+            "release": release.name,
+        }
+        for release, count in priced.programme.charges()
+        for group in release.groups
+    ]
+    return {
+        "mechanism": priced.programme.mechanism,
+        "neighbours": priced.budget.neighbours,
+        "groups": groups,
+        "claims": None if claim is None else claims_json(claim),
+    }
+
+
+def claims_json(claim: Claim) -> dict[str, Any]:
+    """Return claims of record, tiers, label and profiles under their fixed names."""
+    return {
+        "record": {
+            "epsilon": claim.epsilon,
+            "delta": claim.delta,
+            "neighbours": claim.neighbours,
+            "accountant": claim.accountant.name,
+        },
+        "tiers": {
+            name: {
+                "epsilon": tier.epsilon,
+                "delta": tier.delta,
+                "neighbours": tier.neighbours,
+            }
+            for name, tier in claim.tiers.items()
+        },
+        "label": {
+            "epsilon": claim.label.epsilon,
+            "delta": claim.label.delta,
+            "neighbours": claim.label.neighbours,
+        },
+        "profiles": {
+            name: {
+                "sites": profile.sites,
+                "epsilon": profile.epsilon,
+                "delta": profile.delta,
+                "tiers": dict(profile.tiers),
+                "label": profile.label,
+            }
+            for name, profile in claim.profiles.items()
+        },
+    }

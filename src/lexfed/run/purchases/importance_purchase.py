@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buying importances: a run of its own, with folder, log and claim, but no model.
+
+It is charged like every run, so what it says is verified and paid for like the rest.
+The run that uses it (`importance_from = "paid:FOLDER"`) reads its claim and takes what
+it cost off its own budget.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from lexfed.budget.column_importance import remaining_budget
+from lexfed.budget.noise_plan import Budget
+from lexfed.config import Config, load
+from lexfed.config.examination import config_text
+from lexfed.data.people.lots import LotKeys
+from lexfed.errors import ConfigError, Problem
+from lexfed.federation.planning.importance_programme import plan_importance
+from lexfed.privacy.rounding import down
+from lexfed.run.driver.open_run import resume as reopen
+from lexfed.run.driver.open_run import start
+from lexfed.run.driver.training_loop import train
+from lexfed.run.earlier_runs.used_profile import profile_releases
+from lexfed.run.intake.coins import read_coins
+from lexfed.run.intake.population import load_population
+from lexfed.run.intake.public_facts import public_facts
+from lexfed.run.pricing.policy_terms import policy_of, terms_of
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.run.pricing.training_choices import choices_of
+from lexfed.run.results.run_result import RunResult
+
+
+def priced_importance(
+    config: Config, base: Path, epsilon: float, coins: LotKeys | None = None
+) -> PricedRun:
+    """Price the release of importances; nothing is spent.
+
+    Args:
+        config: of the run that they are for.
+        base: folder that its paths are relative to.
+        epsilon: what they may cost a record. Every cap counts by the same part.
+        coins: of a run that is continued.
+
+    Raises:
+        ConfigError: if the configuration has no use for paid importances.
+    """
+    _require_use(config, epsilon)
+    # Nothing is known about importances yet, so nothing is left out.
+    unknown = {"importance_from": None, "groups_from": None, "sparsity": 0.0}
+    budget = config.budget.model_copy(update=unknown)
+    config = config.model_copy(update={"budget": budget})
+    population = load_population(config, base, coins)
+    policy = policy_of(config, base)
+    terms = terms_of(config, population, policy.policy)
+    whole = Budget(
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=budget.neighbours,
+        caps=terms.caps,
+        sites_per_person=config.data.sites_per_person,
+    )
+    paid = profile_releases(config, base, population.tagged)
+    own = _part_of(
+        whole, epsilon, remaining_budget(whole, paid, config.privacy.accountant)
+    )
+    facts = public_facts(config, population, ())
+    programme = plan_importance(facts, own, choices_of(config, terms, {}))
+    return PricedRun(config, population, programme, own, (), policy, paid)
+
+
+def _part_of(whole: Budget, epsilon: float, left: Budget) -> Budget:
+    """Return the same part of everything, as far as a profile has left it."""
+    part = epsilon / whole.epsilon
+    return replace(
+        whole,
+        epsilon=min(epsilon, left.epsilon),
+        caps={
+            tier: min(down(part * cap), left.caps[tier])
+            for tier, cap in whole.caps.items()
+        },
+    )
+
+
+def buy_importance(
+    path: Path, epsilon: float, out: Path, *, resume: bool = False
+) -> RunResult:
+    """Release importances of the columns of a configuration file.
+
+    Args:
+        path: the configuration file.
+        epsilon: what they may cost a record.
+        out: folder of the run that buys them.
+        resume: continue a run that was interrupted.
+
+    Raises:
+        ConfigError, DataError: with every problem; nothing was written or spent.
+        RunFolderError: if the folder cannot be used.
+        Refused: if it could not be paid for.
+    """
+    config, text = load(path), config_text(path)
+    coins = read_coins(out, config) if resume else None
+    priced = priced_importance(config, path.parent, epsilon, coins)
+    opened = (reopen if resume else start)(priced, out, text, path.parent)
+    return train(priced, opened)
+
+
+def _require_use(config: Config, epsilon: float) -> None:
+    budget = config.budget
+    differing = bool(budget.classes or budget.profiles or budget.clients)
+    wrong = (
+        (config.privacy.mechanism == "none", '`mechanism = "none"` protects nothing'),
+        (budget.unit == "client", '`unit = "client"` has no records to ask'),
+        (differing, "records or sites with budgets of their own would need a share"),
+        (
+            not 0.0 < epsilon < budget.epsilon,
+            "`--epsilon`: expected a number above 0 and below `budget.epsilon` = "
+            f"{budget.epsilon:g}",
+        ),
+    )
+    problems = [Problem("importance", what) for holds, what in wrong if holds]
+    if problems:
+        raise ConfigError(problems)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores for new rows, from the towers up to a tier.
+
+With `tiers = "personal"` the columns of more sensitive tiers are not even read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lexfed.data.encoding.slots import Encoding, decode_target, encode
+from lexfed.data.reading.checked_tables import read_inputs
+from lexfed.errors import DataError, RunFolderError
+from lexfed.models.losses import Loss
+from lexfed.models.towers.cascade import Tower
+from lexfed.run.earlier_runs.released_model import released_model
+from lexfed.run.intake.public_facts import LOSSES
+from lexfed.tiers import Tier
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One line per row of the table.
+
+    Attributes:
+        columns: names of what is predicted.
+        values: [rows, columns].
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+
+
+def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
+    """Score the rows of a file with a trained model.
+
+    Args:
+        folder: a finished run.
+        table: CSV or Parquet with the columns that the used towers read.
+        upto: most sensitive tier to read.
+
+    Raises:
+        RunFolderError: if the folder holds no finished run.
+        AuditError: if model or encoding are not those that the run has logged.
+        DataError: if the table does not match the schema.
+    """
+    model, full = released_model(folder, "finish it with `lexfed run --resume`")
+    towers = [tower for tower in model.towers if tower.shape.tier <= upto]
+    if len(towers) == 0:
+        lowest = model.towers[0].shape.tier.label
+        raise RunFolderError(
+            f"the model has no tower that reads only tiers up to `{upto.label}`",
+            f"use `--tiers {lowest}`",
+        )
+    encoding = full.upto(towers[-1].shape.tier)
+    try:
+        read = encode(encoding, read_inputs([table], encoding))
+    except DataError as error:
+        raise _with_way_out(error, encoding, towers) from error
+    # A slot that is not read stays NaN: if a tower looked at it, nobody could miss it.
+    slots = np.full((len(read), full.width), np.nan)
+    place = {slot.name: index for index, slot in enumerate(full.slots)}
+    slots[:, [place[slot.name] for slot in encoding.slots]] = read
+    loss = Loss(LOSSES[full.schema.task])
+    logits = model.logits(torch.from_numpy(slots), len(towers))
+    values = loss.predict(logits).numpy()
+    if full.schema.task == "regression":
+        return Predictions((full.schema.target,), decode_target(full.schema, values))
+    if full.schema.task == "binary":
+        return Predictions((f"p_{full.schema.classes[1]}",), values)
+    return Predictions(tuple(f"p_{name}" for name in full.schema.classes), values)
+
+
+def _with_way_out(
+    error: DataError, encoding: Encoding, towers: Sequence[Tower]
+) -> DataError:
+    """Say which `--tiers` would do without a column that is not there."""
+    tiers = {slot.column: slot.tier for slot in encoding.slots}
+    problems = []
+    for problem in error.problems:
+        column = getattr(problem, "column", "")
+        below = [
+            tower.shape.tier.label
+            for tower in towers
+            if column in tiers and tower.shape.tier < tiers[column]
+        ]
+        if below and getattr(problem, "kind", "") == "column-missing":
+            hint = f"`--tiers {below[-1]}` leaves it out"
+            problem = replace(problem, hint=hint)
+        problems.append(problem)
+    return DataError(problems)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run ended: the model, its claim and its metrics, written and read back."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexfed.errors import RunFolderError
+from lexfed.federation.coordinator.learner import Progress
+from lexfed.federation.planning.choices import LINEAR
+from lexfed.models import fallback_reason
+from lexfed.models.towers import cascade
+from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.privacy.claim.proof import dump_claim, load_claim
+from lexfed.privacy.claim.schema import Claim
+from lexfed.run.audit_log.logbook import Logbook
+from lexfed.run.folder import RunFolder
+from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
+from lexfed.run.results.adaptation_file import result_lines
+from lexfed.run.results.metrics import evaluate, gains, paid_metrics
+from lexfed.run.results.sketch_notes import sketch_notes
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended.
+
+    Attributes:
+        folder: where everything is.
+        rounds: rounds released.
+        lost: rounds that were paid for and lost in a crash, or to a refusing site.
+        stopped: why it ended before its last round; empty if it did not.
+        claim: what is guaranteed; None without privacy.
+        metrics: of the final model.
+        gains: the deciding metric with the towers up to each tier.
+        notes: what a reader should know, such as slow layers.
+        adapted: rounds and noise of each tower, where something adapts.
+        plan: the machine-readable plan.
+        sketched: what tables of counts show of persons, columns and sites.
+    """
+
+    folder: Path
+    rounds: int
+    lost: int
+    stopped: str
+    claim: Claim | None
+    metrics: Mapping[str, float]
+    gains: Mapping[str, float]
+    notes: tuple[str, ...]
+    plan: Mapping[str, Any]
+    adapted: tuple[str, ...] = ()
+    sketched: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result under its fixed names."""
+        return {
+            **self.plan,
+            "claims": None if self.claim is None else claims_json(self.claim),
+            "stamp": "NOT PRIVATE" if self.claim is None or self.claim.stamp else None,
+            "not_covered": [] if self.claim is None else list(self.claim.not_covered),
+            "metrics": dict(self.metrics),
+            "gains": dict(self.gains),
+            "rounds": self.rounds,
+            "lost": self.lost,
+            "stopped": self.stopped,
+            "notes": list(self.notes),
+            "adapted": list(self.adapted),
+            "sketched": list(self.sketched),
+            "folder": str(self.folder),
+        }
+
+
+def finish(
+    priced: PricedRun,
+    folder: RunFolder,
+    logbook: Logbook,
+    progress: Progress,
+    released: int,
+    stopped: str,
+) -> RunResult:
+    """Write model, claim and result; the last event says that the run is over.
+
+    Everything here follows from the released state, so after a crash it is done again.
+    """
+    claim = priced.claim(progress.done)
+    paid = paid_metrics(priced, progress.memory)
+    result = RunResult(
+        folder=folder.path,
+        rounds=released,
+        lost=progress.done - released,
+        stopped=stopped,
+        claim=claim,
+        metrics=evaluate(priced, progress.model) if paid is None else paid,
+        gains=gains(priced, progress.model) if paid is None else {},
+        notes=notes_of(priced),
+        plan=plan_json(priced),
+        adapted=result_lines(priced, folder.events.rows, progress),
+        sketched=sketch_notes(priced, progress),
+    )
+    written = None if claim is None else dump_claim(claim)
+    model = cascade.to_bytes(progress.model, {"claim": written})
+    folder.write_bytes("model.safetensors", model)
+    if written is not None:
+        folder.write_json("claim.json", written)
+    folder.write_json("result.json", result.to_json())
+    logbook.completed(
+        progress.done,
+        released,
+        priced.programme.rounds,
+        None if written is None else folder.path / "claim.json",
+        folder.path / "model.safetensors",
+    )
+    folder.events.append({"type": "end", "rounds": progress.done, "stopped": stopped})
+    return result
+
+
+def read_result(folder: Path) -> RunResult:
+    """Return the result of a finished run.
+
+    Raises:
+        RunFolderError: if the run is not finished, or its files are damaged.
+    """
+    try:
+        plain = json.loads(read_plain(folder / "result.json", MOST_OF_A_DOCUMENT))
+        claim = None
+        if plain["claims"] is not None:
+            claim = load_claim(read_plain(folder / "claim.json", MOST_OF_A_DOCUMENT))
+        return RunResult(
+            folder=folder,
+            rounds=plain["rounds"],
+            lost=plain["lost"],
+            stopped=plain["stopped"],
+            claim=claim,
+            metrics=plain["metrics"],
+            gains=plain["gains"],
+            notes=tuple(plain["notes"]),
+            plan={name: plain[name] for name in ("mechanism", "neighbours", "groups")},
+            adapted=tuple(plain["adapted"]),
+            sketched=tuple(plain.get("sketched", ())),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"`{folder}` holds no readable result") from error
+
+
+def notes_of(priced: PricedRun) -> tuple[str, ...]:
+    """Return what a reader of the result should know about how it came about.
+
+    Counts of bent values are private, so they are shown where the data are
+    (`population_notes`) and are not part of the result.
+    """
+    shapes = priced.programme.shapes
+    reasons = [fallback_reason(shape.untrained()) for shape in shapes]
+    notes = [f"model: {reason}" for reason in reasons if reason]
+    if (
+        shapes[0].architecture in LINEAR
+        and priced.config.federation.model not in LINEAR
+    ):
+        notes.append(NETWORKS_LEFT_OUT)
+    return tuple(dict.fromkeys(notes))
+
+
+NETWORKS_LEFT_OUT = (
+    "network parts are left out: at this budget they would add noise, not signal; with "
+    "more data or epsilon they are trained"
+)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether an interrupted run folder is whole, before anything is charged or written.
+
+A crash leaves a folder that verifies, at whatever moment it comes; `recovery.py` says
+how it goes on. A folder that was damaged since must not go on: what it would spend
+could never be shown to anybody. So everything is compared that a run rests on:
+
+    log, and files with a digest in it      as `lexfed verify` does
+    everything that runs write              a plain file or folder, never a link
+    files from before the first round       all there
+    state.safetensors                       after the last released round
+    events.jsonl                            the log's rounds, at most one ahead
+    sites/N.jsonl                           the journal's rounds, as the site pays them,
+                                            no fewer than it signed receipts for
+
+What is in files that nothing rests on, such as `metrics.csv`, is not looked at.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lexfed.audit.entries import (
+    AbortedRoundEntry,
+    ChargedEvent,
+    CompletionEntry,
+    RoundEntry,
+)
+from lexfed.audit.log.evidence import Evidence, read_evidence
+from lexfed.audit.log.logged_files import digest_of
+from lexfed.audit.verify import Status, verify_run
+from lexfed.audit.verify.sites.participation import charges_signed_for
+from lexfed.durable import read_lines
+from lexfed.errors import AuditError
+from lexfed.federation.programme.admission import admits, planned_release
+from lexfed.privacy.releases import Release
+from lexfed.run.audit_log.keys import run_keys
+from lexfed.run.folder import (
+    EVENTS,
+    FOLDERS,
+    LOG,
+    OPENING,
+    PARTIES,
+    SITES,
+    STATE,
+    RunFolder,
+    is_run_file,
+)
+from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.run.resumption.journal import RoundCharge, RunJournal, read_journal
+from lexfed.signing.keys import fingerprint
+
+_HINT = "nothing was spent; start another run, the budget of this one stays spent"
+
+
+def require_verified(path: Path) -> Evidence:
+    """Verify a run folder as `lexfed verify` does, and return what was verified.
+
+    Raises:
+        AuditError: naming every claim that fails.
+        RunFolderError: if there is no log, or a file may not be read.
+    """
+    failed = [
+        f"{check.claim}: {check.detail}"
+        for check in verify_run(path).checks
+        if check.status is Status.FAIL
+    ]
+    if failed:
+        raise _damaged(path, failed)
+    return read_evidence(path)
+
+
+def require_finished(folder: RunFolder) -> None:
+    """Verify the folder of a run that came to its end.
+
+    Raises:
+        AuditError: naming what is damaged.
+    """
+    wrong = list(_end(folder, require_verified(folder.path)))
+    if wrong:
+        raise _damaged(folder.path, wrong)
+
+
+def require_whole(priced: PricedRun, folder: RunFolder, keys: Path) -> None:
+    """Compare everything that an interrupted run rests on.
+
+    Args:
+        priced: the run.
+        folder: its folder, locked.
+        keys: folder of its keys.
+
+    Guarantees:
+        Nothing is written.
+        A folder that a crash left, at whatever moment, passes.
+
+    Raises:
+        AuditError: naming everything that is damaged.
+        RunFolderError: if there is no log, or a file may not be read.
+    """
+    evidence = require_verified(folder.path)
+    journal = read_journal(folder.path / EVENTS, folder.events.rows)
+    wrong = [
+        *_end(folder, evidence),
+        *_strange(folder.path),
+        *_missing(folder.path),
+        *_state(folder.path, evidence, len(journal.charges)),
+        *_charges(priced, journal),
+        *_rounds(evidence, journal),
+    ]
+    # Ledgers of sites are compared with the journal, so that one must be sound.
+    wrong = wrong or [*_site_ledgers(priced, folder.path, evidence, journal, keys)]
+    if wrong:
+        raise _damaged(folder.path, wrong)
+
+
+def _damaged(path: Path, wrong: Sequence[str]) -> AuditError:
+    return AuditError(f"`{path}` was damaged: {'; '.join(wrong)}", _HINT)
+
+
+def _end(folder: RunFolder, evidence: Evidence) -> Iterator[str]:
+    if folder.finished and not evidence.of(CompletionEntry):
+        yield f"`{EVENTS}` says that the run is over, and the log does not"
+
+
+def _strange(path: Path) -> Iterator[str]:
+    """Say which files of a run are links, pipes, devices or folders."""
+    with os.scandir(path) as entries:
+        ours = [entry for entry in entries if is_run_file(Path(entry.path))]
+    for entry in ours:
+        if entry.name in FOLDERS:
+            if not entry.is_dir(follow_symlinks=False):
+                yield f"`{entry.name}` is not a folder"
+            elif entry.name != LOG:  # whose files were read already
+                yield from _strange_in(Path(entry.path))
+        elif not entry.is_file(follow_symlinks=False):
+            yield f"`{entry.name}` is not a plain file"
+
+
+def _strange_in(folder: Path) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_file(follow_symlinks=False):
+                yield f"`{folder.name}/{entry.name}` is not a plain file"
+
+
+def _missing(path: Path) -> Iterator[str]:
+    for name in OPENING:
+        # Who took part under which name may be erased.
+        if name not in (LOG, PARTIES) and not (path / name).exists():
+            yield f"`{name}` is missing"
+
+
+def _state(path: Path, evidence: Evidence, charged: int) -> Iterator[str]:
+    """Say whether the state is another than that after the last released round."""
+    lost = {found.entry.round for found in evidence.of(AbortedRoundEntry)}
+    kept = [r.entry for r in evidence.of(RoundEntry) if r.entry.round not in lost]
+    there = digest_of(path / STATE)
+    # The entry of a round is on disk before its state: of the last one charged it may
+    # be missing.
+    settled = [entry for entry in kept if entry.round < charged]
+    if settled and there is None:
+        yield f"`{STATE}` is missing"
+    if not kept and there is not None:
+        yield f"`{STATE}` is there, and the log knows of no round that it could hold"
+    if kept and kept == settled and kept[-1].state not in (None, there):
+        yield f"`{STATE}` is not the state after round {kept[-1].round}"
+
+
+def _charges(priced: PricedRun, journal: RunJournal) -> Iterator[str]:
+    """Say which charged rounds are not the programme's."""
+    stages, before = priced.programme.stages, (-1, -1)
+    for number, charge in enumerate(journal.charges, start=1):
+        place = (charge.stage, charge.step)
+        known = before < place and 0 <= charge.stage < len(stages)
+        if not known or not admits(stages[charge.stage], charge.step, charge.release):
+            yield f"`{EVENTS}`: round {number} is not one of this programme"
+            return
+        before = place
+
+
+def _rounds(evidence: Evidence, journal: RunJournal) -> Iterator[str]:
+    """Say where journal and log contradict each other."""
+    rounds = {found.entry.round: found.entry for found in evidence.of(RoundEntry)}
+    aborted = {
+        found.entry.round: found.entry for found in evidence.of(AbortedRoundEntry)
+    }
+    last = len(journal.charges)
+    known = rounds.keys() | aborted.keys()
+    if known not in (set(range(1, last + 1)), set(range(1, last))):
+        listed = max(known, default=0)
+        yield f"`{EVENTS}` lists {last} charged rounds, the log {listed}"
+        return
+    for number in sorted(known):
+        charge = journal.charges[number - 1]
+        event = None if charge.release is None else ChargedEvent.of(charge.release)
+        for entry in (rounds.get(number), aborted.get(number)):
+            if entry is not None and entry.event != event:
+                yield f"`{EVENTS}`: round {number} is not the one that was logged"
+    if not aborted.keys() - {last} <= journal.lost <= aborted.keys():
+        yield f"`{EVENTS}` and the log disagree on which rounds were lost"
+    epochs = {entry.aggregation.epoch for entry in rounds.values()} - {None}
+    if not epochs <= journal.epochs:
+        yield f"`{EVENTS}` does not know all set-ups of masks that are in the log"
+
+
+def _site_ledgers(
+    priced: PricedRun, path: Path, evidence: Evidence, journal: RunJournal, keys: Path
+) -> Iterator[str]:
+    """Say which ledgers of sites in this process are not those of this run."""
+    names = priced.programme.sites
+    here = priced.population.elsewhere is None
+    if not (here and priced.private and priced.config.federation.engine == "inprocess"):
+        return
+    signed = charges_signed_for(evidence)
+    public = run_keys(keys, evidence.origin, names, make=False).public
+    for number, site in enumerate(priced.population.sites, start=1):
+        file = f"{SITES}/{number}.jsonl"
+        rows = _releases(path / file)
+        place = names.index(site.name)
+        payable = [_payable(priced, charge, place) for charge in journal.charges]
+        if rows is None or not _in_order(rows, payable):
+            yield f"`{file}` holds a charge that is not one of this run"
+        elif len(rows) < signed.get(fingerprint(public[site.name]), 0):
+            yield f"`{file}` holds fewer charges than its site has signed for"
+
+
+def _releases(path: Path) -> list[Release] | None:
+    try:
+        return [Release.from_json(row) for row in read_lines(path)]
+    except ValueError:
+        return None
+
+
+def _payable(
+    priced: PricedRun, charge: RoundCharge, place: int
+) -> tuple[Release | None, ...]:
+    """Return what a site pays for a round: as asked, or as planned if it was left out.
+
+    Sites that coins leave out pay for what was planned: they are not told more.
+    """
+    stage = priced.programme.stages[charge.stage]
+    asked = (charge.release, planned_release(stage, charge.step))
+    return tuple(stage.at(charge.step).release_for(each, place) for each in asked)
+
+
+def _in_order(
+    rows: Sequence[Release], payable: Iterable[tuple[Release | None, ...]]
+) -> bool:
+    """Say whether each charge is one of a round, and rounds go up."""
+    rounds = iter(payable)
+    return all(any(row in one for one in rounds) for row in rows)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A charged search in the lasting ledgers of the sites.
+
+A ledger adds squares of Gaussian privacy, so a search is entered as the releases of a
+Gaussian that dominates it (`lexfed.privacy.dominating_gaussian`), all at once and
+before the first run: how many runs there are must not show, not even here.
+"""
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from lexfed.errors import Refused
+from lexfed.ledger.charging import LastingLedger
+from lexfed.privacy.dominating_gaussian import dominating_releases
+from lexfed.run.driver.site_accounts import FOLDER, KEPT, data_holders
+from lexfed.run.tuning.charged_search import ChargedSearch
+
+
+def charge_search(search: ChargedSearch, name: str, base: Path) -> int:
+    """Charge the ledgers of all who hold the data; return how many there are.
+
+    Args:
+        search: about to begin.
+        name: of the search, one for ever.
+        base: folder that paths in the configuration are relative to.
+
+    Guarantees:
+        Either every ledger has room for the search, and on return all have paid; or
+        none has.
+
+    Raises:
+        Refused: if a ledger has no room for the search; then nothing is spent.
+        LedgerError: if a ledger cannot be used.
+    """
+    first = search.runs[0]
+    budget = first.config.budget
+    releases = dominating_releases(
+        [run.programme.charges() for run in search.runs],
+        search.repetitions,
+        first.budget.sites_per_person,
+    )
+    folder = base / (budget.ledgers or FOLDER)
+    with ExitStack() as opened:
+        ledgers = []
+        for holder in data_holders(first):
+            path = folder / holder.file
+            ledger = LastingLedger.open(path, holder.site, holder.data_set)
+            opened.callback(ledger.close)
+            ledgers.append(ledger)
+        planned = [(release, 1) for release in releases]
+        try:
+            for ledger in ledgers:
+                until = int(time.time()) + KEPT
+                ledger.reserve(
+                    name, planned, until, budget.unit, neighbours=budget.neighbours
+                )
+        except Refused:
+            for ledger in ledgers:
+                ledger.release(name)
+            raise
+        for ledger in ledgers:
+            for number, release in enumerate(releases, start=1):
+                ledger.commit(
+                    name, number, release, budget.unit, neighbours=budget.neighbours
+                )
+            ledger.release(name)
+    return len(ledgers)

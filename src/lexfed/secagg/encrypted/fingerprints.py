@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fingerprints by which a key holder knows a sum of ciphertexts from any other.
+
+BFV can be bent: whoever gets crafted ciphertexts decrypted learns what is in others,
+and in the end the key. So the key holder must know that what it decrypts is the sum of
+what the listed sites encrypted, without being given their single ciphertexts, which it
+could decrypt. A linear fingerprint with a secret key does that (a universal hash, as
+in homomorphic MACs [AB09]):
+
+    tag_i = <k, c_i> mod q       so that      sum of tags = <k, sum of c_i> mod q
+
+Sites and key holder draw k from a common seed, afresh for every round. The server does
+not know k and does not see tags: they are encrypted to the key holder. If it sends
+another sum, by z != 0 modulo q, it must have hit <k, z> = 0: each word of k is uniform
+on 64 bits, so the chance is at most 1/q + 2^-64, and with two independent k its square,
+below 2^-79. Only one try a round is taken.
+
+A site that helps the server can give it the seed. Then the fingerprint shows nothing.
+
+To the key holder, which knows k, tags are two numbers of a fresh ciphertext, whose u
+and errors have thousands of bits of their own; and it cannot aim k, which comes out of
+a generator. So they tell nothing about a vector. That is our argument, not a theorem.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.encrypted.coefficients import Coefficients
+from lexfed.secagg.envelopes.key_agreement import Context, derived_key, pairwise_key
+from lexfed.secagg.primitives.keystreams import KEY_BYTES, keystream
+
+SEED = 32
+_KEYS = 2
+_WORD = 8
+_LIMBS = 4
+_TAG = 16
+SEALED_SEED = SEED + _TAG
+SEALED_TAGS = _KEYS * _WORD + _TAG
+_NONCE = bytes(12)
+"""A key encrypts one message: one of the epoch, one of each round."""
+
+Tags = tuple[int, ...]
+
+
+def fingerprint(
+    rows: Coefficients, seed: bytes, context: Context, modulus: int
+) -> Tags:
+    """Return <k, c> modulo q for two keys k.
+
+    Numbers are cut into limbs of 16 bits, whose products are added by an exact float64
+    matrix product: one row of 2^13 gives sums below 2^45, and 2^15 rows below 2^60.
+    """
+    total = np.zeros((_KEYS * _LIMBS, _LIMBS), dtype=np.int64)
+    for at, row in enumerate(rows):
+        key = derived_key(seed, context.digest, f"fingerprint of block {at}", KEY_BYTES)
+        stream = keystream(key, _KEYS * row.nbytes)
+        secret = np.frombuffer(stream, dtype="<u2").reshape(-1, _KEYS * _LIMBS)
+        public = row.astype("<u8", copy=False).view("<u2").reshape(-1, _LIMBS)
+        product = secret.T.astype(np.float64) @ public.astype(np.float64)
+        total += product.astype(np.int64)
+    limbs = total.reshape(_KEYS, _LIMBS, _LIMBS).tolist()
+    return tuple(_joined(each) % modulus for each in limbs)
+
+
+def _joined(limbs: Sequence[Sequence[int]]) -> int:
+    return sum(
+        value << 16 * (at + other)
+        for at, line in enumerate(limbs)
+        for other, value in enumerate(line)
+    )
+
+
+def summed_tags(tags: Sequence[Tags], modulus: int) -> Tags:
+    """Return the fingerprint that the sum of the ciphertexts must have."""
+    return tuple(sum(column) % modulus for column in zip(*tags, strict=True))
+
+
+def _cipher(
+    private: X25519PrivateKey, peer: bytes, context: Context, pair: tuple[str, str]
+) -> AESGCM:
+    return AESGCM(pairwise_key(private, peer, context.digest, "fingerprint", pair, 32))
+
+
+def seal_secret(
+    private: X25519PrivateKey,
+    peer: bytes,
+    context: Context,
+    pair: tuple[str, str],
+    secret: bytes,
+) -> bytes:
+    """Encrypt a seed (at set-up, to a site) or tags (in a round, to the key holder)."""
+    return _cipher(private, peer, context, pair).encrypt(_NONCE, secret, None)
+
+
+def open_secret(
+    private: X25519PrivateKey,
+    peer: bytes,
+    context: Context,
+    pair: tuple[str, str],
+    sealed: bytes | memoryview,
+) -> bytes:
+    """Decrypt what the other of the pair sealed in this context.
+
+    Raises:
+        SecAggError: if it was sealed with another key, or in another context.
+    """
+    try:
+        return _cipher(private, peer, context, pair).decrypt(_NONCE, sealed, None)
+    except InvalidTag as error:
+        raise SecAggError(
+            f"what `{pair[0]}` sent to `{pair[1]}` cannot be decrypted",
+            "it was made for another epoch, or by a program that was restarted",
+            blamed=pair[:1],
+        ) from error
+
+
+def pack_tags(tags: Tags) -> bytes:
+    """Return tags as bytes."""
+    return b"".join(tag.to_bytes(_WORD, "big") for tag in tags)
+
+
+def read_tags(data: bytes) -> Tags:
+    """Read tags, whose length their encryption has fixed."""
+    return tuple(
+        int.from_bytes(data[at : at + _WORD], "big")
+        for at in range(0, len(data), _WORD)
+    )

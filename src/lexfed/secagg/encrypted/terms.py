@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What sums under encryption are bound to: who holds the key, and which numbers.
+
+BFV [FV12] over the ring of degree N = 4096 adds vectors modulo a prime t, encrypted
+modulo a prime q. Both follow from the terms, so nobody chooses them:
+
+    t > (n + 1) bound    n sites, each of which refuses to encrypt values beyond the
+                         bound: a sum that leaves the bound lies below t - bound, so it
+                         is seen and refused; it never comes back inside
+    q >= 4 t n E         a sum of n is decrypted exactly if its error is below q / 2t
+
+E = 2^12 bounds the error of a fresh ciphertext, -e u + e0 + e1 s. The errors e are
+sums of 21 signs (SEAL's), of variance 21/2; u and s are ternary. Whatever these are,
+Hoeffding's inequality gives a coefficient beyond E a chance of at most
+2 exp(-E^2 / (21 (2N + 1))) < 2^-139. The key holder also measures the error of each
+sum: one that is too large is refused.
+
+Both primes are 1 modulo 2N. One wide t does what two narrow ones and the Chinese
+remainder theorem would, with half of the bytes. 60 bits are far below the 109 that are
+taken to give 128 bits of security at this N [HES18].
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+
+from lexfed.checks import in_range
+from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.envelopes.key_agreement import Context
+from lexfed.secagg.envelopes.sealed_messages import NO_MODEL
+from lexfed.secagg.primitives.ring import Ring
+
+DEGREE = 4096
+"""Values in one ciphertext; it has two polynomials of as many coefficients."""
+CIPHER = (
+    1_099_511_480_321,
+    281_474_976_694_273,
+    72_057_594_037_641_217,
+    1_152_921_504_606_830_593,
+)
+"""The largest primes below 2^40, 2^48, 2^56 and 2^60 that are 1 modulo 2N."""
+ERROR = 2**12
+_BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+_MOST_SITES = 2**16
+_MOST_VALUES = 2**27
+"""A sum of coefficients of 8 bytes fits a message up to here."""
+
+
+@dataclass(frozen=True)
+class Moduli:
+    """The primes of a set-up.
+
+    Attributes:
+        plain: t, of what is encrypted.
+        cipher: q, of the coefficients of ciphertexts.
+    """
+
+    plain: int
+    cipher: int
+
+    @property
+    def width(self) -> int:
+        """Bytes of a coefficient in a message."""
+        return (self.cipher.bit_length() + 7) // 8
+
+
+def is_prime(number: int) -> bool:
+    """Return whether an odd number above 37 and below 2^64 is prime.
+
+    Miller and Rabin's test, which the first twelve primes make exact there [SW17].
+    """
+    odd, twos = number - 1, 0
+    while odd % 2 == 0:
+        odd, twos = odd // 2, twos + 1
+    return all(_passes(number, base, odd, twos) for base in _BASES)
+
+
+def _passes(number: int, base: int, odd: int, twos: int) -> bool:
+    power = pow(base, odd, number)
+    if power == 1:
+        return True
+    for _ in range(twos):
+        if power == number - 1:
+            return True
+        power = power * power % number
+    return False
+
+
+@cache
+def moduli_for(bound: int, sites: int) -> Moduli:
+    """Return the smallest primes with which sums up to `bound` are exact.
+
+    Guarantees:
+        No sum of up to `sites` vectors of values up to `bound` wraps unseen.
+        Both are primes that are 1 modulo 2N.
+
+    Raises:
+        SecAggError: if there are too many sites for the bound.
+    """
+    step = 2 * DEGREE
+    plain = (sites + 1) * bound // step * step + 1
+    while plain <= (sites + 1) * bound or not is_prime(plain):
+        plain += step
+    for cipher in CIPHER:
+        if cipher >= 4 * plain * sites * ERROR:
+            return Moduli(plain, cipher)
+    raise SecAggError(
+        f"sums of {sites} sites up to the stated bound need too large a modulus",
+        "choose a smaller scale or fewer sites; masks do not have this limit",
+    )
+
+
+@dataclass(frozen=True)
+class EncryptionTerms:
+    """What sums under encryption are bound to.
+
+    Attributes:
+        least_sites: fewest sites whose sum may be decrypted; two more than may help
+            the key holder.
+        bound: the largest size of an honest sum.
+        length: values in a vector.
+    """
+
+    least_sites: int
+    bound: int
+    length: int
+
+    def __post_init__(self) -> None:
+        in_range(2, _MOST_SITES, least_sites=self.least_sites)
+        in_range(1, Ring(32).largest, bound=self.bound)
+        in_range(1, _MOST_VALUES, length=self.length)
+
+    @property
+    def ring(self) -> Ring:
+        """The smallest ring that holds the bound; opened sums are written in it."""
+        return Ring.for_bound(self.bound)
+
+    @property
+    def blocks(self) -> int:
+        """How many ciphertexts a vector takes."""
+        return -(-self.length // DEGREE)
+
+    def packed(self) -> bytes:
+        """Return the bytes that are hashed."""
+        numbers = (self.least_sites, self.bound, self.length)
+        return b"".join(number.to_bytes(8, "big") for number in numbers)
+
+
+@dataclass(frozen=True)
+class EncryptionSetting:
+    """An epoch: who takes part, who holds the key, under which policy and terms.
+
+    Attributes:
+        session: 32 bytes that name the session.
+        epoch: number of the set-up; never used twice in a session.
+        policy: SHA-256 of the policy that the sites agreed to.
+        sites: names and identity keys of the sites.
+        server: name and identity key of the server, in a roster of its own.
+        holder: name and identity key of the key holder, in a roster of its own.
+        terms: what the sums are bound to.
+    """
+
+    session: bytes
+    epoch: int
+    policy: bytes
+    sites: Roster
+    server: Roster
+    holder: Roster
+    terms: EncryptionTerms
+
+    def __post_init__(self) -> None:
+        if (len(self.server), len(self.holder)) != (1, 1):
+            raise ValueError("expected one server and one key holder")
+        # Who has all ciphertexts and the key has all updates.
+        if self.server.public(self.server.names[0]) == self.holder.public(
+            self.holder.names[0]
+        ):
+            raise ValueError("expected a key holder other than the server")
+        moduli_for(self.terms.bound, len(self.sites))
+
+    @property
+    def moduli(self) -> Moduli:
+        """The primes of this set-up."""
+        return moduli_for(self.terms.bound, len(self.sites))
+
+    @property
+    def key_bytes(self) -> int:
+        """Length of the public key."""
+        return 2 * DEGREE * self.moduli.width
+
+    @property
+    def vector_bytes(self) -> int:
+        """Length of an encrypted vector."""
+        return self.terms.blocks * self.key_bytes
+
+    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
+        """Return what a round belongs to; the set-up by default."""
+        moduli = self.moduli
+        numbers = (DEGREE, moduli.plain, moduli.cipher)
+        parts = (
+            self.policy,
+            self.server.digest,
+            self.holder.digest,
+            self.terms.packed(),
+            *(number.to_bytes(8, "big") for number in numbers),
+        )
+        agreed = sha256(b"lexfed he terms\x00" + b"".join(parts)).digest()
+        return Context(
+            self.session, self.epoch, round_number, model, agreed, self.sites.digest
+        )

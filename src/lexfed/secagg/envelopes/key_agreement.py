@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys that two sites share, bound to what they are for.
+
+    key = HKDF-SHA256(X25519(mine, theirs), info = context | purpose | pair)
+
+The context is a hash over everything that both must see alike. Sites that were shown
+different models derive different masks, which do not cancel: the server is left with
+noise, not with the update of the one whose model it bent [PFA22].
+"""
+
+from dataclasses import dataclass, fields
+from hashlib import sha256
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import (
+    X25519PrivateKey,
+    X25519PublicKey,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from lexfed.errors import SecAggError
+
+PROTOCOL = 1
+HASH_BYTES = 32
+_DOMAIN = b"lexfed secagg context"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all sites of a round must see alike.
+
+    Attributes:
+        session: 32 bytes, chosen anew for every session.
+        epoch: which set-up.
+        round: which round; 0 at set-up.
+        model: SHA-256 of the model that is trained on.
+        policy: SHA-256 of the policy.
+        roster: the digest of the enrolled sites.
+        version: of the protocol.
+    """
+
+    session: bytes
+    epoch: int
+    round: int
+    model: bytes
+    policy: bytes
+    roster: bytes
+    version: int = PROTOCOL
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if isinstance(value, bytes) and len(value) != HASH_BYTES:
+                raise ValueError(f"expected `{part.name}` of {HASH_BYTES} bytes")
+            if isinstance(value, int) and not 0 <= value < 2**64:
+                raise ValueError(f"expected 0 <= `{part.name}` < 2^64, got: {value}")
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 over all parts, each of fixed length: no two contexts read alike."""
+        numbers = (self.version, self.epoch, self.round)
+        hashes = (self.session, self.model, self.policy, self.roster)
+        parts = [number.to_bytes(8, "big") for number in numbers]
+        return sha256(b"".join((_DOMAIN, *parts, *hashes))).digest()
+
+
+def derived_key(secret: bytes, context: bytes, purpose: str, size: int = 32) -> bytes:
+    """Derive a key from a secret of one's own.
+
+    Args:
+        secret: 32 uniform bytes.
+        context: 32 bytes: the digest of the context.
+        purpose: what the key is for; keys for different purposes are independent.
+        size: how many bytes.
+    """
+    return _hkdf(secret, context, purpose, (), size)
+
+
+def private_key(secret: bytes, context: bytes, purpose: str) -> X25519PrivateKey:
+    """Return the key pair that a secret stands for; whoever opens it can rebuild it."""
+    return X25519PrivateKey.from_private_bytes(derived_key(secret, context, purpose))
+
+
+def pairwise_key(
+    private: X25519PrivateKey,
+    peer: bytes,
+    context: bytes,
+    purpose: str,
+    pair: tuple[str, str],
+    size: int = 16,
+) -> bytes:
+    """Return the key that two sites share for one purpose.
+
+    Args:
+        private: one's own key.
+        peer: the other's public key, 32 bytes.
+        context: 32 bytes: the digest of the context.
+        purpose: what the key is for.
+        pair: the names of both, in any order.
+        size: how many bytes.
+
+    Guarantees:
+        Both sites get the same key if and only if context, purpose and pair agree.
+
+    Raises:
+        SecAggError: if the other's key has small order, or is not a key.
+    """
+    try:
+        shared = private.exchange(X25519PublicKey.from_public_bytes(peer))
+    except ValueError as error:
+        raise SecAggError(
+            f"no key can be agreed between `{pair[0]}` and `{pair[1]}`: "
+            "the public key is not sound",
+            "leave the site that sent it out",
+        ) from error
+    return _hkdf(shared, context, purpose, tuple(sorted(pair)), size)
+
+
+def _hkdf(
+    secret: bytes, context: bytes, purpose: str, pair: tuple[str, ...], size: int
+) -> bytes:
+    if len(context) != HASH_BYTES:
+        raise ValueError(f"expected a context of {HASH_BYTES} bytes")
+    # Lengths in front: no purpose and name can be read as another purpose and name.
+    texts = [text.encode() for text in (purpose, *pair)]
+    info = context + b"".join(len(text).to_bytes(2, "big") + text for text in texts)
+    return HKDF(SHA256(), size, salt=None, info=info).derive(secret)

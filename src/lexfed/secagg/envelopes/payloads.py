@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What messages say, as bytes of lengths that are known beforehand.
+
+A *seat* is a site's place in the key list, from 0; its point for shares is one more.
+A list of seats is strictly increasing, so no site can be in it twice.
+
+    ADVERTISE   channel key 32 | per round: mask key 32 | per round: seed mark 32
+    KEYS        count 2 | per site: length 4, its ADVERTISE message
+    DEAL        per seat of the dealer's circle: commitments to its 2 N shares, 32 each
+                | per other seat: part without root
+    DELIVERY    per other seat that dealt: seat 2, part
+    part        root 32 | key 32 | signature 64 | encrypted shares 64 N + 16
+    READY       digest of set-up and delivery 32 | seats of dealers whose part is bad
+    INQUIRY     seats of holders that complain of a dealer's parts
+    EVIDENCE    per holder: private key of its part 32
+    MASKED      digest of the set-up 32 | the vector
+    HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32 (`pieces.py`)
+    SURVIVORS   digest of the set-up 32 | seats
+    CONSENT     SHA-256 of the SURVIVORS payload
+    CONSENTS    per signer: seat 2, signature of its CONSENT 64
+    UNMASK      per seat of its circle in the cohort: share 32
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.sealed_messages import DIGEST, SIGNATURE, Reader
+from lexfed.secagg.primitives.shamir import SECRET_BYTES
+
+SEAT = 2
+TAG = 16
+"""Length of what authenticates encrypted shares."""
+ENVELOPE = 256
+"""No envelope is longer than that around its payload (`messages.py`)."""
+
+
+@dataclass(frozen=True)
+class AdvertisedKeys:
+    """The public half of a site's secrets of an epoch.
+
+    Attributes:
+        channel: X25519 key under which shares come to it.
+        masks: X25519 key of each round, for masks between pairs.
+        marks: hash of the seed of each round's own mask.
+    """
+
+    channel: bytes
+    masks: tuple[bytes, ...]
+    marks: tuple[bytes, ...]
+
+    @staticmethod
+    def length(rounds: int) -> int:
+        """Return how many bytes it takes."""
+        return DIGEST * (1 + 2 * rounds)
+
+    def packed(self) -> bytes:
+        """Return the payload."""
+        return b"".join((self.channel, *self.masks, *self.marks))
+
+    @classmethod
+    def read(cls, payload: memoryview, rounds: int) -> "AdvertisedKeys":
+        """Read a payload whose length is right."""
+        reader = Reader(payload, "keys of a site")
+        channel = reader.digest()
+        masks = tuple(reader.digest() for _ in range(rounds))
+        return cls(channel, masks, tuple(reader.digest() for _ in range(rounds)))
+
+
+@dataclass(frozen=True)
+class SealedPart:
+    """What one site deals to another.
+
+    Attributes:
+        root: commits the dealer to all shares in it.
+        key: public X25519 key, of this part alone.
+        signature: of the dealer, over both sites, the root, the key and the sealed
+            bytes.
+        sealed: the shares, encrypted to the holder.
+    """
+
+    root: bytes
+    key: bytes
+    signature: bytes
+    sealed: bytes
+
+    @staticmethod
+    def length(rounds: int) -> int:
+        """Return how many bytes it takes."""
+        return 2 * DIGEST + SIGNATURE + 2 * SECRET_BYTES * rounds + TAG
+
+    def packed(self) -> bytes:
+        """Return its bytes."""
+        return b"".join((self.root, self.key, self.signature, self.sealed))
+
+    @classmethod
+    def read(
+        cls, reader: Reader, rounds: int, root: bytes | None = None
+    ) -> "SealedPart":
+        """Take one from a message; its root, unless it is given, comes first."""
+        root = reader.digest() if root is None else root
+        key, signature = reader.digest(), bytes(reader.take(SIGNATURE))
+        rest = cls.length(rounds) - 2 * DIGEST - SIGNATURE
+        return cls(root, key, signature, bytes(reader.take(rest)))
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Everything that one site deals.
+
+    Attributes:
+        commitments: to the shares of each seat of its circle, its own included.
+        parts: by the seats of the others.
+    """
+
+    commitments: Mapping[int, bytes]
+    parts: Mapping[int, SealedPart]
+
+    @staticmethod
+    def length(circle: int, rounds: int) -> int:
+        """Return how many bytes it takes in a circle of that many."""
+        others = (circle - 1) * (SealedPart.length(rounds) - DIGEST)
+        return circle * 2 * DIGEST * rounds + others
+
+    def packed(self) -> bytes:
+        """Return the payload."""
+        parts = (part.packed()[DIGEST:] for part in self.parts.values())
+        return b"".join((*self.commitments.values(), *parts))
+
+    @classmethod
+    def read(
+        cls, payload: memoryview, dealer: int, circle: Sequence[int], rounds: int
+    ) -> "Deal":
+        """Read a payload whose length is right."""
+        reader = Reader(payload, "shares")
+        size = 2 * DIGEST * rounds
+        found = {seat: bytes(reader.take(size)) for seat in circle}
+        others = [seat for seat in circle if seat != dealer]
+        parts = {s: SealedPart.read(reader, rounds, root_of(found[s])) for s in others}
+        return cls(found, parts)
+
+
+def longest_deal(sites: int, rounds: int) -> int:
+    """Return how long messages of a site in a set-up of up to that many may be."""
+    return ENVELOPE + max(Deal.length(sites, rounds), AdvertisedKeys.length(rounds))
+
+
+def root_of(commitments: bytes) -> bytes:
+    """Return the one hash that stands for all commitments of a part."""
+    return sha256(b"lexfed secagg part " + commitments).digest()
+
+
+def pack_seats(seats: Sequence[int]) -> bytes:
+    """Return seats as bytes."""
+    return b"".join(seat.to_bytes(SEAT, "big") for seat in seats)
+
+
+def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
+    """Read a list of seats.
+
+    Guarantees:
+        Strictly increasing and below `seats`: nobody is in it twice, or a stranger.
+    """
+    if len(data) % SEAT:
+        raise SecAggError("a list of sites ends too early")
+    reader = Reader(data, "list of sites")
+    found = tuple(reader.number(SEAT) for _ in range(len(data) // SEAT))
+    if any(a >= b for a, b in pairwise(found)):
+        raise SecAggError("a list of sites names one twice, or is not in order")
+    if found and found[-1] >= seats:
+        raise SecAggError("a list of sites names one that is not in the key list")
+    return found
+
+
+def key_list_lengths(sites: int, rounds: int) -> range:
+    """Return how long a key list of up to that many sites may be."""
+    return range(SEAT + sites * (4 + ENVELOPE + AdvertisedKeys.length(rounds)) + 1)
+
+
+def pack_bundle(messages: Sequence[bytes]) -> bytes:
+    """Return messages as one payload."""
+    parts = [len(messages).to_bytes(SEAT, "big")]
+    for message in messages:
+        parts += (len(message).to_bytes(4, "big"), message)
+    return b"".join(parts)
+
+
+def read_bundle(payload: memoryview) -> tuple[bytes, ...]:
+    """Read messages from one payload."""
+    reader = Reader(payload, "list of messages")
+    count = reader.number(SEAT)
+    found = tuple(bytes(reader.take(reader.number(4))) for _ in range(count))
+    reader.end()
+    return found
+
+
+def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return parts, each with its dealer's seat, as one payload."""
+    return b"".join(pack_seats((seat,)) + part for seat, part in parts)
+
+
+def delivery_lengths(seats: int, rounds: int) -> range:
+    """Return how long a delivery from up to that many dealers may be."""
+    return range(seats * (SEAT + SealedPart.length(rounds)) + 1)
+
+
+def read_delivery(
+    payload: memoryview, rounds: int, seats: int
+) -> dict[int, SealedPart]:
+    """Read parts by the seats of their dealers."""
+    size = SEAT + SealedPart.length(rounds)
+    if len(payload) % size:
+        raise SecAggError("a delivery of shares ends too early")
+    reader = Reader(payload, "delivery of shares")
+    found: dict[int, SealedPart] = {}
+    for _ in range(len(payload) // size):
+        seat = reader.number(SEAT)
+        if seat >= seats or (found and seat <= max(found)):
+            raise SecAggError("a delivery of shares names sites twice or out of order")
+        found[seat] = SealedPart.read(reader, rounds)
+    return found
+
+
+def pack_consents(consents: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return signatures, each with its signer's seat, as one payload."""
+    return b"".join(pack_seats((seat,)) + signature for seat, signature in consents)
+
+
+def read_consents(payload: memoryview, seats: int) -> dict[int, bytes]:
+    """Read signatures by the seats of their signers."""
+    size = SEAT + SIGNATURE
+    if len(payload) % size:
+        raise SecAggError("a list of consents ends too early")
+    rows = [payload[at : at + size] for at in range(0, len(payload), size)]
+    signers = read_seats(b"".join(row[:SEAT] for row in rows), seats)
+    return {seat: bytes(row[SEAT:]) for seat, row in zip(signers, rows, strict=True)}

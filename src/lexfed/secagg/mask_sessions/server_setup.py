@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's side of a set-up, as a machine without network or clock.
+
+    advertised(m)*   close_keys() -> KEYS for all
+    dealt(m)*        close_deals() -> DELIVERY for each
+    ready(m)*        inquiries() -> INQUIRY for each dealer that somebody complains of
+    proven(m)*       established() -> what `ServerSession` runs rounds with
+
+The server passes shares on and cannot read them: they are encrypted to their holders.
+Of a part that its holder complains of the dealer shows the key. Then everybody sees
+which of the two lies, and the set-up is over: whoever shows a key has no part in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.identities import Identity
+from lexfed.secagg.envelopes.key_agreement import pairwise_key
+from lexfed.secagg.envelopes.payloads import (
+    SEAT,
+    AdvertisedKeys,
+    Deal,
+    pack_delivery,
+    pack_seats,
+    read_seats,
+)
+from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind, Reader
+from lexfed.secagg.mask_sessions.collector import Collector, ServerPhase
+from lexfed.secagg.masks.cohort import KeyList, MaskCohort, delivered_digest
+from lexfed.secagg.masks.epoch_secrets import is_good, part_bytes
+from lexfed.secagg.masks.terms import MaskSetting
+
+
+@dataclass(frozen=True)
+class EstablishedEpoch:
+    """A set-up that rounds can be run with.
+
+    Attributes:
+        setting: what all agreed on.
+        cohort: who takes part.
+        committed: commitments of each dealer, by the seats of dealer and holder.
+    """
+
+    setting: MaskSetting
+    cohort: MaskCohort
+    committed: Mapping[tuple[int, int], bytes]
+
+
+class ServerSetup(Collector):
+    """The server while an epoch is set up.
+
+    Guarantees:
+        Who is blamed signed what shows it: a key that is none, a part that its holder
+        could not use, or a complaint of a part that it could.
+        Sites that follow the protocol are not blamed, whatever others do.
+    """
+
+    def __init__(self, identity: Identity, setting: MaskSetting) -> None:
+        super().__init__(identity, setting, ServerPhase.ADVERTISE)
+        self._adverts: dict[str, bytes] = {}
+        self._deals: dict[int, Deal] = {}
+        self._complaints: dict[int, list[int]] = {}
+        self._liars: set[int] = set()
+        self._seen: dict[int, bytes] = {}
+
+    def advertised(self, message: bytes) -> None:
+        """Take a site's keys.
+
+        Raises:
+            SecAggError: also if one of them is a key with which nobody can agree.
+        """
+        rounds = self._setting.terms.rounds
+        lengths = (AdvertisedKeys.length(rounds),)
+        among = self._setting.sites.names
+        opened = self._take(
+            ServerPhase.ADVERTISE, EnvelopeKind.ADVERTISE, message, lengths, among
+        )
+        keys = AdvertisedKeys.read(opened.payload, rounds)
+        trial, pair = X25519PrivateKey.generate(), (opened.sender, "server")
+        try:
+            for key in (keys.channel, *keys.masks):
+                pairwise_key(trial, key, self._setup, "trial", pair)
+        except SecAggError as error:
+            raise SecAggError(
+                f"`{opened.sender}` sent a key that is none", blamed=[opened.sender]
+            ) from error
+        self._came.add(opened.sender)
+        self._adverts[opened.sender] = message
+
+    def close_keys(self) -> bytes:
+        """Return the list of all keys; for every site that sent some."""
+        self._expect(ServerPhase.ADVERTISE)
+        payload = KeyList.pack(self._adverts)
+        self._listed = KeyList.read(self._setting, payload)
+        self._next(ServerPhase.DEAL)
+        return self._seal(EnvelopeKind.KEYS, payload)
+
+    def dealt(self, message: bytes) -> None:
+        """Take a site's shares for all others; they are encrypted to those."""
+        self._expect(ServerPhase.DEAL)
+        names, rounds = self._listed.names, self._setting.terms.rounds
+        lengths = (Deal.length(len(self._listed.circles[0]), rounds),)
+        opened = self._take(
+            ServerPhase.DEAL, EnvelopeKind.DEAL, message, lengths, names
+        )
+        seat = names.index(opened.sender)
+        circle = self._listed.circles[seat]
+        self._came.add(opened.sender)
+        self._deals[seat] = Deal.read(opened.payload, seat, circle, rounds)
+
+    def close_deals(self) -> dict[str, bytes]:
+        """Return to each site what others dealt it.
+
+        Raises:
+            SecAggError: if too few dealt; it names those who did not.
+        """
+        self._expect(ServerPhase.DEAL)
+        names = self._listed.names
+        try:
+            self._cohort = MaskCohort.of(
+                self._setting, self._listed, tuple(sorted(self._deals))
+            )
+        except SecAggError as error:
+            silent = [name for name in names if name not in self._came]
+            raise SecAggError(error.message, error.hint, silent=silent) from error
+        self._next(ServerPhase.READY)
+        found = {}
+        for holder in self._cohort.seats:
+            others = [seat for seat in self._cohort.circle(holder) if seat != holder]
+            rows = [(seat, self._deals[seat].parts[holder].packed()) for seat in others]
+            said = pack_delivery(rows)
+            self._seen[holder] = delivered_digest(self._cohort.agreed, said)
+            found[names[holder]] = self._seal(EnvelopeKind.DELIVERY, said)
+        return found
+
+    def ready(self, message: bytes) -> None:
+        """Take a site's word on its shares, and its complaints."""
+        self._expect(ServerPhase.READY)
+        most = DIGEST + SEAT * len(self._listed.names)
+        opened = self._take(
+            ServerPhase.READY,
+            EnvelopeKind.READY,
+            message,
+            range(DIGEST, most + 1),
+            self._cohort.names,
+        )
+        holder = self._listed.names.index(opened.sender)
+        if opened.payload[:DIGEST] != self._seen[holder]:
+            raise SecAggError(f"`{opened.sender}` saw another set-up or delivery")
+        bad = read_seats(opened.payload[DIGEST:], len(self._listed.names))
+        self._came.add(opened.sender)
+        dealers = set(self._cohort.circle(holder)) - {holder}
+        if not set(bad) <= dealers:
+            self._liars.add(holder)  # it complains of a site that dealt it nothing
+        for dealer in dealers.intersection(bad):
+            self._complaints.setdefault(dealer, []).append(holder)
+
+    def inquiries(self) -> dict[str, bytes]:
+        """Return to each dealer which holders complain of their parts; often nobody.
+
+        A part whose own signature is wrong needs no answer: the dealer signed the
+        message that it came in. Of a dealer whom many complain of some parts are asked
+        for: each shows a liar, and the set-up begins again without it.
+        """
+        self._expect(ServerPhase.READY)
+        self._next(ServerPhase.EVIDENCE)
+        found = {}
+        for dealer, holders in self._complaints.items():
+            if all(self._is_signed(dealer, holder) for holder in holders):
+                said = self._seal(EnvelopeKind.INQUIRY, pack_seats(self._asked(dealer)))
+                found[self._listed.names[dealer]] = said
+            else:
+                self._liars.add(dealer)
+        return found
+
+    def _asked(self, dealer: int) -> list[int]:
+        """Return the holders whose parts a dealer is asked to show."""
+        return sorted(self._complaints[dealer])[: self._listed.most_shown]
+
+    def _is_signed(self, dealer: int, holder: int) -> bool:
+        names, part = self._listed.names, self._deals[dealer].parts[holder]
+        signed = part_bytes(self._listed.digest, names[dealer], names[holder], part)
+        try:
+            self._setting.sites.verify(names[dealer], signed, part.signature)
+        except SecAggError:
+            return False
+        return True
+
+    def proven(self, message: bytes) -> None:
+        """Take the keys of a dealer's disputed parts, and see who lies."""
+        self._expect(ServerPhase.EVIDENCE)
+        names, keys = self._listed.names, self._listed.keys
+        most = DIGEST * len(names)
+        among = [names[dealer] for dealer in self._complaints]
+        opened = self._take(
+            ServerPhase.EVIDENCE, EnvelopeKind.EVIDENCE, message, range(most + 1), among
+        )
+        dealer = names.index(opened.sender)
+        holders = self._asked(dealer)
+        self._came.add(opened.sender)
+        if len(opened.payload) != DIGEST * len(holders):
+            self._liars.add(dealer)
+            return
+        reader = Reader(opened.payload, "keys of parts")
+        for holder in holders:
+            pair, part = (names[dealer], names[holder]), self._deals[dealer].parts
+            good = is_good(
+                self._listed.digest,
+                pair,
+                reader.digest(),
+                keys[holder].channel,
+                part[holder],
+            )
+            self._liars.add(holder if good else dealer)
+
+    def established(self) -> EstablishedEpoch:
+        """Close the set-up; who has not said that it is ready may still come.
+
+        Raises:
+            SecAggError: if anybody complained; it names who lied, and dealers that did
+                not answer to complaints. Set up again without them.
+        """
+        self._expect(ServerPhase.READY, ServerPhase.EVIDENCE)
+        came = self._came if self._phase is ServerPhase.EVIDENCE else set()
+        names = self._listed.names
+        if self._complaints or self._liars:
+            asked = {names[dealer] for dealer in self._complaints.keys() - self._liars}
+            silent = sorted(asked - came)
+            liars = [names[seat] for seat in sorted(self._liars)]
+            raise SecAggError(
+                "shares that were dealt are disputed",
+                f"set up again without {', '.join((*liars, *silent))}",
+                blamed=liars,
+                silent=silent,
+            )
+        self._next(ServerPhase.IDLE)
+        committed = {
+            (dealer, holder): each
+            for dealer, deal in self._deals.items()
+            for holder, each in deal.commitments.items()
+        }
+        return EstablishedEpoch(self._setting, self._cohort, committed)

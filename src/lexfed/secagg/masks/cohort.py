@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is in an epoch, as every site and the server must see it alike.
+
+The key list names the sites that advertised keys, in the order of the roster; it fixes
+seats, points and the threshold. The cohort are those of them that also dealt shares.
+It stays the same for all rounds of the epoch. Sites may miss rounds and come back, but
+nobody joins, and masks are made with everybody in the circle, whoever answers.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.payloads import (
+    SEAT,
+    AdvertisedKeys,
+    pack_bundle,
+    pack_seats,
+    read_bundle,
+    read_seats,
+)
+from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, open_sealed
+from lexfed.secagg.masks.neighbour_graph import density, neighbours
+from lexfed.secagg.masks.terms import MaskSetting
+from lexfed.secagg.masks.thresholds import Threshold
+
+_density = lru_cache(density)
+
+
+@dataclass(frozen=True)
+class KeyList:
+    """The sites that advertised keys.
+
+    Attributes:
+        names: of the sites, by seat.
+        keys: what each advertised.
+        circles: by seat, the seats of a site's neighbours and its own: who holds shares
+            of its secrets and masks with it.
+        threshold: how many shares of a circle open a secret.
+        quorum: how many must sign a list of survivors; 2 quorum > sites + colluders.
+        digest: SHA-256 of the context and all signed advertisements; shares are bound
+            to it, so they are of no use to a site that was shown another list.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[AdvertisedKeys, ...]
+    circles: tuple[tuple[int, ...], ...]
+    threshold: Threshold
+    quorum: int
+    digest: bytes
+
+    @property
+    def most_shown(self) -> int:
+        """How many parts of one dealer may be shown: t - 1 - c, at least one.
+
+        With the shares of all colluders these open nothing. Else a server could open
+        the mask keys of sites that it silenced by inquiries, list them among survivors
+        all the same, and so open sums of fewer sites than were agreed on.
+        """
+        return self.threshold.honest - 1
+
+    @classmethod
+    def read(cls, setting: MaskSetting, payload: bytes | memoryview) -> "KeyList":
+        """Check a key list.
+
+        Guarantees:
+            Every entry is signed by an enrolled site for this epoch; no site is in it
+            twice; there are at least as many as the terms ask for.
+        """
+        terms = setting.terms
+        lengths = (AdvertisedKeys.length(terms.rounds),)
+        names: list[str] = []
+        keys: list[AdvertisedKeys] = []
+        for message in read_bundle(memoryview(payload)):
+            opened = open_sealed(
+                message,
+                EnvelopeKind.ADVERTISE,
+                setting.context(),
+                setting.sites,
+                lengths,
+            )
+            if names and opened.sender <= names[-1]:
+                raise SecAggError("the key list names a site twice, or out of order")
+            names.append(opened.sender)
+            keys.append(AdvertisedKeys.read(opened.payload, terms.rounds))
+        check_size(len(names), terms.least_sites, "a key list")
+        sites = len(names)
+        quorum = Threshold.malicious(sites, terms.colluders).shares
+        missing = sites - max(terms.least_sites, quorum)
+        found = _density(sites, terms.colluders, missing)
+        bound = b"lexfed secagg key list\x00" + setting.context().digest
+        digest = sha256(bound + sha256(payload).digest()).digest()
+        # The list is signed by its sites: nobody chooses who is whose neighbour.
+        near = neighbours(sites, digest, found.degree)
+        circles = tuple(tuple(sorted((*each, at))) for at, each in enumerate(near))
+        threshold = found.threshold
+        return cls(tuple(names), tuple(keys), circles, threshold, quorum, digest)
+
+    @staticmethod
+    def pack(messages: dict[str, bytes]) -> bytes:
+        """Return the payload that lists signed advertisements."""
+        return pack_bundle([messages[name] for name in sorted(messages)])
+
+
+@dataclass(frozen=True)
+class MaskCohort:
+    """The sites whose masks and shares exist.
+
+    Attributes:
+        listed: the key list it comes from.
+        seats: of the sites in it.
+        agreed: digest of the set-up: of key list, names and these seats.
+        least: fewest sites whose sum may be opened.
+    """
+
+    listed: KeyList
+    seats: tuple[int, ...]
+    agreed: bytes
+    least: int
+
+    @classmethod
+    def of(
+        cls, setting: MaskSetting, listed: KeyList, seats: tuple[int, ...]
+    ) -> "MaskCohort":
+        """Check who dealt shares.
+
+        Raises:
+            SecAggError: if they are too few for a sum, or for opening one. On a sparse
+                graph that is if anybody is missing: what a server may leave out of a
+                circle is then counted in rounds only.
+        """
+        least = max(setting.terms.least_sites, listed.quorum)
+        sites = len(listed.names)
+        sparse = len(listed.circles[0]) < sites
+        check_size(len(seats), sites if sparse else least, "a cohort")
+        agreed = agreed_digest(listed.digest, listed.names, seats)
+        return cls(listed, seats, agreed, least)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the sites."""
+        return frozenset(self.listed.names[seat] for seat in self.seats)
+
+    def circle(self, seat: int) -> tuple[int, ...]:
+        """Return a site's circle, as far as it is in the cohort."""
+        inside = set(self.seats)
+        return tuple(one for one in self.listed.circles[seat] if one in inside)
+
+    def mask_keys(self, seat: int, round_number: int) -> dict[int, tuple[str, bytes]]:
+        """Return names and mask keys of those with whom a site masks, by seat."""
+        names, keys = self.listed.names, self.listed.keys
+        return {
+            other: (names[other], keys[other].masks[round_number - 1])
+            for other in self.circle(seat)
+            if other != seat
+        }
+
+    def survivors_lengths(self) -> range:
+        """Return how long a list of survivors may be."""
+        most = len(self.agreed) + SEAT * len(self.seats)
+        return range(len(self.agreed), most + 1)
+
+    def pack_survivors(self, seats: tuple[int, ...]) -> bytes:
+        """Return the payload that says who answered."""
+        return self.agreed + pack_seats(seats)
+
+    def read_survivors(self, payload: memoryview) -> tuple[int, ...]:
+        """Check a list of sites that answered.
+
+        Who is in the cohort and not in this list has dropped out. There is no second
+        list, so no site can be said to have done both.
+
+        Raises:
+            SecAggError: if it is of another set-up, names others, or has too few.
+        """
+        size = len(self.agreed)
+        if payload[:size] != self.agreed:
+            raise SecAggError("a list of survivors belongs to another set-up")
+        found = read_seats(payload[size:], len(self.listed.names))
+        if not set(found) <= set(self.seats):
+            raise SecAggError("a list of survivors names a site outside of the cohort")
+        check_size(len(found), self.least, "a list of survivors")
+        return found
+
+
+def agreed_digest(
+    key_list: bytes, names: tuple[str, ...], seats: tuple[int, ...]
+) -> bytes:
+    """Return the digest of a set-up, which all sites of a round must share.
+
+    The key list says the names already; they are repeated so that a record of a round
+    can be checked without all keys.
+    """
+    listed = sha256("\n".join(names).encode()).digest()
+    bound = b"lexfed secagg set-up\x00" + key_list + listed
+    return sha256(bound + pack_seats(seats)).digest()
+
+
+def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
+    """Return the digest under a site's word on its shares: of set-up and delivery.
+
+    So a complaint is of the very parts that were delivered, and a server that changed
+    them on the way cannot hold it against the site.
+    """
+    bound = b"lexfed secagg delivery\x00" + agreed
+    return sha256(bound + sha256(delivery).digest()).digest()
+
+
+def check_size(found: int, least: int, what: str) -> None:
+    """Refuse too few sites."""
+    if found < least:
+        raise SecAggError(
+            f"{what} of {found} sites is too small: at least {least} are needed",
+            "wait for more sites, or agree on other terms",
+        )
+
+
+def check_change(
+    cohort: frozenset[str], earlier: tuple[frozenset[str], ...], least_change: int
+) -> None:
+    """Refuse a cohort so close to an earlier one that sums could be subtracted.
+
+    Raises:
+        SecAggError: if it differs from an earlier one by 1 to `least_change` - 1 sites.
+    """
+    for other in earlier:
+        if 0 < len(cohort ^ other) < least_change:
+            raise SecAggError(
+                "the cohort differs from an earlier one by too few sites: the "
+                "difference of two sums would nearly be one site's update",
+                f"keep the cohort, or change it by {least_change} sites or more",
+            )

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The secrets of a site for an epoch, and how others hold shares of them.
+
+A site draws two independent secrets for every round of an epoch: the seed of its own
+mask, and the seed of the X25519 key from which its masks with other sites come. Each
+has its own polynomial. What others hold of one round says nothing about another.
+
+A dealer is held to what it dealt. It publishes a mark of each own seed and the public
+key of each key seed, so a secret that was opened can be checked. It signs commitments
+to all shares, also to the one that it keeps, so a share that was given out can be
+checked. If all shares are the committed ones and the secret still is not, the dealer
+dealt badly; if a share is not, its holder lied. Commitments are hashes of at least 255
+uniform bits and hide them as long as SHA-256 is one-way.
+
+Every part is encrypted under a key pair of its own. A dealer that is said to have
+dealt badly gives out the private key of that one part, and anybody can see who lies:
+
+    part is what was committed to    the holder, which signed that it is not
+    anything else                    the dealer, which signed the part
+"""
+
+from hashlib import sha256
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from lexfed.errors import SecAggError
+from lexfed.randomness import RandomSource
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.envelopes.key_agreement import pairwise_key, private_key
+from lexfed.secagg.envelopes.payloads import AdvertisedKeys, SealedPart, root_of
+from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives.shamir import LIMBS, random_secret, secret_bytes, share
+from lexfed.secagg.primitives.small_field import PRIME, Elements
+
+OWN = 0
+"""Shares of the seed of a site's own mask, which opens a site that answered."""
+PAIR = 1
+"""Shares of the seed of its mask key, which opens a site that dropped out."""
+
+
+def row(round_number: int, which: int) -> int:
+    """Return where a secret of a round stands among all secrets of an epoch."""
+    return 2 * (round_number - 1) + which
+
+
+def seed_mark(setup: bytes, name: str, round_number: int, seed: bytes) -> bytes:
+    """Return what a site publishes of the seed of its own mask."""
+    text = f"lexfed secagg mark {round_number} {name} ".encode()
+    return sha256(text + setup + seed).digest()
+
+
+def mask_key(
+    setup: bytes, name: str, round_number: int, seed: bytes
+) -> X25519PrivateKey:
+    """Return the key from which a site's masks with others in a round come."""
+    return private_key(seed, setup, f"mask key of {name} in round {round_number}")
+
+
+class EpochSecrets:
+    """Everything secret that a site draws for an epoch.
+
+    Guarantees:
+        Secrets of a round that was used are overwritten.
+    """
+
+    def __init__(
+        self, setup: bytes, name: str, rounds: int, source: RandomSource
+    ) -> None:
+        self._setup = setup
+        self._name = name
+        self._rounds = range(1, rounds + 1)
+        self._source = source
+        self._drawn = random_secret(source, 2 * rounds)
+        self._parts = secret_bytes(random_secret(source))
+        self.channel = X25519PrivateKey.generate()
+
+    def seed(self, round_number: int) -> bytes:
+        """Return the seed of the site's own mask."""
+        return secret_bytes(self._drawn[row(round_number, OWN)])
+
+    def mask_key(self, round_number: int) -> X25519PrivateKey:
+        """Return the key of its masks with others."""
+        seed = secret_bytes(self._drawn[row(round_number, PAIR)])
+        return mask_key(self._setup, self._name, round_number, seed)
+
+    def public(self) -> AdvertisedKeys:
+        """Return what everybody may know of them."""
+        keys = [self.mask_key(at).public_key() for at in self._rounds]
+        return AdvertisedKeys(
+            self.channel.public_key().public_bytes_raw(),
+            tuple(key.public_bytes_raw() for key in keys),
+            tuple(
+                seed_mark(self._setup, self._name, at, self.seed(at))
+                for at in self._rounds
+            ),
+        )
+
+    def shares(self, threshold: Threshold) -> Elements:
+        """Return shares of all secrets, one row for each seat."""
+        return share(self._drawn, threshold.shares, threshold.sites, self._source)
+
+    def part_key(self, listed: bytes, holder: str) -> X25519PrivateKey:
+        """Return the key of one part; it tells nothing about other parts."""
+        return private_key(self._parts, listed, f"part for {holder}")
+
+    def erase(self, round_number: int) -> None:
+        """Overwrite the secrets of a round, of all before it, and of the dealing."""
+        self._parts = bytes(len(self._parts))  # what was dealt is not shown any more
+        self._drawn[: row(round_number, PAIR) + 1] = 0
+
+
+def commitment(listed: bytes, dealer: str, holder: str, at: int, held: bytes) -> bytes:
+    """Return the commitment to one share, which stands at a `row`."""
+    text = f"lexfed secagg share {dealer} {holder} ".encode()
+    return sha256(b"".join((text, listed, at.to_bytes(4, "big"), held))).digest()
+
+
+def commitments(listed: bytes, dealer: str, holder: str, shares: Elements) -> bytes:
+    """Return commitments to all shares that a dealer gives a holder, by `row`."""
+    return b"".join(
+        commitment(listed, dealer, holder, at, secret_bytes(held))
+        for at, held in enumerate(shares)
+    )
+
+
+def part_bytes(listed: bytes, dealer: str, holder: str, part: SealedPart) -> bytes:
+    """Return what the dealer of a part signs."""
+    text = f"lexfed secagg part {dealer} {holder} ".encode()
+    sealed = sha256(part.sealed).digest()
+    return b"".join((text, listed, part.root, part.key, sealed))
+
+
+def seal_part(
+    listed: bytes,
+    identity: Identity,
+    holder: str,
+    key: X25519PrivateKey,
+    peer: bytes,
+    shares: Elements,
+    root: bytes,
+) -> SealedPart:
+    """Encrypt and sign the shares of one holder, with the commitments to them.
+
+    Args:
+        listed: digest of the key list.
+        identity: of the dealer.
+        holder: its name.
+        key: of this part alone.
+        peer: the holder's public channel key.
+        shares: one row for each secret.
+        root: of the commitments to them.
+    """
+    dealer = identity.name
+    cipher = AESGCM(_part_key(listed, key, peer, dealer, holder))
+    # A key encrypts one part: one nonce will do.
+    sealed = cipher.encrypt(bytes(12), secret_bytes(shares), None)
+    unsigned = SealedPart(root, key.public_key().public_bytes_raw(), b"", sealed)
+    signature = identity.sign(part_bytes(listed, dealer, holder, unsigned))
+    return SealedPart(root, unsigned.key, signature, sealed)
+
+
+def open_part(
+    listed: bytes,
+    roster: Roster,
+    names: tuple[str, str],
+    channel: X25519PrivateKey,
+    part: SealedPart,
+) -> Elements:
+    """Check and decrypt the shares that a dealer sent.
+
+    Args:
+        listed: digest of the key list.
+        roster: the enrolled sites.
+        names: the dealer and the holder.
+        channel: the holder's channel key.
+        part: what came.
+
+    Raises:
+        SecAggError: if it is not what the dealer signed, or not what it committed to.
+    """
+    dealer, holder = names
+    roster.verify(dealer, part_bytes(listed, dealer, holder, part), part.signature)
+    return _decrypt(listed, names, _part_key(listed, channel, part.key, *names), part)
+
+
+def is_good(
+    listed: bytes, names: tuple[str, str], key: bytes, peer: bytes, part: SealedPart
+) -> bool:
+    """Say whether a part holds what its holder could use.
+
+    Args:
+        listed: digest of the key list.
+        names: the dealer and the holder.
+        key: the part's private key, as its dealer says.
+        peer: the holder's public channel key.
+        part: as the dealer signed it.
+
+    Guarantees:
+        Of a part that an honest dealer made: yes. Of a part that an honest holder
+        could not use: no, whatever the dealer says.
+    """
+    private = X25519PrivateKey.from_private_bytes(key)
+    if private.public_key().public_bytes_raw() != part.key:
+        return False
+    try:
+        _decrypt(listed, names, _part_key(listed, private, peer, *names), part)
+    except SecAggError:
+        return False
+    return True
+
+
+def _decrypt(
+    listed: bytes, names: tuple[str, str], key: bytes, part: SealedPart
+) -> Elements:
+    dealer, holder = names
+    try:
+        opened = AESGCM(key).decrypt(bytes(12), part.sealed, None)
+    except InvalidTag as error:
+        raise SecAggError(f"shares of `{dealer}` cannot be decrypted") from error
+    shares = np.frombuffer(opened, dtype="<u2").astype(np.uint16).reshape(-1, LIMBS)
+    committed = root_of(commitments(listed, dealer, holder, shares))
+    if committed != part.root or np.any(shares >= PRIME):
+        raise SecAggError(f"shares of `{dealer}` are not those it committed to")
+    return shares
+
+
+def _part_key(
+    listed: bytes, private: X25519PrivateKey, peer: bytes, dealer: str, holder: str
+) -> bytes:
+    purpose = f"shares from {dealer} to {holder}"
+    return pairwise_key(private, peer, listed, purpose, (dealer, holder), 32)

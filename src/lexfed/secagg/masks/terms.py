@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all parties agree on before the first message, as one digest.
+
+The terms bind privacy: how many may collude, how few sites a sum may have, how far
+two cohorts must differ. A server that could choose them could choose them badly, so
+they are hashed with the policy into the context that every signature and every mask
+is bound to. Parties with other terms do not understand each other.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from lexfed.checks import in_range
+from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.identities import Roster
+from lexfed.secagg.envelopes.key_agreement import Context
+from lexfed.secagg.envelopes.sealed_messages import NO_MODEL
+from lexfed.secagg.primitives.ring import Ring
+
+_MOST_ROUNDS = 4096
+_MOST_EPOCHS = 2**53 - 1
+"""Records are JSON, in which larger numbers mean different things to readers."""
+_MOST_VALUES = 2**29
+"""Two gibibytes of 32-bit values; long vectors travel in pieces (`pieces.py`)."""
+
+
+@dataclass(frozen=True)
+class MaskTerms:
+    """What an epoch of secure sums is bound to.
+
+    Attributes:
+        rounds: how many rounds one set-up serves.
+        colluders: how many sites may work together with the server.
+        least_sites: fewest sites whose sum may be opened.
+        ring: modulus of the sums.
+        length: most values in a vector; each round says how many it has.
+        least_change: fewest sites by which two different cohorts must differ; 2 keeps
+            the difference of two sums from being one site, 1 allows that.
+    """
+
+    rounds: int
+    colluders: int
+    least_sites: int
+    ring: Ring
+    length: int
+    least_change: int = 2
+
+    def __post_init__(self) -> None:
+        in_range(1, _MOST_ROUNDS, rounds=self.rounds)
+        in_range(0, 2**16, colluders=self.colluders)
+        # The sum of one site is that site, and two sites can subtract themselves.
+        in_range(self.colluders + 2, 2**16, least_sites=self.least_sites)
+        in_range(1, _MOST_VALUES, length=self.length)
+        in_range(1, 2**16, least_change=self.least_change)
+
+    def check_length(self, length: int) -> None:
+        """Refuse vectors that are empty, or longer than agreed on."""
+        if not 1 <= length <= self.length:
+            raise SecAggError(f"expected a vector of 1 to {self.length} values")
+
+    def packed(self) -> bytes:
+        """Return the bytes that are hashed."""
+        numbers = (
+            self.rounds,
+            self.colluders,
+            self.least_sites,
+            self.ring.bits,
+            self.length,
+            self.least_change,
+        )
+        return b"".join(number.to_bytes(4, "big") for number in numbers)
+
+
+@dataclass(frozen=True)
+class MaskSetting:
+    """An epoch: who takes part, under which policy and terms.
+
+    Attributes:
+        session: 32 bytes that name the session; every epoch of it has its own number.
+        epoch: number of the set-up; never used twice in a session.
+        policy: SHA-256 of the policy that the sites agreed to.
+        sites: names and identity keys of the sites that are enrolled.
+        server: name and identity key of the server, in a roster of its own.
+        terms: what the sums are bound to.
+    """
+
+    session: bytes
+    epoch: int
+    policy: bytes
+    sites: Roster
+    server: Roster
+    terms: MaskTerms
+
+    def __post_init__(self) -> None:
+        in_range(0, _MOST_EPOCHS, epoch=self.epoch)
+
+    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
+        """Return what a round belongs to; the set-up by default."""
+        agreed = terms_digest(self.policy, self.server.digest, self.terms)
+        return Context(
+            self.session, self.epoch, round_number, model, agreed, self.sites.digest
+        )
+
+
+def terms_digest(policy: bytes, server: bytes, terms: MaskTerms) -> bytes:
+    """Return what a context names as its policy: the policy and what comes with it.
+
+    Args:
+        policy: SHA-256 of the policy itself.
+        server: digest of the server's roster.
+        terms: what the sums are bound to.
+    """
+    parts = (policy, server, terms.packed())
+    return sha256(b"lexfed secagg terms\x00" + b"".join(parts)).digest()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signed integers in Z/2^b: encoded, added and decoded, with wraps that fail.
+
+Sums are taken modulo 2^b, b = 16, 24 or 32. A sum S whose size is at most 2^(b-1) - 1
+is decoded exactly. The caller states a bound that every honest sum keeps; a decoded
+value beyond it fails the round. So a sum that left the bound is noticed as long as
+|S| < 2^b - bound; one that went round further could come back inside.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.checks import in_range
+from lexfed.errors import SecAggError
+
+WIDTHS = (16, 24, 32)
+
+Integers = NDArray[np.int64]
+RingWords = NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The integers modulo 2^bits."""
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        if self.bits not in WIDTHS:
+            raise ValueError(f"expected `bits` 16, 24 or 32, got: {self.bits}")
+
+    @classmethod
+    def for_bound(cls, bound: int) -> Self:
+        """Return the smallest ring in which sums up to `bound` in size do not wrap."""
+        return cls(bits_for(bound))
+
+    @property
+    def largest(self) -> int:
+        """The largest size that is decoded exactly, 2^(bits-1) - 1."""
+        return (1 << self.bits - 1) - 1
+
+    @property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        """The words that hold elements: 32 bits for a ring of 24."""
+        return np.dtype(np.uint16 if self.bits == 16 else np.uint32)
+
+    def fits(self, bound: int) -> bool:
+        """Whether sums up to `bound` in size do not wrap."""
+        return 0 <= bound <= self.largest
+
+    def zeros(self, length: int) -> RingWords:
+        """Return an empty sum."""
+        return np.zeros(length, dtype=self.dtype)
+
+    def encode(self, values: Integers) -> RingWords:
+        """Return signed integers as ring elements.
+
+        Raises:
+            SecAggError: if one does not fit; nothing is cut off.
+        """
+        if values.size and not (
+            -self.largest <= int(values.min()) and int(values.max()) <= self.largest
+        ):
+            raise SecAggError(
+                f"a value does not fit a ring of {self.bits} bits",
+                "choose a smaller scale or a wider ring",
+            )
+        return self.reduce(values.astype(self.dtype))  # two's complement
+
+    def reduce(self, words: RingWords) -> RingWords:
+        """Drop bits above the ring's, in place, and return the same vector."""
+        if self.bits == 24:
+            words &= 0xFFFFFF
+        return words
+
+    def add(self, total: RingWords, words: RingWords) -> None:
+        """Add elements to a sum, in place."""
+        np.add(total, words, out=total)
+        self.reduce(total)
+
+    def decode(self, words: RingWords, bound: int) -> Integers:
+        """Return the signed integers that elements stand for.
+
+        Guarantees:
+            Exact if the true sizes are at most `bound`.
+            A true size S with bound < S < 2^bits - bound is refused, never clipped.
+
+        Raises:
+            SecAggError: if a decoded size is above `bound`.
+        """
+        in_range(0, self.largest, bound=bound)
+        # Shift the sign bit to the top, read it as signed, shift it back.
+        wide = self.dtype.itemsize * 8
+        lift = wide - self.bits
+        signed = (words << lift).view(np.dtype(f"i{wide // 8}")) >> lift
+        values = signed.astype(np.int64)
+        if values.size and max(int(values.max()), -int(values.min())) > bound:
+            raise SecAggError(
+                "a sum left its bound: it may have wrapped around",
+                "leave this round out; check scale, clip and noise against the ring",
+            )
+        return values
+
+    def pack(self, words: RingWords) -> bytes:
+        """Return elements as little-endian bytes, 2, 3 or 4 each."""
+        reduced = self.reduce(words.copy()).astype(self.dtype.newbyteorder("<"))
+        if self.bits != 24:
+            return reduced.tobytes()
+        return reduced.view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
+
+    def unpack(self, data: bytes | memoryview, length: int) -> RingWords:
+        """Read `length` elements.
+
+        Raises:
+            SecAggError: if there are more or fewer bytes than that.
+        """
+        if len(data) != length * self.bits // 8:
+            raise SecAggError(
+                f"expected {length} elements of {self.bits} bits, got {len(data)} bytes"
+            )
+        raw = np.frombuffer(data, dtype=np.uint8)
+        if self.bits != 24:
+            return raw.view(self.dtype.newbyteorder("<")).astype(self.dtype)
+        wide = np.zeros((length, 4), dtype=np.uint8)
+        wide[:, :3] = raw.reshape(-1, 3)
+        return wide.view("<u4").reshape(-1).astype(self.dtype)
+
+
+def bits_for(bound: int) -> int:
+    """Return the smallest width in which sums up to `bound` in size do not wrap.
+
+    Raises:
+        SecAggError: if even 32 bits are too few.
+    """
+    for bits in WIDTHS:
+        if Ring(bits).fits(bound):
+            return bits
+    raise SecAggError(
+        f"no ring of up to {WIDTHS[-1]} bits holds sums up to the stated bound",
+        "choose a smaller scale, or a smaller clip",
+    )

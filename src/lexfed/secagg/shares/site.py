@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sharing of vectors to aggregators that different organisations run: a site's part.
+
+    aggregators   OPERATOR_KEY  an X25519 key for the epoch
+    site          DEALT         to each aggregator its share, encrypted; once a round
+    aggregators   HELD          whose shares they hold
+                  LISTED        the list that all of them sign, once a round
+                  PARTIAL_SUM   of the shares of exactly those sites
+
+A site sends one message to each aggregator and is done: it may vanish. Messages of
+one round carry the same fresh public key. It encrypts them, and it names the deal, so
+that shares of two deals of a restarted site are never added as if they were one.
+
+The list must be one. t - 1 aggregators that pool their shares of 3-of-5 need a single
+honest partial sum to open a list; three honest ones with three lists would open three
+sums, and their differences are sites. So an honest aggregator adds a list only if q
+aggregators signed it, and signs once a round. If c of R may lie, 2 q > R + c makes any
+two such sets share an honest one: there is only one list [BIK+17].
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from lexfed.checks import in_range
+from lexfed.errors import SecAggError
+from lexfed.randomness import RandomSource, SecureSource
+from lexfed.secagg.envelopes.identities import Identity, Roster
+from lexfed.secagg.envelopes.key_agreement import Context, pairwise_key
+from lexfed.secagg.envelopes.sealed_messages import (
+    DIGEST,
+    NO_MODEL,
+    EnvelopeKind,
+    open_sealed,
+    seal,
+)
+from lexfed.secagg.primitives.ring import Integers
+from lexfed.secagg.shares.schemes import SharingScheme
+
+_TAG = 16
+_MOST_SITES = 2**16
+
+
+@dataclass(frozen=True)
+class OperatorTerms:
+    """What sums over several aggregators are bound to.
+
+    Attributes:
+        scheme: how vectors are shared.
+        least_sites: fewest sites whose sum may be opened; two more than may help the
+            aggregators.
+        bound: the largest size of an honest sum.
+        liars: how many aggregators may lie about lists, not only pool what they see.
+    """
+
+    scheme: SharingScheme
+    least_sites: int
+    bound: int
+    liars: int = 0
+
+    def __post_init__(self) -> None:
+        in_range(2, _MOST_SITES, least_sites=self.least_sites)
+        in_range(1, self.scheme.largest, bound=self.bound)
+        in_range(0, self.scheme.needed - 1, liars=self.liars)
+
+    @property
+    def quorum(self) -> int:
+        """How many aggregators sign a list before it is added: 2 q > R + liars."""
+        return max(self.scheme.needed, (self.scheme.operators + self.liars) // 2 + 1)
+
+    @property
+    def may_be_lost(self) -> int:
+        """How many aggregators a round survives without."""
+        return self.scheme.operators - self.quorum
+
+    def packed(self) -> bytes:
+        """Return the bytes that are hashed."""
+        numbers = (self.least_sites, self.bound, self.liars)
+        return self.scheme.packed() + b"".join(n.to_bytes(8, "big") for n in numbers)
+
+
+@dataclass(frozen=True)
+class OperatorSetting:
+    """An epoch: who takes part, under which policy and terms.
+
+    Attributes:
+        session: 32 bytes that name the session.
+        epoch: number of the set-up; never used twice in a session.
+        policy: SHA-256 of the policy that the sites agreed to.
+        sites: names and identity keys of the sites.
+        operators: names and identity keys of the aggregators, in the order of seats.
+        terms: what the sums are bound to.
+    """
+
+    session: bytes
+    epoch: int
+    policy: bytes
+    sites: Roster
+    operators: Roster
+    terms: OperatorTerms
+
+    def __post_init__(self) -> None:
+        if len(self.operators) != self.terms.scheme.operators:
+            raise ValueError("expected as many aggregators as the scheme shares among")
+
+    def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
+        """Return what a round belongs to; the set-up by default."""
+        parts = (self.policy, self.operators.digest, self.terms.packed())
+        agreed = sha256(b"lexfed operators terms\x00" + b"".join(parts)).digest()
+        return Context(
+            self.session, self.epoch, round_number, model, agreed, self.sites.digest
+        )
+
+    def sealed_bytes(self, seat: int) -> int:
+        """Return the length of what a site sends to an aggregator: key, seat, share."""
+        return DIGEST + 1 + self.terms.scheme.share_bytes(seat) + _TAG
+
+
+def check_enrolled(identity: Identity, roster: Roster) -> None:
+    """Refuse to act under a name that others know by another key."""
+    if roster.public(identity.name) != identity.public:
+        raise SecAggError(f"`{identity.name}` is enrolled with another key")
+
+
+def check_later(round_number: int, last: int) -> None:
+    """Refuse a round that was met before, or that lies before one that was."""
+    if round_number <= last:
+        raise SecAggError(
+            f"round {round_number} is over: the last one was {last}",
+            "deal every round once, in their order",
+        )
+
+
+def channel(
+    private: X25519PrivateKey, peer: bytes, context: Context, site: str, operator: str
+) -> AESGCM:
+    """Return the cipher for one share; both ends make the same one."""
+    purpose = f"share from {site} to {operator}"
+    return AESGCM(
+        pairwise_key(private, peer, context.digest, purpose, (site, operator), 32)
+    )
+
+
+NONCE = bytes(12)
+"""A key encrypts one message: the site's key pair is fresh in every round."""
+
+
+class SharingSite:
+    """A site that shares its vectors among aggregators.
+
+    Guarantees:
+        Each round is dealt at most once, in rising order.
+        Whoever sees another model, policy or roster cannot decrypt a share.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        setting: OperatorSetting,
+        announced: Iterable[bytes],
+        source: RandomSource | None = None,
+    ) -> None:
+        """Start an epoch.
+
+        Args:
+            identity: the site's.
+            setting: the epoch.
+            announced: the aggregators' signed keys.
+            source: where seeds and coefficients come from; secure by default.
+
+        Raises:
+            SecAggError: if a key is not signed by an enrolled aggregator for this
+                epoch, one announced two, or too few announced any.
+        """
+        check_enrolled(identity, setting.sites)
+        self._identity = identity
+        self._setting = setting
+        self._source = source or SecureSource()
+        self._keys = read_keys(setting, announced)
+        self._last = 0
+
+    def deal(
+        self, round_number: int, model: bytes, values: Integers
+    ) -> dict[str, bytes]:
+        """Share a vector.
+
+        Args:
+            round_number: from 1.
+            model: SHA-256 of the round's model.
+            values: the integers, noise included.
+
+        Returns:
+            One signed message for every aggregator that announced a key.
+        """
+        check_later(round_number, self._last)
+        context = self._setting.context(round_number, model)
+        scheme = self._setting.terms.scheme
+        shares = scheme.split(values, context.digest, self._source)
+        self._last = round_number
+        private = X25519PrivateKey.generate()
+        public = private.public_key().public_bytes_raw()
+        me = self._identity.name
+        sent: dict[str, bytes] = {}
+        for name, peer in self._keys.items():
+            seat = self._setting.operators.point(name) - 1
+            cipher = channel(private, peer, context, me, name)
+            sealed = cipher.encrypt(NONCE, shares[seat], None)
+            payload = b"".join((public, bytes((seat,)), sealed))
+            sent[name] = seal(EnvelopeKind.DEALT, context, self._identity, payload)
+        return sent
+
+
+def read_keys(setting: OperatorSetting, announced: Iterable[bytes]) -> dict[str, bytes]:
+    """Return the aggregators' keys of the epoch, by name.
+
+    Raises:
+        SecAggError: as the constructor of `SharingSite`.
+    """
+    keys: dict[str, bytes] = {}
+    for message in announced:
+        opened = open_sealed(
+            message,
+            EnvelopeKind.OPERATOR_KEY,
+            setting.context(),
+            setting.operators,
+            (DIGEST,),
+        )
+        if opened.sender in keys:
+            raise SecAggError(f"aggregator `{opened.sender}` announced two keys")
+        keys[opened.sender] = bytes(opened.payload)
+    if len(keys) < setting.terms.quorum:
+        raise SecAggError(
+            f"{len(keys)} aggregators announced a key, not {setting.terms.quorum}",
+            "wait for more aggregators",
+        )
+    return keys

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells whose sum is known from elsewhere: less noise, and quantiles with intervals.
+
+All n persons are in one of m cells each. Cells y have independent noise of variance v,
+and n is known from other tables with variance d. The best linear unbiased counts are
+h = y + (n - sum y) / m', m' = m + d / v, by least squares; their covariance is
+v (I - 11' / m'). A weighted sum w'h has the variance
+
+    v (w'w - (sum w)^2 / m'),
+
+so that, where n is well known, counting from either end gives the same, as exact as
+from the nearer one.
+
+A long tail of empty cells adds up much noise, and a quantile far out would end anywhere
+in it. So the value of a quantile, though not its interval, is read from the *occupied*
+cells alone: from the first to the last run of 1, 2, 4 ... cells whose sum stands out of
+the noise, as `following` has it.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lexfed import checks
+from lexfed.sketch.estimates.intervals import (
+    CONFIDENCE,
+    Estimate,
+    from_variance,
+    normal_quantile,
+)
+from lexfed.sketch.queries.refinements import ERROR, pooled, threshold
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+
+
+@dataclass(frozen=True)
+class QuantileSpan:
+    """Cells in which a share of all values may be reached.
+
+    Attributes:
+        cell: where it most likely is.
+        share: how far into that cell, 0 to 1.
+        low: the first cell of the interval.
+        high: the last one.
+    """
+
+    cell: int
+    share: float
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Persons by cell, the last of which is for those without a value.
+
+    Attributes:
+        noised: as released.
+        variance: of the noise on each.
+        people: how many there are, from elsewhere.
+        doubt: the variance of that number; infinite if it is not known.
+
+    Raises:
+        ValueError: if there are fewer than two cells.
+    """
+
+    noised: Floats
+    variance: float
+    people: float
+    doubt: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.in_range(2, 2**24, cells=len(self.noised))
+
+    @classmethod
+    def of(cls, told: ReleasedTable, people: Estimate) -> "Spread":
+        """Return the cells of a table of one row, all sites together.
+
+        Args:
+            told: the table.
+            people: how many persons there are, independent of this table.
+        """
+        counts, variance = pooled(told)
+        return cls(counts[0], variance, people.value, people.variance)
+
+    @property
+    def _share(self) -> float:
+        """1 / m', the part of what is missing in sum that a cell is given."""
+        if not self.variance:
+            return 0.0
+        return 1 / (len(self.noised) + self.doubt / self.variance)
+
+    @cached_property
+    def counts(self) -> Floats:
+        """The best counts."""
+        return self.noised + (self.people - float(self.noised.sum())) * self._share
+
+    @property
+    def _lengths(self) -> list[int]:
+        """How long runs of cells are."""
+        return [2**power for power in range((len(self.noised) - 1).bit_length())]
+
+    @cached_property
+    def hidden(self) -> float:
+        """How many persons a cell must have to stand out."""
+        runs = sum(len(self.noised) - length for length in self._lengths)
+        return threshold(runs, self.variance, ERROR)
+
+    @cached_property
+    def occupied(self) -> tuple[int, int]:
+        """First cell of values that is occupied, and the one after the last.
+
+        Guarantees:
+            Where there is nothing but noise, these are all cells with probability
+            1 - ERROR at least.
+        """
+        values = self.noised[:-1]
+        upto = np.concatenate([[0.0], np.cumsum(values)])
+        starts, stops = [], []
+        for length in self._lengths:
+            least = self.hidden * math.sqrt(length)
+            found = np.flatnonzero(upto[length:] - upto[:-length] > least)
+            starts += [(int(start), length) for start in found]
+            stops += [(int(start) + length, -length) for start in found]
+        if not starts:
+            return 0, len(values)
+        # Of all runs the innermost at either end, which is the shortest one: a longer
+        # one may reach far beyond the cells that make it stand out.
+        last, length = max(starts, key=lambda run: (run[0], -run[1]))
+        first, back = min(stops, key=lambda run: (run[0], -run[1]))
+        return min(first + back, last), max(last + length, first)
+
+    def weighted(self, weights: Floats, confidence: float = CONFIDENCE) -> Estimate:
+        """A weighted sum of cells.
+
+        Guarantees:
+            The value is unbiased, its variance exact, and no linear unbiased one that
+            uses the known sum has less.
+        """
+        value = float(weights @ self.counts)
+        spread = float(weights @ weights - weights.sum() ** 2 * self._share)
+        # Rounding may leave less than nothing where all weights are equal.
+        return from_variance(value, self.variance * max(spread, 0.0), confidence)
+
+    def of_cell(self, cell: int) -> Estimate:
+        """Persons in one cell."""
+        weights = np.zeros(len(self.noised))
+        weights[cell] = 1.0
+        return self.weighted(weights)
+
+    def place(
+        self, share: float, confidence: float = CONFIDENCE
+    ) -> QuantileSpan | None:
+        """The cell in which a share of all values is reached.
+
+        As `estimates.ranges.quantile`: cell k is it if D(k) >= 0 > D(k - 1), D(k) the
+        count up to k less the share of the total; the interval holds every cell from
+        the first to the last that neither of two tests rejects.
+
+        Returns:
+            None if it is not sure that anybody has a value.
+
+        Guarantees:
+            The interval covers the true cell with this confidence at least.
+        """
+        cells = len(self.noised) - 1
+        valued = np.append(np.ones(cells), 0.0)
+        if self.weighted(valued).low <= 0:
+            return None
+        counts = self.counts[:-1]
+        upto = np.arange(1, cells)
+        above = np.cumsum(counts)[:-1] - share * counts.sum()
+        squares = upto * (1 - share) ** 2 + (cells - upto) * share**2
+        sums = upto - share * cells
+        variances = self.variance * (squares - sums**2 * self._share)
+        reach = normal_quantile(confidence) * np.sqrt(variances)
+        may_reach = np.append(above >= -reach, True)
+        may_miss_before = np.insert(above < reach, 0, True)
+        low = int(np.argmax(may_reach))
+        high = cells - 1 - int(np.argmax(may_miss_before[::-1]))
+        return self._within(share, low, high)
+
+    def _within(self, share: float, low: int, high: int) -> QuantileSpan:
+        """Where the occupied cells reach a share; an interval holds it in any case."""
+        first, stop = self.occupied
+        kept = np.append(self.noised[first:stop], self.noised[-1])
+        inside = replace(self, noised=kept).counts[:-1]
+        below = np.cumsum(inside) - share * inside.sum()
+        # Noise lets the sum fall now and then: the number below leans to no side.
+        at = int((below[:-1] < 0).sum())
+        into = 1 - below[at] / inside[at] if inside[at] > 0 else 0.5
+        cell = first + at
+        share = float(np.clip(into, 0, 1))
+        return QuantileSpan(cell, share, min(low, cell), max(high, cell))

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges, quantiles and histograms of a number, from half octaves and from bins.
+
+Both tables answer every question, with independent noise. Each interval gets its part
+of the error, so that where they meet holds the truth as often as one alone would
+(Bonferroni); half octaves are finer near zero, bins elsewhere.
+
+The range is where 99 % of all values lie, widened outward to round numbers: it is to be
+declared, and what lies outside is clamped. Where noise leaves open where these end, it
+goes as far as their intervals, but not beyond cells that are seen to be occupied. Noise
+hides the ends of a distribution, though: the more persons a cell can have unseen, the
+further it goes on from there, half of the way to the end of the interval at most.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate
+from lexfed.sketch.profile.answers import (
+    ProfiledHistogram,
+    ProfiledNumber,
+    ProfiledQuantile,
+)
+from lexfed.sketch.profile.cell_spread import QuantileSpan, Spread
+from lexfed.sketch.queries.refinements import ERROR, threshold
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.value_cells import DOUBLES, HALVES, OCTAVES, double_edges
+
+TAIL = 0.005
+"""Share of values beyond either end of a range."""
+
+SHARES = (TAIL, 0.25, 0.5, 0.75, 1 - TAIL)
+"""Quantiles that are told."""
+
+_CROWDED = 0.5
+"""Share of values in one bin from which bins of equal width show too little."""
+
+_FEW = 3
+"""Bars by size that show no more than bins would."""
+
+_MUCH = 4 * TAIL
+"""Share of all persons that is much for a cell to have unseen."""
+
+_STEPS = 20
+"""A range is rounded outward to this part of its width, or to a finer round number."""
+
+
+@dataclass(frozen=True)
+class CellScale:
+    """Cells of a number, the last one for missing values.
+
+    Attributes:
+        spread: how many persons are in each.
+        edges: of the cells of numbers; the outer ones are infinite.
+    """
+
+    spread: Spread
+    edges: Floats
+
+    @classmethod
+    def of(cls, told: ReleasedTable, people: Estimate) -> "CellScale":
+        """Return the cells of a table of bins or of doubles, all sites together."""
+        if told.table.domain == "bins":
+            low, high = map(float, told.asked)
+            bins = told.table.width - 3
+            edges = np.linspace(low, high, bins + 1)
+            edges = np.concatenate([[-np.inf], edges, [np.inf]])
+        else:
+            edges = np.concatenate([[-np.inf], double_edges()[1:-1], [np.inf]])
+        return cls(Spread.of(told, people), edges)
+
+    def value(self, place: QuantileSpan) -> float:
+        """The number at a place; the finite edge of an outer cell."""
+        low, high = self.edges[place.cell], self.edges[place.cell + 1]
+        if math.isinf(low):
+            return float(high)
+        return float(low if math.isinf(high) else low + place.share * (high - low))
+
+    def ends(self, place: QuantileSpan) -> tuple[float, float]:
+        """The interval of a place, in numbers."""
+        return float(self.edges[place.low]), float(self.edges[place.high + 1])
+
+
+def quantiles(scales: Sequence[CellScale]) -> tuple[ProfiledQuantile, ...]:
+    """Quantiles of a number from all of its tables; none if nobody is seen.
+
+    Args:
+        scales: the bins, and the half octaves if there are any.
+
+    Guarantees:
+        Each interval covers the true quantile in 95 % of seeds at least.
+    """
+    found = (_quantile(scales, share) for share in SHARES)
+    return tuple(each for each in found if each is not None)
+
+
+def _quantile(scales: Sequence[CellScale], share: float) -> ProfiledQuantile | None:
+    confidence = 1 - (1 - CONFIDENCE) / max(len(scales), 1)
+    places = [(scale, scale.spread.place(share, confidence)) for scale in scales]
+    known = [(scale, place) for scale, place in places if place is not None]
+    if not known:
+        return None
+    spans = [scale.ends(place) for scale, place in known]
+    low, high = max(span[0] for span in spans), min(span[1] for span in spans)
+    # The value is that of the shorter interval; of two without end, of the first one.
+    best = min(range(len(known)), key=lambda at: spans[at][1] - spans[at][0])
+    scale, place = known[best]
+    if low > high:
+        low, high = spans[best]
+    value = _near_zero(min(max(scale.value(place), low), high))
+    # Far out there are sizes that nobody asked about: as good as no end.
+    bottom, top = float(scales[0].edges[1]), float(scales[0].edges[-2])
+    return ProfiledQuantile(
+        share,
+        ProfiledNumber(
+            value,
+            _near_zero(low) if bottom <= low else None,
+            _near_zero(high) if high <= top else None,
+        ),
+    )
+
+
+def _near_zero(number: float) -> float:
+    """Sizes below the smallest half octave count as zero."""
+    return number if abs(number) > math.ldexp(1.0, OCTAVES[0]) else 0.0
+
+
+def range_of(told: Sequence[ProfiledQuantile], bins: CellScale) -> tuple[float, float]:
+    """The range to declare, from the outer quantiles.
+
+    Args:
+        told: quantiles, the lowest first.
+        bins: the table of bins; nothing is declared beyond its ends.
+
+    Guarantees:
+        It holds the outer quantiles, as far as they lie between the ends.
+        The first end is the smaller one.
+    """
+    spread, ends = bins.spread, (float(bins.edges[1]), float(bins.edges[-2]))
+    seen = [float(bins.edges[cell]) for cell in spread.occupied]
+    part = min(spread.hidden / (max(spread.people, 1.0) * _MUCH), 1.0) / 2
+    bottom, top = told[0].at, told[-1].at
+    mirrored = ProfiledNumber(
+        -bottom.value,
+        None if bottom.high is None else -bottom.high,
+        None if bottom.low is None else -bottom.low,
+    )
+    low = -_end(mirrored, -seen[0], -ends[0], part)
+    return rounded(low, _end(top, seen[1], ends[1], part), ends)
+
+
+def _end(quantile: ProfiledNumber, seen: float, asked: float, part: float) -> float:
+    """The upper end of a range.
+
+    Args:
+        quantile: the upper one.
+        seen: up to where cells are occupied.
+        asked: the end of the bins.
+        part: of the way from there to the end of the interval.
+    """
+    furthest = asked if quantile.high is None else min(quantile.high, asked)
+    inner = max(min(quantile.value, asked), min(furthest, seen))
+    return inner + part * max(furthest - inner, 0.0)
+
+
+def rounded(low: float, high: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """The least round numbers around a range; a bin of the ends if it is a point."""
+    width = max(high - low, (ends[1] - ends[0]) / 100)
+    power = math.floor(math.log10(width / _STEPS))
+    digit = max(d for d in (1, 2, 5) if d * 10.0**power <= width / _STEPS)
+    step = digit * 10.0**power
+    first, last = math.floor(low / step) * digit, math.ceil(high / step) * digit
+    if first == last:
+        last += digit
+    return float(f"{first}e{power}"), float(f"{last}e{power}")
+
+
+def histogram(bins: CellScale, sizes: CellScale | None) -> ProfiledHistogram:
+    """Bars of equal width, or half octaves where one bar would have most values.
+
+    Args:
+        bins: the table of bins.
+        sizes: that of half octaves, if there is one.
+    """
+    shown = _bars(bins, list(range(1, len(bins.edges) - 1)), by_size=False)
+    if sizes is None or max(shown.counts) <= _CROWDED * sum(shown.counts):
+        return shown
+    starts = _by_size(sizes.spread)
+    return _bars(sizes, starts, by_size=True) if len(starts) > _FEW else shown
+
+
+def _by_size(spread: Spread) -> list[int]:
+    """First cells of bars by size, and the one after the last bar.
+
+    From the lowest to the highest cell that stands out. Sizes below the smallest that
+    does are one bar around zero.
+    """
+    least = threshold(DOUBLES, spread.variance, ERROR)
+    found = np.flatnonzero(spread.noised[:DOUBLES] > least)
+    if not len(found):
+        return []
+    first, last = int(found[0]), int(found[-1])
+    smallest = min((abs(cell - HALVES) for cell in found if cell != HALVES), default=1)
+    inner = range(HALVES - smallest + 2, HALVES + smallest)
+    return [cell for cell in range(first, last + 2) if cell not in inner]
+
+
+def _bars(scale: CellScale, starts: list[int], by_size: bool) -> ProfiledHistogram:
+    """Sums of cells between these, with what lies on either side."""
+    spread, last = scale.spread, len(scale.edges) - 1
+    bars = [_persons(spread, start, stop) for start, stop in pairwise(starts)]
+    return ProfiledHistogram(
+        edges=tuple(float(scale.edges[start]) for start in starts),
+        counts=tuple(bar.value for bar in bars),
+        reaches=tuple(bar.high - bar.value for bar in bars),
+        below=ProfiledNumber.of(_persons(spread, 0, starts[0]).within(0.0, math.inf)),
+        above=ProfiledNumber.of(
+            _persons(spread, starts[-1], last).within(0.0, math.inf)
+        ),
+        by_size=by_size,
+    )
+
+
+def _persons(spread: Spread, start: int, stop: int) -> Estimate:
+    """Persons in the cells from one to before another."""
+    weights = np.zeros(len(spread.noised))
+    weights[start:stop] = 1.0
+    return spread.weighted(weights)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sites compared: persons they have in common, and how far their distributions lie.
+
+**Persons.** The keys of each site are a Count-Sketch of its own, with noise of its own,
+so that products of two tables are unbiased (`estimates.products`). What a site shares
+with all others is its product with their sum.
+
+**Distributions.** With p and q a column's distributions at two sites, cells p^ and q^
+have noise of variance t = v (1/F^2 + 1/G^2), F and G the numbers of persons. Then
+|p^ - q^|^2 - m t is unbiased for x = |p - q|^2 and has the variance 4 t x + 2 m t^2;
+the interval holds every x that is not refused by it (Rao's score test), which is a
+quadratic equation. F and G are sums of a site's cells over all of its tables, whose
+noise is neglected: where it is more than a tenth, nothing is told.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from lexfed.errors import DataError
+from lexfed.sketch.estimates.inner_products import inner_product, second_moment
+from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate, normal_quantile
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.estimates.similarities import jaccard
+from lexfed.sketch.profile.answers import (
+    ProfiledNumber,
+    SiteDistance,
+    SiteDuplicates,
+    SiteOverlap,
+)
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+
+_CLEAR = 10.0
+"""Deviations of its noise that a site's number of persons must have."""
+
+
+def overlaps(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap, ...]:
+    """Return the overlap of every pair of sites.
+
+    Guarantees:
+        Intervals cover the truth in 93 to 97 % of seeds.
+    """
+    tables = _tables(told, sites)
+    return tuple(
+        SiteOverlap(
+            sites[i],
+            sites[j],
+            _count(inner_product(tables[i], tables[j])),
+            _jaccard(tables[i], tables[j]),
+        )
+        for i, j in combinations(range(len(sites)), 2)
+    )
+
+
+def elsewhere(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteDuplicates, ...]:
+    """Return how many persons of each site are at others.
+
+    Guarantees:
+        Intervals cover the truth in 93 to 97 % of seeds.
+    """
+    tables = _tables(told, sites)
+    total = told.counts.sum(axis=0)
+    shared = []
+    for name, own in zip(sites, tables, strict=True):
+        noise = told.variance * (len(sites) - 1)
+        rest = NoisedCells(total - own.cells, noise, signed=True)
+        persons = _count(inner_product(own, rest))
+        shared.append(SiteDuplicates(name, _count(second_moment(own)), persons))
+    return tuple(shared)
+
+
+def distances(
+    told: ReleasedTable, people: Sequence[float | None], sites: Sequence[str]
+) -> tuple[SiteDistance, ...]:
+    """Return how far the distributions of a column are apart at every two sites.
+
+    Args:
+        told: its table with one part for each site.
+        people: at each site; None where it is not known well enough.
+        sites: their names.
+
+    Guarantees:
+        Intervals cover the truth in 93 % of seeds at least.
+    """
+    return tuple(
+        SiteDistance(sites[i], sites[j], _distance(told, i, j, left, right))
+        for i, j in combinations(range(len(sites)), 2)
+        if (left := people[i]) is not None and (right := people[j]) is not None
+    )
+
+
+def people_by_site(told: Sequence[ReleasedTable]) -> list[float | None]:
+    """Return how many persons each site has, from tables in which each is once.
+
+    Returns:
+        None for a site whose number is lost in the noise.
+    """
+    sums = np.mean([table.counts.sum(axis=(1, 2)) for table in told], axis=0)
+    cells = [table.variance * table.table.width for table in told]
+    deviation = math.sqrt(sum(cells)) / len(told)
+    return [float(each) if each > _CLEAR * deviation else None for each in sums]
+
+
+def _distance(
+    told: ReleasedTable, i: int, j: int, left: float, right: float
+) -> ProfiledNumber:
+    shares: Floats = told.counts[i] / left - told.counts[j] / right
+    noise = told.variance * (1 / left**2 + 1 / right**2)
+    squared = float((shares**2).sum())
+    low, high = squared_interval(squared, noise, told.table.width)
+    value = max(squared - told.table.width * noise, low)
+    return ProfiledNumber(math.sqrt(value), math.sqrt(low), math.sqrt(high))
+
+
+def squared_interval(squared: float, noise: float, cells: int) -> tuple[float, float]:
+    """Return the squared distances x that fit a sum of squares, 0 and more.
+
+    (s - m t - x)^2 <= z^2 (4 t x + 2 m t^2), solved for x.
+    """
+    z = normal_quantile(CONFIDENCE)
+    excess = squared - cells * noise
+    half = excess + 2 * z**2 * noise
+    under = half**2 - excess**2 + 2 * z**2 * cells * noise**2
+    reach = math.sqrt(max(under, 0.0))
+    return max(half - reach, 0.0), max(half + reach, 0.0)
+
+
+def _tables(told: ReleasedTable, sites: Sequence[str]) -> list[NoisedCells]:
+    if told.table.sites != len(sites):
+        raise ValueError(f"expected tables of {len(sites)} sites")
+    return [NoisedCells(each, told.variance, signed=True) for each in told.counts]
+
+
+def _jaccard(left: NoisedCells, right: NoisedCells) -> ProfiledNumber | None:
+    try:
+        return ProfiledNumber.of(jaccard(left, right))
+    except DataError:
+        return None
+
+
+def _count(estimate: Estimate) -> ProfiledNumber:
+    """A number of persons: not below nobody."""
+    return ProfiledNumber.of(estimate.within(0.0, math.inf))

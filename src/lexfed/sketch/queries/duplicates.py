@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many of a site's persons are at other sites too, from tables of keys by site.
+
+Every site has a Count-Sketch of the keys of its persons, with noise. The inner product
+of a site's table with the sum of all others counts its persons elsewhere, once for each
+other site. Noise of different sites is independent, so the product is unbiased, and its
+variance is known (`estimates.products`).
+
+What is acted upon is the lower end. It is below the truth **at all sites at once** with
+probability 95 %: each site has a normal bound of its own at 5 % by the number of sites,
+half of it for the product and half for the size that it is divided by.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from lexfed.sketch.estimates.inner_products import (
+    moment_rows,
+    moment_variance,
+    product_rows,
+    product_variance,
+)
+from lexfed.sketch.estimates.noised_cells import NoisedCells
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+
+ERROR = 0.05
+"""Chance that the lower end of some site is above the truth."""
+
+_HONEST = 2.0**53
+"""Cells beyond it are of no honest sum, and say nothing."""
+
+
+@dataclass(frozen=True)
+class DuplicateShare:
+    """The part of a site's persons that are at other sites.
+
+    Attributes:
+        part: estimated, in [0, 1]; 0 where the size of the site is lost in the noise.
+        at_least: the lower end, for all sites at once.
+    """
+
+    part: float
+    at_least: float
+
+
+def duplicate_shares(told: ReleasedTable) -> tuple[DuplicateShare, ...]:
+    """Return for each site how many of its persons are seen elsewhere.
+
+    Args:
+        told: keys of persons, a table for each site.
+
+    Guarantees:
+        Where no two sites share a person, some `at_least` is above zero in at most 5 %
+        of all cases.
+        Whatever the cells are, both numbers are in [0, 1].
+
+    Raises:
+        ValueError: if the table is none of keys by site, or there is one site only.
+    """
+    if told.table.domain != "keys" or told.table.sites < 2:
+        raise ValueError("expected a table of keys for each of several sites")
+    cells = told.counts.reshape(told.table.shape)
+    if not bool((np.abs(cells) <= _HONEST).all()):
+        return (DuplicateShare(0.0, 0.0),) * told.table.sites
+    total = cells.sum(axis=0)
+    return tuple(_of_site(own, total - own, told) for own in cells)
+
+
+def persons_by_site(told: ReleasedTable) -> Floats:
+    """Return how many persons each site has, as far as its table of keys shows it.
+
+    Guarantees:
+        Whatever the cells are, every number is finite and at least 0.
+    """
+    cells = told.counts.reshape(told.table.shape)
+    if not bool((np.abs(cells) <= _HONEST).all()):
+        return np.zeros(len(cells))
+    tables = (NoisedCells(own, told.variance, signed=True) for own in cells)
+    return np.array([max(0.0, float(moment_rows(table).mean())) for table in tables])
+
+
+def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:
+    """Return the standard deviation of an overlap before anything is released.
+
+    It is that of `estimates.products.best_cells`, with square = 2 rho.
+
+    Args:
+        cells: of one site's table, depth times width.
+        square: what the release costs as a square of add/remove Gaussian privacy.
+        site: public number of the site's persons.
+        rest: of all others.
+    """
+    return math.sqrt(site * rest / cells + (site + rest) / square + cells / square**2)
+
+
+def reach(sites: int) -> float:
+    """Return how many deviations a site's lower end is away, for so many sites."""
+    return NormalDist().inv_cdf(1.0 - ERROR / (2 * sites))
+
+
+def _of_site(own: Floats, others: Floats, told: ReleasedTable) -> DuplicateShare:
+    sites = told.table.sites
+    left = NoisedCells(own, told.variance, signed=True)
+    right = NoisedCells(others, (sites - 1) * told.variance, signed=True)
+    size = float(moment_rows(left).mean())
+    rest = float(moment_rows(right).mean())
+    common = float(product_rows(left, right).mean())
+    far = reach(sites)
+    spread = math.sqrt(moment_variance(left, size))
+    if size <= far * spread:
+        return DuplicateShare(0.0, 0.0)
+    largest = size + far * spread
+    variance = product_variance(left, right, size, max(rest, 0.0), common)
+    low = common - far * math.sqrt(variance)
+    return DuplicateShare(_part(common / size), _part(low / largest))
+
+
+def _part(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked next, from what was released: ends of bins, and prefixes of texts.
+
+Both are functions of released tables alone, so choosing costs nothing. A cell *stands
+out* if it is above s sqrt(2 ln(m / a)), s the standard deviation of its noise and m the
+number of cells: noise whose tails are no heavier than normal ones exceeds that in one
+cell with probability a / m at most (Chernoff), hence in any of them with a at most.
+
+**Ends.** From the lowest to the highest half octave that stands out, and one further on
+either side, since the ends of a distribution have few persons. An end near zero costs
+no precision, and so is zero. Rounded outward so that BINS bins have round widths: bins
+of whole numbers then hold equally many of them.
+
+**Prefixes.** Those that stand out and have not ended, the largest first.
+"""
+
+import math
+
+import numpy as np
+
+from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, is_ended, is_pair
+from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.value_cells import (
+    BINS,
+    DOUBLES,
+    HALVES,
+    MOST_PREFIXES,
+    double_edges,
+)
+
+ERROR = 0.05
+"""Chance that the noise alone lets anything stand out, for a whole column."""
+
+_NEAR_ZERO = 8
+"""An end this many times smaller than the other one is taken for zero."""
+
+_ROUND = (1, 2, 4, 5, 10, 20)
+"""Widths of bins, times a power of ten."""
+
+
+def pooled(told: ReleasedTable) -> tuple[Floats, float]:
+    """Cells of all sites together, [depth, width], and the variance of their noise."""
+    return told.counts.sum(axis=0), told.variance * len(told.counts)
+
+
+def threshold(cells: int, variance: float, error: float) -> float:
+    """What noise exceeds in any of some cells with probability `error` at most."""
+    return math.sqrt(2 * variance * math.log(cells / error))
+
+
+def ends_after(told: ReleasedTable) -> tuple[float, float] | None:
+    """Return the range of a column to look into, or None if nothing stands out.
+
+    Guarantees:
+        Where there is nothing but noise, it is None with probability 1 - ERROR.
+        Every half octave that stands out lies between the ends.
+        The ends are finite, and the first is the smaller one.
+
+    Raises:
+        ValueError: if the table is of another domain.
+    """
+    _check_domain(told, "doubles")
+    counts, variance = pooled(told)
+    found = np.flatnonzero(counts[0, :DOUBLES] > threshold(DOUBLES, variance, ERROR))
+    if not len(found):
+        return None
+    low, high = _widened(int(found[0]), int(found[-1]))
+    return _rounded(low, high)
+
+
+def _widened(first: int, last: int) -> tuple[float, float]:
+    """Edges of the cells beside these two, except that no end moves across zero."""
+    edges = double_edges()
+    if first == last == HALVES:
+        return 0.0, 1.0
+    low = 0.0 if first == HALVES else float(edges[max(first - 1, 0)])
+    high = 0.0 if last == HALVES else float(edges[min(last + 2, DOUBLES)])
+    if first > HALVES and low <= high / _NEAR_ZERO:
+        low = 0.0
+    if last < HALVES and high >= low / _NEAR_ZERO:
+        high = 0.0
+    return low, high
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """The narrowest range of BINS round widths around another one."""
+    if high <= 0:
+        low, high = _rounded(-high, -low)
+        return -high, -low
+    power = math.floor(math.log10((high - low) / BINS))
+    return next(
+        (_written(first, power), _written(first + BINS * digit, power))
+        for digit in _ROUND
+        if (first := math.floor(low / (digit * 10.0**power)) * digit) + BINS * digit
+        >= high / 10.0**power
+    )
+
+
+def _written(whole: int, power: int) -> float:
+    """A whole number times a power of ten, as it would be written: rounded once."""
+    return float(f"{whole}e{power}")
+
+
+def prefixes_after(told: ReleasedTable, level: int) -> Floats:
+    """Return the prefixes to be asked at a level, from the level before it.
+
+    Args:
+        told: the released table of level - 1.
+        level: the one that is about to be asked, 2 ... LEVELS.
+
+    Returns:
+        MOST_PREFIXES prefixes of level - 1 pairs each, one after the other, the largest
+        first; -1 where there are no more.
+
+    Guarantees:
+        Where there is nothing but noise, no prefix is found at any level of a column
+        with probability 1 - ERROR.
+        No prefix has ended, and each is one that was asked and a pair that a text can
+        have.
+
+    Raises:
+        ValueError: if the table is of another domain or level.
+    """
+    found = [prefix for prefix, _ in standing_out(told) if not is_ended(prefix[-1])]
+    if level != told.table.level + 1:
+        raise ValueError(f"expected level {told.table.level + 1} next, got: {level}")
+    kept = np.full((MOST_PREFIXES, level - 1), -1.0)
+    for at, prefix in enumerate(found[:MOST_PREFIXES]):
+        kept[at] = prefix
+    return kept.reshape(-1)
+
+
+def standing_out(told: ReleasedTable) -> list[tuple[tuple[int, ...], float]]:
+    """Return the prefixes that stand out with their counts, the largest first.
+
+    They have one pair more than the prefixes that were asked.
+
+    Raises:
+        ValueError: if the table is of another domain.
+    """
+    _check_domain(told, "letters")
+    asked = asked_prefixes(told)
+    counts, variance = pooled(told)
+    cells = counts[0, : len(asked) * PAIRS].reshape(-1, PAIRS)
+    # Each of the levels has its part of the error.
+    least = threshold(max(cells.size, 1), variance, ERROR / LEVELS)
+    found = [
+        ((*asked[at], pair), float(cells[at, pair]))
+        for at, pair in np.argwhere(cells > least).tolist()
+        if is_pair(pair)
+    ]
+    return sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+def asked_prefixes(told: ReleasedTable) -> list[tuple[int, ...]]:
+    """Return the prefixes that were asked; at the first level it is the empty one.
+
+    Raises:
+        ValueError: if their number does not fit the table's level.
+    """
+    pairs = told.table.level - 1
+    if len(told.asked) != MOST_PREFIXES * pairs:
+        raise ValueError(f"expected {MOST_PREFIXES} prefixes of {pairs} pairs")
+    if not pairs:
+        return [()]
+    rows = told.asked.reshape(MOST_PREFIXES, pairs).astype(np.int64).tolist()
+    return [tuple(row) for row in rows if row[0] >= 0]
+
+
+def _check_domain(told: ReleasedTable, domain: str) -> None:
+    if told.table.domain != domain:
+        raise ValueError(f"expected a table of {domain}, got: {told.table.domain}")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cadence: how often a sketch gets new noise, and what that costs.
+
+Every new noise on the same people is a new release, and R releases of multiplier z
+cost as one of multiplier z/sqrt(R). A sketch that is renewed in each of T rounds burns
+the budget with T although it hardly changes. So a noised sketch is kept, which costs
+nothing, and renewed only
+
+    every E rounds              ceil(T/E) releases, and
+    when it is of something else    at most `changes` more,
+
+or running sums are released by a tree (`running_sums`). Every round without either is
+refused, with the cost it would have.
+
+**When to renew must be public.** Words that say what a sketch is of (the features of a
+released model, the sites that take part) may decide; the data may not: a renewal
+*because the data changed* tells that they did.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lexfed import checks
+from lexfed.errors import Refused
+from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.releases import Release
+from lexfed.privacy.rounding import up
+from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.scopes import CountedRelease, record_epsilon
+from lexfed.randomness import RandomSource
+from lexfed.sketch.releases.noised_sketch import (
+    Integers,
+    NoisedSketch,
+    NoisePlan,
+    release_sketch,
+)
+
+
+@dataclass(frozen=True)
+class Cadence:
+    """How often new noise is drawn; public, and fixed before the first round.
+
+    Attributes:
+        rounds: how many rounds there are.
+        every: rounds from one planned renewal to the next; None for the first only.
+        changes: how often the sketch may become one of something else.
+    """
+
+    rounds: int
+    every: int | None = None
+    changes: int = 0
+
+    def __post_init__(self) -> None:
+        checks.in_range(1, 2**30, rounds=self.rounds)
+        checks.in_range(0, 2**30, changes=self.changes)
+        if self.every is not None:
+            checks.in_range(1, self.rounds, every=self.every)
+
+    @property
+    def releases(self) -> int:
+        """The most releases there can be."""
+        planned = 1 if self.every is None else math.ceil(self.rounds / self.every)
+        return planned + self.changes
+
+    def period(self, at: int) -> int:
+        """Return which planned renewal a round comes after."""
+        return 0 if self.every is None else at // self.every
+
+
+def planned_releases(
+    cadence: Cadence,
+    event: Release,
+    limits: Limits,
+    accountant: Accountant = "rdp",
+    sites_per_person: int = 1,
+) -> CountedRelease:
+    """Return what a ledger must have planned for a sketch of that cadence.
+
+    Guarantees:
+        As many releases as `RenewedSketch` may make.
+        As many releases as there are rounds, or more, are refused unless there is one
+        round only; the refusal says what one in every round would cost.
+
+    Raises:
+        Refused: for new noise in every round.
+    """
+    if cadence.releases >= cadence.rounds > 1:
+        counted = [(event, cadence.rounds)]
+        cost = record_epsilon(
+            counted, limits.delta, limits.neighbours, accountant, sites_per_person
+        )
+        raise Refused(
+            f"sketch `{event.name}`: new noise in each of {cadence.rounds} rounds "
+            f"would cost ε = {up(cost, 4)} of {limits.epsilon}",
+            "renew it every few rounds, allow fewer changes, or release running sums",
+            scope="record",
+            would_reach=cost,
+            limit=limits.epsilon,
+        )
+    return event, cadence.releases
+
+
+class RenewedSketch:
+    """A noised sketch that is kept until its cadence renews it.
+
+    Guarantees:
+        At most `cadence.releases` releases are charged, whatever is asked and when.
+        Between renewals the very same sketch is returned, and data are not looked at.
+        After a refusal the sketch is as it was.
+    """
+
+    def __init__(
+        self,
+        cadence: Cadence,
+        plan: NoisePlan,
+        ledger: Ledger,
+        source: RandomSource,
+    ) -> None:
+        """Nothing is charged before the first round that asks."""
+        self._cadence = cadence
+        self._plan = plan
+        self._ledger = ledger
+        self._source = source
+        self._changes = 0
+        self._round = 0
+        self._kept: tuple[int, str, NoisedSketch] | None = None
+
+    def at(
+        self, at: int, of: str, tables: Callable[[], Sequence[Integers]]
+    ) -> NoisedSketch:
+        """Return the sketch of a round.
+
+        Args:
+            at: the round, from 0; never before the last renewal.
+            of: public words for what the sketch is of.
+            tables: builds the exact tables; called for a renewal only.
+
+        Raises:
+            ValueError: for a round before the last renewal, or beyond the end.
+            Refused: for more changes than declared, or beyond a budget.
+        """
+        checks.in_range(self._round, self._cadence.rounds - 1, at=at)
+        period, changes = self._cadence.period(at), self._changes
+        if self._kept is not None:
+            before, same, sketch = self._kept
+            if period == before:
+                if of == same:
+                    return sketch
+                changes += 1
+        if changes > self._cadence.changes:
+            raise Refused(
+                f"sketch `{self._plan.name}`: it became one of something else more "
+                f"often than the {self._cadence.changes} times that were declared",
+                "wait for the next planned renewal, or declare more changes",
+            )
+        sketch = release_sketch(self._plan, tables(), self._ledger, self._source)
+        self._kept, self._changes, self._round = (period, of, sketch), changes, at
+        return sketch

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sketches with Laplace noise: pure epsilon, charged to the same ledgers.
+
+Cells are integers, and each gets two-sided geometric noise of its table's scale
+(`lexfed.privacy.noise.laplace`). Tables that leave together cost one person, added or
+removed,
+
+    epsilon = sum over tables of L1 sensitivity / scale,
+
+and twice that if replaced. The law is pure: no delta, whatever the outcome. What is
+drawn is within 2^-120 of that law a cell: digits that rarer coins would set are left
+out, so noise has a largest value, and "pure" holds up to a delta of (1 + e^epsilon)
+2^-120 a cell. Ledgers charge the Gaussian that dominates the law
+(`lexfed.privacy.pure_epsilon`), and the sampler by `samples`.
+
+**When to use it.** The L1 sensitivity of a table grows with its depth, the L2
+sensitivity with the root: with one row and no delta to give Laplace is right; with
+several rows, or many releases, `noised` is cheaper.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed import checks
+from lexfed.errors import DataError, Problem
+from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.privacy.noise.laplace import (
+    LARGEST_SCALE,
+    LEAST_SCALE,
+    kurtosis_of,
+    two_sided_geometric,
+    variance_of,
+)
+from lexfed.privacy.pure_epsilon import pure_release
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.randomness import RandomSource
+from lexfed.sketch.releases.noised_sketch import (
+    NoisedSketch,
+    NoisedTable,
+    check_tables,
+    most_sensitive,
+)
+from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.tiers import Tier
+
+Integers = NDArray[np.int64]
+
+_LARGEST_CELL = 2**52
+_ROUNDING = 1e-14  # above the rounding of a sum of quotients
+
+
+@dataclass(frozen=True)
+class LaplaceColumn:
+    """One table of a release.
+
+    Attributes:
+        name: of the column.
+        tier: of the column; None for who is there, which is no attribute of anybody.
+        person: what one person may put into the table.
+        width: cells of a row.
+        scale: of the noise on every cell; 1/scale is the epsilon of one count.
+    """
+
+    name: str
+    tier: Tier | None
+    person: Contribution
+    width: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        checks.in_range(1, 2**32, width=self.width)
+        checks.in_range(LEAST_SCALE, LARGEST_SCALE, scale=self.scale)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the table."""
+        return self.person.depth, self.width
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise on every cell, as estimates need it."""
+        return variance_of(self.scale)
+
+    @property
+    def kurtosis(self) -> float:
+        """Kurtosis of the noise, as estimates of second moments need it."""
+        return kurtosis_of(self.scale)
+
+
+@dataclass(frozen=True)
+class LaplacePlan:
+    """What leaves together; public, and fixed before anybody looks at data.
+
+    Attributes:
+        name: of the release; the same whenever it is repeated.
+        columns: the tables.
+
+    Raises:
+        ValueError: for no columns, names that do not differ, or an epsilon that
+            protects nobody.
+    """
+
+    name: str
+    columns: tuple[LaplaceColumn, ...]
+
+    def __post_init__(self) -> None:
+        if len({column.name for column in self.columns}) != len(self.columns):
+            raise ValueError(f"release `{self.name}`: expected names to differ")
+        self.event()
+
+    def epsilon(self, neighbours: Neighbours) -> float:
+        """Return the pure epsilon of everything together, of the law.
+
+        Guarantees:
+            Never below the exact value. A replacement costs twice.
+            What is drawn has it up to (1 + e^epsilon) 2^-120 a cell.
+        """
+        exact = sum(
+            person_moves([column.person], neighbours).l1 / column.scale
+            for column in self.columns
+        )
+        return exact * (1.0 + _ROUNDING)
+
+    def event(self) -> Release:
+        """Return the event that one noised sketch is charged for.
+
+        Guarantees:
+            It is that of the pure epsilon under add/remove.
+        """
+        return pure_release(
+            self.name,
+            self.epsilon("add-remove"),
+            most_sensitive(column.tier for column in self.columns),
+            sum(column.person.depth * column.width for column in self.columns),
+        )
+
+
+def release_laplace(
+    plan: LaplacePlan, tables: Sequence[Integers], ledger: Ledger, source: RandomSource
+) -> NoisedSketch:
+    """Charge for a noised sketch, then draw the noise.
+
+    Args:
+        plan: what leaves.
+        tables: exact counts, int64 [depth, width], each person in them bounded as the
+            plan says.
+        ledger: who pays.
+        source: where the noise comes from.
+
+    Guarantees:
+        The ledger is charged `plan.event()` before a bit of noise is drawn.
+        Nothing is charged for tables that do not fit, nothing drawn when refused.
+        Every cell has its own fresh noise, and stays a whole number.
+        The tables that are given stay what they are.
+
+    Raises:
+        DataError: if the tables are not those of the plan, or a count is so large that
+            floats would not hold it.
+        Refused: if a budget would be exceeded.
+    """
+    check_tables(plan.name, plan.columns, tables)
+    if any(int(np.abs(table).max()) > _LARGEST_CELL for table in tables):
+        what = "a count is larger than any honest one"
+        raise DataError([Problem(f"sketch `{plan.name}`", what, "check the counts")])
+    event = plan.event()
+    ledger.charge(event)
+    return NoisedSketch(add_noise(plan, tables, source), event, source.private)
+
+
+def add_noise(
+    plan: LaplacePlan, tables: Sequence[Integers], source: RandomSource
+) -> tuple[NoisedTable, ...]:
+    """Return checked tables with fresh noise; whoever calls this has paid for it."""
+    noised = []
+    for column, table in zip(plan.columns, tables, strict=True):
+        drawn = two_sided_geometric(source, column.scale, table.size)
+        cells = (table + drawn.reshape(table.shape)).astype(np.float64)
+        noised.append(NoisedTable(column.name, cells, column.variance))
+    return tuple(noised)

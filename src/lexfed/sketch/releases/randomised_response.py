@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Randomised response for the bits of a Bloom filter, with its pure epsilon.
+
+Every bit is flipped by its own coin with probability p < 1/2 (Warner 1965). If
+neighbouring filters differ in at most B bits, no outcome is more than
+
+    ((1 - p)/p)^B = e^epsilon
+
+times as likely for one as for the other: pure epsilon-differential privacy, and tight
+if they do differ in B bits. A filter with one hash has one bit for each item, so a
+person with n = items records occurrences accounts for at most n bits; a bit that
+others have too does not change at all. Replacing the person moves at most B = 2n.
+
+**Coins.** p is a multiple of 2^-40, rounded upwards from 1/(1 + e^(epsilon/B)), so
+coins of 64 bits have it exactly. The epsilon that is stated is that of this p.
+
+**Charged** is the Gaussian that dominates the epsilon of one person more or less
+(`lexfed.privacy.pure_epsilon`); ledgers double it for a replacement. Coins have exactly
+their law, so no sampler is charged.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed import checks
+from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.accountants.steps import Neighbours, sensitivity
+from lexfed.privacy.pure_epsilon import pure_release
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.randomness import RandomSource, bernoulli
+from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.tiers import Tier
+
+ResponseBits = NDArray[np.bool_]
+
+MOST_FLIPPED = 0.49
+"""Beyond this, a filter is all but coins, and says nothing."""
+
+_PARTS = 2**40  # the flip probability is a multiple of 1/_PARTS
+_LARGEST = 25.0  # epsilon of one bit: p of at least 15/_PARTS
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class FlipPlan:
+    """How the bits of one filter are flipped; public.
+
+    Attributes:
+        person: what one person may put into the filter, which has one row.
+        budget: the pure epsilon that may be spent.
+        neighbours: the relation that it holds for.
+
+    Raises:
+        ConfigError: for a budget too small to say anything, with the smallest useful.
+        ValueError: for a filter of several rows, or a value out of range.
+    """
+
+    person: Contribution
+    budget: float
+    neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        checks.in_range(1, 1, depth=self.person.depth)
+        checks.finite_positive(budget=self.budget)
+        checks.in_range(0.0, _LARGEST * self.changed, budget=self.budget)
+        if self.flip > MOST_FLIPPED:
+            least = self.changed * math.log((1 - MOST_FLIPPED) / MOST_FLIPPED)
+            raise ConfigError(
+                [
+                    Problem(
+                        "randomised response",
+                        f"with ε = {self.budget:g} for {self.changed} bits of a person "
+                        "nearly half of all bits would be flipped",
+                        f"allow ε = {least * 1.001:.3g} or more, or fewer items",
+                    )
+                ]
+            )
+
+    @property
+    def changed(self) -> int:
+        """Bits in which neighbouring filters differ at most."""
+        return int(sensitivity(self.neighbours)) * self.person.occurrences
+
+    @property
+    def flip(self) -> float:
+        """Probability that a bit is flipped; exactly that of the coins."""
+        return self._parts / _PARTS
+
+    @property
+    def epsilon(self) -> float:
+        """The pure epsilon of what is returned.
+
+        Guarantees:
+            Not below that of `flip`, and not above `budget`.
+        """
+        # ln((1 - p)/p) = ln(1 + (1 - 2p)/p), which loses nothing for p close to 1/2.
+        bit = math.log1p((_PARTS - 2 * self._parts) / self._parts)
+        return self.changed * bit * (1.0 + _ROUNDING)
+
+    def event(self, name: str, reads: Tier | None) -> Release:
+        """Return the event that one flipped filter is charged for.
+
+        Guarantees:
+            It is that of the pure epsilon under add/remove, whatever `neighbours` is.
+
+        Args:
+            name: of the release; the same whenever it is repeated.
+            reads: tier of the column; None for who is there.
+        """
+        joined = self.epsilon * self.person.occurrences / self.changed
+        return pure_release(name, joined * (1.0 + _ROUNDING), reads, samples=0)
+
+    @property
+    def _parts(self) -> int:
+        wanted = _PARTS / (1.0 + math.exp(self.budget / self.changed))
+        # Rounded upwards, and one more, which is above all errors of floats here.
+        return math.floor(wanted) + 2
+
+
+@dataclass(frozen=True, eq=False)
+class FlippedFilter:
+    """A filter after randomised response.
+
+    Attributes:
+        bits: as many as there were.
+        flip: probability with which each was flipped.
+        epsilon: pure, for one release.
+        neighbours: the relation that it holds for.
+        private: whether nobody can predict or repeat the coins; False in tests.
+    """
+
+    bits: ResponseBits
+    flip: float
+    epsilon: float
+    neighbours: Neighbours
+    private: bool
+
+
+def release_bits(
+    plan: FlipPlan,
+    event: Release,
+    bits: ResponseBits,
+    ledger: Ledger,
+    source: RandomSource,
+) -> FlippedFilter:
+    """Charge for a flipped filter, then flip its bits.
+
+    Args:
+        plan: how bits are flipped.
+        event: of the plan, with the name and tier of the filter.
+        bits: of the filter, each person in it bounded as the plan says.
+        ledger: who pays.
+        source: where the coins come from.
+
+    Guarantees:
+        The ledger is charged before a coin is flipped, and nothing for what is no row
+        of bits, or for an event that is not the plan's.
+
+    Raises:
+        ValueError: if bits or event are not those of the plan.
+        Refused: if a budget would be exceeded.
+    """
+    _check(bits)
+    if event != plan.event(event.name, event.reads):
+        raise ValueError("expected the event of this plan")
+    ledger.charge(event)
+    return flip_bits(plan, bits, source)
+
+
+def flip_bits(
+    plan: FlipPlan, bits: ResponseBits, source: RandomSource
+) -> FlippedFilter:
+    """Flip each bit by a coin of its own; whoever calls this has paid for it.
+
+    Guarantees:
+        Every bit, set or not, is flipped independently with probability `plan.flip`.
+        The bits that are given stay what they are.
+
+    Raises:
+        ValueError: if they are not one row of bits.
+    """
+    _check(bits)
+    coins = bernoulli(source, plan.flip, len(bits))
+    return FlippedFilter(
+        bits ^ coins, plan.flip, plan.epsilon, plan.neighbours, source.private
+    )
+
+
+def _check(bits: ResponseBits) -> None:
+    if bits.ndim != 1 or bits.dtype != np.bool_:
+        raise ValueError("expected one row of bits")

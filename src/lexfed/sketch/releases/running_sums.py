@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running sums by a binary tree: what came in so far, in every round, for one price.
+
+In each of T rounds new people come in, and the sum over all rounds so far is released.
+Noise on every round's sum would cost T releases. Here noise goes on the nodes of a
+binary tree over the rounds, each node once, and a running sum is a sum of nodes. In
+round t the node is completed that ends at t and is as long as the last bit of t; the
+running sum takes one node for each bit of t, and has as many noises.
+
+**Sensitivity.** Nodes of one length do not overlap, and there are
+L = floor(log2 T) + 1 lengths. What a person adds in one round moves at most one node of
+each length, each by at most the D of its table. A person who comes in m rounds moves
+the nodes of one length together by at most m D (triangle inequality), so all nodes by
+
+    sqrt(L) m D,
+
+reached for m = 1 in the first round, whose nodes of all lengths are completed. That is
+the sensitivity of a table of L times the depth and m times the records, which is how it
+is computed. Every node is a Gaussian release whose price, given the earlier ones, is
+that of its own move; the squares of all moves add up to at most L m^2 D^2, whatever
+earlier sums made people do. So the tree is one Gaussian release, charged as one before
+the first node [FZ21, ST22].
+
+A running sum in round t has popcount(t) <= L times the variance of one node.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lexfed import checks
+from lexfed.errors import Refused
+from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.privacy.run_ledger import Ledger
+from lexfed.randomness import RandomSource
+from lexfed.sketch.releases.noised_sketch import (
+    Integers,
+    NoisedSketch,
+    NoisedTable,
+    NoisePlan,
+    add_noise,
+)
+from lexfed.sketch.releases.sensitivity import person_moves
+
+SumNode = tuple[NoisedTable, ...]
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """A tree over rounds; public, and fixed before the first round.
+
+    Attributes:
+        plan: the tables of one round; its sigmas are the noise of one node, and its
+            `people` bounds how many come in over all rounds, each counted for every
+            round they come in.
+        rounds: how many rounds there are.
+        appearances: in how many rounds one person may come in.
+    """
+
+    plan: NoisePlan
+    rounds: int
+    appearances: int = 1
+
+    def __post_init__(self) -> None:
+        checks.in_range(1, 2**20, rounds=self.rounds)
+        checks.in_range(1, self.rounds, appearances=self.appearances)
+        self.event()
+
+    @property
+    def levels(self) -> int:
+        """How many lengths of nodes there are: floor(log2 rounds) + 1."""
+        return self.rounds.bit_length()
+
+    def event(self) -> Release:
+        """Return the event that all running sums together are charged for.
+
+        Guarantees:
+            Nobody who comes in `appearances` rounds moves all nodes further than the
+            clips; somebody who comes in the first round only moves them that far.
+            Every noise of every node is counted.
+        """
+        groups = tuple(
+            ReleaseGroup(column.name, self._moves(number), column.sigma)
+            for number, column in enumerate(self.plan.columns)
+        )
+        event = self.plan.event()
+        return replace(event, groups=groups, samples=self.rounds * event.samples)
+
+    def _moves(self, number: int) -> float:
+        person = self.plan.columns[number].person
+        everywhere = replace(
+            person,
+            depth=self.levels * person.depth,
+            records=self.appearances * person.records,
+        )
+        return person_moves([everywhere], "add-remove").l2
+
+
+class RunningSums:
+    """The running sums of one tree.
+
+    Guarantees:
+        The ledger is charged `tree.event()` once, before a bit of noise is drawn.
+        In each round one node is noised, and no node twice.
+        A round beyond the last is refused.
+        The stated variance is that of the nodes in the sum.
+    """
+
+    def __init__(self, tree: TreePlan, ledger: Ledger, source: RandomSource) -> None:
+        """Charge for all rounds.
+
+        Raises:
+            Refused: if a budget would be exceeded.
+        """
+        self._tree = tree
+        self._source = source
+        self._event = tree.event()
+        self._round = 0
+        # Exact and noised nodes of the bits of the round: by level.
+        self._exact: dict[int, list[Integers]] = {}
+        self._noised: dict[int, SumNode] = {}
+        ledger.charge(self._event)
+
+    def add(self, tables: Sequence[Integers]) -> NoisedSketch:
+        """Add a round's tables and return the running sum; its event is the tree's.
+
+        Raises:
+            DataError: if the tables are not those of the plan; the round is not over.
+            Refused: if all rounds are over.
+        """
+        plan = self._tree.plan
+        plan.check(tables)
+        if self._round == self._tree.rounds:
+            raise Refused(
+                f"running sums `{plan.name}`: all {self._round} rounds are over",
+                "plan a new tree, which is a new release",
+            )
+        self._round += 1
+        node = [table.copy() for table in tables]
+        level = 0
+        # The node that ends here takes in all shorter ones that end just before it.
+        while level in self._exact:
+            for total, part in zip(node, self._exact.pop(level), strict=True):
+                total += part
+            del self._noised[level]
+            level += 1
+        self._exact[level] = node
+        self._noised[level] = add_noise(plan, node, self._source)
+        nodes = zip(*self._noised.values(), strict=True)
+        summed = tuple(_sum(parts) for parts in nodes)
+        return NoisedSketch(summed, self._event, self._source.private)
+
+
+def _sum(parts: SumNode) -> NoisedTable:
+    """Return the sum of the same table of several nodes."""
+    return NoisedTable(
+        parts[0].name,
+        np.sum([part.cells for part in parts], axis=0),
+        sum(part.variance for part in parts),
+    )

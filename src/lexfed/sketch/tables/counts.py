@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Count-Min, Count-Sketch and exact counts: integer tables that add up.
+
+    CountMin      S_r[column_r(x)] += 1           (Cormode and Muthukrishnan 2005)
+    CountSketch   S_r[column_r(x)] += sign_r(x)   (Charikar, Chen, Farach-Colton 2002)
+    ExactCounts   S_1[x] += 1                     for domains that are small
+
+All are linear: the table of two data sets together is the sum of their tables, so
+sites, regions and a root can add them in any order. A table of half the width is the
+sum of neighbouring columns.
+
+Items are counted in blocks, each row by one histogram over 2w places, the sign and the
+column; Count-Min adds the halves, Count-Sketch subtracts them.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.errors import DataError, Problem
+from lexfed.sketch.tables.hashing import ItemKeys
+from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
+
+Counts = NDArray[np.int64]
+
+LARGEST_CELL = 2**53
+"""Every integer up to this is exact in float64, in which answers are computed."""
+
+# Keys, products and places of a block stay in the cache of one core.
+_BLOCK = 1 << 15
+CELL_BYTES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable(ABC):
+    """What all tables can do.
+
+    Attributes:
+        shape: everything public about it.
+        cells: [depth, width]; they cannot be written to.
+
+    Guarantees:
+        The sum of tables is the table of all their items, to the bit.
+        Cells never wrap: what would leave +-2^53 is refused.
+        Memory to build one depends on its size, not on how many items there are.
+    """
+
+    kind: ClassVar[SketchKind]
+
+    shape: SketchShape
+    cells: Counts
+
+    def __post_init__(self) -> None:
+        if self.shape.kind is not self.kind:
+            raise ValueError(f"expected a shape of kind `{self.kind.value}`")
+        if self.cells.shape != (self.shape.depth, self.shape.width):
+            raise ValueError("expected cells of [depth, width]")
+        if self.cells.dtype != np.int64:
+            raise ValueError(f"expected cells of int64, got: {self.cells.dtype}")
+        _check_size(self.cells, LARGEST_CELL)
+        self.cells.flags.writeable = False
+
+    @classmethod
+    def build(
+        cls, shape: SketchShape, items: ItemKeys, counts: Counts | None = None
+    ) -> Self:
+        """Count items.
+
+        More items than fit into memory are built in parts and added.
+
+        Args:
+            shape: of the table.
+            items: keys, one for every time an item occurs.
+            counts: how often each key occurs, if not once.
+
+        Raises:
+            DataError: if a key lies outside the domain of exact counts.
+        """
+        if counts is not None:
+            _check_counts(items, counts)
+        cells = np.zeros((shape.depth, shape.width), dtype=np.int64)
+        # A histogram costs its width: blocks of wide tables are as long as they are.
+        length = max(_BLOCK, shape.width)
+        for start in range(0, len(items), length):
+            block = slice(start, start + length)
+            weights = None if counts is None else counts[block]
+            cls._count(shape, cells, items[block], weights)
+        return cls(shape, cells)
+
+    @classmethod
+    @abstractmethod
+    def _count(
+        cls, shape: SketchShape, cells: Counts, items: ItemKeys, counts: Counts | None
+    ) -> None:
+        """Add a block of items to cells, in place."""
+
+    def add(self, other: "CountTable", where: str = "sketch") -> Self:
+        """Return the sum of two tables.
+
+        Args:
+            other: the second one.
+            where: whose it is, for the message.
+
+        Raises:
+            DataError: if it has another shape, or a cell would leave +-2^53.
+        """
+        self.shape.check_same(other.shape, where)
+        return type(self)(self.shape, self.cells + other.cells)
+
+    def fold(self) -> Self:
+        """Return the table of half the width, as if it had been built so.
+
+        Noise that is in the cells already has twice the variance afterwards.
+        """
+        shape = self.shape.folded()
+        return type(self)(shape, self.cells[:, 0::2] + self.cells[:, 1::2])
+
+    def to_bytes(self) -> bytes:
+        """Return shape and cells, 8 bytes each, little-endian."""
+        return self.shape.to_bytes() + self.cells.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, expected: SketchShape, largest: int, where: str = "sketch"
+    ) -> Self:
+        """Read a table from somebody else.
+
+        Cells below zero are let through: sums with noise have them.
+
+        Args:
+            data: the bytes.
+            expected: the shape that was agreed on.
+            largest: the size that no honest cell exceeds.
+            where: whose it is, for messages.
+
+        Guarantees:
+            Bytes that are read are, written again, the same bytes.
+            Nothing is read of a table of another shape, however long it says it is.
+
+        Raises:
+            DataError: if bytes, shape or cells are not as agreed.
+        """
+        expected.check_same(SketchShape.from_bytes(data[:HEADER_BYTES]), where)
+        wanted = HEADER_BYTES + CELL_BYTES * expected.cells
+        if len(data) != wanted:
+            what = f"expected {wanted} bytes, got {len(data)}"
+            raise DataError([Problem(where, what, "send the whole sketch again")])
+        raw = np.frombuffer(data, "<i8", offset=HEADER_BYTES).astype(np.int64)
+        _check_size(raw, min(largest, LARGEST_CELL), where)
+        return cls(expected, raw.reshape(expected.depth, expected.width))
+
+
+class _Hashed(CountTable):
+    """Tables whose columns are hashes."""
+
+    _second_half: ClassVar[int]
+    """What an item counts whose sign is -1."""
+
+    @classmethod
+    def _count(
+        cls, shape: SketchShape, cells: Counts, items: ItemKeys, counts: Counts | None
+    ) -> None:
+        width = shape.width
+        for row, places in zip(cells, shape.rows.places(items), strict=True):
+            found = _histogram(places, counts, 2 * width)
+            row += found[:width]
+            row += cls._second_half * found[width:]
+
+
+class CountMin(_Hashed):
+    """Counts of hashed items; every cell is at least the count of each item in it."""
+
+    kind = SketchKind.COUNT_MIN
+    _second_half = 1
+
+
+class CountSketch(_Hashed):
+    """Counts of hashed items with random signs, so that collisions cancel in mean."""
+
+    kind = SketchKind.COUNT_SKETCH
+    _second_half = -1
+
+
+class ExactCounts(CountTable):
+    """Counts of every value of a small domain; keys are its indexes."""
+
+    kind = SketchKind.EXACT
+
+    @classmethod
+    def _count(
+        cls, shape: SketchShape, cells: Counts, items: ItemKeys, counts: Counts | None
+    ) -> None:
+        if int(items.max()) >= shape.width:
+            what = "an item lies outside the declared domain"
+            raise DataError([Problem("sketch", what, "declare it, or leave it out")])
+        cells[0] += _histogram(items.astype(np.int64), counts, shape.width)
+
+
+def _histogram(places: Counts, counts: Counts | None, size: int) -> Counts:
+    """Return how often each place occurs.
+
+    Weights go through float64, which is exact: their sum is at most 2^53.
+    """
+    found = np.bincount(places, counts, size)
+    return found.astype(np.int64, copy=False)
+
+
+def _check_counts(items: ItemKeys, counts: Counts) -> None:
+    if counts.shape != items.shape:
+        raise ValueError("expected one count for every item")
+    if counts.dtype != np.int64:
+        raise ValueError(f"expected counts of int64, got: {counts.dtype}")
+    if counts.size and int(counts.min()) < 0:
+        raise ValueError("expected no count below zero")
+    # In floating point the sum cannot wrap, and at this size no rounding hides it.
+    if counts.sum(dtype=np.float64) > LARGEST_CELL / 2:
+        raise DataError([_too_large("sketch")])
+
+
+def _check_size(cells: Counts, largest: int, where: str = "sketch") -> None:
+    if max(int(cells.max()), -int(cells.min())) > largest:
+        raise DataError([_too_large(where)])
+
+
+def _too_large(where: str) -> Problem:
+    return Problem(
+        where,
+        "a count is larger than any honest one",
+        "check items and records per person, and how many persons a site may have",
+    )

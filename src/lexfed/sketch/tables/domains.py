@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a column may hold, as keys of 64 bits.
+
+    Integers     a range of whole numbers       key = value - low
+    Bins         numbers, by declared edges     key = index of the bin
+    Categories   a list of words                key = index in the list
+    Texts        any text up to a length        key = a hash
+
+Domains are declared in public, before anybody looks at the data. What lies outside is
+refused, by row and never by value: to leave it out silently would change the meaning
+of every answer. The digest of the domain is part of a sketch's shape, so sites that
+declared different bins cannot be added.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, repeat
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexfed.canonical import digest
+from lexfed.checks import in_range
+from lexfed.errors import DataError, Problem
+from lexfed.sketch.tables.hashing import ItemKeys, string_keys
+
+Wholes = NDArray[np.int64]
+RealNumbers = NDArray[np.float64]
+
+LONGEST_TEXT = 1000
+"""Longer ones are no items: nobody asks how often a page of text occurs."""
+
+
+@dataclass(frozen=True)
+class IntegerDomain:
+    """Whole numbers from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not -(2**63) <= self.low <= self.high < 2**63:
+            raise ValueError("expected -2^63 <= `low` <= `high` < 2^63")
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.high - self.low + 1
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration; ends as text, since JSON has no such integers."""
+        return digest({"integers": [str(self.low), str(self.high)]})
+
+    def keys(self, values: Wholes, where: str = "items") -> ItemKeys:
+        """Return value - low for every value.
+
+        Raises:
+            DataError: naming the first row that lies outside.
+        """
+        if values.dtype != np.int64:
+            raise ValueError(f"expected values of int64, got: {values.dtype}")
+        _refuse((values < self.low) | (values > self.high), where)
+        # Modulo 2^64, where the difference of any two values of 64 bits is exact.
+        return values.view(np.uint64) - np.uint64(self.low % 2**64)
+
+
+@dataclass(frozen=True)
+class BinDomain:
+    """Numbers by bins: [e_0, e_1), [e_1, e_2), ..., [e_n-1, e_n], the last closed."""
+
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2 or not all(map(math.isfinite, self.edges)):
+            raise ValueError("expected at least two `edges`, all finite")
+        if not all(before < after for before, after in pairwise(self.edges)):
+            raise ValueError("expected `edges` that rise")
+
+    @property
+    def size(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) - 1
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        return digest({"bins": [float(edge) for edge in self.edges]})
+
+    def keys(self, values: RealNumbers, where: str = "items") -> ItemKeys:
+        """Return the bin of every value.
+
+        Raises:
+            DataError: naming the first row that lies outside or is no number.
+        """
+        _refuse(~((values >= self.edges[0]) & (values <= self.edges[-1])), where)
+        # In place: columns are long.
+        found = np.searchsorted(self.edges, values, side="right")
+        found -= 1
+        np.minimum(found, self.size - 1, out=found)
+        return found.view(np.uint64)
+
+
+@dataclass(frozen=True)
+class CategoryDomain:
+    """The words of a list."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(set(self.values)) < len(self.values):
+            raise ValueError("expected at least one of `values`, none of them twice")
+
+    @property
+    def size(self) -> int:
+        """How many words there are."""
+        return len(self.values)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        return digest({"categories": list(self.values)})
+
+    def keys(self, values: Sequence[str], where: str = "items") -> ItemKeys:
+        """Return the place of every word in the list.
+
+        Raises:
+            DataError: naming the first row whose word is not in it.
+        """
+        place = {value: at for at, value in enumerate(self.values)}
+        found = map(place.get, values, repeat(-1))
+        places = np.fromiter(found, np.int64, len(values))
+        _refuse(places < 0, where)
+        return places.astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class TextDomain:
+    """Any text of at most `longest` characters; equal texts have equal keys."""
+
+    longest: int
+
+    def __post_init__(self) -> None:
+        in_range(1, LONGEST_TEXT, longest=self.longest)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        return digest({"texts": self.longest})
+
+    def keys(self, values: Sequence[str], where: str = "items") -> ItemKeys:
+        """Return a key for every text.
+
+        Raises:
+            DataError: naming the first row that is too long, or is not text.
+        """
+        self._check(values, values, where)
+        return string_keys(values)
+
+    def counted(
+        self, values: Sequence[str], where: str = "items"
+    ) -> tuple[ItemKeys, Wholes]:
+        """Return a key for every different text and how often it occurs.
+
+        A table counts both alike; here every text is hashed and counted once.
+
+        Raises:
+            DataError: as `keys`.
+        """
+        try:
+            counts = Counter(values)
+        except TypeError:  # a list in a cell has no hash, and is no text either
+            self._check(values, values, where)
+            raise
+        unique = list(counts)
+        self._check(unique, values, where)
+        return string_keys(unique), np.fromiter(counts.values(), np.int64, len(unique))
+
+    def _check(
+        self, unique: Sequence[object], values: Sequence[object], where: str
+    ) -> None:
+        kinds = set(map(type, unique))
+        if all(issubclass(kind, str) for kind in kinds):
+            texts = cast(Sequence[str], unique)
+            if max(map(len, texts), default=0) <= self.longest:
+                return
+        _refuse(np.array([not self._holds(value) for value in values]), where)
+
+    def _holds(self, value: object) -> bool:
+        return isinstance(value, str) and len(value) <= self.longest
+
+
+def _refuse(outside: NDArray[np.bool_], where: str) -> None:
+    if outside.any():
+        row = int(outside.argmax()) + 1
+        what = f"row {row} lies outside the declared domain"
+        more = int(outside.sum()) - 1
+        hint = f"widen the declaration, or clean the data; {more} more rows lie outside"
+        raise DataError([Problem(where, what, hint)])

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trees of counts: one table per level, so that a range is a sum of few nodes.
+
+A domain of values 0 ... size - 1 is the leaves of a tree with b children per node and
+L levels, b^(L-1) < size <= b^L. At level l the value x lies in node x // b^(L-l). Any
+range is a union of at most 2 (b-1) L nodes, which is far less noise than a sum of its
+values where the domain is large. The root has no table: it is the sum of level 1.
+
+Levels of up to 4096 nodes are counted exactly; finer ones are sketches. A value is in
+one node of every level, so one item touches one cell of each exact level and `depth`
+cells of each sketch: `SketchShape.depth` of the levels is what it is charged by.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from lexfed.canonical import digest
+from lexfed.checks import in_range
+from lexfed.errors import DataError, Problem
+from lexfed.sketch.tables.counts import (
+    CELL_BYTES,
+    Counts,
+    CountSketch,
+    CountTable,
+    ExactCounts,
+)
+from lexfed.sketch.tables.hashing import MOST_COLUMNS, HashRows, ItemKeys
+from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
+
+LARGEST_EXACT = 4096
+"""Levels of more nodes are sketches."""
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """Everything public about a tree; trees of equal shape can be added.
+
+    Attributes:
+        bins: SHA-256 of the declared domain, in hexadecimal.
+        size: how many values the domain has.
+        branching: children per node; 16 or 4 have the least error in most cases.
+        rows: hash functions of levels that are sketches; none where all are exact.
+
+    Raises:
+        ValueError: if a number makes no sense, or there are levels to be sketched and
+            no rows for it.
+    """
+
+    bins: str
+    size: int
+    branching: int
+    rows: HashRows | None = None
+
+    def __post_init__(self) -> None:
+        in_range(2, MOST_COLUMNS, size=self.size)
+        in_range(2, LARGEST_EXACT, branching=self.branching)
+        if self.rows is None and self.nodes(self.height) > LARGEST_EXACT:
+            raise ValueError("expected `rows` for levels too large to count exactly")
+
+    @property
+    def height(self) -> int:
+        """How many levels there are, without the root."""
+        height = 1
+        while self.nodes(height) < self.size:
+            height += 1
+        return height
+
+    def nodes(self, level: int) -> int:
+        """How many nodes a level has; those beyond the domain stay empty."""
+        return int(self.branching**level)
+
+    def node(self, values: ItemKeys, level: int) -> ItemKeys:
+        """Return the node of every value at a level."""
+        return values // np.uint64(self.branching ** (self.height - level))
+
+    @cached_property
+    def levels(self) -> tuple[SketchShape, ...]:
+        """The shapes of all levels, the coarsest first.
+
+        Each has a digest of its own, so that no level is added to another.
+        """
+        return tuple(self._shape(level) for level in range(1, self.height + 1))
+
+    def _shape(self, level: int) -> SketchShape:
+        told = {"size": self.size, "branching": self.branching, "level": level}
+        bins = digest({"tree": self.bins, **told})
+        if self.rows is None or self.nodes(level) <= LARGEST_EXACT:
+            return SketchShape(SketchKind.EXACT, 1, self.nodes(level), 0, bins)
+        rows = self.rows
+        return SketchShape(
+            SketchKind.COUNT_SKETCH, rows.depth, rows.width, rows.seed, bins
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RangeTree:
+    """Counts of all nodes.
+
+    Attributes:
+        shape: everything public about it.
+        levels: the table of every level, the coarsest first.
+
+    Guarantees:
+        The sum of trees is the tree of all their items, to the bit.
+        A node of an exact level is the sum of its children where those are exact.
+    """
+
+    shape: TreeShape
+    levels: tuple[CountTable, ...]
+
+    def __post_init__(self) -> None:
+        if tuple(table.shape for table in self.levels) != self.shape.levels:
+            raise ValueError("expected a table of the right shape for every level")
+
+    @classmethod
+    def build(
+        cls, shape: TreeShape, values: ItemKeys, counts: Counts | None = None
+    ) -> Self:
+        """Count values.
+
+        Args:
+            shape: of the tree.
+            values: keys of the domain, 0 ... size - 1.
+            counts: how often each occurs, if not once.
+
+        Raises:
+            DataError: if one lies outside the domain.
+        """
+        if values.size and int(values.max()) >= shape.size:
+            what = "a value lies outside the declared domain"
+            raise DataError([Problem("tree", what, "declare it, or leave it out")])
+        tables = (
+            _kind(level).build(level, shape.node(values, at), counts)
+            for at, level in enumerate(shape.levels, start=1)
+        )
+        return cls(shape, tuple(tables))
+
+    def add(self, other: "RangeTree", where: str = "tree") -> Self:
+        """Return the sum of two trees.
+
+        Args:
+            other: the second one.
+            where: whose it is, for the message.
+
+        Raises:
+            DataError: if it has another shape, or a cell would grow too large.
+        """
+        _check_height(self.shape, len(other.levels), where)
+        both = zip(self.levels, other.levels, strict=True)
+        added = tuple(ours.add(theirs, where) for ours, theirs in both)
+        return type(self)(self.shape, added)
+
+    def to_bytes(self) -> bytes:
+        """Return the tables of all levels, one after the other."""
+        return b"".join(table.to_bytes() for table in self.levels)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, expected: TreeShape, largest: int, where: str = "tree"
+    ) -> Self:
+        """Read a tree from somebody else.
+
+        Args:
+            data: the bytes.
+            expected: the shape that was agreed on.
+            largest: the size that no honest cell exceeds.
+            where: whose it is, for messages.
+
+        Guarantees:
+            Bytes that are read are, written again, the same bytes.
+
+        Raises:
+            DataError: if bytes, shape or cells are not as agreed.
+        """
+        tables, start = [], 0
+        for level in expected.levels:
+            end = start + HEADER_BYTES + CELL_BYTES * level.cells
+            part = data[start:end]
+            tables.append(_kind(level).from_bytes(part, level, largest, where))
+            start = end
+        if start != len(data):
+            what = f"expected {start} bytes, got {len(data)}"
+            raise DataError([Problem(where, what, "send the whole tree again")])
+        return cls(expected, tuple(tables))
+
+
+def _kind(level: SketchShape) -> type[CountTable]:
+    return ExactCounts if level.kind is SketchKind.EXACT else CountSketch
+
+
+def _check_height(shape: TreeShape, height: int, where: str) -> None:
+    if height != shape.height:
+        what = f"the tree has {height} levels, not {shape.height}"
+        raise DataError([Problem(where, what, "declare the same tree at all sites")])
