@@ -23,15 +23,15 @@ print(peak, *sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)
 """
 
 TAG = """
-from lexfed.law.tagger.suggestions import Column
+from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.law.tagger.pipeline import tag_columns
 names = ["patient", "kunde", "fecha", "renda", "codice", "naam", "zip", "x"]
-tag_columns([Column(f"t{n % 20}", f"{names[n % 8]}_{n}") for n in range(1000)])
+tag_columns([DescribedColumn(f"t{n % 20}", f"{names[n % 8]}_{n}") for n in range(1000)])
 """
 
 NETWORK = """
-from lexfed.law.tagger import network
-assert network.load.cache_info().currsize == 1, "the network was not asked"
+from lexfed.law.tagger.semantics import network
+assert network.load_network.cache_info().currsize == 1, "the network was not asked"
 """
 
 COMMAND = """

@@ -243,8 +243,9 @@ def test_settings_reach_the_answer() -> None:
 def test_the_engine_is_small_in_a_fresh_process() -> None:
     code = (
         "from lexfed.law.tagger.pipeline import tag_columns\n"
-        "from lexfed.law.tagger.suggestions import Column\n"
-        "tag_columns([Column('t', f'patient_name_{n}') for n in range(1000)])\n"
+        "from lexfed.law.tagger.suggestions import DescribedColumn\n"
+        "names = [f'patient_name_{n}' for n in range(1000)]\n"
+        "tag_columns([DescribedColumn('t', name) for name in names])\n"
         "print(open('/proc/self/status').read())\n"
     )
     done = subprocess.run(

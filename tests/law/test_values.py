@@ -138,10 +138,12 @@ def test_order_of_columns_does_not_matter() -> None:
 FRESH = """
 import sys
 from pathlib import Path
-from lexfed.law.tagger.suggestions import Column
+from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.law.tagger.pipeline import tag_columns
 values = tuple(f"a{n}@b.example" for n in range(200))
-found = tag_columns([Column("t", f"c{n}", values=values) for n in range(200)])
+found = tag_columns(
+    [DescribedColumn("t", f"c{n}", values=values) for n in range(200)]
+)
 assert found[0].category == "contact"
 heavy = {"pandas", "pyarrow", "scipy", "sklearn", "torch"} & set(sys.modules)
 # Not ru_maxrss, which a new process takes over from the one that started it.
