@@ -6,7 +6,7 @@ commands as functions (`lexfed.run.api`, `lexfed.tagging`). They are imported
 when first used, so that `import lexfed` and `lexfed --help` stay quick.
 
 The modules beside this file are the kernel, which every package may import:
-errors, tiers, canonical JSON, random sources, durable and plain files, argument
+errors, terms, tiers, canonical JSON, random sources, durable and plain files, argument
 checks. They import each other and other libraries, never a package of lexfed.
 `tagging` is the one exception: it is public interface and stands above
 `config`.

@@ -16,10 +16,10 @@ from lexfed.data.conditions import parse_condition
 from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.claim.subgroups import scaled_releases
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import record_epsilon
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 SCHEMA = Schema(

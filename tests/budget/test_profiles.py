@@ -21,7 +21,8 @@ from lexfed.budget.sites.profiles import (
     weakened_step,
 )
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
+from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 
 DELTA = 1e-6

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.sites.profiles import BudgetProfile
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.scopes import (
     CountedRelease,
     record_epsilon,
     tier_epsilon,
     tier_releases,
 )
+from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 from support.worlds import BUDGET, World, world
 

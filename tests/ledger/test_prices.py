@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ledger.conftest import release
 from lexfed.ledger.bookkeeping.prices import SCALE, SCOPES, concerned_scopes, costs_of
 from lexfed.privacy.accountants import gdp, pld, rdp
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 FINE = st.floats(1e-6, 1e6)

@@ -10,8 +10,9 @@ import pytest
 
 from lexfed.privacy.accountants import gdp, pld
 from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.releases import Release, ReleaseGroup
+from lexfed.terms import Neighbours
 
 Reference = Callable[[Sequence[Step], float, Neighbours], float]
 RELATIONS: list[Neighbours] = ["add-remove", "replace-one"]

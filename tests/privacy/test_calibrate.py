@@ -14,7 +14,8 @@ from lexfed.privacy.accountants.calibration import (
     scaled_steps,
 )
 from lexfed.privacy.accountants.composition import Accountant, epsilon
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
+from lexfed.terms import Neighbours
 
 
 @pytest.mark.parametrize("budget", [0.01, 0.3, 1.0, 8.0, 50.0])

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.filters.envelope import Filter, PlanEnvelope, dominates, filter_name
 from lexfed.privacy.filters.plan_sums import PlanFilter
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease, steps_of
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 DELTA = 1e-6

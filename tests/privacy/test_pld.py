@@ -11,7 +11,8 @@ import pytest
 from lexfed.privacy.accountants import pld, rdp
 from lexfed.privacy.accountants.composition import delta
 from lexfed.privacy.accountants.noise_levels import round_down
-from lexfed.privacy.accountants.steps import Neighbours, Step, merged_steps
+from lexfed.privacy.accountants.steps import Step, merged_steps
+from lexfed.terms import Neighbours
 
 
 @pytest.mark.parametrize("multiplier", [0.05, 0.5, 1.0, 5.0, 300.0])

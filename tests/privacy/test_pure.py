@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
 from lexfed.privacy.accountants.rdp import ORDERS, curve
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.claim.proof import build_claim, dump_claim, load_claim
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.pure_epsilon import gaussian_of, pure_release
@@ -20,6 +20,7 @@ from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.running_total import RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 EPSILONS = [1e-6, 1e-3, 0.05, 0.3, 0.999, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0]

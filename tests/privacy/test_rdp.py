@@ -9,7 +9,8 @@ import pytest
 
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.accountants.composition import epsilon
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
+from lexfed.terms import Neighbours
 
 CASES = [
     (0.01, 1.0, 2),

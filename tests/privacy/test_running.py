@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.running_total import RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 DELTA = 1e-6

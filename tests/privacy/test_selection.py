@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
@@ -28,6 +28,7 @@ from lexfed.privacy.selection import (
     selection_cost,
 )
 from lexfed.randomness import SeededSource
+from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 
 LAWS: tuple[Distribution, ...] = ("logarithmic", "geometric", "poisson")

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from lexfed.privacy.accountants import composition, gdp
 from lexfed.privacy.accountants.rdp import ORDERS, curve
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.noise.shares import NoiseCohort, half_variance
+from lexfed.terms import Neighbours
 from support import skellam_exact
 from support.skellam_exact import published_bound
 

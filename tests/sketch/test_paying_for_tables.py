@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.randomness import SeededSource
 from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
@@ -24,6 +23,7 @@ from lexfed.sketch.tables.hashing import HashRows, ItemKeys
 from lexfed.sketch.tables.person_bounds import bounded_items
 from lexfed.sketch.tables.range_tree import RangeTree, TreeShape
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 from support.paying_checks import ledger_for
 from support.secure_sums import Epoch, names, setting

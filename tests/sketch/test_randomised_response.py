@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import ConfigError, Refused
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SecureSource, SeededSource
 from lexfed.sketch.releases.randomised_response import (
@@ -21,6 +20,7 @@ from lexfed.sketch.releases.randomised_response import (
     release_bits,
 )
 from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 from support import response_checks as checks
 from support.paying_checks import Watched, ledger_for

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.sketch.releases.sensitivity import (
     MOST,
     Contribution,
@@ -18,6 +17,7 @@ from lexfed.sketch.releases.sensitivity import (
     person_moves,
     root_above,
 )
+from lexfed.terms import Neighbours
 
 WIDTH = 8
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace-one")

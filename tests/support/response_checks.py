@@ -6,13 +6,13 @@ import math
 import mpmath
 import numpy as np
 
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.randomness import SeededSource
 from lexfed.sketch.releases import randomised_response
 from lexfed.sketch.releases.randomised_response import FlipPlan
 from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.sketch.tables.bloom_filter import BloomFilter
 from lexfed.sketch.tables.shape import SketchKind, SketchShape
+from lexfed.terms import Neighbours
 
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace-one")
 BITS = 200_000

@@ -30,7 +30,7 @@ from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding.slots import Encoding
 from lexfed.privacy.accountants.calibration import scale_to_budget
 from lexfed.privacy.accountants.composition import Accountant, epsilon
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.rounding import down
 from lexfed.privacy.scopes import (
     CountedRelease,
@@ -39,6 +39,7 @@ from lexfed.privacy.scopes import (
     steps_of,
     tier_releases,
 )
+from lexfed.terms import Neighbours
 
 Floats = NDArray[np.float64]
 

@@ -42,8 +42,8 @@ from lexfed.data.encoding.slots import Encoding
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.accountants.calibration import scale_to_budget
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.scopes import CountedRelease, release_per_person, steps_of
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 _DIGITS = 10**6

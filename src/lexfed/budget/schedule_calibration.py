@@ -11,7 +11,8 @@ The course of the noise is in `pace`; here is the one factor that meets the budg
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.privacy.accountants.calibration import scale_to_budget, scaled_steps
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
+from lexfed.terms import Neighbours
 
 
 def calibrated(

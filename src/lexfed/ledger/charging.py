@@ -25,17 +25,17 @@ from pathlib import Path
 
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import Book, RunAccount, costs_to_text
-from lexfed.ledger.bookkeeping.prices import Unit, costs_of, mark_of
+from lexfed.ledger.bookkeeping.prices import costs_of, mark_of
 from lexfed.ledger.bookkeeping.refusals import excess_of, refusal_of, require_priced
 from lexfed.ledger.bookkeeping.rows import Head, LedgerRow, chained_rows
 from lexfed.ledger.storage import pins, tables
 from lexfed.ledger.storage.changes import LedgerChange
 from lexfed.ledger.storage.database import Database
 from lexfed.ledger.storage.opening import check_pin, identity, open_database
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess
 from lexfed.privacy.scopes import CountedRelease
+from lexfed.terms import Neighbours, Unit
 
 LedgerClock = Callable[[], float]
 WAIT = 10.0

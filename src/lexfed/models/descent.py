@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.terms import Mechanism, Unit
+
 Floats = NDArray[np.float64]
 StepSchedule = Literal["constant", "cosine"]
-
-Unit = Literal["record", "client"]
 
 FLOOR = 0.1
 """A cosine schedule ends at this part of the first step, as published (.01 to .001)."""
@@ -59,7 +59,7 @@ DEFAULT_CLIP = 1.0
 """Norm that one unit's gradient or update is clipped to."""
 
 
-def default_rounds(mechanism: str) -> int:
+def default_rounds(mechanism: Mechanism) -> int:
     """Return the number of rounds of a tower."""
     return 200 if mechanism == "none" else 40
 

@@ -23,7 +23,7 @@ from scipy.special import log_ndtr, ndtr
 
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.accountants.rdp import Floats, delta_from
-from lexfed.privacy.accountants.steps import Neighbours, sensitivity
+from lexfed.privacy.accountants.steps import sensitivity
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import (
     CountedRelease,
@@ -33,6 +33,7 @@ from lexfed.privacy.scopes import (
     tier_releases,
 )
 from lexfed.privacy.selection import Repetitions, selected_curve
+from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 
 NEGLIGIBLE = 1e-30

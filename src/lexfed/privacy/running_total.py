@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.steps import Neighbours, Step, sensitivity
+from lexfed.privacy.accountants.steps import Step, sensitivity
 from lexfed.privacy.releases import Release
 from lexfed.privacy.rounding import up
 from lexfed.privacy.scopes import release_per_person
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 _LEVELS = 512

@@ -39,7 +39,6 @@ import numpy as np
 from lexfed import checks
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.accountants.rdp import ORDERS, Floats
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.noise.gaussian import epsilon_with_sampler
 from lexfed.privacy.rounding import up
 from lexfed.privacy.scopes import (
@@ -49,6 +48,7 @@ from lexfed.privacy.scopes import (
     tier_releases,
 )
 from lexfed.randomness import RandomSource
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 Distribution = Literal["logarithmic", "geometric", "poisson"]

@@ -10,7 +10,7 @@ same double back, so writing it down changes nothing; whoever computed the numbe
 already rounded it against us (epsilon and delta up).
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -55,7 +55,6 @@ IdempotencyKey = Annotated[
 
 JsonCount = Annotated[int, Field(ge=0, lt=2**53)]
 Base64Text = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{1,4096}={0,2}$")]
-TierName = Literal["non_personal", "personal", "special", "identifier"]
 
 
 def decimal(value: float) -> str:

@@ -13,9 +13,9 @@ from lexfed.audit.entries.fields import (
     Entry,
     JsonCount,
     LogOrigin,
-    TierName,
     later_field,
 )
+from lexfed.terms import Mechanism, Neighbours, TierName, Trust, Unit
 
 
 class PublicKeyRecord(ClosedModel):
@@ -145,14 +145,14 @@ class PolicyEntry(Entry):
 
     config: Digest
     programme: Digest
-    mechanism: Literal["cascade", "grouped", "uniform", "none"]
-    unit: Literal["record", "client"]
-    neighbours: Literal["add-remove", "replace-one"]
+    mechanism: Mechanism
+    unit: Unit
+    neighbours: Neighbours
     epsilon: DecimalText | None
     delta: DecimalText | None
     caps: Mapping[TierName, DecimalText]
     accountant: Literal["pld", "rdp", "gdp"]
-    trust: Literal["central", "local", "distributed"]
+    trust: Trust
     noise: Literal["rounded-gaussian", "skellam-shares", "none"]
     randomness: Literal["operating-system", "seeded"]
     sampling: Literal["none", "poisson"]

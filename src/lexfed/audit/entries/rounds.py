@@ -14,11 +14,11 @@ from lexfed.audit.entries.fields import (
     Digest,
     Entry,
     JsonCount,
-    TierName,
     later_field,
 )
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.releases import VERSION, Release
+from lexfed.terms import TierName
 
 
 class GroupEvent(ClosedModel):

@@ -29,7 +29,8 @@ from lexfed.errors import Refused
 from lexfed.privacy.accountants import composition as price
 from lexfed.privacy.accountants.calibration import TOLERANCE, scale_to_budget
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours, Step
+from lexfed.privacy.accountants.steps import Step
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 Realisation = Literal["clip", "sampling"]

@@ -36,9 +36,9 @@ from lexfed.config.tables.site_budgets import (
 )
 from lexfed.config.tables.sketches import SketchesTable
 from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.terms import Mechanism, Neighbours, TierName, Trust, Unit
 from lexfed.tiers import Tier
 
-TierName = Literal["non_personal", "personal", "special", "identifier"]
 ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
 _TAGGER = TaggerSettings()
 
@@ -168,8 +168,8 @@ class BudgetTable(ConfigTable):
 
     epsilon: Positive
     delta: Annotated[Real, Field(gt=0, lt=1)]
-    unit: Literal["record", "client"] = "record"
-    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    unit: Unit = "record"
+    neighbours: Neighbours = "add-remove"
     allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
     schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
@@ -206,8 +206,8 @@ class ClipTable(ConfigTable):
 class PrivacyTable(ConfigTable):
     """`[privacy]`: how the noise is added, who is trusted, who counts."""
 
-    mechanism: Literal["cascade", "grouped", "uniform", "none"] = "cascade"
-    trust: Literal["central", "local", "distributed"] = "central"
+    mechanism: Mechanism = "cascade"
+    trust: Trust = "central"
     accountant: Literal["pld", "rdp", "gdp"] = "pld"
     clip: ClipTable = ClipTable()
 

@@ -44,7 +44,6 @@ import numpy as np
 from lexfed import checks
 from lexfed.data.table import Floats
 from lexfed.privacy.accountants import composition, gdp
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.scopes import (
     CountedRelease,
     release_per_person,
@@ -52,6 +51,7 @@ from lexfed.privacy.scopes import (
     steps_of,
     tier_releases,
 )
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 _EPSILONS = (0.0, *np.geomspace(0.003, 24.0, 47).tolist())

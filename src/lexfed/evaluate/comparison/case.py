@@ -20,6 +20,7 @@ from typing import Any, Literal
 from lexfed.config import Config, from_mapping
 from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.datasets import Dataset
+from lexfed.terms import Neighbours
 from lexfed.tiers import MODEL_TIERS, Tier
 
 _MERGED: Mapping[int, Mapping[str, str]] = {
@@ -60,7 +61,7 @@ class Case:
     settings: Mapping[str, Any]
 
     @property
-    def neighbours(self) -> Literal["add-remove", "replace-one"]:
+    def neighbours(self) -> Neighbours:
         """The relation of the record's epsilon."""
         return "add-remove" if self.equal == "record" else "replace-one"
 

@@ -37,9 +37,10 @@ from lexfed.evaluate.empirical.one_run_bounds import one_run, one_run_mu
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.site.data_holder import Sources
 from lexfed.privacy.accountants import gdp
-from lexfed.privacy.claim.schema import Claim, TierName
+from lexfed.privacy.claim.schema import Claim
 from lexfed.randomness import RandomSource, SecureSource, bernoulli
 from lexfed.run import PricedRun
+from lexfed.terms import TierName
 from lexfed.tiers import Tier
 
 RECORD = "record"

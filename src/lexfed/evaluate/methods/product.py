@@ -34,6 +34,7 @@ from lexfed.privacy.run_ledger import Ledger
 from lexfed.run.driver.rehearsal import train_in_memory
 from lexfed.run.intake.population import Population
 from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.terms import Unit
 
 MethodKeys = Mapping[str, Mapping[str, Any]]
 
@@ -183,7 +184,7 @@ def _epsilons(claim: Claim) -> dict[str, float]:
     return {name: tier.epsilon for name, tier in claim.tiers.items()}
 
 
-def _of_units(population: Population, unit: str) -> Population:
+def _of_units(population: Population, unit: Unit) -> Population:
     """Return the population of a guarantee about sites, where they are the units."""
     if unit == "record":
         return population

@@ -12,12 +12,12 @@ from lexfed.budget.record_classes import RecordClass
 from lexfed.budget.sites.profiles import BudgetProfile, Realisation
 from lexfed.data.encoding.slots import Encoding
 from lexfed.federation.planning.dropout_tolerance import noise_cohort
-from lexfed.federation.programme.sequence import Mechanism, Trust, Unit
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.descent import StepSchedule
 from lexfed.models.losses import LossName
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.terms import Mechanism, Trust, Unit
 from lexfed.tiers import Tier
 
 Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]

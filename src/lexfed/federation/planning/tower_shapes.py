@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 
 from lexfed.data.encoding.slots import Encoding
-from lexfed.federation.programme.sequence import Mechanism
 from lexfed.models.towers.shape import TowerShape
+from lexfed.terms import Mechanism
 from lexfed.tiers import Tier
 
 

@@ -13,7 +13,6 @@ import math
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import torch
 
@@ -27,21 +26,15 @@ from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.filters.names import Guarantee
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
+from lexfed.terms import Mechanism, Trust, Unit
 
 __all__ = [
     "Block",
     "ClassScale",
-    "Mechanism",
     "Programme",
     "SavingPhase",
     "Stage",
-    "Trust",
-    "Unit",
 ]
-
-Mechanism = Literal["cascade", "grouped", "uniform", "none"]
-Trust = Literal["central", "local", "distributed"]
-Unit = Literal["record", "client"]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from lexfed.ledger.bookkeeping.book import (
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.prices import costs_of, meter
 from lexfed.ledger.bookkeeping.rows import LedgerRow
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.releases import Release
+from lexfed.terms import Neighbours
 
 
 def carried_sums(

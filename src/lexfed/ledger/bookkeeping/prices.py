@@ -41,15 +41,15 @@ from typing import Literal
 
 from lexfed.canonical import digest
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.steps import Neighbours, sensitivity
+from lexfed.privacy.accountants.steps import sensitivity
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease, steps_of
+from lexfed.terms import Neighbours, Unit
 from lexfed.tiers import Tier
 
 SCALE = 2**60
 """Units of cost in 1."""
 
-Unit = Literal["record", "client"]
 CostMeasure = Literal["gdp", "rdp"]
 """What a ceiling may be measured in."""
 

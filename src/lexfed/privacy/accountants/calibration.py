@@ -17,12 +17,12 @@ from lexfed.privacy.accountants import composition as price
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
 from lexfed.privacy.accountants.steps import (
-    Neighbours,
     Step,
     gaussian_mu,
     merged_steps,
     without_sampling,
 )
+from lexfed.terms import Neighbours
 
 __all__ = ["epsilon_from", "mu_from", "noise_multiplier", "scale_to_budget"]
 

@@ -22,13 +22,13 @@ from typing import Literal
 from lexfed import checks
 from lexfed.privacy.accountants import gdp, pld, rdp
 from lexfed.privacy.accountants.steps import (
-    Neighbours,
     Step,
     gaussian_mu,
     merged_steps,
     sensitivity,
     without_sampling,
 )
+from lexfed.terms import Neighbours
 
 Accountant = Literal["pld", "rdp", "gdp"]
 

@@ -27,12 +27,12 @@ from typing import Any
 
 from lexfed.privacy.accountants.noise_levels import round_down
 from lexfed.privacy.accountants.steps import (
-    Neighbours,
     Step,
     gaussian_mu,
     merged_steps,
     sensitivity,
 )
+from lexfed.terms import Neighbours
 
 _LEVELS = 96
 _UNIT = 1e-4

@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from lexfed.privacy.accountants.noise_levels import round_down
-from lexfed.privacy.accountants.steps import Neighbours, Step, merged_steps, sensitivity
+from lexfed.privacy.accountants.steps import Step, merged_steps, sensitivity
+from lexfed.terms import Neighbours
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,9 @@ accountant that knows that replacing a unit moves the sum by 2 clip.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from lexfed import checks
-
-Neighbours = Literal["add-remove", "replace-one"]
-"""Neighbouring data sets: one unit more or less, or one unit with other values."""
+from lexfed.terms import Neighbours
 
 
 @dataclass(frozen=True, order=True)

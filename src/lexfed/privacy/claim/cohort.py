@@ -15,10 +15,11 @@ any other trust the noise is Gaussian, and there is no cohort.
 from collections.abc import Sequence
 
 from lexfed.errors import ClaimError, ConfigError
-from lexfed.privacy.claim.schema import CohortRecord, Trust
+from lexfed.privacy.claim.schema import CohortRecord
 from lexfed.privacy.noise import gaussian, skellam
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.scopes import CountedRelease
+from lexfed.terms import Trust
 
 _VALUES = round(skellam.TOTAL_VARIATION / gaussian.TOTAL_VARIATION)
 """As how many Gaussian values a value of a share counts in `samples`."""

@@ -19,7 +19,6 @@ from pydantic import ValidationError
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.claim.cohort import cohort_record, require_trust, stated_cohort
 from lexfed.privacy.claim.sampler_error import (
     SamplerError,
@@ -32,12 +31,9 @@ from lexfed.privacy.claim.schema import (
     CountedRecord,
     GridRecord,
     LabelRecord,
-    Mechanism,
     MechanismRecord,
     SamplingRecord,
     TierRecord,
-    Trust,
-    Unit,
     counted_releases,
 )
 from lexfed.privacy.claim.subgroups import (
@@ -57,6 +53,7 @@ from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import CLIP_BIT
 from lexfed.privacy.scopes import CountedRelease, tier_releases
+from lexfed.terms import ClaimedMechanism, Neighbours, Trust, Unit
 from lexfed.tiers import Tier
 
 RELEASED = "the noised sum of every round and all models computed from them"
@@ -72,7 +69,7 @@ def build_claim(
     delta: float,
     neighbours: Neighbours,
     accountant: Accountant,
-    mechanism: Mechanism,
+    mechanism: ClaimedMechanism,
     unit: Unit,
     trust: Trust,
     rounds: int,
@@ -249,7 +246,7 @@ def _samples(releases: Sequence[CountedRelease], guarantee: Guarantee) -> int:
 
 
 def _require_mechanism(
-    mechanism: Mechanism,
+    mechanism: ClaimedMechanism,
     releases: Sequence[CountedRelease],
     columns: Mapping[Tier, Sequence[str]],
 ) -> None:

@@ -13,19 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.filters.names import FilterName
 from lexfed.privacy.releases import NoiseKind, Release
 from lexfed.privacy.scopes import CountedRelease
+from lexfed.terms import ClaimedMechanism, Neighbours, TierName, Trust, Unit
 
 VERSION = 2
 """Of the claims that are written. Version 1 stated one `delta_sampler`, that of the
 record, for all lines; it is still read, see `claim.check_claim`."""
-
-Mechanism = Literal["uniform", "grouped", "cascade"]
-Unit = Literal["record", "client"]
-Trust = Literal["central", "local", "distributed"]
-TierName = Literal["non_personal", "personal", "special", "identifier"]
 
 ClaimName = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -123,7 +118,7 @@ class GridRecord(_Closed):
 class MechanismRecord(_Closed):
     """What was run."""
 
-    name: Mechanism
+    name: ClaimedMechanism
     noise: Literal["rounded-gaussian", "skellam-shares"] = "rounded-gaussian"
     grid: tuple[GridRecord, ...]
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.claim.sampler_error import SamplerError
 from lexfed.privacy.claim.schema import (
     Claim,
@@ -42,6 +41,7 @@ from lexfed.privacy.scopes import (
     record_epsilon,
     tier_epsilon,
 )
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 

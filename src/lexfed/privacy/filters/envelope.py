@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.filters.names import FilterName, Guarantee
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease, record_epsilon
+from lexfed.terms import Neighbours
 
 
 def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:

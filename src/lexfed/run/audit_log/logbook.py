@@ -24,7 +24,6 @@ from lexfed.audit.entries import (
     RoundEntry,
     decimal,
 )
-from lexfed.audit.entries.fields import TierName
 from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.log.witness_panel import WitnessPanel
@@ -38,6 +37,7 @@ from lexfed.privacy.releases import Release
 from lexfed.privacy.running_total import RunningTotal
 from lexfed.run.audit_log.keys import RunKeys
 from lexfed.signing.keys import fingerprint
+from lexfed.terms import TierName
 from lexfed.tiers import Tier
 
 AbortCause = Literal[

@@ -19,9 +19,7 @@ from pathlib import Path
 
 from lexfed.errors import Refused
 from lexfed.federation.programme.messages import Query
-from lexfed.ledger.bookkeeping.prices import Unit
 from lexfed.ledger.charging import LastingLedger
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess
 from lexfed.privacy.scopes import CountedRelease, release_per_person
@@ -30,6 +28,7 @@ from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.folder import OLD_COPY
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.resumption.journal import RoundCharge
+from lexfed.terms import Neighbours, Unit
 
 KEPT = 30 * 86_400
 """Seconds for which room is set aside for a run that does not come to its end."""

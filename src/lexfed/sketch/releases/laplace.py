@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from lexfed import checks
 from lexfed.errors import DataError, Problem
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.noise.laplace import (
     LARGEST_SCALE,
     LEAST_SCALE,
@@ -45,6 +44,7 @@ from lexfed.sketch.releases.noised_sketch import (
     most_sensitive,
 )
 from lexfed.sketch.releases.sensitivity import Contribution, person_moves
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 Integers = NDArray[np.int64]

@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 
 from lexfed import checks
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy.accountants.steps import Neighbours, sensitivity
+from lexfed.privacy.accountants.steps import sensitivity
 from lexfed.privacy.pure_epsilon import pure_release
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource, bernoulli
 from lexfed.sketch.releases.sensitivity import Contribution
+from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 ResponseBits = NDArray[np.bool_]

@@ -29,9 +29,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import get_args
 
 from lexfed import checks
-from lexfed.privacy.accountants.steps import Neighbours
+from lexfed.terms import Neighbours
 
 MOST = 2**20
 """Bound on depth, items and records: products stay far below 2^63."""
@@ -91,7 +92,7 @@ def person_moves(tables: Iterable[Contribution], neighbours: Neighbours) -> Sens
     known = tuple(tables)
     if not known:
         raise ValueError("expected at least one table")
-    if neighbours not in ("add-remove", "replace-one"):
+    if neighbours not in get_args(Neighbours):
         raise ValueError(f"unknown `neighbours`, got: {neighbours!r}")
     replaced = neighbours == "replace-one"
     length = sum(table.occurrences * table.depth for table in known)

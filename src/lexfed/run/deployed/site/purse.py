@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lexfed.errors import LexfedError, Refused
-from lexfed.ledger.bookkeeping.prices import Unit
 from lexfed.ledger.charging import LastingLedger
-from lexfed.privacy.accountants.steps import Neighbours
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess
 from lexfed.privacy.scopes import CountedRelease, release_per_person
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run.driver.site_accounts import KEPT
 from lexfed.run.pricing.priced_run import PricedRun
+from lexfed.terms import Neighbours, Unit
 
 SiteLogWriter = Callable[[str], None]
 """Tells the site's own people."""

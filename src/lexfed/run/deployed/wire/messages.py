@@ -27,7 +27,6 @@ from lexfed.audit.entries.fields import (
     Digest,
     JsonCount,
     LogOrigin,
-    TierName,
     decimal,
 )
 from lexfed.canonical import canonical_bytes
@@ -36,6 +35,7 @@ from lexfed.run.deployed.wire.size_limits import MOST_PROGRAMME
 from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, fingerprint
+from lexfed.terms import TierName
 
 EnrolmentKind = Literal[
     "join", "statement", "offer", "consent", "begin", "begun", "end"

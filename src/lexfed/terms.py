@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The closed vocabularies that configuration, plans, claims and logs share.
+
+Each name stands here once. The order of the values is that of published schemas and of
+messages that list them, so it is part of the format.
+"""
+
+from typing import Literal
+
+Unit = Literal["record", "client"]
+"""What a guarantee protects: one record, or all records of one client."""
+
+Neighbours = Literal["add-remove", "replace-one"]
+"""Neighbouring data sets: one unit more or less, or one unit with other values."""
+
+Trust = Literal["central", "local", "distributed"]
+"""Who adds the noise: the coordinator, each site on its own, or the sites in shares."""
+
+Mechanism = Literal["cascade", "grouped", "uniform", "none"]
+"""How budgets become noise; `none` trains without privacy."""
+
+ClaimedMechanism = Literal["uniform", "grouped", "cascade"]
+"""A mechanism that a claim may name: `none` has nothing to claim."""
+
+TierName = Literal["non_personal", "personal", "special", "identifier"]
+"""The labels of `lexfed.tiers.Tier`, in its order."""
