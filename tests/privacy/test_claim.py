@@ -229,7 +229,7 @@ def test_sampling_and_several_sites_prove_nothing() -> None:
 
 
 def test_the_published_schema_is_this_one_and_accepts_claims() -> None:
-    text = resources.files("lexfed.privacy").joinpath("claim.schema.json").read_text()
+    text = (resources.files("lexfed.privacy.claim") / "claim.schema.json").read_text()
     published = json.loads(text)
     assert published == json.loads(json.dumps(claim_schema()))
     validator = jsonschema.Draft202012Validator

@@ -71,7 +71,7 @@ def test_the_claim_says_who_adds_noise() -> None:
     }
     assert claim.mechanism.noise == "skellam-shares"
     assert load_claim(json.dumps(dump_claim(claim))) == claim
-    text = resources.files("lexfed.privacy").joinpath("claim.schema.json").read_text()
+    text = (resources.files("lexfed.privacy.claim") / "claim.schema.json").read_text()
     jsonschema.Draft202012Validator(json.loads(text)).validate(stored())
 
 
