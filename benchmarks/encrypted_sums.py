@@ -22,6 +22,7 @@ from hashlib import sha256
 import numpy as np
 
 from benchmarks.secure_rounds import Watch, set_up
+from lexfed.arrays import Integers
 from lexfed.secagg.encrypted.key_holder import KeyHolder
 from lexfed.secagg.encrypted.opened_sum import read_opened
 from lexfed.secagg.encrypted.server import CiphertextSum
@@ -30,7 +31,7 @@ from lexfed.secagg.encrypted.terms import EncryptionSetting, EncryptionTerms
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
-from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.primitives.ring import Ring
 
 BOUNDS = {"encrypted_32_bits": 2**31 - 1, "encrypted_16_bits": 2**15 - 1}
 SIZE = 1000

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.sketch.profile.answers import ProfiledNumber
 from lexfed.sketch.profile.federation_profile import build_profile
 from lexfed.sketch.profile.number_summaries import SHARES
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
-from lexfed.sketch.queries.requested_tables import Floats
 from lexfed.tiers import Tier
 from support.profile_tables import Federation
 

@@ -16,6 +16,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from lexfed.arrays import Bools
+
 
 class RandomSource(Protocol):
     """Where noise and sampling coins take their bits from."""
@@ -67,7 +69,7 @@ class SeededSource:
         return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
 
 
-def bernoulli(source: RandomSource, rate: float, count: int) -> NDArray[np.bool_]:
+def bernoulli(source: RandomSource, rate: float, count: int) -> Bools:
     """Flip independent coins that show heads with probability `rate`.
 
     The rate is rounded down to a multiple of 2^-64, so the sampling rate that is

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexfed.arrays import Integers
 from lexfed.data.people.contribution_caps import (
     cap_records,
     check_sites_per_person,
@@ -27,7 +28,7 @@ from lexfed.data.problems import DataProblem
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.reading.frames import frame_of_arrays
 from lexfed.data.schema import Column, Schema
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.errors import ConfigError, DataError
 
 PERSONS = st.lists(st.integers(0, 12), min_size=2, max_size=60)
@@ -44,7 +45,7 @@ def table_of(persons: list[int]) -> Table:
     return read_frames([frame_of_arrays("f", columns)], SCHEMA)
 
 
-def one_site(table: Table) -> Ints:
+def one_site(table: Table) -> Integers:
     return np.zeros(len(table), dtype=np.int64)
 
 

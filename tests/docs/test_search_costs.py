@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 from scipy.optimize import brentq
 
+from lexfed.arrays import Floats
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.rdp import Floats
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.dominating_gaussian import dominating_mu
 from lexfed.privacy.selection import Distribution, Repetitions, selected_curve

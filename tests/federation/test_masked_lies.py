@@ -14,12 +14,12 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
+from lexfed.arrays import Integers
 from lexfed.federation.engines.masked_messages import (
     MaskedQuery,
     read_answer,
     refusal_in,
 )
-from lexfed.federation.programme.integer_sums import Integers
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, SIGNATURE

@@ -4,13 +4,13 @@
 import numpy as np
 import pytest
 
+from lexfed.arrays import Integers
 from lexfed.federation.engines.clear_sums import RoundLost
 from lexfed.federation.engines.masked_messages import (
     PieceRequest,
     read_request,
     refusal_in,
 )
-from lexfed.federation.programme.integer_sums import Integers
 from lexfed.federation.programme.messages import Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.masks import vector_pieces

@@ -8,13 +8,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from lexfed.arrays import Integers
 from lexfed.errors import Refused, SecAggError
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import RoundLost
 from lexfed.federation.engines.masked_setting import epoch_settings
 from lexfed.federation.engines.masked_sums import MaskedSums
-from lexfed.federation.programme.integer_sums import Integers
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.payloads import Deal

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from lexfed.arrays import Floats, Integers
 from lexfed.federation.coordinator import released_tables
 from lexfed.federation.programme import follow_ups
 from lexfed.federation.programme.sequence import Programme
@@ -20,7 +21,6 @@ from lexfed.federation.programme.stage import Stage
 from lexfed.federation.site import query_checks, table_counts
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.sketch.queries.requested_tables import RequestedTable
-from lexfed.sketch.queries.value_cells import Cells, Floats
 from support import counting_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -93,7 +93,7 @@ def _nothing_is_checked(patch: Patch) -> None:
 
 
 def _ends_are_trusted(patch: Patch) -> None:
-    def broken(values: Floats, low: float, high: float, width: int) -> Cells:
+    def broken(values: Floats, low: float, high: float, width: int) -> Integers:
         with np.errstate(all="ignore"):
             part = (values - low) / (high - low)
             return 1 + np.asarray(part * (width - 3)).astype(np.int64)
@@ -134,7 +134,7 @@ def _padding_counts(patch: Patch) -> None:
 def _the_slot_beside(patch: Patch) -> None:
     real = table_counts.cells_of
 
-    def broken(table: RequestedTable, inputs: torch.Tensor, asked: Floats) -> Cells:
+    def broken(table: RequestedTable, inputs: torch.Tensor, asked: Floats) -> Integers:
         beside = tuple(slot + 1 for slot in table.slots)
         return real(replace(table, slots=beside), inputs, asked)
 

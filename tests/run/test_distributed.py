@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lexfed.arrays import Integers
 from lexfed.audit.entries import AbortedRoundEntry, ChangeEntry, PolicyEntry, RoundEntry
 from lexfed.errors import Refused, SecAggError
 from lexfed.federation.engines.masked_setting import seat_name
@@ -16,7 +17,6 @@ from lexfed.run import resume, start, train
 from lexfed.run.driver.training_loop import MOST_LOST
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.signing.keys import fingerprint
 from support.distributed_runs import (
     CENTRAL,

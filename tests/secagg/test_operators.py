@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from lexfed.arrays import Integers
 from lexfed.randomness import SecureSource
-from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.primitives.ring import Ring
 from lexfed.secagg.shares import mersenne_field
 from lexfed.secagg.shares.mersenne_field import LARGEST, PRIME
 from lexfed.secagg.shares.schemes import (

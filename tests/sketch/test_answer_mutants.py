@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
+from lexfed.arrays import Floats
 from lexfed.report.markup import page_templates
 from lexfed.report.profile import page
 from lexfed.sketch.estimates.intervals import normal_quantile
@@ -14,7 +15,7 @@ from lexfed.sketch.profile.answers import ProfiledNumber
 from lexfed.sketch.profile.federation_profile import FederationProfile
 from lexfed.sketch.profile.person_total import PersonTotal
 from lexfed.sketch.queries import refinements
-from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.requested_tables import ReleasedTable
 from support import answer_checks as checks
 from support.mutant import Mutant, Patch, both_tests
 from support.profile_tables import exactly

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lexfed.arrays import Bools
 from lexfed.errors import DataError
-from lexfed.sketch.tables.bloom_filter import BloomFilter, FilterBits
+from lexfed.sketch.tables.bloom_filter import BloomFilter
 from lexfed.sketch.tables.hashing import ItemKeys
 from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
 
@@ -100,7 +101,7 @@ def test_filters_of_other_shapes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("bits", [np.zeros(63, dtype=np.bool_), np.zeros(64)])
-def test_bits_of_another_size_or_type_are_refused(bits: FilterBits) -> None:
+def test_bits_of_another_size_or_type_are_refused(bits: Bools) -> None:
     with pytest.raises(ValueError, match="as many bits"):
         BloomFilter(SHAPE, bits)
 

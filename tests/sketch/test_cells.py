@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lexfed.arrays import Floats, Integers
 from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.sketch.queries.value_cells import (
     DOUBLES,
     HALVES,
     MOST_PREFIXES,
-    Cells,
-    Floats,
     bin_cells,
     code_cells,
     double_cells,
@@ -26,7 +25,7 @@ from lexfed.sketch.queries.value_cells import (
 ANY = st.floats(width=64)
 
 
-def each(cells: Callable[[Floats], Cells], *values: float) -> list[int]:
+def each(cells: Callable[[Floats], Integers], *values: float) -> list[int]:
     return [int(cell) for cell in cells(np.array(values))]
 
 
@@ -62,7 +61,7 @@ def test_a_double_lies_between_the_edges_of_its_cell(value: float) -> None:
 
 
 def test_bins_are_closed_below_and_the_last_one_above() -> None:
-    def cells(values: Floats) -> Cells:
+    def cells(values: Floats) -> Integers:
         return bin_cells(values, 0.0, 4.0, 7)
 
     assert each(cells, 0.0, 0.99, 1.0, 3.9, 4.0) == [1, 1, 2, 4, 4]
@@ -80,7 +79,7 @@ def test_no_ends_lead_outside_a_table(
 
 
 def test_codes_of_a_list() -> None:
-    def cells(values: Floats) -> Cells:
+    def cells(values: Floats) -> Integers:
         return code_cells(values, 5)
 
     assert each(cells, 0.0, 1.0, 2.0) == [0, 1, 2]

@@ -11,8 +11,9 @@ import math
 import numpy as np
 import pytest
 
+from lexfed.arrays import Floats
 from lexfed.errors import DataError
-from lexfed.sketch.estimates.common_mass import Floats, NoisedBins, common_mass
+from lexfed.sketch.estimates.common_mass import NoisedBins, common_mass
 
 CASES = ("equal", "near", "far", "disjoint", "one bin")
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lexfed.arrays import Floats
 from lexfed.data.encoding.letter_pairs import (
     END,
     LEVELS,
@@ -20,12 +21,7 @@ from lexfed.sketch.queries.refinements import (
     standing_out,
     threshold,
 )
-from lexfed.sketch.queries.requested_tables import (
-    Domain,
-    Floats,
-    ReleasedTable,
-    RequestedTable,
-)
+from lexfed.sketch.queries.requested_tables import Domain, ReleasedTable, RequestedTable
 from lexfed.sketch.queries.value_cells import BINS, DOUBLES, MOST_PREFIXES, double_cells
 
 NOISE = 10.0

@@ -11,9 +11,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from lexfed.arrays import Floats
 from lexfed.errors import DataError
 from lexfed.sketch.estimates.intervals import Estimate
-from lexfed.sketch.sharing.common_bits import CommonBits, Floats
+from lexfed.sketch.sharing.common_bits import CommonBits
 
 TRIALS = 4000
 NAMES = ("a", "b")

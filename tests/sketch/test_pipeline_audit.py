@@ -15,6 +15,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from lexfed.arrays import Integers
 from lexfed.privacy.noise.shares import draw_share
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
@@ -47,7 +48,7 @@ def _noise_forgotten(patch: Patch) -> None:
     """The second of the sites in the sum sends its bare table."""
     turn = count()
 
-    def broken(*asked: object) -> noised_sketch.Integers:
+    def broken(*asked: object) -> Integers:
         drawn = draw_share(*asked)  # type: ignore[arg-type]
         return drawn if next(turn) % pipelines.PRESENT == 0 else np.zeros_like(drawn)
 
@@ -55,7 +56,7 @@ def _noise_forgotten(patch: Patch) -> None:
 
 
 def _nobody_bounded(patch: Patch) -> None:
-    def broken(owners: person_bounds.Persons, items: ItemKeys, most: int) -> ItemKeys:
+    def broken(owners: Integers, items: ItemKeys, most: int) -> ItemKeys:
         return items
 
     patch.setattr(person_bounds, "bounded_items", broken)

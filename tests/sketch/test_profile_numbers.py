@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from lexfed.arrays import Floats
 from lexfed.sketch.profile.answers import ProfiledNumber, ProfiledQuantile
 from lexfed.sketch.profile.number_summaries import (
     SHARES,
@@ -12,7 +13,6 @@ from lexfed.sketch.profile.number_summaries import (
     quantiles,
     range_of,
 )
-from lexfed.sketch.queries.requested_tables import Floats
 from support.profile_tables import Federation, exactly
 
 TRIALS = 600

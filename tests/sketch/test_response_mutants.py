@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from lexfed.arrays import Bools
 from lexfed.randomness import RandomSource, bernoulli
 from lexfed.sketch.releases import randomised_response
 from lexfed.sketch.releases.randomised_response import (
     FlippedFilter,
     FlipPlan,
-    ResponseBits,
     flip_bits,
 )
 from support import response_checks as checks
@@ -33,9 +33,7 @@ def _flips_rounded_down(patch: Patch) -> None:
 
 
 def _zeros_only_flipped(patch: Patch) -> None:
-    def broken(
-        plan: FlipPlan, bits: ResponseBits, source: RandomSource
-    ) -> FlippedFilter:
+    def broken(plan: FlipPlan, bits: Bools, source: RandomSource) -> FlippedFilter:
         flipped = flip_bits(plan, bits, source)
         return replace(flipped, bits=flipped.bits | bits)
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lexfed.arrays import Integers
 from lexfed.errors import DataError
 from lexfed.sketch.tables.counts import (
     LARGEST_CELL,
     CountMin,
-    Counts,
     CountSketch,
     CountTable,
     ExactCounts,
@@ -40,7 +40,7 @@ def _keys(values: list[int]) -> ItemKeys:
     return np.array(values, dtype=np.uint64)
 
 
-def _counts(values: list[int]) -> Counts:
+def _counts(values: list[int]) -> Integers:
     return np.array(values, dtype=np.int64)
 
 
@@ -144,7 +144,7 @@ def test_tables_of_other_shapes_are_not_added(
         np.zeros((3, 16), dtype=np.int32),
     ],
 )
-def test_cells_of_another_size_or_type_are_refused(cells: Counts) -> None:
+def test_cells_of_another_size_or_type_are_refused(cells: Integers) -> None:
     with pytest.raises(ValueError, match="expected cells"):
         CountMin(MIN, cells)
 
@@ -179,7 +179,7 @@ def test_counts_that_could_wrap_are_refused() -> None:
         (_counts([1, -1]), "below zero"),
     ],
 )
-def test_counts_that_make_no_sense_are_refused(counts: Counts, words: str) -> None:
+def test_counts_that_make_no_sense_are_refused(counts: Integers, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         CountMin.build(MIN, _keys([1, 2]), counts)
 

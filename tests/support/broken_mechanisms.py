@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats, Integers
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.site import contributions
 from lexfed.models.gradients.clipped_sum import clipped_sum
@@ -27,7 +27,7 @@ Break = Callable[[Patch], None]
 def a_third_of_the_noise(patch: Patch) -> None:
     """Noise is drawn with sigma/3, as where a variance is taken for a deviation."""
 
-    def broken(source: Any, scales: Any, count: int) -> integer_sums.Integers:
+    def broken(source: Any, scales: Any, count: int) -> Integers:
         return rounded_gaussian(source, scales / 3.0, count)
 
     patch.setattr(integer_sums, "rounded_gaussian", broken)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from lexfed.arrays import Bools
 from lexfed.budget.record_classes import RecordClass
-from lexfed.data.conditions import Bools, RowCondition
+from lexfed.data.conditions import RowCondition
 from lexfed.data.encoding.slots import Encoding
 from lexfed.data.people import unit_blocks
 from lexfed.data.people.unit_blocks import UnitBlock

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.secagg.encrypted.coefficients import Coefficients, pack, unpack
 from lexfed.secagg.encrypted.key_holder import KeyHolder
 from lexfed.secagg.encrypted.opened_sum import OpenedSum, read_opened
@@ -15,7 +16,6 @@ from lexfed.secagg.encrypted.terms import EncryptionSetting, EncryptionTerms
 from lexfed.secagg.envelopes.identities import Roster
 from lexfed.secagg.envelopes.payloads import pack_bundle
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
-from lexfed.secagg.primitives.ring import Integers
 from support.secure_sums import MODEL, POLICY, SESSION, identity, names, vector
 
 HOLDER, SERVER = "regulator", "adder"

@@ -15,6 +15,7 @@ from hashlib import sha256
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
@@ -24,7 +25,6 @@ from lexfed.federation.engines.masked_messages import MaskedAnswer, read_answer
 from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
 from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
-from lexfed.federation.programme.integer_sums import Integers
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.payloads import Deal, root_of

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from lexfed.arrays import Integers
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.randomness import SeededSource
-from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.primitives.ring import Ring
 from lexfed.secagg.shares.aggregator import AggregatorSession, open_sum, propose_list
 from lexfed.secagg.shares.schemes import AdditiveSharing
 from lexfed.secagg.shares.site import OperatorTerms, SharingSite

@@ -7,13 +7,14 @@ from hashlib import sha256
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import ServerSetup
 from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms
-from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.primitives.ring import Ring
 
 SESSION = sha256(b"session").digest()
 POLICY = sha256(b"policy").digest()

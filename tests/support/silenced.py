@@ -9,6 +9,7 @@ part. If it learns their mask keys, a sum of the other four comes out.
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from lexfed.arrays import Integers
 from lexfed.secagg.envelopes.payloads import Deal, pack_consents, pack_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, seal
 from lexfed.secagg.masks.epoch_secrets import (
@@ -20,7 +21,6 @@ from lexfed.secagg.masks.epoch_secrets import (
     row,
 )
 from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.primitives.shamir import SECRET_BYTES, reconstruct, secret_bytes
 from support.disputes import payload_of
 from support.secure_sums import MODEL, SERVER, Epoch, names, setting

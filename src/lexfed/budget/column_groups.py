@@ -18,11 +18,10 @@ Their columns are then not read at all, so they cost nothing and are promised no
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.data.encoding.slots import Encoding
 
-Floats = NDArray[np.float64]
 Groups = tuple[frozenset[str], ...]
 
 

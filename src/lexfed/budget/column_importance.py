@@ -24,8 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding.slots import Encoding
 from lexfed.privacy.accountants.calibration import scale_to_budget
@@ -40,8 +40,6 @@ from lexfed.privacy.scopes import (
     tier_releases,
 )
 from lexfed.terms import Neighbours
-
-Floats = NDArray[np.float64]
 
 LEAST = 0.01
 """Part of the largest importance that every column keeps: noise can hide a signal, and

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools
 from lexfed.data.schema import Column, Schema
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 
 Operator = Literal["<", "<=", ">", ">=", "=", "!=", "in"]
 ComparedValue = float | str | bool
-Bools = NDArray[np.bool_]
 
 LONGEST = 1000
 """More characters than any rule needs."""

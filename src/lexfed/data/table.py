@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.data.schema import Schema
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-ColumnValues = Floats | Ints
+ColumnValues = Floats | Integers
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,12 @@ class Table:
 
     schema: Schema
     columns: Mapping[str, ColumnValues]
-    persons: Ints
+    persons: Integers
     person_keys: tuple[str, ...]
-    sites: Ints
+    sites: Integers
     site_names: tuple[str, ...]
-    rows: Ints
-    file_codes: Ints
+    rows: Integers
+    file_codes: Integers
     files: tuple[str, ...]
     clamped: Mapping[str, int] = field(default_factory=dict)
     undeclared: Mapping[str, int] = field(default_factory=dict)
@@ -66,11 +64,11 @@ class Table:
         """Return a number or flag column: floats, NaN where missing."""
         return np.asarray(self.columns[name], dtype=np.float64)
 
-    def codes(self, name: str) -> Ints:
+    def codes(self, name: str) -> Integers:
         """Return a category column: positions in the declared list, -1 if missing."""
         return np.asarray(self.columns[name], dtype=np.int64)
 
-    def missing(self, name: str) -> NDArray[np.bool_]:
+    def missing(self, name: str) -> Bools:
         """Return where a column has no value (undeclared categories included)."""
         if self.schema.by_name(name).kind == "category":
             return self.codes(name) < 0
@@ -80,7 +78,7 @@ class Table:
         """Return how many persons have at least one row here."""
         return len(np.unique(self.persons))
 
-    def take(self, rows: Ints) -> "Table":
+    def take(self, rows: Integers) -> "Table":
         """Return the table of these row positions, in this order.
 
         Codes keep their meaning; the counts stay those of the whole source.

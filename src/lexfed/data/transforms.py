@@ -17,7 +17,8 @@ privacy.
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lexfed.arrays import Floats
 
 Transform = Literal["linear", "log", "symlog"]
 Range = tuple[float, float]
@@ -49,9 +50,7 @@ def resolution(transform: Literal["log", "symlog"], range_: Range) -> float:
     return max(-low, high) / RESOLUTION
 
 
-def forward(
-    transform: Transform, range_: Range, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def forward(transform: Transform, range_: Range, values: Floats) -> Floats:
     """Return values of the range on the transformed scale; NaN stays NaN."""
     if transform == "linear":
         return values
@@ -59,9 +58,7 @@ def forward(
     return np.asarray(np.log1p(ratio) if transform == "log" else np.arcsinh(ratio))
 
 
-def backward(
-    transform: Transform, range_: Range, places: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def backward(transform: Transform, range_: Range, places: Floats) -> Floats:
     """Return the values, inside the range, of places on the transformed scale.
 
     Guarantees:

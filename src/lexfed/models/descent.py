@@ -9,12 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lexfed.arrays import Floats
 from lexfed.terms import Mechanism, Unit
 
-Floats = NDArray[np.float64]
 StepSchedule = Literal["constant", "cosine"]
 
 FLOOR = 0.1

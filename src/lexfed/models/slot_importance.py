@@ -10,9 +10,10 @@ says it by its weights, for nothing more.
 import numpy as np
 from torch import nn
 
+from lexfed.arrays import Floats
 from lexfed.models.rule.contributions import into_ball
 from lexfed.models.towers.cascade import Tower
-from lexfed.models.towers.facts import Floats, RuleFacts, public_guess
+from lexfed.models.towers.facts import RuleFacts, public_guess
 from lexfed.models.towers.shape import TowerShape
 
 

@@ -21,8 +21,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
+from lexfed.arrays import Floats
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.rdp import Floats, delta_from
+from lexfed.privacy.accountants.rdp import delta_from
 from lexfed.privacy.accountants.steps import sensitivity
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import (

@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.privacy.accountants import gdp, rdp
 from lexfed.privacy.accountants.steps import Step, sensitivity
 from lexfed.privacy.releases import Release
@@ -48,7 +48,7 @@ class _Sum:
 
     neighbours: Neighbours
     square: float = 0.0
-    sampled: NDArray[np.float64] | None = None
+    sampled: Floats | None = None
     shares: bool = False
 
     def after(self, release: Release) -> "_Sum":
@@ -151,7 +151,5 @@ def _rounded_down(multiplier: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _divergences(
-    multiplier: float, rate: float, neighbours: Neighbours
-) -> NDArray[np.float64]:
+def _divergences(multiplier: float, rate: float, neighbours: Neighbours) -> Floats:
     return rdp.curve([Step(multiplier, rate)], neighbours)

@@ -37,8 +37,9 @@ import mpmath
 import numpy as np
 
 from lexfed import checks
+from lexfed.arrays import Floats
 from lexfed.privacy.accountants import rdp
-from lexfed.privacy.accountants.rdp import ORDERS, Floats
+from lexfed.privacy.accountants.rdp import ORDERS
 from lexfed.privacy.noise.gaussian import epsilon_with_sampler
 from lexfed.privacy.rounding import up
 from lexfed.privacy.scopes import (

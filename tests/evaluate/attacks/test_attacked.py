@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Bools, Floats
 from lexfed.evaluate.attacks.auc_intervals import (
     AttackResult,
-    Bools,
     Interval,
     across_releases,
     auc_of,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 from lexfed.errors import DataError
 from lexfed.evaluate.attacks.attribute_inference import (
     ATTACKS,

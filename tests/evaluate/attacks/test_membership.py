@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.auc_intervals import Bools, auc_of
+from lexfed.arrays import Bools, Floats
+from lexfed.evaluate.attacks.auc_intervals import auc_of
 from lexfed.evaluate.attacks.membership import (
     attack_membership,
     calibrated,

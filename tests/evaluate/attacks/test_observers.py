@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 from lexfed.evaluate.attacks.auc_intervals import AttackResult
 from lexfed.evaluate.attacks.informed_observer import (
     observer_result,

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lexfed.budget.adaptation.release_signals import Floats, Signal, cosine
+from lexfed.arrays import Floats
+from lexfed.budget.adaptation.release_signals import Signal, cosine
 
 MEMORY = 0.8
 """Part of a moving average that the next round keeps."""

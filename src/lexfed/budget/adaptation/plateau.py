@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lexfed.budget.adaptation.release_signals import Floats
+from lexfed.arrays import Floats
 
 MEMORY = 0.8
 """Part of the moving average that the next round keeps."""

@@ -20,10 +20,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.budget.adaptation import clip_quantile, convergence
 from lexfed.budget.adaptation.feedback import Feedback, Knob, noise_limits
 from lexfed.budget.adaptation.plateau import Plateau
-from lexfed.budget.adaptation.release_signals import Floats, Signal, distance
+from lexfed.budget.adaptation.release_signals import Signal, distance
 from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
 from lexfed.tiers import MODEL_TIERS, Tier
 

@@ -18,9 +18,8 @@ between the whole and a half, no further.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from lexfed.arrays import Floats
 
 COUNTED_OFF = 0.5
 """What is taken off a site whose persons are all seen elsewhere."""

@@ -26,9 +26,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Floats
 from lexfed.errors import ConfigError, Problem
 
 STEP = 0.01
@@ -38,8 +38,6 @@ _STILL = 1e-13
 """The ascent ends when no budget moves by more than this part of the total."""
 
 _MOST_STEPS = 200_000
-
-Floats = NDArray[np.float64]
 
 
 def best_budgets(

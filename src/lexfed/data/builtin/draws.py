@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.table import Floats, Ints
+from lexfed.arrays import Floats, Integers
 
 
 def draw_site_sizes(total: int, sites: int) -> list[int]:
@@ -26,7 +26,7 @@ def softmax(scores: Floats) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def draw_categories(rng: np.random.Generator, probabilities: Floats) -> Ints:
+def draw_categories(rng: np.random.Generator, probabilities: Floats) -> Integers:
     """Return one category for each row of probabilities."""
     cumulated = np.cumsum(probabilities, axis=1)
     # The last step is left out so that rounding cannot pass the last category.
@@ -34,7 +34,7 @@ def draw_categories(rng: np.random.Generator, probabilities: Floats) -> Ints:
     return np.asarray((thresholds > cumulated[:, :-1]).sum(axis=1), dtype=np.int64)
 
 
-def category_names(values: tuple[str, ...], codes: Ints) -> NDArray[Any]:
+def category_names(values: tuple[str, ...], codes: Integers) -> NDArray[Any]:
     """Return the names behind category codes."""
     return np.array(values, dtype=object)[codes]
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.checks import in_range
 from lexfed.data.builtin import hospital_columns as declared
 from lexfed.data.builtin.declarations import BuiltinSource, builtin_source
@@ -26,7 +27,6 @@ from lexfed.data.builtin.draws import (
     with_gaps,
 )
 from lexfed.data.reading.frames import frame_of_arrays
-from lexfed.data.table import Floats
 
 RECORDS_PER_PERSON = 4
 

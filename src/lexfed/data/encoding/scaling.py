@@ -8,8 +8,8 @@ says that the column is what is learned, where `auto` never bends the scale.
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.data.schema import Column
-from lexfed.data.table import Floats
 from lexfed.data.transforms import backward, forward, transformed_range
 
 

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Indices
 from lexfed.data.encoding.scaling import scaled_values, tail, unscaled_values
 from lexfed.data.schema import Column, Schema
 from lexfed.data.strict_fields import fields, mapping, texts
-from lexfed.data.table import Floats, Table
+from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -114,12 +114,12 @@ class Encoding:
         present = {slot.tier for slot in self.slots}
         return tuple(tier for tier in MODEL_TIERS if tier in present)
 
-    def slots_of(self, tier: Tier) -> NDArray[np.intp]:
+    def slots_of(self, tier: Tier) -> Indices:
         """Return the positions of the slots that belong to a tier."""
         owned = [i for i, slot in enumerate(self.slots) if slot.tier == tier]
         return np.array(owned, dtype=np.intp)
 
-    def slots_of_column(self, column: str) -> NDArray[np.intp]:
+    def slots_of_column(self, column: str) -> Indices:
         """Return the positions of a column's slots."""
         owned = [i for i, slot in enumerate(self.slots) if slot.column == column]
         return np.array(owned, dtype=np.intp)

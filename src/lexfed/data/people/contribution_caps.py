@@ -12,14 +12,15 @@ from typing import Literal
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.data.problems import Problems
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.errors import DataError
 
 ExcessHandling = Literal["error", "drop"]
 
 
-def earlier_rows(persons: Ints) -> Ints:
+def earlier_rows(persons: Integers) -> Integers:
     """Return for each row how many earlier rows are of the same person."""
     order = np.argsort(persons, kind="stable")
     ordered = persons[order]
@@ -41,13 +42,16 @@ class CappedTable:
     """
 
     table: Table
-    sites: Ints
+    sites: Integers
     dropped: int
     elsewhere: int
 
 
 def cap_records(
-    table: Table, sites: Ints, records_per_person: int, excess: ExcessHandling = "error"
+    table: Table,
+    sites: Integers,
+    records_per_person: int,
+    excess: ExcessHandling = "error",
 ) -> CappedTable:
     """Return the table with at most that many rows of each person at each site.
 
@@ -78,7 +82,7 @@ def cap_records(
     return CappedTable(table.take(kept), sites[kept], len(beyond), away)
 
 
-def _beyond_cap(table: Table, rows: Ints, records_per_person: int) -> DataError:
+def _beyond_cap(table: Table, rows: Integers, records_per_person: int) -> DataError:
     problems = Problems()
     for row in rows:
         problems.add(
@@ -93,13 +97,13 @@ def _beyond_cap(table: Table, rows: Ints, records_per_person: int) -> DataError:
     return problems.error()
 
 
-def sites_of_persons(persons: Ints, sites: Ints) -> Ints:
+def sites_of_persons(persons: Integers, sites: Integers) -> Integers:
     """Return for each person code present at how many sites it appears."""
     pairs = np.unique(np.stack([persons, sites], axis=1), axis=0)
     return np.unique(pairs[:, 0], return_counts=True)[1].astype(np.int64)
 
 
-def check_sites_per_person(table: Table, sites: Ints, limit: int = 1) -> int:
+def check_sites_per_person(table: Table, sites: Integers, limit: int = 1) -> int:
     """Return how many persons appear at several sites.
 
     Args:

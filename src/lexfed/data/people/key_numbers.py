@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lexfed.data.table import Ints, Table
+from lexfed.arrays import Integers
+from lexfed.data.table import Table
 
 KEY_BITS = 62
 _PURPOSE = b"lexfed person key\x00"
 
 
-def person_keys(texts: Sequence[str]) -> Ints:
+def person_keys(texts: Sequence[str]) -> Integers:
     """Return a number of 62 bits for every key.
 
     Guarantees:
@@ -26,7 +27,7 @@ def person_keys(texts: Sequence[str]) -> Ints:
     return np.array([_key(text) for text in texts], dtype=np.int64)
 
 
-def keys_of_rows(table: Table) -> Ints | None:
+def keys_of_rows(table: Table) -> Integers | None:
     """Return the number of each row's person; None where persons have no key.
 
     Without a key every row is a person of its own, and its place in a file is nothing

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 
 _KEY = 32
 

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.data.encoding.slots import encode_target
 from lexfed.data.people.lots import LotKeys, draw_lots
 from lexfed.data.problems import refuse
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.visible_text import hidden_in, visible
 
@@ -37,7 +38,7 @@ class Partition:
     """
 
     names: tuple[str, ...]
-    rows: tuple[Ints, ...]
+    rows: tuple[Integers, ...]
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -49,14 +50,14 @@ class Partition:
                     hint="rename the site: people decide by names, so they must show",
                 )
 
-    def codes(self, length: int) -> Ints:
+    def codes(self, length: int) -> Integers:
         """Return for each row of a table the code of its site, -1 for none."""
         codes = np.full(length, -1, dtype=np.int64)
         for code, rows in enumerate(self.rows):
             codes[rows] = code
         return codes
 
-    def keep(self, rows: Ints) -> "Partition":
+    def keep(self, rows: Integers) -> "Partition":
         """Return the partition of some of the rows, such as those for training."""
         largest = max((int(site[-1]) for site in self.rows if len(site)), default=-1)
         is_kept = np.zeros(largest + 1, dtype=bool)
@@ -64,7 +65,7 @@ class Partition:
         kept = tuple(site[is_kept[site]] for site in self.rows)
         return Partition(self.names, kept)
 
-    def of(self, codes: Ints) -> "Partition":
+    def of(self, codes: Integers) -> "Partition":
         """Return the same sites with other rows, from the code of each row's site."""
         return _grouped(codes, self.names)
 
@@ -148,7 +149,7 @@ def partition_dirichlet(
     return _dealt(table, sites, count)
 
 
-def _dealt(table: Table, site_of: Ints, count: int) -> Partition:
+def _dealt(table: Table, site_of: Integers, count: int) -> Partition:
     return _grouped(site_of[table.persons], _numbered(count))
 
 
@@ -162,7 +163,7 @@ def _numbered(count: int) -> tuple[str, ...]:
     return tuple(f"site-{number:0{width}d}" for number in range(1, count + 1))
 
 
-def _grouped(codes: Ints, names: tuple[str, ...]) -> Partition:
+def _grouped(codes: Integers, names: tuple[str, ...]) -> Partition:
     # One sort for all sites: a look through all rows for each of 100,000 takes minutes.
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1))

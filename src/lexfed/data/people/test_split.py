@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.data.people.lots import LotKeys, draw_lots
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class Split:
     A side may be empty: that it is would tell something about who is there.
     """
 
-    train: Ints
-    test: Ints
+    train: Integers
+    test: Integers
 
 
 def split_by_person(table: Table, test_size: float, coins: LotKeys) -> Split:

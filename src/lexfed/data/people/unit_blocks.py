@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lexfed.data.conditions import Bools
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.data.people.contribution_caps import earlier_rows
 from lexfed.data.problems import refuse
-from lexfed.data.table import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,9 @@ class UnitBlock:
     inputs: Floats
     targets: Floats
     weights: Floats
-    persons: Ints
+    persons: Integers
     members: Bools | None = None
-    keys: Ints | None = None
+    keys: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.persons)
@@ -46,10 +45,10 @@ class UnitBlock:
 def group_units(
     inputs: Floats,
     targets: Floats,
-    persons: Ints,
+    persons: Integers,
     records_per_person: int = 1,
     members: Bools | None = None,
-    keys: Ints | None = None,
+    keys: Integers | None = None,
 ) -> UnitBlock:
     """Return one unit per person, in the order of each person's first row.
 
@@ -96,7 +95,7 @@ def group_units(
     return UnitBlock(block, goals, weights, codes, classes, own)
 
 
-def _of_units(rows: Bools | None, unit: Ints, units: int) -> Bools | None:
+def _of_units(rows: Bools | None, unit: Integers, units: int) -> Bools | None:
     if rows is None:
         return None
     members = np.zeros((units, rows.shape[1]), dtype=np.bool_)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.data.encoding.slots import Encoding
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.reading.conversion import convert_column, key_texts
 from lexfed.data.reading.frames import Frame
 from lexfed.data.reading.table_files import read_file
 from lexfed.data.schema import Schema
-from lexfed.data.table import ColumnValues, Ints, Table
+from lexfed.data.table import ColumnValues, Table
 
 
 def read_files(
@@ -178,7 +179,7 @@ def _keys(
     return [text for texts in found for text in texts]
 
 
-def _codes_by_first(keys: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+def _codes_by_first(keys: Sequence[str]) -> tuple[Integers, tuple[str, ...]]:
     """Return a code for each key, numbered in the order of first appearance."""
     codes: dict[str, int] = {}
     numbered = [codes.setdefault(key, len(codes)) for key in keys]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.data.problems import Problems
 from lexfed.data.reading.frames import RawColumn
 from lexfed.data.reading.table_files import read_file
 from lexfed.data.schema import ColumnKind
-from lexfed.data.table import Floats
 
 _FEW = 20
 _TRUTH = {"0", "1", "true", "false", "yes", "no"}

@@ -10,12 +10,12 @@ counted, and both refuse the table in strict reading.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.data.problems import Problems
 from lexfed.data.reading.frames import Frame, RawColumn
 from lexfed.data.schema import Column
-from lexfed.data.table import ColumnValues, Floats, Ints
+from lexfed.data.table import ColumnValues
 
 _TRUTH = {
     "0": 0.0, "false": 0.0, "no": 0.0, "0.0": 0.0,
@@ -44,9 +44,7 @@ class _Place:
         file = self.frame.name
         self.problems.add(kind, what, file=file, column=self.column, hint=hint)
 
-    def rows(
-        self, kind: str, what: str, wrong: NDArray[np.bool_], hint: str = ""
-    ) -> None:
+    def rows(self, kind: str, what: str, wrong: Bools, hint: str = "") -> None:
         self.problems.add_rows(
             kind,
             what,
@@ -166,7 +164,7 @@ def _finite(raw: RawColumn, place: _Place) -> Floats:
     return np.where(np.isfinite(values) & ~raw.missing, values, np.nan)
 
 
-def _parse(raw: RawColumn) -> tuple[Floats, NDArray[np.bool_]]:
+def _parse(raw: RawColumn) -> tuple[Floats, Bools]:
     """Return the numbers in a column of texts, and where a text is not a number."""
     texts = raw.values.tolist()
     try:
@@ -210,7 +208,7 @@ def _category(
         return ConvertedColumn(_wrong_type("category", raw, place))
     codes = {value: code for code, value in enumerate(column.values or ())}
     found = [codes.get(text, -1) for text in _texts(raw)]
-    values: Ints = np.array(found, dtype=np.int64)
+    values: Integers = np.array(found, dtype=np.int64)
     values[raw.missing] = -1
     undeclared = (values < 0) & ~raw.missing
     if strict and undeclared.any():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.table import Ints
+from lexfed.arrays import Bools, Integers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ class RawColumn:
 
     kind: RawKind
     values: NDArray[Any]
-    missing: NDArray[np.bool_]
+    missing: Bools
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Frame:
 
     name: str
     columns: Mapping[str, RawColumn]
-    rows: Ints
+    rows: Integers
     ignored: tuple[str, ...] = ()
 
     def __len__(self) -> int:

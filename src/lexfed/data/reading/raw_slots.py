@@ -16,12 +16,12 @@ from typing import Protocol
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.data.encoding.letter_pairs import LEVELS, pairs_of
 from lexfed.data.problems import Problems
 from lexfed.data.reading.conversion import plain_flags, plain_numbers, plain_texts
 from lexfed.data.reading.frames import Frame
 from lexfed.data.schema import ColumnKind
-from lexfed.data.table import Floats
 
 
 class RawDeclaration(Protocol):

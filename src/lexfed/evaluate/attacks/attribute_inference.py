@@ -29,12 +29,11 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from lexfed.data.table import Floats, Ints
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,
     AttackResult,
-    Bools,
     Interval,
     auc_of,
     gain_over,
@@ -219,7 +218,7 @@ def _answers(
     shares = loss.predict(model.logits(torch.from_numpy(asked))).numpy()
     if loss.name == "logistic":
         shares = np.concatenate([1.0 - shares, shares], axis=-1)
-    labels: Ints = np.broadcast_to(
+    labels: Integers = np.broadcast_to(
         rows.labels.astype(np.int64), (count, len(rows.labels))
     )
     own = np.take_along_axis(shares, labels[..., None], axis=-1)[..., 0]

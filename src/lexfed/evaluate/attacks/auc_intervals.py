@@ -25,12 +25,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm, rankdata, t
 
-from lexfed.data.table import Floats
-
-Bools = NDArray[np.bool_]
+from lexfed.arrays import Bools, Floats
 
 CONFIDENCE = 0.95
 

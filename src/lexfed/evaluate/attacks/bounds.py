@@ -42,7 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed import checks
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 from lexfed.privacy.accountants import composition, gdp
 from lexfed.privacy.scopes import (
     CountedRelease,

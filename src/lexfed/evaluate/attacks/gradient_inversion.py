@@ -29,8 +29,8 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
+from lexfed.arrays import Floats
 from lexfed.data.encoding.slots import Encoding
-from lexfed.data.table import Floats
 from lexfed.evaluate.attacks.attribute_inference import LabelledRows
 from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,

@@ -46,11 +46,10 @@ import numpy as np
 import torch
 from scipy.stats import norm
 
-from lexfed.data.table import Floats, Ints
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,
     AttackResult,
-    Bools,
     across_releases,
 )
 from lexfed.evaluate.attacks.bounds import of_tier
@@ -200,7 +199,7 @@ def _seeded(seed: int, run: int, purpose: str) -> RandomSource:
     return SeededSource(seed, f"attacked/{run}/{purpose}")
 
 
-def _units(sites: Sequence[SiteData], tried: Ints) -> list[tuple[UnitBatch, int]]:
+def _units(sites: Sequence[SiteData], tried: Integers) -> list[tuple[UnitBatch, int]]:
     """Return each person tried as a cohort of one, with the place of their site."""
     whole = UnitBatch.of([site.train for site in sites])
     ends = np.cumsum(whole.sites)

@@ -28,11 +28,10 @@ from typing import Protocol
 
 import numpy as np
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Bools, Floats
 from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,
     AttackResult,
-    Bools,
     auc_of,
     several_releases,
 )

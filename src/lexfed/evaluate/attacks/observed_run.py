@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import Simulation

@@ -15,10 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lexfed.arrays import Bools, Floats
 from lexfed.config import Config
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.auc_intervals import Bools
 from lexfed.evaluate.attacks.bounds import TradeOff, of_record
 from lexfed.federation.site.unit_batch import UnitBatch
 from lexfed.models.losses import Loss

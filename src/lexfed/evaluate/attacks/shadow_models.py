@@ -24,8 +24,7 @@ import torch
 from torch import Tensor
 
 from lexfed import checks
-from lexfed.data.table import Floats
-from lexfed.evaluate.attacks.auc_intervals import Bools
+from lexfed.arrays import Bools, Floats
 from lexfed.evaluate.attacks.bounds import TradeOff, of_gaussian
 
 _CHUNK = 2048

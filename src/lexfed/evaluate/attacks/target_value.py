@@ -16,10 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.data.encoding.slots import Encoding, SlotKind
-from lexfed.data.table import Floats, Ints
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.attacks.auc_intervals import Bools
 
 LEAST = 10
 """Auxiliary people of each kind: fewer teach an attacker nothing."""
@@ -41,7 +40,7 @@ class TargetValue:
 
     column: str
     kind: SlotKind
-    slots: Ints
+    slots: Integers
     candidates: Floats
     wanted: int
     shares: Floats

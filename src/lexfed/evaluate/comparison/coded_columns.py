@@ -4,10 +4,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats
 from lexfed.data.schema import Column
-from lexfed.evaluate.comparison.scores import Floats
 from lexfed.evaluate.comparison.split_rows import SplitRows, SplitSide
 
 
@@ -25,7 +24,7 @@ class CodedColumns:
     values: Floats
 
     @property
-    def is_category(self) -> NDArray[np.bool_]:
+    def is_category(self) -> Bools:
         """Which columns are categories."""
         return np.array([column.kind == "category" for column in self.columns])
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from lexfed.arrays import Bools, Floats
 from lexfed.errors import DataError, Problem
-from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.scores import Scores
 
 SMALLEST = 20
 """Rows of a site or group below which its AUC says nothing and is left out."""
@@ -28,7 +28,6 @@ _BINARY = (
     *("auc", "ap", "accuracy", "majority", "precision", "recall", "f1", "brier"),
     *("worst_site_auc", "retention"),
 )
-_Mask = NDArray[np.bool_]
 
 
 def measure(scores: Scores, ceiling: float | None) -> dict[str, float]:
@@ -99,7 +98,7 @@ def retention(auc: float, ceiling: float | None) -> float:
     return (auc - 0.5) / (ceiling - 0.5)
 
 
-def _whole(positive: _Mask, score: Floats) -> dict[str, float]:
+def _whole(positive: Bools, score: Floats) -> dict[str, float]:
     called = score >= THRESHOLD
     hits = int((called & positive).sum())
     precision = hits / max(int(called.sum()), 1)
@@ -118,7 +117,7 @@ def _whole(positive: _Mask, score: Floats) -> dict[str, float]:
     }
 
 
-def _worst(scores: Scores, positive: _Mask) -> float:
+def _worst(scores: Scores, positive: Bools) -> float:
     """Return the least AUC of a site; no number if most sites are too small for one."""
     sites = [scores.sites == site for site in np.unique(scores.sites)]
     large = [here for here in sites if _tells(positive[here])]
@@ -127,7 +126,7 @@ def _worst(scores: Scores, positive: _Mask) -> float:
     return min(_auc(positive[here], scores.scores[here]) for here in large)
 
 
-def _gaps(scores: Scores, positive: _Mask) -> Mapping[str, float]:
+def _gaps(scores: Scores, positive: Bools) -> Mapping[str, float]:
     """Return the largest difference between two groups of each attribute."""
     found = {}
     for attribute, values in scores.groups.items():
@@ -157,13 +156,13 @@ def _regression(scores: Scores) -> dict[str, float]:
     return dict(zip(names, values, strict=True))
 
 
-def _tells(positive: _Mask) -> bool:
+def _tells(positive: Bools) -> bool:
     """Say whether an AUC of these rows means anything."""
     ones = int(positive.sum())
     return len(positive) >= SMALLEST and min(ones, len(positive) - ones) >= OF_EACH
 
 
-def _auc(positive: _Mask, score: Floats) -> float:
+def _auc(positive: Bools, score: Floats) -> float:
     return float(roc_auc_score(positive, score))
 
 

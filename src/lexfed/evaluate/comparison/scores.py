@@ -5,12 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Texts = NDArray[np.str_]
+from lexfed.arrays import Floats, Integers, Texts
 
 
 class Point(NamedTuple):
@@ -60,7 +55,7 @@ class Scores:
     seed: int
     targets: Floats
     scores: Floats
-    sites: Ints
+    sites: Integers
     groups: Mapping[str, Texts]
     record_epsilon: float | None
     attribute_epsilon: float | None

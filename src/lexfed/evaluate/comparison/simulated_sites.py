@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Integers
 from lexfed.config.tables.root import Config
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.test_split import split_by_person
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.errors import DataError, Problem
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.run.intake.population import Population, partition_of
 
 
-def spread(config: Config, table: Table, coins: LotKeys) -> Ints:
+def spread(config: Config, table: Table, coins: LotKeys) -> Integers:
     """Return the place of each row's site.
 
     Guarantees:
@@ -53,7 +53,7 @@ def spread(config: Config, table: Table, coins: LotKeys) -> Ints:
 
 
 def dealt(
-    population: Population, table: Table, site_of_row: Ints, names: Sequence[str]
+    population: Population, table: Table, site_of_row: Integers, names: Sequence[str]
 ) -> Population:
     """Return a population of one site with its persons dealt out to several.
 
@@ -74,7 +74,7 @@ def dealt(
     return replace(population, sites=sites)
 
 
-def _some(block: UnitBlock, chosen: NDArray[np.bool_]) -> UnitBlock:
+def _some(block: UnitBlock, chosen: Bools) -> UnitBlock:
     return UnitBlock(
         block.inputs[chosen],
         block.targets[chosen],

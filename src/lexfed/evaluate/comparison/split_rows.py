@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats, Indices, Integers, Texts
 from lexfed.config import Config, from_mapping
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import SitesTable
@@ -31,7 +31,6 @@ from lexfed.evaluate.comparison.case import (
     own_methods,
     plain_configuration,
 )
-from lexfed.evaluate.comparison.scores import Floats, Ints, Texts
 from lexfed.evaluate.comparison.simulated_sites import dealt, spread
 from lexfed.evaluate.datasets import Dataset
 from lexfed.run.intake.population import Population, partition_of, seeded_population
@@ -51,15 +50,15 @@ class SplitSide:
 
     slots: Floats
     targets: Floats
-    sites: Ints
-    persons: Ints
-    rows: Ints
+    sites: Integers
+    persons: Integers
+    rows: Integers
 
     def at(self, site: int) -> "SplitSide":
         """Return the rows of one site."""
         return self.where(self.sites == site)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "SplitSide":
+    def where(self, chosen: Bools) -> "SplitSide":
         """Return some of the rows, in the same order."""
         return SplitSide(
             self.slots[chosen],
@@ -163,7 +162,7 @@ def _one_site(config: Config) -> Config:
 
 
 def _side(
-    population: Population, table: Table, sites: list[Ints], side: str
+    population: Population, table: Table, sites: list[Integers], side: str
 ) -> SplitSide:
     parts = []
     for place, (rows, site) in enumerate(zip(sites, population.sites, strict=True)):
@@ -180,7 +179,7 @@ def _side(
 
 
 def _groups(
-    file: Path, groups: tuple[tuple[str, str], ...], rows: NDArray[np.intp]
+    file: Path, groups: tuple[tuple[str, str], ...], rows: Indices
 ) -> dict[str, Texts]:
     """Return the attributes of rows, as the file has them."""
     if not groups:

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats, Indices
 from lexfed.data.encoding.scaling import scaled_values
 from lexfed.data.encoding.slots import Encoding
 from lexfed.data.people.unit_blocks import UnitBlock
-from lexfed.data.table import Floats
 from lexfed.tiers import Tier
 
 LABEL = 1.0
@@ -46,7 +45,7 @@ class Canaries:
     def __len__(self) -> int:
         return len(self.heads)
 
-    def chosen(self, coins: NDArray[np.bool_]) -> Floats:
+    def chosen(self, coins: Bools) -> Floats:
         """Return the rows that a site holds.
 
         Args:
@@ -103,12 +102,12 @@ class CanaryStock:
         )
 
     @cached_property
-    def _slots(self) -> dict[str, NDArray[np.intp]]:
+    def _slots(self) -> dict[str, Indices]:
         code = self.encoding
         return {name: code.slots_of_column(name) for name in code.columns}
 
     @cached_property
-    def _numbers(self) -> NDArray[np.bool_]:
+    def _numbers(self) -> Bools:
         return np.array([slot.kind == "number" for slot in self.encoding.slots])
 
     def _ends(

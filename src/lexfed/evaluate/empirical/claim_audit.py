@@ -27,9 +27,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Bools, Floats
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.empirical.canaries import Canaries
 from lexfed.evaluate.empirical.game import Arena
@@ -53,7 +52,6 @@ CROWDING = 1.0 / 16.0
 MOST = 256
 """Canaries in one game: the attack solves for all of them at once."""
 
-CanaryCoins = NDArray[np.bool_]
 OnGame = Callable[[str, int, int], None]
 """Takes the claim, the canaries that have had their coin, and how many there are."""
 
@@ -197,7 +195,7 @@ def _is_gaussian(programme: Programme) -> bool:
 
 def _games(
     priced: PricedRun, tier: Tier | None, relation: str, canaries: int, sources: Sources
-) -> Iterator[tuple[CanaryCoins, Floats]]:
+) -> Iterator[tuple[Bools, Floats]]:
     """Play until all canaries have had their coin; yield coins and scores."""
     arena = Arena(priced)
     together = canaries_per_game(priced)
@@ -246,7 +244,7 @@ def canaries_per_game(priced: PricedRun) -> int:
     return min(together, MOST, priced.population.units)
 
 
-def count_guesses(coins: CanaryCoins, scores: Floats) -> tuple[int, int]:
+def count_guesses(coins: Bools, scores: Floats) -> tuple[int, int]:
     """Return how many coins are guessed from scores, and how many of them rightly."""
     side = max(1, round(len(coins) * GUESSED / 2.0))
     order = np.argsort(scores, kind="stable")

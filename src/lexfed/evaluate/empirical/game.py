@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.errors import Refused
 from lexfed.evaluate.empirical.canaries import Canaries, CanaryStock
 from lexfed.evaluate.empirical.unit_contributions import contributions
@@ -93,9 +92,7 @@ class Arena:
         others = set(range(len(self._programme.sites))).difference(self.hosts)
         return (*self.hosts, *sorted(others))[: max(cohort.honest, len(self.hosts))]
 
-    def play(
-        self, canaries: Canaries, coins: NDArray[np.bool_], sources: Sources
-    ) -> Floats:
+    def play(self, canaries: Canaries, coins: Bools, sources: Sources) -> Floats:
         """Run the programme once and return a score for every person.
 
         Args:
@@ -164,7 +161,7 @@ class _Attack:
         self._seen = np.zeros(count)
         self._directions: tuple[tuple[int, int], _Directions] | None = None
 
-    def see(self, query: Query, update: NDArray[np.int64]) -> None:
+    def see(self, query: Query, update: Integers) -> None:
         """Take a release."""
         stage = self._arena.programme.stages[query.stage]
         if query.release is None or query.kind in _UNSEEN:

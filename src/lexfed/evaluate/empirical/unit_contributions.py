@@ -11,7 +11,7 @@ each person.
 import numpy as np
 import torch
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.programme.site_weights import sum_weights

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lexfed.arrays import Floats
 from lexfed.config.declarations import declared_column
 from lexfed.config.tables.root import ColumnTable
 from lexfed.config.text.repair import without_lists
 from lexfed.data.encoding.scaling import unscaled_values
 from lexfed.data.schema import Column
-from lexfed.evaluate.comparison.scores import Floats
 from lexfed.evaluate.datasets import Dataset
 
 LARGEST = 20_000

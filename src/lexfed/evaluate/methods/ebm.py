@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from lexfed.arrays import Floats
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.comparison.case import Case, sensitive_tier
 from lexfed.evaluate.comparison.coded_columns import CodedColumns, columns_of
-from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored

@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import log_loss
 
+from lexfed.arrays import Floats, Integers
 from lexfed.evaluate.comparison.case import Case
-from lexfed.evaluate.comparison.scores import Floats, Ints, Scores
+from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.comparison.split_rows import SplitRows, SplitSide, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods import product
@@ -88,7 +89,7 @@ def _best(
     inputs: Floats,
     targets: Floats,
     weights: Floats,
-    folds: Ints,
+    folds: Integers,
 ) -> float:
     """Return the strength with the least log loss on held back training rows."""
     held = [folds == fold for fold in range(FOLDS)]

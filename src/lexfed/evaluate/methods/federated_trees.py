@@ -26,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.data.schema import Column
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.comparison.case import Case
 from lexfed.evaluate.comparison.coded_columns import CodedColumns, columns_of
-from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import scored

@@ -26,9 +26,10 @@ from time import perf_counter
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.data.people.lots import draw_lots
 from lexfed.evaluate.comparison.case import Case, sensitive_tier
-from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.comparison.split_rows import rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import affordable_mu, gaussian, scored

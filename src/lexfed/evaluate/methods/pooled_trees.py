@@ -14,9 +14,10 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
+from lexfed.arrays import Floats
 from lexfed.evaluate.comparison.case import Case
 from lexfed.evaluate.comparison.coded_columns import columns_of
-from lexfed.evaluate.comparison.scores import Floats, Scores
+from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.methods.baseline_claims import scored

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.evaluate.comparison.case import (
     Case,
     Method,
@@ -22,7 +23,7 @@ from lexfed.evaluate.comparison.case import (
 )
 from lexfed.evaluate.comparison.column_noise import sensitive_and_others
 from lexfed.evaluate.comparison.metrics import quality
-from lexfed.evaluate.comparison.scores import Floats, Point, Scores
+from lexfed.evaluate.comparison.scores import Point, Scores
 from lexfed.evaluate.comparison.site_columns import released_as_sums, released_by_site
 from lexfed.evaluate.comparison.split_rows import SplitRows, rows_of
 from lexfed.evaluate.datasets import Dataset

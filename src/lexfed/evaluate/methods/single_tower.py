@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.evaluate.comparison.case import Case, model_of
-from lexfed.evaluate.comparison.scores import Floats
 from lexfed.evaluate.comparison.split_rows import SplitRows
 from lexfed.evaluate.datasets import Dataset
 from lexfed.federation.planning.tower_shapes import tower_shapes
@@ -73,7 +72,7 @@ def unit_batch(blocks: Sequence[UnitBlock]) -> Batch:
     return Batch(cohort.inputs, cohort.targets, offset, cohort.weights, cohort.sites)
 
 
-def some_units(batch: Batch, chosen: NDArray[np.bool_]) -> Batch:
+def some_units(batch: Batch, chosen: Bools) -> Batch:
     """Return the chosen units of a batch, as those of one site."""
     kept = torch.from_numpy(np.flatnonzero(chosen))
     return Batch(

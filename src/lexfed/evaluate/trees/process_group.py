@@ -18,8 +18,8 @@ from typing import IO, Any, cast
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.errors import LexfedError
-from lexfed.evaluate.comparison.scores import Floats
 from lexfed.evaluate.trees.blocks import read_blocks, write_blocks
 
 

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.federation.coordinator.noisy_descent import NoisyDescent
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
@@ -38,8 +38,6 @@ from lexfed.models.towers.facts import RuleFacts
 from lexfed.privacy.releases import Release
 
 __all__ = ["Learner", "Progress"]
-
-Floats = NDArray[np.float64]
 
 
 class Learner:

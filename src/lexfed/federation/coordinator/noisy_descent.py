@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Integers
 from lexfed.federation.coordinator.steering import SteeringMemory, TowerSteering
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.networks.flat_parameters import group_order
 from lexfed.models.towers.cascade import Tower
 from lexfed.privacy.releases import Release
-
-Floats = NDArray[np.float64]
 
 
 class NoisyDescent:
@@ -27,7 +26,7 @@ class NoisyDescent:
     def __init__(self, programme: Programme, steering: TowerSteering) -> None:
         self._programme = programme
         self._steering = steering
-        self._group_order: NDArray[np.int64] | None = None
+        self._group_order: Integers | None = None
 
     def question(
         self, stage: Stage, memory: SteeringMemory, step: int
@@ -91,7 +90,7 @@ class NoisyDescent:
             rounds=len(stage.releases),
         )
 
-    def _order(self, tower: Tower) -> NDArray[np.int64]:
+    def _order(self, tower: Tower) -> Integers:
         # One tower has all groups; to load a network only to look at its layers would
         # take a good part of a round.
         if self._group_order is None:

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.federation.programme.follow_ups import asked_numbers
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.privacy.releases import Release
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable
-
-Floats = NDArray[np.float64]
 
 
 def tables_so_far(

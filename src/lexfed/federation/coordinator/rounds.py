@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.errors import Refused
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.programme import integer_sums
@@ -43,7 +43,7 @@ class RoundRelease:
     """
 
     progress: Progress
-    update: NDArray[np.int64]
+    update: Integers
 
 
 class Coordinator:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.coordinator.released_tables import (
@@ -30,7 +31,6 @@ from lexfed.sketch.queries.duplicates import duplicate_shares, persons_by_site
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.sketch.queries.watched_columns import WatchedColumn
 
-Floats = NDArray[np.float64]
 SketchMemory = Mapping[str, NDArray[Any]]
 
 DRIFTED = "sketch.drifted"

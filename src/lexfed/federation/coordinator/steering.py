@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.budget.adaptation.clip_quantile import has_clip_bits
 from lexfed.budget.adaptation.release_signals import Signal
 from lexfed.budget.adaptation.tower_steering import ObservedRelease, Steering
@@ -20,7 +21,6 @@ from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.privacy.releases import CLIP_BIT, Release
 from lexfed.tiers import Tier
 
-Floats = NDArray[np.float64]
 SteeringMemory = Mapping[str, NDArray[Any]]
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
+from lexfed.arrays import Integers
 from lexfed.errors import Refused, SecAggError
 from lexfed.federation.engines.channel import LONGEST_WORD, Channel
 from lexfed.federation.engines.clear_sums import (
@@ -31,7 +32,6 @@ from lexfed.federation.engines.masked_messages import (
     sender_of,
 )
 from lexfed.federation.engines.masked_setting import EpochSettings, seat_name
-from lexfed.federation.programme.integer_sums import Integers
 from lexfed.federation.programme.messages import LONGEST_RECEIPT, Query, Refusal, Reply
 from lexfed.federation.programme.noise_shares import longest_sum, stays_within
 from lexfed.federation.programme.sequence import Programme

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.data.encoding.letter_pairs import PAIRS
 from lexfed.sketch.queries.refinements import ends_after, prefixes_after
 from lexfed.sketch.queries.requested_tables import (
@@ -23,8 +24,6 @@ from lexfed.sketch.queries.requested_tables import (
     are_ends,
 )
 from lexfed.sketch.queries.value_cells import MOST_PREFIXES
-
-Floats = NDArray[np.float64]
 
 ANY_ENDS = (0.0, 1.0)
 """Stands for the ends of a column of which nothing was found, beside others of which

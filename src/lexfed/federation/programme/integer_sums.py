@@ -8,15 +8,13 @@ nothing spans two groups.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lexfed.arrays import Floats, Integers
 from lexfed.federation.programme.sequence import Stage
 from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
-
-Integers = NDArray[np.int64]
 
 
 def to_grid(total: Tensor, stage: Stage) -> Integers:
@@ -44,6 +42,6 @@ def exact_sum(totals: Sequence[Integers]) -> Integers:
     return total
 
 
-def descale(total: Integers, stage: Stage) -> NDArray[np.float64]:
+def descale(total: Integers, stage: Stage) -> Floats:
     """Return the released numbers in their own unit."""
     return stage.grids.decode(total)

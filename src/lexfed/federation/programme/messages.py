@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from lexfed.arrays import Floats, Integers
 from lexfed.audit.entries.fields import ClosedModel, JsonCount
 from lexfed.models.towers import cascade
 from lexfed.models.towers.cascade import Model
@@ -91,7 +92,7 @@ class Query:
     step: int
     release: Release | None
     model: Model
-    arrays: dict[str, NDArray[np.float64]]
+    arrays: dict[str, Floats]
 
     def to_bytes(self) -> bytes:
         """Return the message as bytes."""
@@ -153,7 +154,7 @@ class Reply:
 
     site: str
     round: int
-    total: NDArray[np.int64]
+    total: Integers
     noised: bool
     receipt: bytes = b""
     salt: bytes = b""

@@ -8,7 +8,8 @@ keeps its own clip, step and sigma in the one vector that is masked.
 
 from dataclasses import replace
 
-from lexfed.federation.programme.integer_sums import Integers, add_noise
+from lexfed.arrays import Integers
+from lexfed.federation.programme.integer_sums import add_noise
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import (

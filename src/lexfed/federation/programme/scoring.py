@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lexfed.arrays import Bools, Floats
 from lexfed.models.losses import Loss, LossName
 
 LOWER_IS_BETTER = frozenset({"rmse"})
@@ -46,7 +47,7 @@ def metrics(loss: LossName, logits: Tensor, targets: Tensor) -> dict[str, float]
     return {"auc": _auc(score, truth > 0.5), "accuracy": float(hit.mean())}
 
 
-def _auc(score: NDArray[Any], positive: NDArray[np.bool_]) -> float:
+def _auc(score: NDArray[Any], positive: Bools) -> float:
     """Return the chance that a positive row scores above a negative one, ties half."""
     positives = int(positive.sum())
     negatives = len(positive) - positives
@@ -82,9 +83,7 @@ def _bin(share: Tensor) -> Tensor:
     return (share * BINS).long().clamp(0, BINS - 1)
 
 
-def metrics_of_histogram(
-    loss: LossName, histogram: NDArray[np.float64]
-) -> dict[str, float]:
+def metrics_of_histogram(loss: LossName, histogram: Floats) -> dict[str, float]:
     """Read the metrics off a noised histogram; negative counts are set to zero."""
     counts = np.maximum(histogram, 0.0)
     total = counts.sum()

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lexfed.arrays import Floats
 from lexfed.budget.sites.overlap_weights import LEAST
 from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme, Stage
@@ -63,8 +64,8 @@ def sum_weights(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
 def weighted_stage(
     programme: Programme,
     stage: Stage,
-    weights: NDArray[np.float64],
-    persons: NDArray[np.float64] | None = None,
+    weights: Floats,
+    persons: Floats | None = None,
 ) -> Stage:
     """Return a stage with the weights that its sums have, and the divisor to match.
 

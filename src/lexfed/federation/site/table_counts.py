@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lexfed.arrays import Floats, Integers
 from lexfed.federation.programme.follow_ups import asked_numbers
 from lexfed.federation.programme.stage import Stage
 from lexfed.federation.site.unit_batch import UnitBatch
@@ -33,9 +34,6 @@ from lexfed.sketch.queries.value_cells import (
 )
 from lexfed.sketch.queries.watched_columns import WatchedColumn
 from lexfed.sketch.tables.hashing import HashRows
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FINEST = 2.0**-20
 """Weights are multiples of this, so that sums of them are exact."""

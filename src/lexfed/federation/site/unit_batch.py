@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lexfed.arrays import Bools
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.randomness import RandomSource, bernoulli
 
@@ -76,7 +76,7 @@ class UnitBatch:
     def __len__(self) -> int:
         return self.inputs.shape[0]
 
-    def take(self, chosen: NDArray[np.bool_]) -> "UnitBatch":
+    def take(self, chosen: Bools) -> "UnitBatch":
         """Return the chosen units, in order."""
         if chosen.all():
             return self
@@ -146,7 +146,7 @@ def _keys(blocks: Sequence[UnitBlock]) -> Tensor | None:
 
 def flip_coins(
     sources: Sequence[RandomSource], sites: Sequence[int], rates: Sequence[float]
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Flip a fresh, independent coin for every unit of every site.
 
     One coin per unit and round, whatever the unit's values: coins that looked at a

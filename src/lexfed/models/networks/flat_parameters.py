@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from lexfed.arrays import Integers
 from lexfed.errors import ConfigError, Problem
 
 
@@ -83,7 +83,7 @@ def grouped_layer(module: nn.Module, groups: Sequence[int]) -> nn.Linear:
     return first
 
 
-def group_index(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
+def group_index(module: nn.Module, groups: Sequence[int]) -> Integers:
     """Say which group every coordinate of the flat vector belongs to.
 
     Returns:
@@ -93,7 +93,7 @@ def group_index(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
     return _index(tuple(groups), *_layout(module, groups))
 
 
-def group_order(module: nn.Module, groups: Sequence[int]) -> NDArray[np.int64]:
+def group_order(module: nn.Module, groups: Sequence[int]) -> Integers:
     """Say in which order coordinates stand when groups follow each other."""
     return _order(tuple(groups), *_layout(module, groups))
 
@@ -106,9 +106,7 @@ def _layout(module: nn.Module, groups: Sequence[int]) -> tuple[tuple[int, ...], 
     return tuple(parameter.numel() for parameter in parameters), place
 
 
-def _index(
-    groups: tuple[int, ...], sizes: tuple[int, ...], place: int
-) -> NDArray[np.int64]:
+def _index(groups: tuple[int, ...], sizes: tuple[int, ...], place: int) -> Integers:
     shared = max(groups) + 1
     parts = [np.full(size, shared, dtype=np.int64) for size in sizes]
     parts[place] = np.resize(np.array(groups, dtype=np.int64), sizes[place])
@@ -116,8 +114,6 @@ def _index(
 
 
 @lru_cache(maxsize=16)
-def _order(
-    groups: tuple[int, ...], sizes: tuple[int, ...], place: int
-) -> NDArray[np.int64]:
+def _order(groups: tuple[int, ...], sizes: tuple[int, ...], place: int) -> Integers:
     # Sites and coordinator ask in every round, and sorting would take most of it.
     return np.argsort(_index(groups, sizes, place), kind="stable")

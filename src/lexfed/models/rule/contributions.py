@@ -7,10 +7,10 @@ record and on public or released numbers.
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
 from lexfed.models.towers.facts import (
     SQUARE_GUESS,
-    Floats,
     RuleFacts,
     public_guess,
     statistics_clip,

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.models.rule.state import Geometry, TargetEstimate, TowerState
 from lexfed.models.towers.facts import (
     SQUARE_GUESS,
-    Floats,
     RuleFacts,
     public_guess,
     statistics_clip,

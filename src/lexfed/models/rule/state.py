@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.models.losses import LossName
-from lexfed.models.towers.facts import Floats, RuleFacts, public_guess
+from lexfed.models.towers.facts import RuleFacts, public_guess
 
 VARIANCE_RIDGE = 0.03
 """Added to variances before scaling, so that a rare level is not blown up."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 from torch import Tensor, nn
 
+from lexfed.arrays import Floats
 from lexfed.models.networks.captured_model import CapturedModel
 from lexfed.models.networks.dense_model import DenseModel
 from lexfed.models.networks.flat_parameters import flatten
@@ -33,8 +34,6 @@ from lexfed.models.networks.taps import logits as chain_logits
 from lexfed.models.towers.network_inputs import network_inputs
 from lexfed.models.towers.shape import TowerShape
 from lexfed.tiers import Tier
-
-Floats = NDArray[np.float64]
 
 
 def _none() -> Floats:

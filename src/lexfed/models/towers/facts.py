@@ -4,13 +4,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats, Indices
 from lexfed.models.losses import LossName
 from lexfed.models.towers.shape import TowerShape
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 NUMBER_VARIANCE = 0.10
 """Variance of a number whose range is mapped to [-1, 1]: most values keep away from
@@ -45,7 +42,7 @@ class RuleFacts:
         """Number of logits."""
         return self.shape.outputs
 
-    def mask(self, kind: str) -> NDArray[np.bool_]:
+    def mask(self, kind: str) -> Bools:
         """Say which slots are of a kind."""
         return np.array([own == kind for own in self.shape.kinds], dtype=bool)
 

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lexfed.models.towers.facts import Floats, presence
+from lexfed.arrays import Floats
+from lexfed.models.towers.facts import presence
 from lexfed.models.towers.shape import TowerShape
 
 LONGEST = 2.0

@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Indices
 from lexfed.privacy.accountants.steps import Step, merged_steps
-
-_Floats = NDArray[np.float64]
 
 
 def round_down(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
@@ -44,10 +42,10 @@ def round_down(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
     return merged_steps(cell.level for cell in cells)
 
 
-def _variance(multipliers: _Floats, rates: _Floats) -> _Floats:
+def _variance(multipliers: Floats, rates: Floats) -> Floats:
     """Return about the variance of the privacy loss of one step, add/remove."""
     squares = np.minimum(multipliers**-2.0, 50.0)
-    found: _Floats = rates**2 * np.expm1(squares)
+    found: Floats = rates**2 * np.expm1(squares)
     return found
 
 
@@ -63,15 +61,15 @@ class _Cell:
     """
 
     saved: float
-    multipliers: _Floats = field(compare=False)
-    rates: _Floats = field(compare=False)
-    counts: _Floats = field(compare=False)
-    order: NDArray[np.intp] = field(compare=False)
+    multipliers: Floats = field(compare=False)
+    rates: Floats = field(compare=False)
+    counts: Floats = field(compare=False)
+    order: Indices = field(compare=False)
     place: int = field(compare=False)
 
     @classmethod
-    def of(cls, multipliers: _Floats, rates: _Floats, counts: _Floats) -> "_Cell":
-        best: tuple[float, NDArray[np.intp], int] = (np.inf, np.arange(len(counts)), 0)
+    def of(cls, multipliers: Floats, rates: Floats, counts: Floats) -> "_Cell":
+        best: tuple[float, Indices, int] = (np.inf, np.arange(len(counts)), 0)
         whole = counts.sum() * _variance(multipliers.min(), rates.max())
         for key in (multipliers, rates) if len(counts) > 1 else ():
             order = np.argsort(key, kind="stable")
@@ -93,7 +91,7 @@ class _Cell:
         first, second = self.order[: self.place], self.order[self.place :]
         return self._some(first), self._some(second)
 
-    def _some(self, places: NDArray[np.intp]) -> "_Cell":
+    def _some(self, places: Indices) -> "_Cell":
         return _Cell.of(
             self.multipliers[places], self.rates[places], self.counts[places]
         )

@@ -29,14 +29,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
+from lexfed.arrays import Floats
 from lexfed.privacy.accountants.noise_levels import round_down
 from lexfed.privacy.accountants.steps import Step, merged_steps, sensitivity
 from lexfed.terms import Neighbours
-
-Floats = NDArray[np.float64]
 
 ORDERS: tuple[int, ...] = (
     *range(2, 65),

@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Floats, Integers
 from lexfed.randomness import RandomSource
 
 TOTAL_VARIATION = 2.0**-90
@@ -57,8 +58,8 @@ _PRECISION = 500
 
 
 def rounded_gaussian(
-    source: RandomSource, scale: float | NDArray[np.float64], count: int
-) -> NDArray[np.int64]:
+    source: RandomSource, scale: float | Floats, count: int
+) -> Integers:
     """Draw independent values of round(N(0, scale^2)).
 
     Args:
@@ -146,7 +147,7 @@ def epsilon_with_sampler(
     return math.inf
 
 
-def _by_pair(scales: NDArray[np.float64], pairs: int) -> NDArray[np.float64]:
+def _by_pair(scales: Floats, pairs: int) -> Floats:
     """Arrange scales as firsts of all pairs, then seconds.
 
     Of an odd count the last second is not used.
@@ -160,7 +161,7 @@ def _by_pair(scales: NDArray[np.float64], pairs: int) -> NDArray[np.float64]:
 
 def _standard_pairs(
     words: NDArray[np.uint64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats, Floats]:
     """Return u, sqrt(-2 ln u) and the two standard normals of every pair, as floats."""
     pairs = len(words) // 2
     # Without their last bit, which `_error` has room for, words are signed numbers:
@@ -184,18 +185,16 @@ def _standard_pairs(
     return uniform, radius, values
 
 
-def _error(
-    uniform: NDArray[np.float64], radius: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _error(uniform: Floats, radius: Floats) -> Floats:
     """Bound the error of value/scale for uniforms away from 0 and 1."""
     return 2.0**-62 / (radius * uniform) + 2.0**-52 / radius + 2.0**-47 * radius
 
 
 def _uncertain(
-    distance: NDArray[np.float64],
-    uniform: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    distance: Floats,
+    uniform: Floats,
+    radius: Floats,
+    scale: Floats,
     largest: float,
 ) -> list[int]:
     """Return the pairs of which at least one nearest integer is not certain."""
@@ -212,7 +211,7 @@ def _uncertain(
 
 
 def _decide(
-    source: RandomSource, first: int, second: int, scale: NDArray[np.float64]
+    source: RandomSource, first: int, second: int, scale: Floats
 ) -> tuple[int, int]:
     """Round one pair exactly, given the 64 bits known of each uniform."""
     more = source.words(2 * _MORE_WORDS)

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lexfed import checks
+from lexfed.arrays import Floats, Integers
 from lexfed.privacy.noise.gaussian import LARGEST_SCALE, rounded_gaussian
 from lexfed.randomness import RandomSource
 
@@ -124,15 +125,15 @@ class Grid:
         room = self.clip - rounding - 2.0 * self.summation_error
         return room / (1.0 + CLIP_ROUNDING) * (1.0 - 1e-12)
 
-    def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, total: Floats) -> Integers:
         """Put a site's float sum on the fine grid; see `GridVector.encode`."""
         return GridVector((self,)).encode(total)
 
-    def noise(self, source: RandomSource) -> NDArray[np.int64]:
+    def noise(self, source: RandomSource) -> Integers:
         """Draw the noise of one release on the fine grid."""
         return rounded_gaussian(source, self.scale, self.dimension)
 
-    def decode(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+    def decode(self, noisy: Integers) -> Floats:
         """Round a noisy integer sum to the release grid and descale it."""
         return GridVector((self,)).decode(noisy)
 
@@ -155,10 +156,10 @@ class GridVector:
         self._shifts = self._spread([math.frexp(ratio)[1] - 1 for ratio in ratios])
         self._halves = self._spread([int(ratio) // 2 for ratio in ratios])
         self._release = self._spread([grid.release_step for grid in grids])
-        self._scales: dict[tuple[float, ...], NDArray[np.float64]] = {}
+        self._scales: dict[tuple[float, ...], Floats] = {}
         self._grid_steps = np.array(steps)
 
-    def encode(self, total: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, total: Floats) -> Integers:
         """Put a site's float sum on the fine grids, within `units` clips.
 
         Raises:
@@ -171,11 +172,11 @@ class GridVector:
             )
         if not bool(np.all(np.isfinite(total))):
             raise ValueError("the sum is not finite")
-        result: NDArray[np.float64] = np.clip(total, -self._longest, self._longest)
+        result: Floats = np.clip(total, -self._longest, self._longest)
         result *= self._fineness
         return np.rint(result, out=result).astype(np.int64)
 
-    def scales(self, sigmas: Sequence[float]) -> NDArray[np.float64]:
+    def scales(self, sigmas: Sequence[float]) -> Floats:
         """Return the deviation of every coordinate's integer noise, or of all."""
         key = tuple(sigmas)
         if key not in self._scales:
@@ -183,7 +184,7 @@ class GridVector:
             self._scales = {key: self._spread(np.asarray(sigmas) / self._grid_steps)}
         return self._scales[key]
 
-    def decode(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+    def decode(self, noisy: Integers) -> Floats:
         """Round a noisy integer sum to the release grids and descale it."""
         # An arithmetic shift rounds down for negative numbers too; by 0 bits it is
         # the identity.

@@ -27,9 +27,9 @@ from functools import lru_cache
 
 import mpmath
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.randomness import RandomSource
 
 LEAST_SCALE = 0.02
@@ -42,9 +42,7 @@ _BITS = 128
 _PRECISION = 300
 
 
-def two_sided_geometric(
-    source: RandomSource, scale: float, count: int
-) -> NDArray[np.int64]:
+def two_sided_geometric(source: RandomSource, scale: float, count: int) -> Integers:
     """Draw independent values of the law above.
 
     Args:
@@ -108,12 +106,12 @@ def spread_within(scales: Sequence[float], confidence: float) -> int:
     return int(np.searchsorted(inside, confidence))
 
 
-def _one_side(scale: float) -> NDArray[np.float64]:
+def _one_side(scale: float) -> Floats:
     """Return the law on [-reach, reach], beyond which less than 1e-9 lies."""
     reach = math.ceil(22.0 * scale)
     sizes = np.abs(np.arange(-reach, reach + 1))
     ratio = math.exp(-1.0 / scale)
-    law: NDArray[np.float64] = (1.0 - ratio) / (1.0 + ratio) * np.exp(-sizes / scale)
+    law: Floats = (1.0 - ratio) / (1.0 + ratio) * np.exp(-sizes / scale)
     return law
 
 
@@ -130,11 +128,11 @@ def _digits(scale: float) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _coins(source: RandomSource, chance: int, count: int) -> NDArray[np.bool_]:
+def _coins(source: RandomSource, chance: int, count: int) -> Bools:
     """Flip coins that show 1 with probability chance/2^128, exactly."""
     high, low = divmod(chance, _WORD)
     words = source.words(count)
-    coins: NDArray[np.bool_] = words < np.uint64(high)
+    coins: Bools = words < np.uint64(high)
     tied = np.flatnonzero(words == np.uint64(high))
     if len(tied):
         coins[tied] = source.words(len(tied)) < np.uint64(low)

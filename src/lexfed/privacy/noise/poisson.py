@@ -54,6 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.privacy.noise.gaussian import rounded_gaussian
 from lexfed.randomness import RandomSource
 
@@ -76,7 +77,7 @@ _CHUNK = 2**15  # values at a time: everything stays in the cache of a core
 _SERIES = tuple((-1.0) ** n / (n * (n - 1)) for n in range(8, 1, -1))
 
 
-def centred_poisson(source: RandomSource, mean: int, count: int) -> NDArray[np.int64]:
+def centred_poisson(source: RandomSource, mean: int, count: int) -> Integers:
     """Draw independent values of P - mean for a Poisson variable P.
 
     Args:
@@ -101,7 +102,7 @@ def centred_poisson(source: RandomSource, mean: int, count: int) -> NDArray[np.i
     return result
 
 
-def _from_table(source: RandomSource, mean: int, count: int) -> NDArray[np.int64]:
+def _from_table(source: RandomSource, mean: int, count: int) -> Integers:
     lowest, cells, firsts = _table(mean)
     words = source.words(count)
     place = np.searchsorted(firsts, words, side="right")
@@ -130,7 +131,7 @@ def _table(mean: int) -> tuple[int, list[int], NDArray[np.uint64]]:
     return lowest, cells, np.array(firsts, dtype=np.uint64)
 
 
-def _from_gaussian(source: RandomSource, mean: int, count: int) -> NDArray[np.int64]:
+def _from_gaussian(source: RandomSource, mean: int, count: int) -> Integers:
     root = math.sqrt(mean)
     scale = root / math.sqrt(1.0 - 4.0 / root)
     result = np.empty(count, dtype=np.int64)
@@ -144,8 +145,8 @@ def _from_gaussian(source: RandomSource, mean: int, count: int) -> NDArray[np.in
 
 
 def _accepted(
-    source: RandomSource, mean: int, scale: float, proposed: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+    source: RandomSource, mean: int, scale: float, proposed: Integers
+) -> Bools:
     values = proposed.astype(np.float64)
     words = source.words(-(-len(values) // 2)).view(np.uint32)[: len(values)]
     chance = np.exp(_log_acceptance(mean, scale, values))
@@ -159,9 +160,7 @@ def _accepted(
     return np.asarray(accepted & (np.abs(values) <= _REACH * math.sqrt(mean)))
 
 
-def _log_acceptance(
-    mean: int, scale: float, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _log_acceptance(mean: int, scale: float, values: Floats) -> Floats:
     """Return A for every proposal, up to the stated error where |x| <= 12."""
     # Proposals beyond are rejected anyway; inside the range the series is right.
     reach = _REACH * math.sqrt(mean)

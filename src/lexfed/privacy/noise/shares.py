@@ -54,16 +54,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.noise.grids import LEAST_FINENESS, Grid
 from lexfed.privacy.noise.poisson import LARGEST_MEAN
 from lexfed.privacy.noise.skellam import skellam
 from lexfed.randomness import RandomSource
-
-Integers = NDArray[np.int64]
 
 RING_BITS = (16, 24, 32)
 """The rings of masked sums; the same as in `secagg`, which is built on top of this."""

@@ -13,10 +13,8 @@ and four times that of a rounded Gaussian: a `Release` counts each of its values
 all sites, as four.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.privacy.noise import poisson
 from lexfed.randomness import RandomSource
 
@@ -24,7 +22,7 @@ TOTAL_VARIATION = 2.0 * poisson.TOTAL_VARIATION
 """Distance per value between what is drawn and the Skellam law."""
 
 
-def skellam(source: RandomSource, half: int, count: int) -> NDArray[np.int64]:
+def skellam(source: RandomSource, half: int, count: int) -> Integers:
     """Draw independent Skellam values of variance 2 `half`.
 
     Args:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.budget import column_groups, column_importance
 from lexfed.config.tables.root import Config
 from lexfed.data.encoding.slots import Encoding, encode, encode_target
@@ -26,7 +26,6 @@ from lexfed.run.earlier_runs.charged_releases import content_of, earlier_release
 from lexfed.run.earlier_runs.released_model import released_model
 from lexfed.run.folder import STATE
 
-Floats = NDArray[np.float64]
 PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
 
 

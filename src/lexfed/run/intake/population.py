@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lexfed.arrays import Bools, Integers
 from lexfed.budget.record_classes import RecordClass, record_class
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import Config
 from lexfed.data.builtin.registry import is_builtin, load_builtin
-from lexfed.data.conditions import Bools, matching_rows, parse_condition
+from lexfed.data.conditions import matching_rows, parse_condition
 from lexfed.data.encoding.slots import Encoding, build_encoding, encode, encode_target
 from lexfed.data.people.contribution_caps import cap_records, check_sites_per_person
 from lexfed.data.people.key_numbers import keys_of_rows
@@ -29,7 +30,7 @@ from lexfed.data.people.site_partition import (
 from lexfed.data.people.test_split import split_by_person
 from lexfed.data.people.unit_blocks import UnitBlock, group_units
 from lexfed.data.reading.checked_tables import read_files, read_frames
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.law.tags import TaggedSchema
@@ -180,7 +181,7 @@ def load_population(
     classes = classes_of(config, encoding)
     members, keys = members_of(classes, table), keys_of_rows(table)
 
-    def block(rows: Ints) -> UnitBlock:
+    def block(rows: Integers) -> UnitBlock:
         return group_units(
             inputs[rows],
             targets[rows],

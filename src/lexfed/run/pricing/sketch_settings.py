@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed.config.tables.root import Config
 from lexfed.data.encoding.scaling import scaled_values
@@ -26,8 +25,6 @@ from lexfed.sketch.profile.column_profile import ColumnProfile
 from lexfed.sketch.profile.federation_profile import FederationProfile
 from lexfed.sketch.queries.value_cells import bin_cells
 from lexfed.sketch.queries.watched_columns import CELLS, WatchedColumn, watched_columns
-
-Floats = NDArray[np.float64]
 
 
 def sketching_of(config: Config, encoding: Encoding, base: Path) -> SketchSchedule:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.open_columns import OpenConfig
 from lexfed.data.builtin.registry import is_builtin, load_builtin
@@ -27,7 +28,7 @@ from lexfed.data.reading.checked_tables import raw_frames, read_frames
 from lexfed.data.reading.frames import Frame
 from lexfed.data.reading.raw_slots import raw_slots
 from lexfed.data.schema import Schema
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.law.tags import TaggedSchema
@@ -109,7 +110,7 @@ def load_profile_population(
     return ProfilePopulation(population, columns)
 
 
-def raw_site(name: str, table: Table, train: Ints, cap: int) -> SiteData:
+def raw_site(name: str, table: Table, train: Integers, cap: int) -> SiteData:
     """Return a site's units with raw values.
 
     Args:
@@ -120,7 +121,7 @@ def raw_site(name: str, table: Table, train: Ints, cap: int) -> SiteData:
     """
     raw, keys = table.numbers(_RAW), keys_of_rows(table)
 
-    def block(rows: Ints) -> UnitBlock:
+    def block(rows: Integers) -> UnitBlock:
         own = None if keys is None else keys[rows]
         goals = np.zeros(len(rows))
         return group_units(raw[rows], goals, table.persons[rows], cap, keys=own)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.data.encoding.slots import Encoding, decode_target, encode
 from lexfed.data.reading.checked_tables import read_inputs
 from lexfed.errors import DataError, RunFolderError
@@ -32,7 +32,7 @@ class Predictions:
     """
 
     columns: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: Floats
 
 
 def predict(folder: Path, table: Path, upto: Tier) -> Predictions:

@@ -12,6 +12,7 @@ key. The key lives in this object only: a program that is restarted begins a new
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.randomness import SecureSource
 from lexfed.secagg.encrypted.coefficients import Coefficients, pack, unpack
@@ -38,7 +39,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     seal,
 )
 from lexfed.secagg.masks.cohort import check_size
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.shares.site import check_enrolled, check_later
 
 _LONGEST_RECEIPT = 4 + 512

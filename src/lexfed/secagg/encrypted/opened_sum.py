@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from lexfed.arrays import Integers
 from lexfed.secagg.encrypted.terms import EncryptionSetting
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import SEAT, pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind, open_sealed
 from lexfed.secagg.masks.cohort import check_size
-from lexfed.secagg.primitives.ring import Integers
 
 
 @dataclass(frozen=True)

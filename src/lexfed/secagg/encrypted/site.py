@@ -27,6 +27,7 @@ from hashlib import sha256
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.encrypted.coefficients import pack, unpack
 from lexfed.secagg.encrypted.fingerprints import (
@@ -48,7 +49,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.shares.site import check_enrolled, check_later
 
 ADMITTED = SEAT + SEALED_SEED

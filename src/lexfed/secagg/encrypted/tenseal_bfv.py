@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.encrypted.coefficients import Coefficients, zeros
 from lexfed.secagg.encrypted.terms import DEGREE, Moduli
-from lexfed.secagg.primitives.ring import Integers
 
 _MAGIC, _HEADER = 0xA15E, 16
 

@@ -15,6 +15,7 @@ Long vectors come in pieces; `pieces.py` has the order of calls.
 from hashlib import sha256
 from pathlib import Path
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import pack_consents
@@ -25,7 +26,6 @@ from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch
 from lexfed.secagg.mask_sessions.unmasking import RoundOpening
 from lexfed.secagg.masks.cohort import check_size
 from lexfed.secagg.masks.vector_pieces import IncomingVector, count_of, read_piece
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.primitives.shamir import SECRET_BYTES
 
 

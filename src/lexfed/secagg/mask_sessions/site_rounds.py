@@ -18,6 +18,7 @@ lies: `docs/secure-aggregation.md`.
 
 from hashlib import sha256
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import SEAT, read_consents
@@ -26,7 +27,6 @@ from lexfed.secagg.mask_sessions.site_setup import SitePhase, SiteSetup
 from lexfed.secagg.masks.epoch_secrets import OWN, PAIR, row
 from lexfed.secagg.masks.round_masks import add_own, add_pairs, binding
 from lexfed.secagg.masks.vector_pieces import OutgoingVector, count_of
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.primitives.shamir import secret_bytes
 
 

@@ -13,12 +13,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 
 WIDTHS = (16, 24, 32)
 
-Integers = NDArray[np.int64]
 RingWords = NDArray[np.unsignedinteger]
 
 

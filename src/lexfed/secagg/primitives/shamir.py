@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource
@@ -65,13 +65,13 @@ def share(secrets: Elements, t: int, n: int, source: RandomSource) -> Elements:
     return matmul(_powers(n, t), coefficients).reshape(n, *secrets.shape)
 
 
-def points(n: int) -> NDArray[np.int64]:
+def points(n: int) -> Integers:
     """Return the points that n shares belong to: 1 to n."""
     return np.arange(1, n + 1, dtype=np.int64)
 
 
 @lru_cache(maxsize=8)
-def _powers(n: int, t: int) -> NDArray[np.float64]:
+def _powers(n: int, t: int) -> Floats:
     """Return x^j for every point x and j = 0 .. t - 1."""
     table = np.ones((n, t), dtype=np.int64)
     for j in range(1, t):
@@ -107,7 +107,7 @@ def reconstruct(indices: Sequence[int], shares: Elements) -> Elements:
 
 
 @lru_cache(maxsize=64)
-def _weights(held: tuple[int, ...]) -> NDArray[np.float64]:
+def _weights(held: tuple[int, ...]) -> Floats:
     """Return the Lagrange weights at 0: product over j of x_j / (x_j - x_i).
 
     They depend on who answered only, and one set answers for many secrets.
@@ -120,7 +120,7 @@ def _weights(held: tuple[int, ...]) -> NDArray[np.float64]:
     return _frozen(product(above) * inverse(product(below)) % PRIME)
 
 
-def _frozen(table: NDArray[np.int64]) -> NDArray[np.float64]:
+def _frozen(table: Integers) -> Floats:
     """Return a table as float64 that nobody can change while it is remembered."""
     result = table.astype(np.float64)
     result.flags.writeable = False

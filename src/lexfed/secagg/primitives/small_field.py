@@ -8,6 +8,7 @@ below 2^53 (see `matmul`).
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Integers
 from lexfed.randomness import RandomSource
 
 PRIME = 65521
@@ -32,7 +33,7 @@ def uniform(source: RandomSource, count: int) -> Elements:
     return found[:count]
 
 
-def matmul(left: NDArray[np.float64], right: NDArray[np.float64]) -> Elements:
+def matmul(left: Floats, right: Floats) -> Elements:
     """Multiply matrices of elements, held as float64.
 
     Guarantees:
@@ -44,7 +45,7 @@ def matmul(left: NDArray[np.float64], right: NDArray[np.float64]) -> Elements:
     return (product % PRIME).astype(np.uint16)
 
 
-def product(factors: NDArray[np.int64]) -> NDArray[np.int64]:
+def product(factors: Integers) -> Integers:
     """Multiply along the last axis, in pairs, so that numpy does log2 of the steps."""
     while factors.shape[-1] > 1:
         if factors.shape[-1] % 2:
@@ -54,7 +55,7 @@ def product(factors: NDArray[np.int64]) -> NDArray[np.int64]:
     return factors[..., 0]
 
 
-def inverse(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def inverse(values: Integers) -> Integers:
     """Return x^(p-2), the inverse of every x that is not 0 (Fermat)."""
     result = np.ones_like(values)
     power = values % PRIME

@@ -19,6 +19,7 @@ from hashlib import sha256
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.key_agreement import Context
@@ -30,7 +31,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     seal,
 )
 from lexfed.secagg.masks.cohort import check_size
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.shares.site import (
     NONCE,
     OperatorSetting,

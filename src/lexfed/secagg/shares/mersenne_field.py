@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.randomness import RandomSource
 
 PRIME = 2**61 - 1
@@ -86,12 +87,12 @@ def interpolate(points: Sequence[int], rows: Sequence[Residues], at: int) -> Res
     return total
 
 
-def from_signed(values: NDArray[np.int64]) -> Residues:
+def from_signed(values: Integers) -> Residues:
     """Return signed integers of size up to p / 2 as elements."""
     return np.where(values < 0, values + PRIME, values).astype(np.uint64)
 
 
-def to_signed(elements: Residues) -> NDArray[np.int64]:
+def to_signed(elements: Residues) -> Integers:
     """Return the signed integers of smallest size that elements stand for."""
     values = elements.astype(np.int64)
     return np.where(values > LARGEST, values - PRIME, values)

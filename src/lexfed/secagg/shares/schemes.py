@@ -26,12 +26,13 @@ from typing import Protocol
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource
 from lexfed.secagg.envelopes.key_agreement import derived_key
 from lexfed.secagg.primitives.keystreams import KEY_BYTES, add_mask
-from lexfed.secagg.primitives.ring import Integers, Ring
+from lexfed.secagg.primitives.ring import Ring
 from lexfed.secagg.shares import mersenne_field
 from lexfed.secagg.shares.mersenne_field import MOST_POINTS, PRIME
 

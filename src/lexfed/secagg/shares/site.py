@@ -25,6 +25,7 @@ from hashlib import sha256
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
@@ -37,7 +38,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.primitives.ring import Integers
 from lexfed.secagg.shares.schemes import SharingScheme
 
 _TAG = 16

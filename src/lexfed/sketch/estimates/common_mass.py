@@ -24,11 +24,9 @@ as it is known to be.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.sketch.estimates.intervals import Estimate, lost_in_noise
-
-Floats = NDArray[np.float64]
 
 _DRAWS = 400
 _STEPS = 40

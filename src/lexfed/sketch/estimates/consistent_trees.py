@@ -21,12 +21,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Floats
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
-
-TreeValues = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class NoisedTree:
     """
 
     branching: int
-    levels: tuple[TreeValues, ...]
+    levels: tuple[Floats, ...]
     noise_variances: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -63,11 +61,11 @@ class NoisedTree:
             raise ValueError("expected `levels` to be finite")
 
     @cached_property
-    def leaves(self) -> TreeValues:
+    def leaves(self) -> Floats:
         """The counts of the finest level that fit all levels best."""
         return self._fit(self.levels)
 
-    def weighted(self, weights: TreeValues) -> Estimate:
+    def weighted(self, weights: Floats) -> Estimate:
         """A weighted sum of the leaves.
 
         Guarantees:
@@ -77,14 +75,14 @@ class NoisedTree:
         value = float(weights @ self.leaves)
         return from_variance(value, float(self.variances(weights[None])[0]))
 
-    def variances(self, weights: TreeValues) -> TreeValues:
+    def variances(self, weights: Floats) -> Floats:
         """Variances of several weighted sums of the leaves, [n, leaves] to [n]."""
         scaled = self.noise_variances[-1] * weights
         above = [np.zeros((len(weights), len(level))) for level in self.levels[:-1]]
-        spread: TreeValues = np.einsum("nl,nl->n", weights, self._fit([*above, scaled]))
+        spread: Floats = np.einsum("nl,nl->n", weights, self._fit([*above, scaled]))
         return spread
 
-    def _fit(self, levels: Sequence[TreeValues]) -> TreeValues:
+    def _fit(self, levels: Sequence[Floats]) -> Floats:
         """Both passes, over the last axis."""
         b = self.branching
         fitted = [levels[-1]]
@@ -104,6 +102,6 @@ class NoisedTree:
         return agreed
 
 
-def _families(nodes: TreeValues, branching: int) -> TreeValues:
+def _families(nodes: Floats, branching: int) -> Floats:
     """Nodes by their parents, [..., parents, branching]."""
     return nodes.reshape(*nodes.shape[:-1], -1, branching)

@@ -25,9 +25,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Bools, Floats
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
 
@@ -44,7 +44,7 @@ class FlippedBits:
         ValueError: if there are fewer than two bits, or p is not in [0, 0.49].
     """
 
-    bits: NDArray[np.bool_]
+    bits: Bools
     flip: float
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class FlippedBits:
         checks.in_range(0, 0.49, flip=self.flip)
 
     @property
-    def unbiased(self) -> NDArray[np.float64]:
+    def unbiased(self) -> Floats:
         """An unbiased value of each bit before the flips."""
         return (self.bits.astype(np.float64) - self.flip) / (1 - 2 * self.flip)
 

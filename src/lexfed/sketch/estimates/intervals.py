@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Floats
 from lexfed.errors import DataError, Problem
 
 CONFIDENCE = 0.95
@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 _NEARLY_NORMAL = 1000
 """Degrees of freedom from which Student's law is taken for the normal one."""
 
-RowEstimates = NDArray[np.float64]
+RowEstimates = Floats
 """Estimates of one value by each row, [depth], or of several values, [depth, n]."""
 
 

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed import checks
-
-Cells = NDArray[np.float64]
-"""Cells of a table, [depth, width]."""
+from lexfed.arrays import Floats, Integers
 
 Items = NDArray[np.uint64]
 """Items as the integers that are hashed."""
@@ -26,10 +24,10 @@ Items = NDArray[np.uint64]
 class HashedPlaces(Protocol):
     """Where the items of a table lie; the seed is public."""
 
-    def columns(self, items: Items) -> NDArray[np.int64]:
+    def columns(self, items: Items) -> Integers:
         """Column of each item in each row, [depth, n]."""
 
-    def signs(self, items: Items) -> NDArray[np.int64]:
+    def signs(self, items: Items) -> Integers:
         """Sign of each item in each row, [depth, n], -1 or +1."""
 
 
@@ -48,7 +46,7 @@ class NoisedCells:
             finite, or the variance is negative or not finite.
     """
 
-    cells: Cells
+    cells: Floats
     noise_variance: float
     signed: bool
     kurtosis: float = 3.0
@@ -79,11 +77,11 @@ class NoisedCells:
         return 1.0 if self.signed else self.width / (self.width - 1)
 
     @property
-    def centred(self) -> Cells:
+    def centred(self) -> Floats:
         """Rows less their mean for a Count-Min sketch, as they are otherwise."""
         if self.signed:
             return self.cells
-        means: Cells = self.cells.mean(axis=1, keepdims=True)
+        means: Floats = self.cells.mean(axis=1, keepdims=True)
         return self.cells - means
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed import checks
-from lexfed.sketch.estimates.consistent_trees import NoisedTree, TreeValues
+from lexfed.arrays import Floats
+from lexfed.sketch.estimates.consistent_trees import NoisedTree
 from lexfed.sketch.estimates.intervals import (
     CONFIDENCE,
     Estimate,
@@ -133,7 +134,7 @@ def quantile(
     return QuantileBin(found, min(low, found), max(high, found))
 
 
-def _prefix_variances(tree: NoisedTree, share: float) -> TreeValues:
+def _prefix_variances(tree: NoisedTree, share: float) -> Floats:
     """Variance of D(k) for every leaf k."""
     leaves = np.arange(len(tree.leaves))
     return np.concatenate(

@@ -19,10 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.privacy.accountants import gdp
 from lexfed.privacy.noise.gaussian import delta_sampler, epsilon_with_sampler
 from lexfed.privacy.noise.laplace import spread_within
@@ -121,7 +119,7 @@ class JoiningNoise:
         return normal_quantile(CONFIDENCE) * self.count
 
     def add(
-        self, tables: Sequence[NDArray[np.int64]], people: int, source: RandomSource
+        self, tables: Sequence[Integers], people: int, source: RandomSource
     ) -> tuple[NoisedTable, ...]:
         """Return table and count with fresh noise; whoever calls this has paid.
 

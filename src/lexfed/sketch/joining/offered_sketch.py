@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from lexfed.arrays import Floats, Integers
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import DataError, Problem
 from lexfed.privacy.releases import Release
@@ -30,8 +30,6 @@ from lexfed.sketch.joining.terms import MOST_PEOPLE, MOST_WIDTH, JoiningTerms
 from lexfed.sketch.tables.counts import CountSketch
 from lexfed.sketch.tables.shape import SketchKind as TableKind
 from lexfed.sketch.tables.shape import SketchShape
-
-Cells = NDArray[np.float64]
 
 MAGIC = b"lexfedjo"
 _PREFIX = struct.Struct("<8sI")
@@ -64,7 +62,7 @@ class OfferedSketch:
     delta: float | None
     noise: JoiningNoise
     private: bool
-    cells: Cells
+    cells: Floats
     people: float
 
     @property
@@ -137,7 +135,7 @@ class OfferedSketch:
         return found
 
 
-def exact_tables(terms: JoiningTerms, people: PersonKeys) -> list[NDArray[np.int64]]:
+def exact_tables(terms: JoiningTerms, people: PersonKeys) -> list[Integers]:
     """Return the table and the number of people; as private as the keys.
 
     Raises:
@@ -165,7 +163,7 @@ def require_within(people: PersonKeys, size: int) -> None:
 
 
 def offer(
-    terms: JoiningTerms, tables: list[NDArray[np.int64]], source: RandomSource
+    terms: JoiningTerms, tables: list[Integers], source: RandomSource
 ) -> OfferedSketch:
     """Add noise to the exact tables; whoever calls this has paid `terms.noise`.
 

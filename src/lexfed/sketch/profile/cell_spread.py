@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from lexfed import checks
+from lexfed.arrays import Floats
 from lexfed.sketch.estimates.intervals import (
     CONFIDENCE,
     Estimate,
@@ -31,7 +32,7 @@ from lexfed.sketch.estimates.intervals import (
     normal_quantile,
 )
 from lexfed.sketch.queries.refinements import ERROR, pooled, threshold
-from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 
 @dataclass(frozen=True)

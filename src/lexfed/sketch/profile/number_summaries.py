@@ -19,6 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate
 from lexfed.sketch.profile.answers import (
     ProfiledHistogram,
@@ -27,7 +28,7 @@ from lexfed.sketch.profile.answers import (
 )
 from lexfed.sketch.profile.cell_spread import QuantileSpan, Spread
 from lexfed.sketch.queries.refinements import ERROR, threshold
-from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.sketch.queries.value_cells import DOUBLES, HALVES, OCTAVES, double_edges
 
 TAIL = 0.005

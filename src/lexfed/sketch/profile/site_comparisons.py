@@ -19,6 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.errors import DataError
 from lexfed.sketch.estimates.inner_products import inner_product, second_moment
 from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate, normal_quantile
@@ -30,7 +31,7 @@ from lexfed.sketch.profile.answers import (
     SiteDuplicates,
     SiteOverlap,
 )
-from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 _CLEAR = 10.0
 """Deviations of its noise that a site's number of persons must have."""

@@ -21,11 +21,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
-
-Floats = NDArray[np.float64]
+from lexfed.arrays import Floats
 
 ERROR = 0.05
 """Chance that a lower end is above the truth, over all that are asked together."""

@@ -17,6 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from lexfed.arrays import Floats
 from lexfed.sketch.estimates.inner_products import (
     moment_rows,
     moment_variance,
@@ -24,7 +25,7 @@ from lexfed.sketch.estimates.inner_products import (
     product_variance,
 )
 from lexfed.sketch.estimates.noised_cells import NoisedCells
-from lexfed.sketch.queries.requested_tables import Floats, ReleasedTable
+from lexfed.sketch.queries.requested_tables import ReleasedTable
 
 ERROR = 0.05
 """Chance that the lower end of some site is above the truth."""

@@ -26,16 +26,13 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lexfed import checks
+from lexfed.arrays import Floats
 from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS
 from lexfed.sketch.queries.value_cells import DOUBLES, MOST_PREFIXES
 from lexfed.sketch.tables.hashing import check_power_of_two
 
 Domain = Literal["doubles", "bins", "codes", "letters", "keys", "chosen"]
-Floats = NDArray[np.float64]
 
 LARGEST_SEED = 2**53 - 1
 """Programmes are JSON, in which larger integers are not safe."""

@@ -20,12 +20,9 @@ import math
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Integers
 from lexfed.data.encoding.letter_pairs import PAIRS
-
-Floats = NDArray[np.float64]
-Cells = NDArray[np.int64]
 
 OCTAVES = (-32, 64)
 HALVES = 2 * (OCTAVES[1] - OCTAVES[0])
@@ -58,13 +55,13 @@ def double_edges() -> Floats:
     return edges
 
 
-def double_cells(values: Floats) -> Cells:
+def double_cells(values: Floats) -> Integers:
     """Return the cell of every number; DOUBLES where it is missing."""
     found = np.searchsorted(double_edges()[1:-1], values, side="right")
     return np.where(np.isnan(values), DOUBLES, found)
 
 
-def bin_cells(values: Floats, low: float, high: float, width: int) -> Cells:
+def bin_cells(values: Floats, low: float, high: float, width: int) -> Integers:
     """Return below = 0, the bins from 1, above = width - 2, missing = width - 1.
 
     Bins are [e_0, e_1), ..., [e_n-1, e_n], the last one closed.
@@ -78,14 +75,14 @@ def bin_cells(values: Floats, low: float, high: float, width: int) -> Cells:
     return np.where(np.isnan(values), width - 1, cells)
 
 
-def code_cells(values: Floats, width: int) -> Cells:
+def code_cells(values: Floats, width: int) -> Integers:
     """Return the position in the list, other = width - 2, missing = width - 1."""
     known = (values >= 0) & (values < width - 2) & (values == np.floor(values))
     cells = np.where(known, np.where(known, values, 0.0).astype(np.int64), width - 2)
     return np.where(np.isnan(values), width - 1, cells)
 
 
-def letter_cells(pairs: Floats, prefixes: Floats) -> Cells:
+def letter_cells(pairs: Floats, prefixes: Floats) -> Integers:
     """Return prefix * PAIRS + next pair, then other, then missing.
 
     Args:

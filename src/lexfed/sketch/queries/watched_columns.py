@@ -15,14 +15,11 @@ count the same persons, and `expected` is what the profile found.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats, Integers
 from lexfed.data.encoding.slots import Encoding
 from lexfed.sketch.queries.drift import NoisedHistogram
 from lexfed.sketch.queries.requested_tables import RequestedTable
-
-Cells = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 CELLS = 16
 """Cells of a number, the one for missing values not counted."""
@@ -72,7 +69,7 @@ class WatchedColumn:
             return None
         return NoisedHistogram(np.array(self.expected), self.variance)
 
-    def cells_of(self, inputs: Floats) -> Cells:
+    def cells_of(self, inputs: Floats) -> Integers:
         """Return the cell of every row.
 
         Args:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.errors import Refused
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.releases import Release
@@ -29,12 +30,7 @@ from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease, record_epsilon
 from lexfed.randomness import RandomSource
-from lexfed.sketch.releases.noised_sketch import (
-    Integers,
-    NoisedSketch,
-    NoisePlan,
-    release_sketch,
-)
+from lexfed.sketch.releases.noised_sketch import NoisedSketch, NoisePlan, release_sketch
 
 
 @dataclass(frozen=True)

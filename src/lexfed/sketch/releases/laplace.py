@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.errors import DataError, Problem
 from lexfed.privacy.noise.laplace import (
     LARGEST_SCALE,
@@ -46,8 +46,6 @@ from lexfed.sketch.releases.noised_sketch import (
 from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
-
-Integers = NDArray[np.int64]
 
 _LARGEST_CELL = 2**52
 _ROUNDING = 1e-14  # above the rounding of a sum of quotients

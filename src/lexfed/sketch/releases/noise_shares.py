@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.errors import DataError, Problem, SecAggError
 from lexfed.privacy.noise.shares import (
     NoiseCohort,
@@ -34,12 +35,7 @@ from lexfed.privacy.noise.shares import (
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
-from lexfed.sketch.releases.noised_sketch import (
-    Integers,
-    NoisedSketch,
-    NoisedTable,
-    NoisePlan,
-)
+from lexfed.sketch.releases.noised_sketch import NoisedSketch, NoisedTable, NoisePlan
 
 _DEVIATIONS = 8.0  # as `distributed.wrap_probability` has it
 _DISTANCE = 4  # a Skellam value counts as four Gaussian ones, see `events.Release`

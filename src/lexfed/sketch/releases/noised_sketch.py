@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Floats, Integers
 from lexfed.errors import DataError, Problem
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup
@@ -39,9 +39,6 @@ from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.sensitivity import Contribution, person_moves
 from lexfed.tiers import Tier
-
-Cells = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEAST_MULTIPLIER = 1e-3
 """Less noise protects nobody, and `variance` would not be that of what is drawn."""
@@ -174,7 +171,7 @@ class NoisedTable:
     """
 
     name: str
-    cells: Cells
+    cells: Floats
     variance: float
 
 

@@ -23,9 +23,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexfed import checks
+from lexfed.arrays import Bools
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.accountants.steps import sensitivity
 from lexfed.privacy.pure_epsilon import pure_release
@@ -35,8 +35,6 @@ from lexfed.randomness import RandomSource, bernoulli
 from lexfed.sketch.releases.sensitivity import Contribution
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
-
-ResponseBits = NDArray[np.bool_]
 
 MOST_FLIPPED = 0.49
 """Beyond this, a filter is all but coins, and says nothing."""
@@ -134,7 +132,7 @@ class FlippedFilter:
         private: whether nobody can predict or repeat the coins; False in tests.
     """
 
-    bits: ResponseBits
+    bits: Bools
     flip: float
     epsilon: float
     neighbours: Neighbours
@@ -144,7 +142,7 @@ class FlippedFilter:
 def release_bits(
     plan: FlipPlan,
     event: Release,
-    bits: ResponseBits,
+    bits: Bools,
     ledger: Ledger,
     source: RandomSource,
 ) -> FlippedFilter:
@@ -172,9 +170,7 @@ def release_bits(
     return flip_bits(plan, bits, source)
 
 
-def flip_bits(
-    plan: FlipPlan, bits: ResponseBits, source: RandomSource
-) -> FlippedFilter:
+def flip_bits(plan: FlipPlan, bits: Bools, source: RandomSource) -> FlippedFilter:
     """Flip each bit by a coin of its own; whoever calls this has paid for it.
 
     Guarantees:
@@ -191,6 +187,6 @@ def flip_bits(
     )
 
 
-def _check(bits: ResponseBits) -> None:
+def _check(bits: Bools) -> None:
     if bits.ndim != 1 or bits.dtype != np.bool_:
         raise ValueError("expected one row of bits")

@@ -30,12 +30,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.errors import Refused
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.noised_sketch import (
-    Integers,
     NoisedSketch,
     NoisedTable,
     NoisePlan,

@@ -28,8 +28,8 @@ X what it likes, bits or not.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools
 from lexfed.sketch.sharing.word_products import Words32, product
 
 TESTS = 64
@@ -100,7 +100,7 @@ def bits_share(
     return product(odd, columns)
 
 
-def all_bits(shares: tuple[Words32, Words32]) -> NDArray[np.bool_]:
+def all_bits(shares: tuple[Words32, Words32]) -> Bools:
     """Return which rows passed the test, from both parties' shares."""
-    found: NDArray[np.bool_] = ((shares[0] + shares[1]) == 0).all(axis=1)
+    found: Bools = ((shares[0] + shares[1]) == 0).all(axis=1)
     return found

@@ -22,12 +22,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

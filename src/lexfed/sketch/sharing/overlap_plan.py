@@ -35,12 +35,12 @@ work of a mask that the aggregators have in common.
 from dataclasses import dataclass
 
 from lexfed import checks
+from lexfed.arrays import Integers
 from lexfed.canonical import digest
 from lexfed.errors import DataError, Problem
 from lexfed.privacy.noise.shares import NoiseCohort, half_variance, ring_bits
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import Ledger
-from lexfed.sketch.releases.noised_sketch import Integers
 from lexfed.sketch.releases.sensitivity import root_above
 from lexfed.sketch.tables.bloom_filter import BloomFilter
 from lexfed.sketch.tables.shape import SketchKind, SketchShape

@@ -24,8 +24,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.releases.noised_sketch import Integers
 from lexfed.sketch.tables.counts import LARGEST_CELL
 
 _HEAD = struct.Struct("<BBq")

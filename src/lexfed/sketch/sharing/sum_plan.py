@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.canonical import digest
 from lexfed.errors import DataError, Problem
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.noise_shares import MaskedPlan, noised_share, opened_sketch
-from lexfed.sketch.releases.noised_sketch import GaussianColumn, Integers, NoisedSketch
+from lexfed.sketch.releases.noised_sketch import GaussianColumn, NoisedSketch
 from lexfed.sketch.sharing.packed_tables import pack_integers, unpack_integers
 from lexfed.sketch.tables.counts import CountTable
 from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape

@@ -12,6 +12,8 @@ below 2^46: whole numbers in float64, in whatever order a library adds them.
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Floats
+
 Words32 = NDArray[np.uint32]
 
 # 2^32 times this is far below 2^53; limbs of a block of 100 rows take 13 MB.
@@ -44,6 +46,6 @@ def product(left: Words32, right: Words32) -> Words32:
     return total.astype(np.uint32)  # modulo 2^32
 
 
-def _limbs(words: Words32) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _limbs(words: Words32) -> tuple[Floats, Floats]:
     low, high = words & np.uint32(0xFFFF), words >> np.uint32(16)
     return low.astype(np.float64), high.astype(np.float64)

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Integers
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.tables.hashing import HashColumns, ItemKeys
+from lexfed.sketch.tables.hashing import ItemKeys
 from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
-
-FilterBits = NDArray[np.bool_]
 
 _BLOCK = 1 << 15
 
@@ -38,7 +36,7 @@ class BloomFilter:
     """
 
     shape: SketchShape
-    bits: FilterBits
+    bits: Bools
 
     def __post_init__(self) -> None:
         if self.shape.kind is not SketchKind.BLOOM:
@@ -55,9 +53,9 @@ class BloomFilter:
             bits[_columns(shape, items[start : start + _BLOCK])] = True
         return cls(shape, bits)
 
-    def holds(self, items: ItemKeys) -> FilterBits:
+    def holds(self, items: ItemKeys) -> Bools:
         """Return which items may be in the set; the others are not."""
-        found: FilterBits = self.bits[_columns(self.shape, items)]
+        found: Bools = self.bits[_columns(self.shape, items)]
         return found
 
     def union(self, other: "BloomFilter", where: str = "sketch") -> Self:
@@ -114,6 +112,6 @@ class BloomFilter:
         return cls(expected, bits[: expected.width])
 
 
-def _columns(shape: SketchShape, items: ItemKeys) -> HashColumns:
-    columns: HashColumns = shape.rows.columns(items)[0]
+def _columns(shape: SketchShape, items: ItemKeys) -> Integers:
+    columns: Integers = shape.rows.columns(items)[0]
     return columns

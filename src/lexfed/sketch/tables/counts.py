@@ -18,13 +18,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.tables.hashing import ItemKeys
 from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
-
-Counts = NDArray[np.int64]
 
 LARGEST_CELL = 2**53
 """Every integer up to this is exact in float64, in which answers are computed."""
@@ -51,7 +49,7 @@ class CountTable(ABC):
     kind: ClassVar[SketchKind]
 
     shape: SketchShape
-    cells: Counts
+    cells: Integers
 
     def __post_init__(self) -> None:
         if self.shape.kind is not self.kind:
@@ -65,7 +63,7 @@ class CountTable(ABC):
 
     @classmethod
     def build(
-        cls, shape: SketchShape, items: ItemKeys, counts: Counts | None = None
+        cls, shape: SketchShape, items: ItemKeys, counts: Integers | None = None
     ) -> Self:
         """Count items.
 
@@ -93,7 +91,11 @@ class CountTable(ABC):
     @classmethod
     @abstractmethod
     def _count(
-        cls, shape: SketchShape, cells: Counts, items: ItemKeys, counts: Counts | None
+        cls,
+        shape: SketchShape,
+        cells: Integers,
+        items: ItemKeys,
+        counts: Integers | None,
     ) -> None:
         """Add a block of items to cells, in place."""
 
@@ -161,7 +163,11 @@ class _Hashed(CountTable):
 
     @classmethod
     def _count(
-        cls, shape: SketchShape, cells: Counts, items: ItemKeys, counts: Counts | None
+        cls,
+        shape: SketchShape,
+        cells: Integers,
+        items: ItemKeys,
+        counts: Integers | None,
     ) -> None:
         width = shape.width
         for row, places in zip(cells, shape.rows.places(items), strict=True):
@@ -191,7 +197,11 @@ class ExactCounts(CountTable):
 
     @classmethod
     def _count(
-        cls, shape: SketchShape, cells: Counts, items: ItemKeys, counts: Counts | None
+        cls,
+        shape: SketchShape,
+        cells: Integers,
+        items: ItemKeys,
+        counts: Integers | None,
     ) -> None:
         if int(items.max()) >= shape.width:
             what = "an item lies outside the declared domain"
@@ -199,7 +209,7 @@ class ExactCounts(CountTable):
         cells[0] += _histogram(items.astype(np.int64), counts, shape.width)
 
 
-def _histogram(places: Counts, counts: Counts | None, size: int) -> Counts:
+def _histogram(places: Integers, counts: Integers | None, size: int) -> Integers:
     """Return how often each place occurs.
 
     Weights go through float64, which is exact: their sum is at most 2^53.
@@ -208,7 +218,7 @@ def _histogram(places: Counts, counts: Counts | None, size: int) -> Counts:
     return found.astype(np.int64, copy=False)
 
 
-def _check_counts(items: ItemKeys, counts: Counts) -> None:
+def _check_counts(items: ItemKeys, counts: Integers) -> None:
     if counts.shape != items.shape:
         raise ValueError("expected one count for every item")
     if counts.dtype != np.int64:
@@ -220,7 +230,7 @@ def _check_counts(items: ItemKeys, counts: Counts) -> None:
         raise DataError([_too_large("sketch")])
 
 
-def _check_size(cells: Counts, largest: int, where: str = "sketch") -> None:
+def _check_size(cells: Integers, largest: int, where: str = "sketch") -> None:
     if max(int(cells.max()), -int(cells.min())) > largest:
         raise DataError([_too_large(where)])
 

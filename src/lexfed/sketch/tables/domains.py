@@ -20,15 +20,12 @@ from itertools import pairwise, repeat
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.canonical import digest
 from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.tables.hashing import ItemKeys, string_keys
-
-Wholes = NDArray[np.int64]
-RealNumbers = NDArray[np.float64]
 
 LONGEST_TEXT = 1000
 """Longer ones are no items: nobody asks how often a page of text occurs."""
@@ -55,7 +52,7 @@ class IntegerDomain:
         """SHA-256 of the declaration; ends as text, since JSON has no such integers."""
         return digest({"integers": [str(self.low), str(self.high)]})
 
-    def keys(self, values: Wholes, where: str = "items") -> ItemKeys:
+    def keys(self, values: Integers, where: str = "items") -> ItemKeys:
         """Return value - low for every value.
 
         Raises:
@@ -90,7 +87,7 @@ class BinDomain:
         """SHA-256 of the declaration."""
         return digest({"bins": [float(edge) for edge in self.edges]})
 
-    def keys(self, values: RealNumbers, where: str = "items") -> ItemKeys:
+    def keys(self, values: Floats, where: str = "items") -> ItemKeys:
         """Return the bin of every value.
 
         Raises:
@@ -162,7 +159,7 @@ class TextDomain:
 
     def counted(
         self, values: Sequence[str], where: str = "items"
-    ) -> tuple[ItemKeys, Wholes]:
+    ) -> tuple[ItemKeys, Integers]:
         """Return a key for every different text and how often it occurs.
 
         A table counts both alike; here every text is hashed and counted once.
@@ -193,7 +190,7 @@ class TextDomain:
         return isinstance(value, str) and len(value) <= self.longest
 
 
-def _refuse(outside: NDArray[np.bool_], where: str) -> None:
+def _refuse(outside: Bools, where: str) -> None:
     if outside.any():
         row = int(outside.argmax()) + 1
         what = f"row {row} lies outside the declared domain"

@@ -24,10 +24,10 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.checks import in_range
 
 ItemKeys = NDArray[np.uint64]
-HashColumns = NDArray[np.int64]
 
 LARGEST_SEED = 2**64 - 1
 MOST_ROWS = 64
@@ -63,16 +63,16 @@ class HashRows:
         in_range(1, MOST_ROWS, depth=self.depth)
         check_power_of_two(self.width)
 
-    def columns(self, items: ItemKeys) -> HashColumns:
+    def columns(self, items: ItemKeys) -> Integers:
         """Return the column of every item in every row, [depth, n]."""
         return np.stack(list(self.places(items))) & (self.width - 1)
 
-    def signs(self, items: ItemKeys) -> HashColumns:
+    def signs(self, items: ItemKeys) -> Integers:
         """Return the sign of every item in every row, -1 or +1, [depth, n]."""
         places = np.stack(list(self.places(items)))
         return 1 - 2 * (places >= self.width).astype(np.int64)
 
-    def places(self, items: ItemKeys) -> Iterator[HashColumns]:
+    def places(self, items: ItemKeys) -> Iterator[Integers]:
         """Yield, row by row, column + width [sign is -1] of every item."""
         offset, multipliers = _constants(self.seed, self.depth)
         mixed = _mix(items ^ offset)

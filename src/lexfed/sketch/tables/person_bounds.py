@@ -10,17 +10,14 @@ nothing of what others contribute.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Integers
 from lexfed.sketch.tables.hashing import ItemKeys
-
-Persons = NDArray[np.int64]
-"""Whose each item is, as numbers that mean nothing else."""
 
 
 def flattened_values(
-    persons: Persons, records: Sequence[Sequence[str]]
-) -> tuple[Persons, list[str]]:
+    persons: Integers, records: Sequence[Sequence[str]]
+) -> tuple[Integers, list[str]]:
     """Return the values of a multi-valued column one by one, and whose each is.
 
     Args:
@@ -32,7 +29,7 @@ def flattened_values(
 
 
 def bounded_items(
-    persons: Persons, items: ItemKeys, most: int, *, once: bool = False
+    persons: Integers, items: ItemKeys, most: int, *, once: bool = False
 ) -> ItemKeys:
     """Keep the first items of every person, in the order of records.
 
@@ -58,7 +55,7 @@ def bounded_items(
     return items[kept]
 
 
-def _first_of_each(persons: Persons, items: ItemKeys) -> tuple[Persons, ItemKeys]:
+def _first_of_each(persons: Integers, items: ItemKeys) -> tuple[Integers, ItemKeys]:
     """Drop what a person has had before, and keep the order."""
     order = np.lexsort((items, persons))  # stable, so the first of equals is first
     changes = np.ones(len(items), dtype=np.bool_)
@@ -69,7 +66,7 @@ def _first_of_each(persons: Persons, items: ItemKeys) -> tuple[Persons, ItemKeys
     return persons[kept], items[kept]
 
 
-def _place_in_run(ordered: Persons) -> NDArray[np.int64]:
+def _place_in_run(ordered: Integers) -> Integers:
     """Return 0, 1, 2, ... within every run of equal numbers."""
     places = np.arange(len(ordered))
     starts = np.ones(len(ordered), dtype=np.bool_)

@@ -17,16 +17,11 @@ from typing import Self
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.canonical import digest
 from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
-from lexfed.sketch.tables.counts import (
-    CELL_BYTES,
-    Counts,
-    CountSketch,
-    CountTable,
-    ExactCounts,
-)
+from lexfed.sketch.tables.counts import CELL_BYTES, CountSketch, CountTable, ExactCounts
 from lexfed.sketch.tables.hashing import MOST_COLUMNS, HashRows, ItemKeys
 from lexfed.sketch.tables.shape import HEADER_BYTES, SketchKind, SketchShape
 
@@ -117,7 +112,7 @@ class RangeTree:
 
     @classmethod
     def build(
-        cls, shape: TreeShape, values: ItemKeys, counts: Counts | None = None
+        cls, shape: TreeShape, values: ItemKeys, counts: Integers | None = None
     ) -> Self:
         """Count values.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from lexfed.data.table import Floats, Ints
+from lexfed.arrays import Floats, Integers
 from lexfed.evaluate.datasets.synthetic.random_streams import (
     between,
     parameters,
@@ -46,12 +46,12 @@ class StudyParameters:
     """
 
     frequency: Floats
-    block: Ints
+    block: Integers
     effect: Floats
-    domain: Ints
+    domain: Integers
     test_loading: Floats
     prevalence: Floats
-    region: Ints
+    region: Integers
     image_loading: Floats
 
 

@@ -5,17 +5,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lexfed.arrays import Bools, Singles
 
 KINDS = ("shift", "stuck", "ramp", "burst")
 
 
 def with_anomalies(
     rng: np.random.Generator,
-    levels: NDArray[np.float32],
+    levels: Singles,
     settings: Mapping[str, Any],
     rate: float,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Put anomalies into series, in place, and return where they are.
 
     Args:
@@ -39,8 +40,8 @@ def with_anomalies(
 
 
 def _bent(
-    rng: np.random.Generator, piece: NDArray[np.float32], settings: Mapping[str, Any]
-) -> NDArray[np.float32]:
+    rng: np.random.Generator, piece: Singles, settings: Mapping[str, Any]
+) -> Singles:
     kind = KINDS[rng.integers(len(KINDS))]
     if kind == "stuck":
         return np.full_like(piece, piece[0])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.table import Floats, Ints
+from lexfed.arrays import Bools, Floats, Integers
 from lexfed.evaluate.datasets.synthetic.ehr_vocabulary import STEMS, WINTER
 from lexfed.evaluate.datasets.synthetic.random_streams import (
     between,
@@ -108,19 +108,19 @@ class Visits:
         died: whether the patient died in hospital.
     """
 
-    patient: Ints
-    hospital: Ints
-    day: Ints
-    prior: Ints
+    patient: Integers
+    hospital: Integers
+    day: Integers
+    prior: Integers
     age: Floats
     frailty: Floats
-    ill: NDArray[np.bool_]
-    codes: NDArray[np.bool_]
+    ill: Bools
+    codes: Bools
     procedures: NDArray[np.uint8]
     medications: NDArray[np.uint8]
     labs: Floats
-    readmitted: NDArray[np.bool_]
-    died: NDArray[np.bool_]
+    readmitted: Bools
+    died: Bools
 
 
 def patients_of(seed: int, patients: int) -> list[int]:
@@ -197,8 +197,8 @@ def one_hospital(
 
 
 def _where(
-    rng: np.random.Generator, home: int, prior: Ints, who: Ints, patients: int
-) -> Ints:
+    rng: np.random.Generator, home: int, prior: Integers, who: Integers, patients: int
+) -> Integers:
     """Return the hospital of each visit; a few patients go to a second one too."""
     p = parameters()[NAME]
     moves = rng.random(patients) < p["two_hospitals"]
@@ -211,10 +211,10 @@ def _where(
 def _labs(
     rng: np.random.Generator,
     common: HospitalParameters,
-    ill: NDArray[np.bool_],
-    where: Ints,
+    ill: Bools,
+    where: Integers,
     frailty: Floats,
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     p = parameters()[NAME]["labs"]
     of_illness = np.arange(p["count"]) % ill.shape[1]
     values = rng.normal(0.0, p["noise"], (len(ill), p["count"]))
@@ -232,10 +232,10 @@ DRIFTING_HOSPITAL = 2
 def _codes(
     rng: np.random.Generator,
     common: HospitalParameters,
-    ill: NDArray[np.bool_],
-    where: Ints,
-    day: Ints,
-) -> NDArray[np.bool_]:
+    ill: Bools,
+    where: Integers,
+    day: Integers,
+) -> Bools:
     p = parameters()[NAME]
     total, kinds = p["codes"]["diagnoses"], p["phenotype"]["count"]
     each = total // kinds
@@ -254,7 +254,7 @@ def _codes(
 
 
 def _events(
-    rng: np.random.Generator, ill: NDArray[np.bool_], mixtures: Floats, mean: float
+    rng: np.random.Generator, ill: Bools, mixtures: Floats, mean: float
 ) -> NDArray[np.uint8]:
     """Return counts of events, each drawn for one illness of the patient, or none."""
     visits = np.repeat(np.arange(len(ill)), rng.poisson(mean, len(ill)))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats, Integers
 from lexfed.evaluate.datasets.public.cleaning import age_band
 from lexfed.evaluate.datasets.public.declarations import TableDeclaration
 from lexfed.evaluate.datasets.synthetic import ehr
@@ -139,7 +139,7 @@ def _frame(seed: int, hospital: int, size: int, first: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _counted(events: NDArray[Any], group: int) -> NDArray[np.int64]:
+def _counted(events: NDArray[Any], group: int) -> Integers:
     """Return how many events of each group of neighbouring codes a visit has."""
     split = events.reshape(len(events), -1, group)
     return np.asarray(split.sum(axis=2, dtype=np.int64))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.table import Ints
+from lexfed.arrays import Bools, Integers, Singles
 from lexfed.evaluate.datasets.synthetic.anomalies import with_anomalies
 from lexfed.evaluate.datasets.synthetic.random_streams import (
     between,
@@ -23,7 +23,6 @@ from lexfed.evaluate.datasets.synthetic.random_streams import (
 )
 
 NAME = "iot_like"
-Singles = NDArray[np.float32]
 TYPES = ("traffic", "air", "noise", "energy", "water")
 STATUS = ("ok", "low battery", "weak signal")
 # Zone centres on a grid of a tenth of a degree around a point in the sea.
@@ -52,9 +51,9 @@ class Zone:
     """
 
     zone: int
-    sensor: Ints
-    kind: Ints
-    household: NDArray[np.bool_]
+    sensor: Integers
+    kind: Integers
+    household: Bools
     latitude: Singles
     longitude: Singles
     years: Singles
@@ -64,7 +63,7 @@ class Zone:
     rssi: Singles
     temperature: Singles
     status: NDArray[np.int8]
-    anomaly: NDArray[np.bool_]
+    anomaly: Bools
 
 
 def zones() -> int:
@@ -122,7 +121,7 @@ def one_zone(seed: int, zone: int, sensors: int, readings: int, first: int) -> Z
     )
 
 
-def _busy_zones(seed: int) -> Ints:
+def _busy_zones(seed: int) -> Integers:
     """Return the zones with twice as many anomalies."""
     doubled = parameters()[NAME]["anomaly"]["double_zones"]
     return shared_stream(seed).permutation(zones())[:doubled]
@@ -153,7 +152,7 @@ def _autoregressive(
 
 
 def _in_units(
-    rng: np.random.Generator, level: Singles, kind: Ints
+    rng: np.random.Generator, level: Singles, kind: Integers
 ) -> tuple[Singles, Singles]:
     """Return values in the units of their type, and the level that they show."""
     value, shown = np.empty_like(level), level.copy()
@@ -174,7 +173,7 @@ def _in_units(
 _SCALES = {"air": (18.0, 6.0), "noise": (55.0, 6.0), "water": (4.0, 0.4)}
 
 
-def _absent(rng: np.random.Generator, sensors: int, readings: int) -> NDArray[np.bool_]:
+def _absent(rng: np.random.Generator, sensors: int, readings: int) -> Bools:
     p = parameters()[NAME]["value"]
     absent = rng.random((sensors, readings), dtype=np.float32) < p["missing"]
     low, high = p["gap"]["hours"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.data.table import Floats
+from lexfed.arrays import Floats
 
 _FILE = files("lexfed.evaluate.datasets.synthetic") / "parameters.toml"
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Singles
 from lexfed.law.tagger.semantics.word_pieces import WordPiece
 
 MOST_PIECES = 96
@@ -33,14 +34,14 @@ class Embedding:
 
     cutter: WordPiece
     rows: NDArray[np.int8]
-    scales: NDArray[np.float32]
+    scales: Singles
 
     @property
     def width(self) -> int:
         """Number of axes of every vector."""
         return int(self.rows.shape[1])
 
-    def vector(self, words: Iterable[str]) -> NDArray[np.float32]:
+    def vector(self, words: Iterable[str]) -> Singles:
         """Return the vector of a text given as folded words."""
         pieces = self.cutter.cut_all(words)[:MOST_PIECES]
         if not pieces:
@@ -51,9 +52,9 @@ class Embedding:
         length = float(np.linalg.norm(total))
         return total / length if length > 0.0 else total
 
-    def matrix(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+    def matrix(self, texts: Sequence[Sequence[str]]) -> Singles:
         """Return the vectors of texts, one a row; equal texts are read once."""
-        found: dict[tuple[str, ...], NDArray[np.float32]] = {}
+        found: dict[tuple[str, ...], Singles] = {}
         out = np.zeros((len(texts), self.width), np.float32)
         for number, text in enumerate(texts):
             key = tuple(text)

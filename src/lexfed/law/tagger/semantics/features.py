@@ -22,8 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lexfed.arrays import Singles
 from lexfed.law.tagger.metadata.name_evidence import evidence_of_name, is_code, nouns_of
 from lexfed.law.tagger.metadata.table_roles import STRONG, evidence_sums, table_view
 from lexfed.law.tagger.semantics.embeddings import Embedding
@@ -32,7 +32,6 @@ from lexfed.law.tagger.words.concepts import concepts_of
 from lexfed.law.tagger.words.phrases import PhraseReading
 from lexfed.law.tagger.words.table_readings import TableReading
 
-Matrix = NDArray[np.float32]
 TYPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("time", ("time",)),
     ("date", ("date", "datum", "fecha")),
@@ -77,7 +76,7 @@ class FeatureLayout:
 
 def feature_rows(
     tables: Sequence[TableReading], embedding: Embedding, layout: FeatureLayout
-) -> Matrix:
+) -> Singles:
     """Return one row for each column, table after table.
 
     Guarantees:
@@ -89,7 +88,7 @@ def feature_rows(
     return np.vstack(rows) if rows else np.zeros((0, width), np.float32)
 
 
-def _rows(table: TableReading, embedding: Embedding, layout: FeatureLayout) -> Matrix:
+def _rows(table: TableReading, embedding: Embedding, layout: FeatureLayout) -> Singles:
     nouns = nouns_of(table.title)
     read = list(zip(table.columns, table.names, table.descriptions, strict=True))
     own = [
@@ -130,7 +129,7 @@ def _rows(table: TableReading, embedding: Embedding, layout: FeatureLayout) -> M
     return np.hstack([blocks[name] for name in layout.widths()])
 
 
-def _by_category(sums: Sequence[Mapping[str, float]]) -> Matrix:
+def _by_category(sums: Sequence[Mapping[str, float]]) -> Singles:
     out = np.zeros((len(sums), len(CATEGORIES)), np.float32)
     for at, one in enumerate(sums):
         for category, weight in one.items():
@@ -138,26 +137,26 @@ def _by_category(sums: Sequence[Mapping[str, float]]) -> Matrix:
     return np.clip(out, -_MOST, _MOST)
 
 
-def _others(rows: Matrix) -> Matrix:
+def _others(rows: Singles) -> Singles:
     """Return for each row the mean of the other rows; zero if it is alone."""
     if len(rows) < 2:
         return np.zeros_like(rows)
     # In double precision, so that the order of the rows is lost in the rounding.
     total = rows.sum(axis=0, dtype=np.float64)
-    mean: Matrix = ((total - rows) / (len(rows) - 1)).astype(np.float32)
+    mean: Singles = ((total - rows) / (len(rows) - 1)).astype(np.float32)
     return mean
 
 
-def _concepts(reading: PhraseReading, layout: FeatureLayout) -> Matrix:
+def _concepts(reading: PhraseReading, layout: FeatureLayout) -> Singles:
     found = frozenset[str]().union(*concepts_of(reading.english, reading.roles))
     return _marked(found, layout.concepts)
 
 
-def _marked(found: Sequence[str] | frozenset[str], known: Sequence[str]) -> Matrix:
+def _marked(found: Sequence[str] | frozenset[str], known: Sequence[str]) -> Singles:
     return np.array([one in found for one in known], np.float32)
 
 
-def _type(dtype: str) -> Matrix:
+def _type(dtype: str) -> Singles:
     lowered = dtype[:40].lower()
     kind = next(
         (kind for kind, marks in TYPES if any(mark in lowered for mark in marks)), ""
@@ -165,7 +164,7 @@ def _type(dtype: str) -> Matrix:
     return np.array([kind == one for one, _ in TYPES], np.float32)
 
 
-def _kind(name: PhraseReading, text: PhraseReading, table: TableReading) -> Matrix:
+def _kind(name: PhraseReading, text: PhraseReading, table: TableReading) -> Singles:
     unknown = len(name.unknown) / max(1, len(name.words))
     foreign = table.languages[0] != "en"
     return np.array([not text.words, unknown, foreign], np.float32)

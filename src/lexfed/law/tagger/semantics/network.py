@@ -29,9 +29,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexfed.arrays import Singles
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.tagger.semantics.embeddings import Embedding
-from lexfed.law.tagger.semantics.features import FeatureLayout, Matrix, feature_rows
+from lexfed.law.tagger.semantics.features import FeatureLayout, feature_rows
 from lexfed.law.tagger.semantics.word_pieces import WordPiece
 from lexfed.law.tagger.suggestions import CATEGORIES
 from lexfed.law.tagger.words.table_readings import TableReading
@@ -44,8 +45,8 @@ INDEX = "network.json"
 class Layer:
     """One layer: `outputs = weights @ inputs + bias`."""
 
-    weights: Matrix
-    bias: Matrix
+    weights: Singles
+    bias: Singles
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Network:
     temperature: float
     digest: str
 
-    def log_probabilities(self, rows: Matrix) -> Matrix:
+    def log_probabilities(self, rows: Singles) -> Singles:
         """Return the logarithms of the probabilities of the categories."""
         state = rows
         for layer in self.layers[:-1]:
@@ -75,13 +76,13 @@ class Network:
         outputs = (state @ last.weights.T + last.bias) / self.temperature
         outputs -= outputs.max(axis=1, keepdims=True)
         total = np.log(np.exp(outputs).sum(axis=1, keepdims=True))
-        result: Matrix = (outputs - total).astype(np.float32)
+        result: Singles = (outputs - total).astype(np.float32)
         return result
 
 
 def category_probabilities(
     tables: Sequence[TableReading], network: Network | None = None
-) -> NDArray[np.float32]:
+) -> Singles:
     """Return the probabilities of the 27 categories, one row for each column.
 
     Args:

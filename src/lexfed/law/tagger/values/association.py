@@ -22,16 +22,14 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-import numpy.typing as npt
 
+from lexfed.arrays import Floats
 from lexfed.law.tagger.recognise.recogniser import MISSING, MOST_VALUES
 from lexfed.law.tagger.values.statistics import FEW, NUMBER
 
 _X = log(100_000.0)
 MOST_LEVELS = 20
 FEWEST_ROWS = 30
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,8 @@ class Variable:
         levels: one row for each level, 1 where it occurs; None if numeric.
     """
 
-    numbers: Array | None = None
-    levels: Array | None = None
+    numbers: Floats | None = None
+    levels: Floats | None = None
 
 
 def variable_of(values: Sequence[str]) -> Variable | None:
@@ -77,7 +75,7 @@ def variable_of(values: Sequence[str]) -> Variable | None:
     return Variable(levels=levels)
 
 
-def _numeric(numbers: Array) -> Variable | None:
+def _numeric(numbers: Floats) -> Variable | None:
     here = np.isfinite(numbers)
     known = numbers[here]
     scale = float(np.abs(known).max()) if len(known) else 0.0
@@ -109,17 +107,17 @@ class VariableStack:
         self.numbers = np.nan_to_num(numbers, nan=0.0)
         self.squares = self.numbers**2
 
-    def sums(self, by_level: Array) -> Array:
+    def sums(self, by_level: Floats) -> Floats:
         """Return sums over the levels of each discrete variable."""
-        summed: Array = np.add.reduceat(by_level, self.starts, axis=-1)
+        summed: Floats = np.add.reduceat(by_level, self.starts, axis=-1)
         return summed
 
 
-Strengths = tuple[Array, Array, Array]
+Strengths = tuple[Floats, Floats, Floats]
 """Of one variable with each of many: strengths, those that chance reaches, rows."""
 
 
-def cramers_v(levels: Array, many: VariableStack) -> Strengths:
+def cramers_v(levels: Floats, many: VariableStack) -> Strengths:
     """Return Cramér's V, bias corrected, with each discrete variable [Ber13]."""
     counts = levels @ many.levels.T
     by_row = many.sums(counts)
@@ -137,7 +135,7 @@ def cramers_v(levels: Array, many: VariableStack) -> Strengths:
     return _root(_over(phi, scale)), chance, total
 
 
-def correlation_ratio(levels: Array, many: VariableStack) -> Strengths:
+def correlation_ratio(levels: Floats, many: VariableStack) -> Strengths:
     """Return the adjusted correlation ratio of each numeric variable in groups."""
     sums, sizes = levels @ many.numbers.T, levels @ many.mask.T
     squares = levels.sum(axis=0) @ many.squares.T
@@ -147,7 +145,7 @@ def correlation_ratio(levels: Array, many: VariableStack) -> Strengths:
     return _ratio(between, squares - mean, n, (sizes > 0).sum(axis=0))
 
 
-def correlation_ratio_of(numbers: Array, many: VariableStack) -> Strengths:
+def correlation_ratio_of(numbers: Floats, many: VariableStack) -> Strengths:
     """Return the same the other way round: one numeric, many discrete variables."""
     here = np.isfinite(numbers).astype(np.float64)
     x = np.nan_to_num(numbers, nan=0.0)
@@ -160,20 +158,20 @@ def correlation_ratio_of(numbers: Array, many: VariableStack) -> Strengths:
     return _ratio(between, total, n, groups)
 
 
-def _ratio(between: Array, total: Array, n: Array, groups: Array) -> Strengths:
+def _ratio(between: Floats, total: Floats, n: Floats, groups: Floats) -> Strengths:
     share = _over(between, total)
     adjusted = 1.0 - (1.0 - share) * _over(n - 1.0, n - groups)
     ratio = np.where((n > groups) & (total > 1e-12), adjusted, 0.0)
     return _root(ratio), _chance(groups - 1.0, n), n
 
 
-def _chance(freedom: Array, n: Array) -> Array:
+def _chance(freedom: Floats, n: Floats) -> Floats:
     """Return the strength that chance reaches with a chance of exp(-x)."""
     excess = 2.0 * np.sqrt(_X * np.maximum(freedom, 0.0)) + 2.0 * _X
     return _root(np.where(n > 1e-9, excess / np.maximum(n, 1e-9), 1.0))
 
 
-def pearson(numbers: Array, many: VariableStack) -> Strengths:
+def pearson(numbers: Floats, many: VariableStack) -> Strengths:
     """Return the absolute correlation with each numeric variable."""
     here = np.isfinite(numbers).astype(np.float64)
     y = np.nan_to_num(numbers, nan=0.0)
@@ -186,15 +184,15 @@ def pearson(numbers: Array, many: VariableStack) -> Strengths:
     return _root(square), _chance(np.ones_like(n), n), n
 
 
-def _over(one: Array, other: Array) -> Array:
+def _over(one: Floats, other: Floats) -> Floats:
     """Return a quotient, 0 where nothing is divided by nothing."""
     safe = np.abs(other) > 1e-12
-    quotient: Array = np.where(safe, one / np.where(safe, other, 1.0), 0.0)
+    quotient: Floats = np.where(safe, one / np.where(safe, other, 1.0), 0.0)
     return quotient
 
 
-def _root(square: Array) -> Array:
-    root: Array = np.sqrt(np.clip(square, 0.0, 1.0))
+def _root(square: Floats) -> Floats:
+    root: Floats = np.sqrt(np.clip(square, 0.0, 1.0))
     return root
 
 

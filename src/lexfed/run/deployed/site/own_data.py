@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lexfed.arrays import Integers
 from lexfed.config.declarations import records_per_person_of
 from lexfed.data.encoding.slots import build_encoding, encode, encode_target
 from lexfed.data.people.contribution_caps import cap_records
@@ -15,7 +16,7 @@ from lexfed.data.people.test_split import Split, split_by_person
 from lexfed.data.people.unit_blocks import UnitBlock, group_units
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_files
-from lexfed.data.table import Ints, Table
+from lexfed.data.table import Table
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.deployed.terms.bundle import Bundle
@@ -103,7 +104,7 @@ def site_data(name: str, own: OwnData, population: Population) -> SiteData:
     members = members_of(population.classes, table)
     keys = keys_of_rows(table)
 
-    def block(rows: Ints) -> UnitBlock:
+    def block(rows: Integers) -> UnitBlock:
         return group_units(
             inputs[rows],
             targets[rows],
