@@ -16,7 +16,7 @@ import pytest
 from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint
 from lexfed.audit.tree.cosignature import cosign, verify_cosignature
 from lexfed.audit.tree.proof_files import ConsistencyProof, InclusionProof
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, SignedNote, parse_note, verify
 from support import lies

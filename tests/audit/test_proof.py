@@ -11,7 +11,7 @@ from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.audit.tree.cosignature import cosign
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.audit.tree.proof_files import MAX_EXTRA, ConsistencyProof, InclusionProof
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import parse_note
 from support.judge import Judge

@@ -17,7 +17,8 @@ from lexfed.audit.storage.durable_store import Store
 from lexfed.audit.storage.pins import check_pin, read_pin, write_pin
 from lexfed.audit.storage.reader import LogView, read_log
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint
-from lexfed.audit.tree.trust_file import TrustPolicy
+from lexfed.audit.tree.trust_policy import TrustPolicy
+from lexfed.audit.verify.integrity.outside_evidence import times_in_order
 from lexfed.audit.witness.client import (
     CheckedCosignature,
     MissingCosignature,
@@ -31,7 +32,6 @@ from lexfed.audit.witness.conflict_proof import (
     conflict_of_logs,
     conflict_of_notes,
 )
-from lexfed.audit.witness.signed_times import times_in_order
 from lexfed.audit.witness.succession import check_succession
 from lexfed.errors import AuditError
 from lexfed.signing.keys import Signer

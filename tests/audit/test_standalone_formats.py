@@ -21,7 +21,7 @@ from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.tree.checkpoint import Checkpoint, sign
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.tiles import TileName, bundle_path, tile_path
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.privacy.claim.schema import Claim

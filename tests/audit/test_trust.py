@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.audit.tree.cosignature import cosign
-from lexfed.audit.tree.trust_file import TrustPolicy, WitnessGroup, parse_policy
+from lexfed.audit.tree.trust_policy import TrustPolicy, WitnessGroup, parse_policy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import NoteSignature, parse_note
 from support.plain_log import ORIGIN, entries_of, signed, signer, tree_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.audit.tree.cosignature import cosign
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.witness.client import (
     ATTEMPTS,
     CheckedCosignature,

@@ -13,7 +13,7 @@ import pytest
 
 from lexfed.audit.log.access import open_for_appending
 from lexfed.audit.tree.proof_files import InclusionProof
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.config import load
 from lexfed.errors import AuditError
 from lexfed.run import load_population, price, start, train

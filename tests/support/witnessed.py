@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from lexfed.audit.tree.checkpoint import Checkpoint, sign
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.proof_files import ConsistencyProof
-from lexfed.audit.tree.trust_file import TrustPolicy, parse_policy
+from lexfed.audit.tree.trust_policy import TrustPolicy, parse_policy
 from lexfed.audit.witness.client import WitnessTarget
 from lexfed.audit.witness.cosigner import Witness
 from lexfed.audit.witness.server import WitnessServer

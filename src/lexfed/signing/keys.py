@@ -76,7 +76,7 @@ def fingerprint(public: bytes) -> str:
 
 
 def public_path(path: Path) -> Path:
-    """Return where the public half of a key lies: `log.pem` -> `log.pub.pem`."""
+    """Return the path of a key's public half: `log.pem` -> `log.pub.pem`."""
     return path.with_name(path.name.removesuffix(".pem") + ".pub.pem")
 
 

@@ -7,9 +7,9 @@ r"""Signed notes: text with signature lines under it [signed-note].
     key id    = SHA256(name || "\n" || algorithm || public key)[:4]
     vkey      = name "+" hex(key id) "+" base64(algorithm || public key)
 
-    algorithm 01   Ed25519 over the text                          log keys
-    algorithm 04   Ed25519 over time and text, see `cosignature`  witnesses
-    algorithm 06   ML-DSA-44, see `cosignature`                   witnesses
+    algorithm 01   Ed25519 over the text                               log keys
+    algorithm 04   Ed25519 over time and text, see `tree.cosignature`  witnesses
+    algorithm 06   ML-DSA-44, likewise                                 witnesses
 
 The last blank line separates text and signatures. A name is not empty and holds
 neither white space nor "+". Signatures of keys we do not know are ignored; one wrong
@@ -131,7 +131,7 @@ class NoteSignature:
         return cls(name, raw[:4], raw[4:])
 
     def is_by(self, key: VerifierKey) -> bool:
-        """Whether the line names this key; says nothing about the bytes."""
+        """Return True if the line names this key; says nothing about the bytes."""
         return self.name == key.name and self.key_id == key.key_id
 
 
@@ -202,7 +202,7 @@ def _check_count(count: int) -> None:
 
 
 def verify_ed25519(public: bytes, message: bytes, value: bytes) -> bool:
-    """Whether `value` is the Ed25519 signature of `message` [RFC 8032]."""
+    """Return True if `value` is the Ed25519 signature of `message` [RFC 8032]."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(value, message)
     except (InvalidSignature, ValueError):

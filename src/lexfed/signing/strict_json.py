@@ -52,7 +52,7 @@ def loads(data: bytes, max_depth: int = MAX_DEPTH) -> Any:
 
 
 def is_canonical(data: bytes, value: Any) -> bool:
-    """Whether `data`, which `loads` read as `value`, are its RFC 8785 bytes."""
+    """Return True if `data`, which `loads` read as `value`, are its RFC 8785 bytes."""
     # Without fractions and beyond-ASCII keys the standard encoder, several times
     # faster, writes the same bytes; in them a fraction follows one of `:,[`.
     if data.isascii() and not _FRACTION.search(data):

@@ -121,16 +121,12 @@ def seal(
 
 
 def body_of(entry: Entry) -> dict[str, Any]:
-    """Return what the entry says, as plain JSON values."""
+    """Return an entry's fields as plain JSON values."""
     return entry.model_dump(mode="json")
 
 
 def unseal(data: bytes, index: int) -> RecordedEntry:
     """Read an entry; its signatures are not checked here.
-
-    Args:
-        data: the bytes in the log.
-        index: where they were found.
 
     Guarantees:
         Only known kinds and versions with exactly their fields are returned.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every entry is made of: digests, decimal strings, times and code words.
+"""Field types that all entries share: digests, decimal strings, times, code words.
 
 A log cannot be edited, so nothing that may have to be erased is in it: no names, no
 free text, no values of anybody. Text and large things are blobs that entries cite by
@@ -92,5 +92,5 @@ class Entry(ClosedModel):
     version: ClassVar[int] = 1
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
-        """Return what the entry is about: artefacts by name and SHA-256."""
+        """Return the artefacts that the entry is about, by name and SHA-256."""
         return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people state beside a run: purpose, lawful basis, deadlines, records.
+"""Statements of people beside a run: purpose, lawful basis, deadlines, records.
 
 Entries of this kind are statements. That somebody signed one, and when, is a fact; that
 it is right is not checked anywhere. A field that is None was not stated, and no rule
@@ -47,14 +47,14 @@ def names_digest(names: Iterable[str]) -> str:
 
 
 class SpecialBasis(ClosedModel):
-    """Why a special category may be used: a letter of Art. 9(2), and its law."""
+    """The exception for a special category: a letter of Art. 9(2), and its law."""
 
     exception: words.SpecialException
     law: Digest | None
 
 
 class Transforms(ClosedModel):
-    """What was done to places, dates and ages (45 CFR 164.514(b)(2)(i)(B)-(C))."""
+    """Changes made to places, dates and ages (45 CFR 164.514(b)(2)(i)(B)-(C))."""
 
     zip: words.ZipTransform | None = None
     zip_table: Digest | None = None
@@ -63,7 +63,7 @@ class Transforms(ClosedModel):
 
 
 class Pseudonymisation(ClosedModel):
-    """How the keys that stand for persons were made, and who could undo it."""
+    """The making of the keys that stand for persons, and who could undo it."""
 
     domain: CodeWord
     algorithm: words.PseudonymAlgorithm

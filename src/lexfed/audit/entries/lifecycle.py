@@ -28,7 +28,7 @@ RuleOutcome = Literal[
 
 
 class RuleResult(ClosedModel):
-    """What one rule gave, and the entries that prove it."""
+    """The outcome of one rule, and the entries that prove it."""
 
     rule: CodeWord
     outcome: RuleOutcome
@@ -174,7 +174,7 @@ class Export(Entry):
     root: Digest
 
     def subjects(self) -> tuple[tuple[str, str], ...]:
-        """What was handed out."""
+        """Return the exported artefact, by name and SHA-256."""
         return ((self.what, self.digest),)
 
 

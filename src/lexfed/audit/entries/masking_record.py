@@ -46,7 +46,7 @@ SmallCount = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class MaskingTerms(ClosedModel):
-    """What the sums of a set-up are bound to.
+    """The public terms that bind all sums of a set-up.
 
     Attributes:
         rounds: how many rounds the set-up serves.
@@ -78,7 +78,7 @@ class MaskingTerms(ClosedModel):
 
 
 class MaskingRecord(ClosedModel):
-    """What shows which sum was opened; nothing of it is checked yet.
+    """Evidence of the sum that was opened; nothing of it is checked yet.
 
     Attributes:
         format: of these fields.
@@ -153,7 +153,7 @@ class MaskingRecord(ClosedModel):
 
     @property
     def threshold(self) -> int:
-        """How many had to sign the list: the smallest t with 2 t > n + c."""
+        """Fewest signatures that the list needs: the smallest t with 2 t > n + c."""
         return (len(self.names) + self.terms.colluders) // 2 + 1
 
     @property
@@ -189,7 +189,7 @@ class MaskingRecord(ClosedModel):
         )
 
     def signed_by(self, name: str, public: bytes) -> bool:
-        """Say whether a key made the signature that is listed under a name."""
+        """Return True if a key made the signature that is listed under a name."""
         signature = decode_base64(self.consents[name], "record")
         try:
             key = Ed25519PublicKey.from_public_bytes(public)
@@ -200,17 +200,12 @@ class MaskingRecord(ClosedModel):
 
 
 def session_of(origin: str, programme: str) -> bytes:
-    """Return the name of the session of a run: of its log, and of what was agreed.
-
-    Args:
-        origin: name of the log.
-        programme: digest of the programme.
-    """
+    """Return the name of a run's session: of its log, and of its programme's digest."""
     return _sha256(f"lexfed secagg session\n{origin}\n{programme}".encode())
 
 
 def masking_name(key_id: str) -> str:
-    """Return what a site is called in set-ups: the log holds keys, and no names."""
+    """Return the name of a site in set-ups: the log holds keys, and no names."""
     return key_id[:_DIGEST]
 
 
@@ -221,7 +216,7 @@ def roster_of(keys: Mapping[str, bytes]) -> str:
 
 
 def aggregation_of(record: bytes) -> Aggregation:
-    """Return what a round says of its record, which is to be stored as a blob.
+    """Return a round's statement about its record, which is to be stored as a blob.
 
     Raises:
         AuditError: if it is not a record.
@@ -239,7 +234,7 @@ def aggregation_of(record: bytes) -> Aggregation:
 
 
 def _rising(seats: Sequence[int]) -> bool:
-    """Say whether seats are sorted, and none is there twice."""
+    """Return True if seats are sorted, and none is there twice."""
     return list(seats) == sorted(set(seats))
 
 

@@ -26,7 +26,7 @@ class PublicKeyRecord(ClosedModel):
 
 
 class Party(ClosedModel):
-    """Somebody who takes part, by key; names are not in the log.
+    """A participant, by key; names are not in the log.
 
     Attributes:
         key: signs receipts; None where parties are simulated.
@@ -62,7 +62,7 @@ class Genesis(Entry):
         config: digest of the configuration.
         coordinator: the key that signs entries.
         log: the key that signs checkpoints, as a vkey.
-        parties: who takes part, in logs of before; see `audit.roster`.
+        parties: who takes part, in logs of before; see `entries.roster`.
         witnesses: digest of the witness policy; None without witnesses.
         previous: the log that this one continues, after its key was compromised.
         test: the noise is seeded: nothing in this run is private.
@@ -88,7 +88,7 @@ class Genesis(Entry):
 
 
 class CohortAssumptions(ClosedModel):
-    """What is assumed about the sites where nobody else is trusted.
+    """Assumptions about the sites where nobody else is trusted.
 
     Attributes:
         sites: how many take part.
@@ -111,7 +111,7 @@ class CohortAssumptions(ClosedModel):
 
 
 class PolicyEntry(Entry):
-    """What was decided about protection before the first round.
+    """The decisions about protection, made before the first round.
 
     Attributes:
         config: blob, the configuration as given.
@@ -171,7 +171,7 @@ class PolicyEntry(Entry):
 
 
 class FeatureTags(Entry):
-    """Which columns are protected how, and why.
+    """The protection of each column, with reasons.
 
     Attributes:
         tags: blob, every column with tier, articles and reason.
@@ -197,7 +197,7 @@ class FeatureTags(Entry):
 
 
 class BudgetPlan(Entry):
-    """What the run may release, at which price, fixed beforehand.
+    """The releases that a run may make and their price, fixed beforehand.
 
     Attributes:
         plan: blob, the machine-readable plan.

@@ -119,11 +119,7 @@ def sign(receipt: Receipt, signer: Signer) -> bytes:
 
 
 def check(envelope: bytes, public_keys: Mapping[str, bytes]) -> tuple[str, Receipt]:
-    """Return who signed a receipt and what it says.
-
-    Args:
-        envelope: what the site handed over.
-        public_keys: the keys that may sign receipts, by key id.
+    """Return the signer's key id of a receipt, and the receipt.
 
     Guarantees:
         Exactly one of the given keys has signed these bytes, and nobody else.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a run: a blob that entry 0 cites, since entries have bounds.
+"""The parties of a run: a blob that entry 0 cites, since entries have bounds.
 
     [{"count": 100000, "party": {"key": null, "role": "site", ...}}, ...]
 
@@ -32,7 +32,7 @@ _ROWS = TypeAdapter(tuple[_Row, ...])
 
 
 class BlobSource(Protocol):
-    """Where the content of a digest is found; `storage.blobs.Blobs` is one."""
+    """A source of content by digest; `storage.blobs.Blobs` is one."""
 
     def get(self, digest: str) -> bytes:
         """Return the bytes, or raise `LexfedError`."""
@@ -60,11 +60,7 @@ def roster_bytes(parties: Iterable[Party]) -> bytes:
 
 
 def parties_of(genesis: Genesis, content: BlobSource) -> tuple[Party, ...]:
-    """Return who takes part.
-
-    Args:
-        genesis: entry 0.
-        content: where the blob is that it cites.
+    """Return the parties of a run.
 
     Guarantees:
         There is one blob for the same parties, and each has at most a million.

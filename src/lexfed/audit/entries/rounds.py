@@ -106,7 +106,7 @@ EVENT_VERSION = VERSION
 
 
 class Participation(ClosedModel):
-    """How many took part, and who says so.
+    """The number of sites in a round, and the evidence for it.
 
     Attributes:
         sites: how many answered; None where the guarantee rests on keeping it secret.

@@ -33,7 +33,7 @@ _MAX_LINE = 65_536
 
 
 def keys_folder(run: Path) -> Path:
-    """Return where the keys of a run are, by its journal.
+    """Return the folder of a run's keys, as its journal names it.
 
     Raises:
         RunFolderError: if the folder has no journal: it is a copy for readers.
@@ -167,7 +167,7 @@ def _append_and_close(
 
 
 def _custody(evidence: Evidence) -> Custody:
-    """Return whose keys are in force once an interrupted append is finished."""
+    """Return the keys in force once an interrupted append is finished."""
     stage, size = evidence.view.stage, len(evidence.records)
     if stage is None or stage.new_size <= size:
         return evidence.custody

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which key signs what, from which entry on.
+"""The keys of a log: each with its job, and the entry from which on it signs.
 
 Entry 0 names two keys with two jobs: the coordinator's signs entries, the log's signs
 checkpoints. A `key-rotation` entry hands one of the jobs to a new key and is signed by
@@ -42,7 +42,7 @@ class Custody:
         return self.log_keys[-1]
 
     def signers(self, index: int) -> dict[str, bytes]:
-        """Return who must have signed an entry, nobody else: raw keys by key id."""
+        """Return the only keys that must have signed an entry: raw keys by key id."""
         [*_, current] = [key for first, key in self.coordinators if first <= index]
         keys = (current, *self.extra.get(index, ()))
         return {fingerprint(key): key for key in keys}

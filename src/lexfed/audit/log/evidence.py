@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run folder proves by itself: a verified log, read as typed entries.
+"""The evidence in a run folder: a verified log, read as typed entries.
 
-    <run>/log/            the tiled log, see `reader`
-    <run>/log/blobs/      what entries cite by digest, see `blobs`
+    <run>/log/            the tiled log, see `storage.reader`
+    <run>/log/blobs/      what entries cite by digest, see `storage.blobs`
     <run>/*               files whose digests are in entries
     <run>/sealed/         receipts under a commitment, opened under confidentiality
 
@@ -90,7 +90,7 @@ class Evidence:
 
     @cached_property
     def parties(self) -> tuple[Party, ...]:
-        """Who takes part.
+        """The parties of the run.
 
         Raises:
             AuditError: if the roster that entry 0 cites is missing or not sound.

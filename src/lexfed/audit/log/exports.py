@@ -28,7 +28,7 @@ class LoggedExport:
 
 @dataclass(frozen=True)
 class UnloggedExport:
-    """Why the log does not know of it: no keys, or somebody else is writing."""
+    """An export that is not in the log, with the reason: no keys, or another writer."""
 
     reason: str
 
@@ -39,13 +39,9 @@ def log_export(
     content: bytes,
     keys: Path | None,
 ) -> LoggedExport | UnloggedExport:
-    """Append that something was made from the log as it was read.
+    """Append the digest of something that was made from the log as it was read.
 
-    Args:
-        evidence: what it was made from.
-        what: which thing.
-        content: its bytes; the log gets their digest.
-        keys: folder of the keys; by default where the run left them.
+    `keys` is the folder of the keys; None for where the run left them.
     """
     digest = sha256(content).hexdigest()
     view = evidence.view
@@ -64,14 +60,14 @@ def log_export(
 
 
 def is_logged(evidence: Evidence, what: str, content: bytes) -> bool:
-    """Say whether the log knows of these very bytes already."""
+    """Return True if the log already has an export of these very bytes."""
     digest = sha256(content).hexdigest()
     exports = (found.entry for found in evidence.of(Export))
     return any((one.what, one.digest) == (what, digest) for one in exports)
 
 
 def exports_are_sound(evidence: Evidence) -> bool:
-    """Say whether every export speaks of an earlier state of this very log."""
+    """Return True if every export speaks of an earlier state of this very log."""
     tree = evidence.view.tree
     return all(
         found.entry.size <= found.index

@@ -46,13 +46,7 @@ PROFILE = "profile.json"
 
 @dataclass(frozen=True)
 class LoggedFile:
-    """A file of a run folder that an entry names.
-
-    Attributes:
-        name: of the file.
-        digests: SHA-256 that it may have.
-        index: of the entry.
-    """
+    """A file of a run folder, the SHA-256 it may have, and the entry that names it."""
 
     name: str
     digests: tuple[str | None, ...]
@@ -101,10 +95,6 @@ def logged_files(evidence: Evidence) -> Iterator[LoggedFile]:
 
 def read_logged(evidence: Evidence, name: str) -> bytes | None:
     """Return a file of a run folder, if it is the one that the log names.
-
-    Args:
-        evidence: of the folder.
-        name: of the file.
 
     Returns:
         None where the log names no such file, or where there is none.

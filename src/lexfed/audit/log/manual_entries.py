@@ -57,7 +57,7 @@ _TEXTS = {"reason", "delay_reason", "report"}
 def append_by_hand(
     log: AuditLog, kind: str, stated: Mapping[str, str]
 ) -> RecordedEntry:
-    """Append what a person states; the same statement is appended once.
+    """Append a person's statement; the same statement is appended once.
 
     Args:
         log: open for writing.
@@ -152,7 +152,7 @@ _FORMS = {
 
 
 def _wanted(problem: ErrorDetails) -> tuple[str, str]:
-    """Say what was expected, as a person would, and how to state it."""
+    """Return the expected form of a value in plain words, and a way to state it."""
     context = problem.get("ctx", {})
     if "pattern" in context:
         return _FORMS[context["pattern"]]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lexfed.audit.entries import Genesis
 from lexfed.audit.entries.roster import BlobSource
 from lexfed.audit.tree.checkpoint import SignedCheckpoint
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.witness.client import (
     CheckedCosignature,
     WitnessTarget,
@@ -41,7 +41,7 @@ TIMEOUT_S = 5.0
 
 @dataclass
 class WitnessPanel:
-    """Who is asked about checkpoints.
+    """The witnesses and the time-stamp authority that are asked about checkpoints.
 
     Attributes:
         policy: bytes of the policy file; None without witnesses.
@@ -58,12 +58,7 @@ class WitnessPanel:
     _sizes: dict[str, int] = field(default_factory=dict)
 
     def ask(self, log: "AuditLog", again: bool = False) -> None:
-        """Have the checkpoint cosigned by those who have not failed yet.
-
-        Args:
-            log: the log.
-            again: ask those who have failed once more.
-        """
+        """Have the checkpoint cosigned; ask those who failed before only if `again`."""
         targets = [t for t in self.targets if again or t.name not in self.failed]
         outcomes = gather_cosignatures(
             targets,
@@ -112,10 +107,6 @@ def panel_named_by(genesis: Genesis, content: BlobSource) -> WitnessPanel:
 
     Their keys are in the witness policy, their addresses there or in the configuration;
     both are blobs of the log. Time stamps need files beside it: `lexfed log cosign`.
-
-    Args:
-        genesis: entry 0.
-        content: where the blobs are that it cites.
     """
     if genesis.witnesses is None:
         return WitnessPanel()

@@ -7,8 +7,8 @@
 `catalogue.toml` holds the rules, `catalogue` reads them, `facts` presents the
 entries of a log to them and `fact_queries` answers what several rules ask;
 `conditions` tells where a rule does not apply, `checks` looks for the evidence,
-`evaluation` caps each answer at the rule's ceiling, `certificates` makes the
-entry. `limits` lists what no log can show; every report carries it in full.
+`evaluation` caps each answer at the rule's ceiling and makes the certificate.
+Its `CANNOT` lists what no log can show; every report carries it in full.
 
 The digest of `catalogue.toml` is in entry 0 of every log: editing the file,
 even its spaces, makes another catalogue, and certificates are evaluated again
@@ -24,17 +24,17 @@ from lexfed.audit.rules.catalogue import (
     catalogue_digest,
     parse_catalogue,
 )
-from lexfed.audit.rules.certificates import certify
 from lexfed.audit.rules.evaluation import (
     AT_CEILING,
+    CANNOT,
     SCORE_MEANS,
     Judgement,
     Score,
+    certify,
     evaluate,
     score,
 )
 from lexfed.audit.rules.facts import LogFacts, VerifierFindings, facts_of
-from lexfed.audit.rules.limits import CANNOT
 
 __all__ = [
     "AT_CEILING",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check answers: an outcome, the entries that prove it, and why.
+"""Answers of checks: an outcome, the entries that prove it, and a reason in words.
 
 A check says the most that it found; `evaluate` lowers it to what the rule may claim. So
 `met` is the answer of every check that found all it looks for, whatever its rule.
@@ -13,7 +13,7 @@ from lexfed.audit.entries.lifecycle import RuleOutcome
 
 @dataclass(frozen=True)
 class CheckAnswer:
-    """What a check found.
+    """The answer of a check.
 
     Attributes:
         outcome: before it is lowered to the ceiling of the rule.

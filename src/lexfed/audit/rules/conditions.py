@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a rule does not apply: only where somebody stated the fact it hangs on.
+"""Conditions that leave a rule out, only where somebody stated the fact they need.
 
 A condition returns that the rule is left out, or None. Not knowing is never a reason to
 leave a rule out: then its check runs, and says what is missing.

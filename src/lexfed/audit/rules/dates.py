@@ -22,7 +22,7 @@ def parts(day: str) -> tuple[int, int, int]:
 
 
 def days_between(start: str, end: str) -> int | None:
-    """Return how many days after `start` the day `end` is; None if one is no day."""
+    """Return the number of days from `start` to `end`; None if one is no day."""
     try:
         return (date.fromisoformat(end) - date.fromisoformat(start)).days
     except ValueError:

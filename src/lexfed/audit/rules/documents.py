@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which documents count: signed into the log in time, issued before, not yet expired.
+"""Documents that count: signed into the log in time, issued before, not yet expired.
 
 Only their digests and dates are known. Nobody opens one, so nobody judges one.
 """
@@ -11,7 +11,7 @@ from lexfed.audit.rules.facts import DatedEntry, LogFacts
 
 
 def counts(facts: LogFacts, at: DatedEntry[Document], before: bool) -> bool:
-    """Say whether a document was there in time and held to the last round."""
+    """Return True if a document was there in time and held to the last round."""
     document = at.entry
     early = facts.first_round is None or at.index < facts.first_round
     return (

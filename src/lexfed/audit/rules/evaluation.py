@@ -9,15 +9,17 @@ NOT_MACHINE_CHECKABLE  only people can judge it
 NOT_APPLICABLE         somebody stated a fact by which it does not apply
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from lexfed.audit.entries import Certificate, PolicyEntry
 from lexfed.audit.entries.lifecycle import RuleOutcome, RuleResult
+from lexfed.audit.entries.roster import BlobSource
 from lexfed.audit.rules.answers import CheckAnswer, missing
 from lexfed.audit.rules.catalogue import Rule, RuleCatalogue, RuleCeiling, catalogue
 from lexfed.audit.rules.checks import CHECKS
 from lexfed.audit.rules.conditions import CONDITIONS
-from lexfed.audit.rules.facts import LogFacts
+from lexfed.audit.rules.facts import LogFacts, LoggedEntry, VerifierFindings, facts_of
 from lexfed.errors import AuditError
 
 AT_CEILING: Mapping[RuleCeiling, RuleOutcome] = {
@@ -39,12 +41,36 @@ SCORE_MEANS = (
     "evidence as software may claim, among the rules that apply and that software can "
     "check at all. It measures how much is shown, not whether anything is lawful."
 )
-"""What the score is, to be printed beside it."""
+"""Explanation of the score, to be printed beside it."""
+
+CANNOT: tuple[str, ...] = (
+    "That noise of the stated scale was really drawn, or values really clipped, on the "
+    "machines of the coordinator and the sites: one noisy number does not reveal its "
+    "variance. Receipts signed by sites, noise from several parties, attested "
+    "hardware, reproducible builds and attack tests make it likelier, not certain.",
+    "That a lawful basis, an exception or an argument of necessity is right, that an "
+    "epsilon is low enough for its context, or that a model is anonymous: people judge "
+    "these case by case.",
+    "That tags and data sheets are true, and that no run, copy or release took place "
+    "outside of what writes this log.",
+    "That notices were understood, consent was freely given, contracts are adequate, a "
+    "data protection officer was independent, or the views of data subjects mattered.",
+    "How well an organisation guards its machines, what its staff can reach, what is "
+    "left in backups and at sites, and whether something was really deleted: a logged "
+    "deletion is a statement.",
+    "That nobody actually knows how to re-identify somebody (HIPAA), that an expert is "
+    "competent, or that data are representative and free of bias.",
+    "That secure aggregation holds against more colluding parties than its threshold "
+    "assumes.",
+    "Who a person behind a key is: a signature points to a key, and custody of the key "
+    "is a matter of identity and access controls.",
+)
+"""Limits of every log, for every report; never shortened, so as not to claim more."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one rule gave.
+    """The outcome of one rule, with its evidence and its reason.
 
     Attributes:
         rule: the rule.
@@ -61,12 +87,12 @@ class Judgement:
 
     @property
     def at_ceiling(self) -> bool:
-        """Whether nothing more could be claimed."""
+        """True if nothing more could be claimed."""
         return self.outcome == AT_CEILING[self.rule.ceiling]
 
     @property
     def counts(self) -> bool:
-        """Whether it counts in the score: it applies, and software can check it."""
+        """True if it counts in the score: it applies, and software can check it."""
         return self.outcome not in ("NOT_APPLICABLE", "NOT_MACHINE_CHECKABLE")
 
     @property
@@ -79,7 +105,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Score:
-    """How many rules that count are at their ceiling."""
+    """Rules that count, and how many of them are at their ceiling."""
 
     at_ceiling: int
     applicable: int
@@ -93,11 +119,7 @@ class Score:
 def evaluate(
     facts: LogFacts, rules: RuleCatalogue | None = None
 ) -> tuple[Judgement, ...]:
-    """Evaluate every rule.
-
-    Args:
-        facts: of the log.
-        rules: the catalogue; that of this version if None.
+    """Evaluate every rule of a catalogue: that of this version if None.
 
     Guarantees:
         No outcome is above the ceiling of its rule.
@@ -159,6 +181,51 @@ def _cited(evidence: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def score(judgements: tuple[Judgement, ...]) -> Score:
-    """Return how many of the rules that count are at their ceiling."""
+    """Return the number of rules that count, and of those at their ceiling."""
     counted = [judgement for judgement in judgements if judgement.counts]
     return Score(sum(judgement.at_ceiling for judgement in counted), len(counted))
+
+
+def certify(
+    records: Sequence[LoggedEntry],
+    content: BlobSource,
+    checks: VerifierFindings | None = None,
+) -> Certificate:
+    """Return the certificate of this version's catalogue on all entries of a log.
+
+    A certificate never says that something is lawful. It says that rule X of the
+    catalogue with digest H, evaluated on entries 0 to n, gave R. Whoever verifies the
+    log evaluates the same rules on the same entries and compares.
+
+    Certificates do not look at witnesses: cosignatures lie beside the log and change
+    after an entry is written, so one about them could not be evaluated again.
+
+    Args:
+        records: all entries from entry 0, in order.
+        content: source of the blobs that they cite.
+        checks: a verifier's findings; None for those of the log's writer, who
+            verified it on opening.
+
+    Guarantees:
+        The same records, content and checks give the same certificate.
+
+    Raises:
+        AuditError: if there is no entry.
+    """
+    if not records:
+        raise AuditError("a log without entries cannot be certified")
+    if checks is None:
+        policies = [r.entry for r in records if isinstance(r.entry, PolicyEntry)]
+        charged = any(policy.mechanism != "none" for policy in policies)
+        checks = VerifierFindings(log=True, budget=True if charged else None)
+    seen = replace(checks, quorum=None)
+    judgements = evaluate(facts_of(records, content, seen))
+    total = score(judgements)
+    return Certificate(
+        catalogue=catalogue().digest,
+        first=0,
+        last=len(records) - 1,
+        results=tuple(judgement.result for judgement in judgements),
+        at_ceiling=total.at_ceiling,
+        applicable=total.applicable,
+    )

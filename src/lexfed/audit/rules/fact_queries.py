@@ -45,7 +45,7 @@ def in_force(facts: LogFacts) -> tuple[int, ...]:
 
 
 def gap_free(facts: LogFacts) -> bool:
-    """Say whether rounds are numbered 1, 2, 3, ..., lost ones included.
+    """Return True if rounds are numbered 1, 2, 3, ..., lost ones included.
 
     A round that was logged and then lost has two entries with one number.
     """
@@ -62,7 +62,7 @@ def gap_free(facts: LogFacts) -> bool:
 
 
 def unlogged_change(facts: LogFacts) -> str | None:
-    """Say what changed without a `change` entry; None if nothing did."""
+    """Describe the first change without a `change` entry; None if there is none."""
     return (
         _replaced(facts, facts.of(PolicyEntry), "policy")
         or _replaced(facts, facts.of(FeatureTags), "feature tags")
@@ -109,7 +109,7 @@ def risky_changes(facts: LogFacts) -> tuple[DatedEntry[ChangeEntry], ...]:
 
 
 def articles_known(tagged: TaggedSchema) -> bool:
-    """Say whether articles were assigned to every column.
+    """Return True if articles were assigned to every column.
 
     A person who states a tier and no category leaves open which articles apply, so
     that none cited is no finding.
@@ -118,7 +118,7 @@ def articles_known(tagged: TaggedSchema) -> bool:
 
 
 def cites(tag: Tag, reference: str) -> bool:
-    """Say whether a column's tag names an article of the GDPR that begins so."""
+    """Return True if a column's tag names an article of the GDPR that begins so."""
     return any(
         obligation.jurisdiction == "gdpr"
         and obligation.reference.startswith(f"GDPR {reference}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the entries of a log say, in the form in which rules ask.
+"""Facts of a log for its rules: entries by kind, tags, parties, verifier's findings.
 
 Facts are made of entries 0 to n, of the tags that they cite, and of what a verifier
 found out about them. They hold no clock: "now" is the time of the last entry, so that
@@ -47,7 +47,7 @@ _EVIDENCE: tuple[type[Entry], ...] = (
 
 @dataclass(frozen=True)
 class VerifierFindings:
-    """What a verifier found out, which entries alone do not show.
+    """Findings of a verifier, which entries alone do not show.
 
     Attributes:
         log: whether tree, signatures and bindings verify.
@@ -65,15 +65,15 @@ class VerifierFindings:
 
 
 class LoggedEntry(Protocol):
-    """An entry as the log holds it; `entries.recorded.Recorded` is one."""
+    """An entry as the log holds it; `entries.envelopes.RecordedEntry` is one."""
 
     @property
     def entry(self) -> Entry:
-        """What it says."""
+        """The entry itself."""
 
     @property
     def time(self) -> str:
-        """When, by the word of whoever signed it."""
+        """Time of writing, as its signer states it."""
 
 
 @dataclass(frozen=True)
@@ -189,17 +189,17 @@ class LogFacts:
 
     @property
     def governance(self) -> DatedEntry[Governance] | None:
-        """What people stated last."""
+        """The last statement of decisions."""
         return self.last(Governance)
 
     @property
     def intended(self) -> DatedEntry[Governance] | None:
-        """What people stated before the first round."""
+        """The last statement of decisions before the first round."""
         return self.last(Governance, self.first_round)
 
     @property
     def changes(self) -> tuple[DatedEntry[ChangeEntry], ...]:
-        """What was decided before and changed."""
+        """Changes of earlier decisions."""
         return self.of(ChangeEntry)
 
     def next_round(self, index: int) -> int | None:
@@ -210,13 +210,7 @@ class LogFacts:
 def facts_of(
     records: Sequence[LoggedEntry], content: BlobSource, checks: VerifierFindings
 ) -> LogFacts:
-    """Return what entries say.
-
-    Args:
-        records: the entries of one log, from entry 0, in order.
-        content: where the tags that they cite are found.
-        checks: what a verifier found out about them.
-    """
+    """Return the facts of a log from all of its entries, in order."""
     entries = tuple(
         DatedEntry(n, each.time, each.entry) for n, each in enumerate(records)
     )

@@ -81,7 +81,7 @@ class Blobs:
             return self._read(folder, digest)
 
     def has(self, digest: str) -> bool:
-        """Whether content is there and was not erased; `get` says if it is sound."""
+        """Return True if content is there, not erased; `get` says if it is sound."""
         _check(digest)
         return digest in self.digests()
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A durable log of byte strings: what is acknowledged survives every crash.
 
-A store holds the only right to write its folder (`session`), knows all entries and the
-tree over them, and appends by the steps of `write_protocol`. Opening one checks
+A store holds the only right to write its folder (`WriteSession`), knows all entries and
+the tree over them, and appends by the steps of `write_protocol`. Opening one checks
 everything that is stored (`reader`) and finishes what a crash interrupted.
 
 An append that raised may still be in the log: the crash, or the full disk, can have
@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from lexfed.audit.storage import write_protocol
-from lexfed.audit.storage.held_folder import PART, make_folder
+from lexfed.audit.storage.held_folder import PART, Folder, make_folder
 from lexfed.audit.storage.layout import (
     BLOBS,
     CHECKPOINT,
@@ -32,14 +32,67 @@ from lexfed.audit.storage.layout import (
 )
 from lexfed.audit.storage.reader import LogView, read_held
 from lexfed.audit.storage.staged_append import StagedAppend
-from lexfed.audit.storage.write_session import WriteSession
-from lexfed.audit.storage.writer_lock import LOCK
+from lexfed.audit.storage.writer_lock import LOCK, WriterLock
 from lexfed.audit.tree.checkpoint import Checkpoint, open_checkpoint, sign
 from lexfed.audit.tree.merkle import EMPTY_ROOT, Tree
 from lexfed.audit.tree.tiles import TILE_WIDTH, bundle_files, tile_files
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import NoteSignature, VerifierKey, parse_note
+
+
+class WriteSession:
+    """The right to write a log: a folder held open and locked, until the first error.
+
+    After a failed fsync the kernel may have dropped what it could not write and report
+    success the next time, so nobody can say any more what is on disk. After a failed
+    rename or a full disk we could, but one rule is easier to trust than several:
+    whatever goes wrong while writing ends the session. The next one reads what is
+    there.
+
+    Guarantees:
+        Ends, and gives folder and lock back, with the first exception in `writing`.
+        Once it has ended, `check` and `writing` refuse.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the folder and take its lock.
+
+        Raises:
+            RunFolderError: if it cannot be opened, or somebody else writes it.
+        """
+        self.folder = Folder(path)
+        self._ended = ""
+        try:
+            self._lock = WriterLock(self.folder)
+        except BaseException:
+            self.folder.close()
+            raise
+
+    def check(self) -> None:
+        """Raise `RunFolderError` if the session has ended."""
+        if self._ended:
+            raise RunFolderError(
+                f"the log in `{self.folder.path}` {self._ended}", "open it again"
+            )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock for a change; any exception inside ends the session."""
+        self.check()
+        try:
+            self._lock.check()
+            yield
+        except BaseException as error:
+            self.end(f"was closed by an error ({type(error).__name__})")
+            raise
+
+    def end(self, how: str = "was closed") -> None:
+        """Give folder and lock back; does nothing the second time."""
+        if not self._ended:
+            self._ended = how
+            self.folder.close()
+            self._lock.close()
 
 
 class Store:
@@ -142,7 +195,7 @@ class Store:
 
     @property
     def size(self) -> int:
-        """How many entries the log has."""
+        """Number of entries."""
         return self.tree.size
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the folder of a log may hold, and nothing else.
+"""The files that the folder of a log may hold, and nothing else.
 
     checkpoint                    signed note: origin, size, root
     tile/entries/<N>[.p/<W>]      the entries, see `tiles`; partial, the newest only
@@ -8,7 +8,7 @@
     cosigned/<size>               those that witnesses cosigned, with their signatures
     stage, part                   what a writer has not finished, see `write_protocol`
     lock                          for the writer; empty
-    blobs/, timestamps/           see `blobs` and `timestamp`
+    blobs/, timestamps/           see `blobs` and `witness.time_stamps`
 
 Whoever skips files it does not know can be shown two logs in one folder, so anything
 else is refused. Folders without files are not: a writer may die after making one.
@@ -54,7 +54,7 @@ class LogFiles:
 
 
 def list_log(folder: Folder) -> LogFiles:
-    """Return which files of a log are there.
+    """Return the files of a log that are there.
 
     Raises:
         AuditError: for a link, a special file, or a name no log has.
@@ -156,6 +156,6 @@ def repeated(tiles: Iterable[TileName], size: int) -> Iterator[TileName]:
 
 
 def is_inside(name: TileName, size: int) -> bool:
-    """Whether a tree of `size` entries has every hash or entry of a tile."""
+    """Return True if a tree of `size` entries has every hash or entry of a tile."""
     count = size >> TILE_HEIGHT * (name.level or 0)
     return name.index * TILE_WIDTH + name.width <= count

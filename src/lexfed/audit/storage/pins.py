@@ -28,7 +28,7 @@ _MOST = 65_536
 
 
 def pin_path(keys: Path, origin: str) -> Path:
-    """Return where the pin of a log lies."""
+    """Return the path of a log's pin."""
     return keys / "pins" / f"{sha256(origin.encode()).hexdigest()[:16]}.checkpoint"
 
 

@@ -51,7 +51,7 @@ class LogView:
 
     @property
     def size(self) -> int:
-        """How many entries the log has."""
+        """Number of entries."""
         return self.tree.size
 
     @property
@@ -96,7 +96,7 @@ def read_held(folder: Folder, log_keys: Sequence[VerifierKey]) -> LogView:
 
 
 def _outline(folder: Folder) -> tuple[bytes | None, frozenset[str]]:
-    """Return what changes when a writer is at work: the checkpoint and the tiles."""
+    """Return the parts that change while a writer is at work: checkpoint and tiles."""
     return folder.read(CHECKPOINT, MAX_NOTE), frozenset(list_log(folder).tiles)
 
 

@@ -114,7 +114,7 @@ def _compare(
 
 
 def tile_content(tree: Tree, name: TileName) -> bytes:
-    """Return what a tile of hashes must hold."""
+    """Return the content that a tile of hashes must have."""
     start = name.index * TILE_WIDTH
     level = TILE_HEIGHT * (name.level or 0)
     return b"".join(tree.nodes(level, start, start + name.width))

@@ -3,8 +3,8 @@
 
 `merkle` holds the hashes and both proofs; `tiles` the files of the tree;
 `checkpoint` the signed size and root; `cosignature` a witness's signature on
-it; `proof_files` proofs as files; `quorum` and `trust_file` the auditor's rule
-for believing a checkpoint. Start with `merkle`.
+it; `proof_files` proofs as files; `trust_policy` the auditor's rule for
+believing a checkpoint. Start with `merkle`.
 
 Programs that know nothing of lexfed read these bytes, so no format may change.
 The modules neither read nor write files: they are functions of their arguments

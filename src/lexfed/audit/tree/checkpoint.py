@@ -30,7 +30,7 @@ from lexfed.signing.notes import (
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a log says of itself: who, how many entries, which root."""
+    """A log's statement about itself: its origin, its number of entries, its root."""
 
     origin: str
     size: int

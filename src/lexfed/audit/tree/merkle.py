@@ -63,7 +63,7 @@ class Tree:
 
     @property
     def size(self) -> int:
-        """How many entries the tree has."""
+        """Number of entries."""
         return len(self._levels[0])
 
     @property

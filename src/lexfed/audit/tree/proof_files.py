@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from lexfed.audit.tree.merkle import leaf_hash, verify_consistency, verify_inclusion
-from lexfed.audit.tree.quorum import TrustedCheckpoint, TrustPolicy
+from lexfed.audit.tree.trust_policy import TrustedCheckpoint, TrustPolicy
 from lexfed.errors import AuditError
 from lexfed.signing.base64_text import (
     decode_base64,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tree lies on disk: tiles of hashes and bundles of entries [tlog-tiles].
+"""The tree on disk: tiles of hashes and bundles of entries [tlog-tiles].
 
     tile/<L>/<N>[.p/<W>]        hash i of tile N at level L is the root of the complete
                                 subtree over the entries (N*256 + i) * 256^L to
@@ -42,7 +42,7 @@ _PATH = re.compile(
 
 @dataclass(frozen=True)
 class TileName:
-    """Which tile or bundle a path stands for; `level` is None for a bundle."""
+    """The tile or bundle that a path stands for; `level` is None for a bundle."""
 
     level: int | None
     index: int
@@ -69,7 +69,7 @@ def bundle_path(index: int, width: int = TILE_WIDTH) -> str:
 
 
 def parse_path(path: str) -> TileName:
-    """Return which tile or bundle a path stands for.
+    """Return the tile or bundle that a path stands for.
 
     Guarantees:
         Accepts exactly the paths that `tile_path` and `bundle_path` give.

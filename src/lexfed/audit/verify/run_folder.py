@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.rules import VerifierFindings
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.verify.guarantee import (
     plan_adherence,
     plan_price,
@@ -88,7 +88,7 @@ def verify_run(
 
 
 def _found_out(done: Mapping[str, Check]) -> VerifierFindings:
-    """Return what rules ask a verifier for."""
+    """Return the findings that rules need of a verifier."""
     whole = ("entry signatures", "bindings", "genesis", "references")
     charged = ("budget plan", "round events", "budgets spent")
     private = not done["budget plan"].detail.startswith(plan_price.NOT_PRIVATE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verification says: one line per claim, and a verdict over all of them.
+"""The verdict of verification: one line per claim, and one over all of them.
 
     OK      the evidence was computed again and agrees
     FAIL    it does not; the first entry at which it does not is named
@@ -21,7 +21,7 @@ from lexfed.visible_text import visible
 
 
 class Status(StrEnum):
-    """How a claim stands."""
+    """The result of checking a claim."""
 
     OK = "OK"
     FAIL = "FAIL"
@@ -68,7 +68,7 @@ class RunVerdict:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed."""
+        """True if nothing failed."""
         return all(check.status is not Status.FAIL for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Unsound(AuditError):
 
 @dataclass(frozen=True)
 class Remark:
-    """What a check has to say where it can neither agree nor disagree."""
+    """A remark of a check that can neither agree nor disagree."""
 
     text: str
 

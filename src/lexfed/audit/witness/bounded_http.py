@@ -23,7 +23,7 @@ from urllib.parse import SplitResult, urlsplit
 
 @dataclass(frozen=True)
 class HttpReply:
-    """What came back: status, media type without parameters, and body."""
+    """A reply: status, media type without parameters, and body."""
 
     status: int
     content_type: str
@@ -38,7 +38,7 @@ class MissingHttpReply:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host name or address means this machine."""
+    """Return True if a host name or address means this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

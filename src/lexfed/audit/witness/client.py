@@ -21,7 +21,7 @@ from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_chec
 from lexfed.audit.tree.cosignature import verify_cosignature
 from lexfed.audit.tree.merkle import Tree
 from lexfed.audit.tree.proof_files import ConsistencyProof
-from lexfed.audit.tree.quorum import TrustPolicy
+from lexfed.audit.tree.trust_policy import TrustPolicy
 from lexfed.audit.witness.bounded_http import HttpReply, MissingHttpReply, exchange
 from lexfed.audit.witness.cosigner import SIZE_TYPE
 from lexfed.audit.witness.memory import digest_of

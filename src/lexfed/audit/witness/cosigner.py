@@ -65,7 +65,7 @@ def unix_time() -> int:
 
 @dataclass(frozen=True)
 class WitnessReply:
-    """What a witness answers: a status of HTTP, a body and its type."""
+    """A witness's answer: an HTTP status, a body and its type."""
 
     status: int
     body: bytes

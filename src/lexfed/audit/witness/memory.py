@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a witness remembers, in a folder that survives being killed at any moment.
+"""A witness's memory, in a folder that survives being killed at any moment.
 
     witness.pem, witness.pub.pem   the key, mode 0600 and 0644
     vkey                           the public key as one line, to give to others

@@ -46,7 +46,7 @@ class TlsCertificate:
     key: Path
 
     def context(self) -> ssl.SSLContext:
-        """Return what the server speaks TLS with."""
+        """Return the TLS context of the server."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(self.chain, self.key)
@@ -146,7 +146,7 @@ class WitnessServer(ThreadingHTTPServer):
                 _log.error("the list of logs stays as it was: %s", error.message)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """Note what went wrong with one connection; the others do not notice."""
+        """Note an error on one connection; the others do not notice."""
         _log.info("a connection ended early", exc_info=True)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ its first entry. Without witnesses there is no such line to draw.
 from collections.abc import Iterable
 
 from lexfed.audit.tree.checkpoint import Checkpoint
-from lexfed.audit.tree.quorum import TrustedCheckpoint, TrustPolicy
+from lexfed.audit.tree.trust_policy import TrustedCheckpoint, TrustPolicy
 from lexfed.errors import AuditError
 from lexfed.signing.notes import SignedNote
 

@@ -39,7 +39,7 @@ TrustedRoots = Sequence[x509.Certificate]
 
 @dataclass(frozen=True)
 class TimeStamp:
-    """When an authority saw a checkpoint, in seconds since 1970."""
+    """The time at which an authority saw a checkpoint, in seconds since 1970."""
 
     time: int
 
@@ -72,13 +72,6 @@ def stamp(
     log: Path, size: int, url: str, roots: TrustedRoots, *, timeout_s: float = TIMEOUT_S
 ) -> TimeStamp | MissingTimeStamp:
     """Have the checkpoint of a size stamped and keep the token beside it.
-
-    Args:
-        log: The folder of the log.
-        size: Which of its checkpoints.
-        url: Where the authority listens.
-        roots: Certificates that the token must lead to.
-        timeout_s: Limit for the request.
 
     Guarantees:
         Nothing the authority does raises.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steering the descent of a tower by what that tower released (`budget.adapting`).
+"""Steering the descent of a tower by its own releases (`budget.adaptation`).
 
 Here released means meet what is public about them: the noise they carry, the clip, the
 radius that contributions were divided by, and where the clip bits stand.

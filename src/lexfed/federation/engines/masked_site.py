@@ -2,10 +2,10 @@
 """A site whose sums leave only masked: its answers, inside `lexfed.secagg`.
 
 One door for every message: the set-up of an epoch, an inquiry into it, a query, the
-list of survivors, the signatures under it. The site decides what it computes and what
-it charges (`site`); the session decides what leaves (`secagg.site`). That only the
-coordinator can knock is for the channel to see to: a stranger could begin epochs and so
-keep the site from sums. He could learn nothing, because what opens sums is signed.
+list of survivors, the signatures under it. `site.data_holder` decides what is computed
+and charged, `secagg.mask_sessions` what leaves. That only the coordinator can knock is
+for the channel to see to: a stranger could begin epochs and so keep the site from sums.
+He could learn nothing, because what opens sums is signed.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 
     ends.i      lowest and highest value of the bins of table i
     prefixes.i  MOST_PREFIXES prefixes of level - 1 pairs each; -1 where there are fewer
-    chosen.i    which of the columns that may be watched is counted (`looking`)
+    chosen.i    the watched column that is counted (`coordinator.sketch_learner`)
 
 The coordinator takes them from what was released before; a site takes nothing for
 granted and looks at every one of them before it looks at its data.

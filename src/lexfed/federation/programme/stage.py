@@ -140,7 +140,7 @@ class Stage:
     def rounding(self) -> float:
         """What grid and float sums add to a contribution, in contributions.
 
-        It does not shrink with a unit's share (`contribute._factors`).
+        It does not shrink with a unit's share (`unit_factors`).
         """
         if self.releases[0] is None:
             return 0.0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Overlaps of all pairs of sites by two aggregators: what all agree on, and the ends.
 
-    site         DEALT      its bits in shares, as every vector (`secagg.operators`)
+    site         DEALT      its bits in shares, as every vector (`secagg.shares.site`)
     dealer       TRIPLE     to each aggregator its share of a triple, encrypted
     aggregators  HELD, LISTED   which sites are in, signed by both
                  HIDDEN     shares of X - A, encrypted to the other

@@ -27,7 +27,7 @@ from lexfed.audit.entries import (
 from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.log.witness_panel import WitnessPanel
-from lexfed.audit.rules.certificates import certify
+from lexfed.audit.rules.evaluation import certify
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import Refused
 from lexfed.federation.coordinator.rounds import RoundRelease

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lexfed.audit.log.witness_panel import WitnessPanel
-from lexfed.audit.tree.trust_file import parse_policy
+from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.witness.client import WitnessTarget
 from lexfed.audit.witness.time_stamps import load_roots
 from lexfed.config.tables.audit import AuditTable

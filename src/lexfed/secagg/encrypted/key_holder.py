@@ -6,7 +6,7 @@
              .open      the server's sum, once a round
 
 It is given no single ciphertext. That what it decrypts is the sum of what the listed
-sites encrypted it sees by their fingerprints (`fingerprints.py`), before it uses its
+sites encrypted it sees by their fingerprints (`fingerprints`), before it uses its
 key. The key lives in this object only: a program that is restarted begins a new epoch.
 """
 

@@ -15,8 +15,8 @@ Limits, plainly. The key holder together with the server sees single vectors: th
 no threshold keys. So does the server together with one site: BFV can be bent, and that
 site knows what would show it. The key holder is trusted to make its key as it should.
 A site that sends a false fingerprint stops the round, and nobody can tell who it was.
-Masks (`site.py`) have none of these limits. Shares to two aggregators (`operators.py`)
-have the first, but not the second. Both are smaller. This is for a key holder that
+Masks (`masks`) have none of these limits. Shares to two aggregators (`shares`) have the
+first, but not the second. Both are smaller. This is for a key holder that
 comes once a round, for one message of the size of a model: docs/homomorphic.md.
 
 Noise for differential privacy is in the vectors before they come here.

@@ -14,7 +14,7 @@ A list of seats is strictly increasing, so no site can be in it twice.
     INQUIRY     seats of holders that complain of a dealer's parts
     EVIDENCE    per holder: private key of its part 32
     MASKED      digest of the set-up 32 | the vector
-    HEADER      digest of the set-up 32 | values 4 | per piece: SHA-256 32 (`pieces.py`)
+    HEADER      digest of the set-up 32 | values 4 | SHA-256 of each piece 32
     SURVIVORS   digest of the set-up 32 | seats
     CONSENT     SHA-256 of the SURVIVORS payload
     CONSENTS    per signer: seat 2, signature of its CONSENT 64
@@ -34,7 +34,7 @@ SEAT = 2
 TAG = 16
 """Length of what authenticates encrypted shares."""
 ENVELOPE = 256
-"""No envelope is longer than that around its payload (`messages.py`)."""
+"""No envelope is longer than that around its payload (`sealed_messages`)."""
 
 
 @dataclass(frozen=True)

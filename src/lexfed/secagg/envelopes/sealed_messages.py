@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """One envelope for every message: typed, versioned, bounded and signed.
 
-    magic   4   "LXSA" version 1 kind    1 session 32  | what the message belongs to
-    (`key_agreement.Context`): a receiver knows epoch   8   | all of it before a message
-    comes, and takes nothing else round   8   | model   32  | SHA-256 of the model of
-    the round; zeros in the set-up policy  32  | SHA-256 of the policy and the terms
-    (`setting.py`) roster  32  | digest of the enrolled sites name    1 + up to 32
-    length  4, then the payload signature 64
+    magic   4   "LXSA"
+    version 1
+    kind    1
+    session 32  | the message's place (`key_agreement.Context`): a receiver knows
+    epoch   8   | all of it before a message comes, and takes nothing else
+    round   8   |
+    model   32  | SHA-256 of the model of the round; zeros in the set-up
+    policy  32  | SHA-256 of the policy and the terms (`masks.terms`)
+    roster  32  | digest of the enrolled sites
+    name    1 + up to 32
+    length  4, then the payload
+    signature 64
 
 Integers are big-endian. The signature is Ed25519 over a domain, everything before the
 payload and the SHA-256 of the payload, so a long vector is hashed once, by the hash

@@ -9,7 +9,7 @@
     total(bound) -> the sum; record() -> evidence for a log
 
 The server keeps one sum, not the vectors, so its memory grows with the model only.
-Long vectors come in pieces; `pieces.py` has the order of calls.
+Long vectors come in pieces; `masks.vector_pieces` has the order of calls.
 """
 
 from hashlib import sha256

@@ -6,7 +6,7 @@
     accept(DELIVERY) -> READY
     prove(INQUIRY) -> EVIDENCE, if others complain of its shares
 
-A set-up serves N rounds, which `site.py` goes on with.
+A set-up serves N rounds, which `site_rounds` goes on with.
 """
 
 from collections.abc import Sequence

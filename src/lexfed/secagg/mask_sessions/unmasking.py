@@ -7,7 +7,7 @@ ones and open another secret than the dealer published show that the dealer did.
 
 Of a site that answered its own mask is opened; of one that dropped out the key of its
 masks with others. Never both: a site that gave out both kinds would not be honest, and
-fewer than t honest ones exist for the other kind (`thresholds.py`).
+fewer than t honest ones exist for the other kind (`masks.thresholds`).
 """
 
 from collections.abc import Mapping

@@ -21,7 +21,7 @@ _MOST_ROUNDS = 4096
 _MOST_EPOCHS = 2**53 - 1
 """Records are JSON, in which larger numbers mean different things to readers."""
 _MOST_VALUES = 2**29
-"""Two gibibytes of 32-bit values; long vectors travel in pieces (`pieces.py`)."""
+"""Two gibibytes of 32-bit values; long vectors travel in pieces (`vector_pieces`)."""
 
 
 @dataclass(frozen=True)

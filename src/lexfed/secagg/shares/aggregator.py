@@ -9,7 +9,8 @@
 
 Who proposes a list need not be trusted: an aggregator signs only what it holds. Shares
 are kept until the list is agreed on, since nobody knows before who is in it. The last
-aggregator of `Additive`, and all of `Polynomial`, so hold as many vectors as sites.
+aggregator of `AdditiveSharing`, and all of `PolynomialSharing`, so hold as many vectors
+as sites.
 """
 
 from collections.abc import Iterable, Sequence

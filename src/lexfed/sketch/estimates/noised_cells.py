@@ -39,7 +39,7 @@ class NoisedCells:
         cells: [depth, width], as released.
         noise_variance: of each cell; 0 for a site's own table.
         signed: whether it is a Count-Sketch; otherwise it is a Count-Min sketch.
-        kurtosis: of the noise; 3 is Gaussian, Laplace has more (`two_sided`).
+        kurtosis: of the noise; 3 is Gaussian, Laplace has more (`noise.laplace`).
 
     Raises:
         ValueError: if the cells are no table of two rows and columns at least, are not

@@ -2,7 +2,7 @@
 """What two organisations agree on in public before they look at their keys.
 
 **Size of the table.** For sets of n people each, noise of variance s^2 and m cells, the
-size of an intersection of nobody has variance n^2/m + 2 n s^2 + m s^4 (`compared`),
+size of an intersection of nobody has variance n^2/m + 2 n s^2 + m s^4 (`comparison`),
 which is least at m = n/s^2: a larger table is worse. Widths are powers of two, so that
 of two tables the wider one can be folded to the other.
 
@@ -93,7 +93,7 @@ class JoiningTerms:
     def reach(self) -> float:
         """Half the interval of an intersection of nobody; both sides with this noise.
 
-        What `compared` will find is of this size, and wider where many are shared.
+        What `comparison` will find is of this size, and wider where many are shared.
         """
         return _reach(self.size, self.noise)
 

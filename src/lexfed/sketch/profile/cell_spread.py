@@ -14,7 +14,7 @@ from the nearer one.
 A long tail of empty cells adds up much noise, and a quantile far out would end anywhere
 in it. So the value of a quantile, though not its interval, is read from the *occupied*
 cells alone: from the first to the last run of 1, 2, 4 ... cells whose sum stands out of
-the noise, as `following` has it.
+the noise, as `queries.refinements` has it.
 """
 
 import math
@@ -155,9 +155,9 @@ class Spread:
     ) -> QuantileSpan | None:
         """The cell in which a share of all values is reached.
 
-        As `estimates.ranges.quantile`: cell k is it if D(k) >= 0 > D(k - 1), D(k) the
-        count up to k less the share of the total; the interval holds every cell from
-        the first to the last that neither of two tests rejects.
+        As `estimates.range_counts.quantile`: cell k is it if D(k) >= 0 > D(k - 1), D(k)
+        the count up to k less the share of the total; the interval holds every cell
+        from the first to the last that neither of two tests rejects.
 
         Returns:
             None if it is not sure that anybody has a value.

@@ -2,8 +2,8 @@
 """Sites compared: persons they have in common, and how far their distributions lie.
 
 **Persons.** The keys of each site are a Count-Sketch of its own, with noise of its own,
-so that products of two tables are unbiased (`estimates.products`). What a site shares
-with all others is its product with their sum.
+so that products of two tables are unbiased (`estimates.inner_products`). What a site
+shares with all others is its product with their sum.
 
 **Distributions.** With p and q a column's distributions at two sites, cells p^ and q^
 have noise of variance t = v (1/F^2 + 1/G^2), F and G the numbers of persons. Then

@@ -4,7 +4,7 @@
 Every site has a Count-Sketch of the keys of its persons, with noise. The inner product
 of a site's table with the sum of all others counts its persons elsewhere, once for each
 other site. Noise of different sites is independent, so the product is unbiased, and its
-variance is known (`estimates.products`).
+variance is known (`estimates.inner_products`).
 
 What is acted upon is the lower end. It is below the truth **at all sites at once** with
 probability 95 %: each site has a normal bound of its own at 5 % by the number of sites,
@@ -86,7 +86,7 @@ def persons_by_site(told: ReleasedTable) -> Floats:
 def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> float:
     """Return the standard deviation of an overlap before anything is released.
 
-    It is that of `estimates.products.best_cells`, with square = 2 rho.
+    It is that of `estimates.inner_products.best_cells`, with square = 2 rho.
 
     Args:
         cells: of one site's table, depth times width.

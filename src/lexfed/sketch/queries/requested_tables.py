@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that a federation is asked for, and what came back.
 
-An `RequestedTable` is public and part of a programme: which column, which cells, how
+A `RequestedTable` is public and part of a programme: which column, which cells, how
 many rows of hashes. A person's row falls into one cell of each row of the table; a
 person with several rows counts a part of one for each, so that all of a person is one.
 Hence

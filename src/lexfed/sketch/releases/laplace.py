@@ -15,7 +15,7 @@ out, so noise has a largest value, and "pure" holds up to a delta of (1 + e^epsi
 
 **When to use it.** The L1 sensitivity of a table grows with its depth, the L2
 sensitivity with the root: with one row and no delta to give Laplace is right; with
-several rows, or many releases, `noised` is cheaper.
+several rows, or many releases, `noised_sketch` is cheaper.
 """
 
 from collections.abc import Sequence

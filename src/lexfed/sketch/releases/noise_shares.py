@@ -2,17 +2,17 @@
 """Noise in shares for sketches that are only ever seen as a masked sum.
 
 Every site adds Skellam noise to its own integer tables before it masks them, sized so
-that the shares of the honest sites in the sum are enough (`privacy.distributed`). Cells
-are integers already, so the grid's step is 1: nothing is rounded, and Theorem D there
-applies to what a person moves the cells by. The sum is charged as the Gaussian of the
-planned sigma, by an accountant of Rényi divergences only.
+that the shares of the honest sites in the sum are enough (`privacy.noise.shares`).
+Cells are integers already, so the grid's step is 1: nothing is rounded, and Theorem D
+there applies to what a person moves the cells by. The sum is charged as the Gaussian of
+the planned sigma, by an accountant of Rényi divergences only.
 
 A cell of a site's table beyond what all declared people can reach is set to that bound.
 The sum of a cell then stays within
 
     people occurrences + 8 sqrt(2 L sites),
 
-but for the probability of `distributed.wrap_probability`, if the declared number of
+but for the probability of `shares.wrap_probability`, if the declared number of
 people is right. If it is not, a sum may wrap: a wrong answer, no loss of privacy.
 """
 
@@ -37,8 +37,8 @@ from lexfed.privacy.run_ledger import Ledger
 from lexfed.randomness import RandomSource
 from lexfed.sketch.releases.noised_sketch import NoisedSketch, NoisedTable, NoisePlan
 
-_DEVIATIONS = 8.0  # as `distributed.wrap_probability` has it
-_DISTANCE = 4  # a Skellam value counts as four Gaussian ones, see `events.Release`
+_DEVIATIONS = 8.0  # as `shares.wrap_probability` has it
+_DISTANCE = 4  # a Skellam value counts as four Gaussian ones, see `releases.Release`
 
 
 @dataclass(frozen=True)

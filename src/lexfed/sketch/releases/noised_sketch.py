@@ -5,19 +5,20 @@ All tables of a plan are built from the same people and leave together, so they 
 `Release` with one group for each table: its clip is what a person moves the table by
 (`sensitivity`), its sigma the deviation of the noise on every cell. The release reads
 the most sensitive tier of its columns. Its price is that of one Gaussian with the
-multiplier of all groups together (`events`); with one table of depth k, one item per
-person and noise s it is rho = k/(2 s^2).
+multiplier of all groups together (`privacy.releases`); with one table of depth k, one
+item per person and noise s it is rho = k/(2 s^2).
 
 **Noise.** Cells are integers and the grid's step is a power of two of at most 1, so
 cells lie on the grid: nothing is rounded before the noise, and the clip needs no room
-for it. The noise is the rounded Gaussian of `grid`, and what is released is rounded
-once more, to the release step r. Rounding a Gaussian that is wide on its grid adds
-r^2/12 to its variance (Sheppard's correction),
+for it. The noise is the rounded Gaussian of `privacy.noise.grids`, and what is released
+is rounded once more, to the release step r. Rounding a Gaussian that is wide on its
+grid adds r^2/12 to its variance (Sheppard's correction),
 
     variance of a cell = sigma^2 + r^2/12.
 
-A cell beyond what `people` can reach is set to that bound, see `grid`: a projection
-moves no two tables further apart, and a refusal would tell something without noise.
+A cell beyond what `people` can reach is set to that bound, see `privacy.noise.grids`: a
+projection moves no two tables further apart, and a refusal would tell something without
+noise.
 
 A noised sketch may be read and asked as often as anybody likes. A second one, of the
 same data with new noise, is a second release: see `cadence`.

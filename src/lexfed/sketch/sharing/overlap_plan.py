@@ -21,11 +21,11 @@ sites have place c set by other persons.
 
 The factor b_j[c] is at most one because filters hold bits. In a table of counts it is
 the number of persons who share the place, which nothing bounds. And a *site* that sent
-1000 in place c would read place c of all other sites through the noise: that shares
-are bits is part of the privacy of others, so it is tested on the shares (`beaver`).
+1000 in place c would read place c of all other sites through the noise: that shares are
+bits is part of the privacy of others, so it is tested on the shares (`beaver_triples`).
 
 **Noise.** An aggregator knows the noise that it added. So each adds Skellam noise of
-the full variance (Theorem D in `privacy.distributed`), and the charge holds against
+the full variance (Theorem D in `privacy.noise.shares`), and the charge holds against
 either of them, and against whoever sees the *sum* of their shares. It says nothing of
 one share alone: noise is small beside the words of a triple, and the dealer knows the
 triple. That single shares are uniform to the dealer, and to everybody else, is the
@@ -53,7 +53,7 @@ MOST_SITES = 2**12
 MOST_BITS = 2**20
 _MOST_WORDS = 2**28
 """Shares of all filters take a gibibyte, which one message still holds."""
-_DISTANCE = 4  # a Skellam value counts as four Gaussian ones, see `events.Release`
+_DISTANCE = 4  # a Skellam value counts as four Gaussian ones, see `releases.Release`
 _DEVIATIONS = 8.0
 _ROOM = 8
 

@@ -16,7 +16,6 @@ from lexfed.audit.rules.answers import CheckAnswer
 from lexfed.audit.rules.catalogue import Rule
 from lexfed.audit.rules.checks.duties import (
     impact_assessment,
-    lifetime,
     parties,
     periods,
     persons,
@@ -45,13 +44,13 @@ _FUNCTIONS: tuple[RuleCheck, ...] = (
     guarantees.parameters, guarantees.trust,
     column_tags.articles, column_tags.attributes, column_tags.dates,
     column_tags.identifiers, column_tags.places,
-    lifetime.biometric, lifetime.lifetime, lifetime.monitored,
     parties.contracts, parties.roles, parties.transfers,
     periods.kept, periods.risk_assessment,
     persons.breaches, persons.consent, persons.withdrawals,
     principles.accountable, principles.confidential, principles.minimised,
     principles.purpose, principles.retained,
-    records.bias, records.exported, records.inventory, records.record,
+    records.bias, records.biometric, records.exported, records.inventory,
+    records.lifetime, records.monitored, records.record,
     security.codes, security.encrypted, security.free_of_text, security.intact,
     security.pseudonyms, security.resilient, security.restored,
     special_categories.exceptions, special_categories.offences,

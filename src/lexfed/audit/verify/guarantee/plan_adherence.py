@@ -90,7 +90,7 @@ def _filter(
 
 
 def _own_shapes(planned: LoggedPlan, name: str, profile: ClaimProfile) -> Shapes:
-    """Return what the profile is charged for instead of each planned shape."""
+    """Return the profile's own charges in place of each planned shape."""
     shapes: dict[ReleaseShape, Release] = {}
     for own, release in paired_charges(profile.releases, planned.releases):
         known = shapes.setdefault(release_shape(release), own)

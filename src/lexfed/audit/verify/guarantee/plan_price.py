@@ -48,7 +48,7 @@ class LoggedPlan:
 
     @property
     def classes(self) -> dict[str, float]:
-        """What contributions of units of each class are multiplied by."""
+        """Factors of the contributions of units, by class."""
         return {name: float(scale) for name, scale in self.plan.classes.items()}
 
 

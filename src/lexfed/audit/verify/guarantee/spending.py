@@ -42,7 +42,7 @@ class LoggedCharge:
 
 
 def charges(evidence: Evidence) -> Iterator[LoggedCharge]:
-    """Yield what was charged, once for each round number, in the order of the log."""
+    """Yield the charges, one for each round number, in the order of the log."""
     last = 0
     for index, record in enumerate(evidence.records):
         entry = record.entry

@@ -79,7 +79,7 @@ def _same(
 
 
 def _cohort(found: Claim) -> CohortAssumptions | None:
-    """Return what the claim assumes; what follows from it is proven with the claim."""
+    """Return the claim's assumptions; their consequences are proven with the claim."""
     if found.cohort is None:
         return None
     stated = found.cohort

@@ -53,7 +53,7 @@ def _json(evidence: Evidence, blob: str) -> Any:
 
 
 def _used(evidence: Evidence, encoding: Encoding, inputs: str) -> int | None:
-    """Return how many columns enter the model; None if they are not these.
+    """Return the number of columns in the model; None if they are not these.
 
     A tier that its budget would drown in noise is left out, all of its columns. The
     tiers that are in have a price; without privacy nothing has, and any of them may

@@ -89,7 +89,7 @@ def one_genesis(evidence: Evidence) -> str:
 
 
 def references(evidence: Evidence) -> str:
-    """What an entry cites by index is an earlier entry."""
+    """Every index that an entry cites is of an earlier entry."""
     count = 0
     for index, record in enumerate(evidence.records):
         entry = record.entry

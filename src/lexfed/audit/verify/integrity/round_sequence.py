@@ -34,7 +34,7 @@ _BEFORE = (PolicyEntry, FeatureTags, BudgetPlan)
 
 @dataclass
 class _Count:
-    """What training has come to so far."""
+    """Progress of training so far: last round, lost rounds, rounds at completion."""
 
     last: int = 0
     lost: frozenset[int] = frozenset()

@@ -77,7 +77,7 @@ def _protocol(used: Aggregation, policy: PolicyEntry | None, index: int) -> None
 
 @dataclass
 class _Seen:
-    """What the rounds so far have shown.
+    """Facts gathered from the rounds so far.
 
     Attributes:
         sites: keys of the sites, by what they are called in records.

@@ -21,11 +21,7 @@ SHARES = "skellam-shares"
 
 
 def decided(evidence: Evidence, policy: PolicyEntry) -> CohortAssumptions | None:
-    """Return what is assumed of the sites; None where somebody else is trusted.
-
-    Args:
-        evidence: the log.
-        policy: the one in force.
+    """Return the assumptions about the sites; None where somebody else is trusted.
 
     Raises:
         Unsound: if trust, noise, aggregation, accountant, sampling, plan or events

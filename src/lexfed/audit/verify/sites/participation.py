@@ -25,7 +25,7 @@ MAX_SEALED = 1 << 28
 
 @dataclass
 class _Seen:
-    """What the rounds so far have shown."""
+    """Keys and charges of sites, and counts of receipts, over the rounds so far."""
 
     keys: dict[str, bytes]
     charged: dict[str, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ def participants(evidence: Evidence) -> str | Remark:
 
 
 def charges_signed_for(evidence: Evidence) -> dict[str, int]:
-    """Return how often each site was charged, by its last receipt here: by key id.
+    """Return the number of charges of each site by its last receipt here: by key id.
 
     Raises:
         Unsound: if a receipt is not sound.

@@ -165,7 +165,7 @@ def _authorization(kit: Kit) -> SettingsContent:
     }
 
 
-# Processes of jobs speak to their parent through a file in the kit (`inner`).
+# Processes of jobs speak to their parent through a file in the kit (`inner_socket`).
 _COMMUNICATION: SettingsContent = {
     "allow_adhoc_conns": False,
     "backbone_conn_gen": 2,

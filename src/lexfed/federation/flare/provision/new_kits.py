@@ -9,7 +9,7 @@ deployment any more, and who wants another site makes a new deployment.
 The TLS keys of all sites are made here, in one place. So whoever runs this could keep
 copies, and speak as a site to the coordinator. That is why no guarantee to a site rests
 on them: all parties sign, and sites mask, with keys that they make themselves
-(`enrol`).
+(`kit.enrolment`).
 """
 
 import json

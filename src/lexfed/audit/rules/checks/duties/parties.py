@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in which role, under which contract, in which country."""
+"""The parties: their roles, contracts and countries."""
 
 from lexfed.audit.entries import Party
 from lexfed.audit.rules.answers import CheckAnswer, met, missing
@@ -40,12 +40,12 @@ def contracts(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 
 def outside(facts: LogFacts) -> tuple[Party, ...]:
-    """Return who is not known to be in the European Economic Area."""
+    """Return the parties that are not known to be in the European Economic Area."""
     return tuple(party for party in facts.parties if party.country not in EEA)
 
 
 def transfers(facts: LogFacts, _: Rule) -> CheckAnswer:
-    """Whoever is outside the European Economic Area has a tool for transfers."""
+    """Every party outside the European Economic Area has a tool for transfers."""
     abroad = outside(facts)
     if not facts.parties or any(party.country is None for party in abroad):
         return missing(

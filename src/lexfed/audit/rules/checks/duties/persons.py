@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What persons may ask for, and what they are owed: consent, objection, breaches.
+"""Rights of persons, and duties towards them: consent, objection, breaches.
 
 Who took part in a round is not in the log, so the log cannot show that somebody was
 left out: a site confirms it in a document about the withdrawal.
@@ -18,7 +18,7 @@ from lexfed.audit.rules.facts import DatedEntry, LogFacts
 def _open(
     facts: LogFacts, rule: Rule, found: list[DatedEntry[Withdrawal]]
 ) -> tuple[list[str], list[int]]:
-    """Return which withdrawals nobody answered, and the entries that show the rest."""
+    """Return the withdrawals without an answer, and the entries that show the rest."""
     gaps, evidence = [], []
     for at in found:
         for name in rule.parameters["answers"]:

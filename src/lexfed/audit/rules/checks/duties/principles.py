@@ -31,7 +31,7 @@ def purpose(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 
 def minimised(facts: LogFacts, _: Rule) -> CheckAnswer:
-    """What enters the model is what was approved, each column with its reason."""
+    """The columns in the model are those that were approved, each with its reason."""
     at, features = facts.intended, facts.features
     if features is None or facts.tagged is None:
         return missing("the tags of the columns are not at hand")
@@ -62,7 +62,7 @@ def deadline_of(facts: LogFacts, artefact: str) -> tuple[str, int] | str:
 
 
 def kept_or_deleted(facts: LogFacts, artefact: str) -> tuple[str | None, list[int]]:
-    """Return what is wrong with keeping an artefact, and the entries that show it."""
+    """Return the fault in keeping an artefact, if any, and the entries that show it."""
     found = deadline_of(facts, artefact)
     if isinstance(found, str):
         return found, []
@@ -86,7 +86,7 @@ def retained(facts: LogFacts, rule: Rule) -> CheckAnswer:
 
 
 def aggregated(at: DatedEntry[RoundEntry]) -> bool:
-    """Say whether a round hid single sites' sums, with enough survivors.
+    """Return True if a round hid single sites' sums, with enough survivors.
 
     Masked sums have records; without one nobody could look who agreed to what.
     """
@@ -98,7 +98,7 @@ def aggregated(at: DatedEntry[RoundEntry]) -> bool:
 
 
 def hidden(facts: LogFacts) -> bool:
-    """Say whether every round hid single sites' sums, and no verifier disagrees."""
+    """Return True if every round hid single sites' sums, and no verifier disagrees."""
     return facts.checks.sums is not False and all(map(aggregated, facts.of(RoundEntry)))
 
 

@@ -68,6 +68,6 @@ def offences(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 
 def cites_offences(facts: LogFacts) -> bool:
-    """Say whether a column's tag names GDPR Art. 10."""
+    """Return True if a column's tag names GDPR Art. 10."""
     tags = () if facts.tagged is None else facts.tagged.tags.values()
     return any(cites(tag, _OFFENCES) for tag in tags)

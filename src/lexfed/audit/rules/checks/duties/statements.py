@@ -65,7 +65,7 @@ def _document(facts: LogFacts, rule: Rule, name: str) -> tuple[int, ...]:
 
 
 def _conditions(rule: Rule) -> str:
-    """Say what documents must be besides being there."""
+    """Return the conditions on documents besides their existence, in words."""
     asked = rule.parameters
     parts = []
     if asked.get("before"):

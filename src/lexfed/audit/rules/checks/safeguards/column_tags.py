@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tags say about columns: HIPAA identifiers, CCPA articles, ISO attributes."""
+"""Tags of columns: HIPAA identifiers, CCPA articles, ISO attributes."""
 
 import re
 

@@ -43,7 +43,7 @@ def designed(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 
 def unreviewed(facts: LogFacts, document: str) -> tuple[list[str], list[int]]:
-    """Return which changes nobody reviewed before the next round, and the rest."""
+    """Return the changes that nobody reviewed before the next round, and the rest."""
     gaps, evidence = [], []
     for change in risky_changes(facts):
         review = answers(facts, document, change.index, prompt=True)

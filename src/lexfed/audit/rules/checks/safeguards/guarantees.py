@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said about differential privacy: the guarantee, its basis, who is trusted."""
+"""Statements on differential privacy: the guarantee, its basis, the trusted parties."""
 
 from lexfed.audit.entries import (
     BudgetPlan,
@@ -67,14 +67,14 @@ def trust(facts: LogFacts, _: Rule) -> CheckAnswer:
 
 
 def _shared(policy: PolicyEntry, cohort: CohortAssumptions) -> bool:
-    """Say whether noise in shares is priced as proven, and some of it stays secret."""
+    """Return True if noise in shares is priced as proven, and some stays secret."""
     priced = (policy.accountant, policy.sampling) == ("rdp", "none")
     masked = (policy.noise, policy.aggregation) == ("skellam-shares", PROTOCOL)
     return priced and masked and cohort.honest >= 1
 
 
 def _enough(at: DatedEntry[RoundEntry], cohort: CohortAssumptions) -> bool:
-    """Say whether as many sites are in a sum as its noise was sized for."""
+    """Return True if as many sites are in a sum as its noise was sized for."""
     survivors = at.entry.aggregation.survivors or 0
     return survivors >= cohort.sites - cohort.dropouts
 
