@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.shadow_models import FittedLogistic, ShadowPopulation
 from lexfed.config import Config, from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.attacks import (
@@ -37,7 +38,6 @@ from lexfed.evaluate.attacks import (
 )
 from lexfed.evaluate.attacks.bounds import of_tier
 from lexfed.evaluate.attacks.observed_run import Observer
-from lexfed.evaluate.attacks.shadow_models import FittedLogistic, ShadowPopulation
 from lexfed.evaluate.datasets import Dataset, prepare
 from lexfed.models.losses import Loss
 from lexfed.run.intake.population import Population, seeded_population

@@ -4,16 +4,16 @@
 from pathlib import Path
 
 import pytest
-
-from lexfed.errors import DataError
-from lexfed.law.tagger import accuracy as measured
-from lexfed.law.tagger.accuracy import (
+from benchmarks import evaluate_tagger as measured
+from benchmarks.evaluate_tagger import (
     JudgedColumn,
     judge_file,
     judge_packs,
     measure_accuracy,
     non_english_columns,
 )
+
+from lexfed.errors import DataError
 from lexfed.law.tagger.metadata.schema_packs import parse_pack
 from lexfed.law.tagger.settings import TaggerSettings
 from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from benchmarks.shadow_models import (
+    FittedLogistic,
+    NoisyLogistic,
+    ShadowPopulation,
+)
 from sklearn.linear_model import LogisticRegression
 
 from lexfed.arrays import Bools, Floats
@@ -15,11 +20,6 @@ from lexfed.evaluate.attacks.membership import (
     calibrated,
     flip_memberships,
     likelihood_ratios,
-)
-from lexfed.evaluate.attacks.shadow_models import (
-    FittedLogistic,
-    NoisyLogistic,
-    ShadowPopulation,
 )
 
 

@@ -5,7 +5,7 @@ Start with `suggestions.py` (categories and types) and `pipeline.py`
 (`tag_columns`). Files are read in `sources`, texts in `words`; evidence comes
 from `metadata`, `values` (with `recognise`) and `semantics`; `fusion.py` adds
 it up. `settings.py` holds shares and thresholds, `fingerprint.py` the digests
-of the data files, `accuracy.py` measures against labelled columns.
+of the data files.
 
 The data lie beside the code: `lexicon/`, `packs/`, `model/`, `concepts.tsv`
 and `recognise/names.txt`. Their names and bytes enter the fingerprint that
