@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 
 
@@ -80,7 +80,7 @@ def part_path(path: Path) -> Path:
 
 def _unwritable(path: Path, error: OSError) -> RunFolderError:
     return RunFolderError(
-        f"cannot write `{path}`: {(error.strerror or str(error)).lower()}",
+        f"cannot write `{path}`: {system_reason(error)}",
         "free some space or fix the folder's permissions, then continue with "
         "`lexfed run --resume`",
     )
@@ -158,9 +158,7 @@ def read_lines(path: Path) -> tuple[dict[str, Any], ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise RunFolderError(
-            f"cannot read `{path}`: {(error.strerror or str(error)).lower()}"
-        ) from error
+        raise RunFolderError(f"cannot read `{path}`: {system_reason(error)}") from error
 
 
 def _whole_lines(path: Path) -> tuple[tuple[dict[str, Any], ...], int]:

@@ -20,6 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+def system_reason(error: Exception) -> str:
+    """Return why the system refused, in lower case, to end a message with."""
+    return str(getattr(error, "strerror", None) or error).lower()
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong, where it is, and what to do about it."""

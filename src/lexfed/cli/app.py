@@ -31,7 +31,7 @@ from lexfed.cli.commands.training import (
 from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.terminal import shielded
-from lexfed.errors import LexfedError
+from lexfed.errors import LexfedError, system_reason
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
 # is first imported, which commands do later.
@@ -261,7 +261,7 @@ def _exit_code() -> int:
         return 0
     except OSError as error:
         place = f"`{error.filename}`" if error.filename else "output"
-        talk.fail(LexfedError(f"{place}: {(error.strerror or str(error)).lower()}"))
+        talk.fail(LexfedError(f"{place}: {system_reason(error)}"))
         _drop_stdout()
         return 2
     except Exception as error:  # a defect, whatever it is

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lexfed.cli import talk
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 
 
 def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> None:
@@ -41,7 +41,7 @@ def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> No
                 os.unlink(name)
             raise
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise RunFolderError(
             f"cannot write `{path}`: {reason}", "write to another file or folder"
         ) from error
@@ -63,7 +63,7 @@ def write_new(path: Path, text: str) -> None:
         ) from error
     except OSError as error:
         raise RunFolderError(
-            f"cannot write `{path}`: {(error.strerror or '').lower()}",
+            f"cannot write `{path}`: {system_reason(error)}",
             "write elsewhere with `--out`",
         ) from error
 

@@ -39,7 +39,7 @@ from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
 from lexfed.config.text.syntax import syntax_finding
 from lexfed.config.text.wording import dotted
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.plain_files import read_plain
 from lexfed.toml_text import parse_toml
 
@@ -158,8 +158,8 @@ def _unreadable(error: OSError | ValueError) -> Finding:
         return Finding((), "there is no such file", hint)
     if isinstance(error, UnicodeDecodeError):
         return Finding((), "not UTF-8 text", "save the file as UTF-8")
-    reason = getattr(error, "strerror", None) or str(error)
-    return Finding((), f"cannot be read: {reason.lower()}")
+    reason = system_reason(error)
+    return Finding((), f"cannot be read: {reason}")
 
 
 def examine(text: str, name: str = "lexfed.toml") -> Examination:

@@ -33,7 +33,7 @@ from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
 from lexfed.config.text.repair import without_lists
 from lexfed.config.text.syntax import syntax_finding
 from lexfed.config.text.wording import dotted, expectation, listed, schema_node, shown
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.plain_files import plain_or_link
 from lexfed.tiers import MODEL_TIERS, Tier
 from lexfed.toml_text import parse_toml
@@ -225,7 +225,7 @@ def policy_bytes(path: Path, name: str) -> bytes:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         hint = f"built in are {listed(BUILT_IN)}; others are files"
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise ConfigError(
             [Problem("`budget.policy`", f"cannot read `{name}`: {reason}", hint)]
         ) from error

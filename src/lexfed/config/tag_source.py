@@ -17,7 +17,7 @@ from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import undecided_in
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
 from lexfed.config.writing.column_decisions import is_open
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.law.tagger.settings import TaggerSettings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.toml_text import parse_toml
@@ -97,7 +97,7 @@ def _read(path: FilePath) -> str:
         # The mark that some editors put in front stays part of the text.
         return read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         hint = "write one with `lexfed init FILE`, where FILE is your table"
         raise ConfigError(
             [Problem(str(path), f"cannot be read: {reason}", hint)]

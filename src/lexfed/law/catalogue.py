@@ -28,7 +28,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.law.tagger.suggestions import CATEGORIES, TIERS
 from lexfed.plain_files import plain_or_link
 from lexfed.toml_text import parse_toml
@@ -128,7 +128,7 @@ def load_catalogue(name: str | Path) -> LawCatalogue:
         with open(path, "rb", opener=plain_or_link) as file:
             content = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise ConfigError([Problem(str(path), f"cannot be read: {reason}")]) from error
     return parse_catalogue(content, str(path))
 

@@ -37,7 +37,7 @@ from lexfed.durable import (
     stage_file,
     write_atomically,
 )
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.coordinator.learner import Progress
 from lexfed.federation.programme.messages import Query
 from lexfed.models.towers import cascade
@@ -112,7 +112,7 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(
-                f"cannot create `{path}`: {(error.strerror or str(error)).lower()}",
+                f"cannot create `{path}`: {system_reason(error)}",
                 "choose another `run.out`",
             ) from error
         folder = cls(path)
@@ -139,7 +139,7 @@ class RunFolder:
             )
         except OSError as error:
             raise RunFolderError(
-                f"cannot write to `{self.path}`: {(error.strerror or '').lower()}",
+                f"cannot write to `{self.path}`: {system_reason(error)}",
                 "fix the folder's permissions, or choose another `run.out`",
             ) from error
         try:

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing.notes import ED25519, ED25519_COSIGNER, VerifierKey, check_name
 
@@ -207,7 +207,7 @@ def _not_a_key(path: Path, what: str) -> RunFolderError:
 
 
 def _unusable(path: Path, error: OSError) -> RunFolderError:
-    reason = (error.strerror or str(error)).lower()
+    reason = system_reason(error)
     return RunFolderError(
         f"cannot use key `{path}`: {reason}",
         "a key is a regular file, not a link, that you may read",

@@ -19,7 +19,7 @@ from lexfed.audit.log.custody import Custody, custody_of
 from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.log.witness_panel import panel_named_by
 from lexfed.audit.tree.checkpoint import open_checkpoint, sign
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing import strict_json
 from lexfed.signing.base64_text import encode_base64
@@ -58,7 +58,7 @@ def key_files(folder: Path, role: KeyRole) -> dict[int, Path]:
         return {}
     except OSError as error:
         raise RunFolderError(
-            f"cannot read `{folder}`: {(error.strerror or str(error)).lower()}",
+            f"cannot read `{folder}`: {system_reason(error)}",
             "the folder with your keys has mode 0700 and is yours",
         ) from error
     found = {int(match[1] or 1): path for match, path in matches if match}

@@ -22,7 +22,7 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.log.evidence import Evidence
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import (
     MOST_OF_A_MODEL,
     NOT_PLAIN,
@@ -159,7 +159,7 @@ def digest_of(path: Path) -> str | None:
 
 def unreadable(path: Path, error: OSError) -> AuditError | RunFolderError:
     """Return the error for a file that is no plain one, or that is kept from us."""
-    reason = (error.strerror or str(error)).lower()
+    reason = system_reason(error)
     if error.errno in NOT_PLAIN:
         return AuditError(f"`{path}`: {reason}")
     return RunFolderError(

@@ -40,7 +40,7 @@ from lexfed.audit.entries.roster import parties_of
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.vocabulary import DOCUMENTS, LATER_DOCUMENTS
 from lexfed.canonical import digest
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 
 KINDS: dict[str, type[Entry]] = {
@@ -196,5 +196,5 @@ def _read(path: Path) -> bytes:
     try:
         return read_plain(path, MOST_OF_A_MODEL, links=True)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RunFolderError(f"cannot read `{path}`: {reason.lower()}") from error
+        reason = system_reason(error)
+        raise RunFolderError(f"cannot read `{path}`: {reason}") from error

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, system_reason
 
 PART = "part"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -260,7 +260,7 @@ class Folder:
 
 def unusable(doing: str, path: Path, error: OSError) -> RunFolderError:
     """Return the error for a file that the operating system keeps from us."""
-    reason = (error.strerror or str(error)).lower()
+    reason = system_reason(error)
     return RunFolderError(
         f"cannot {doing} `{path}`: {reason}",
         "free some space or fix the permissions, then start again: what was "

@@ -20,7 +20,7 @@ from pathlib import Path
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree
 from lexfed.durable import write_atomically
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing.notes import VerifierKey
 
@@ -134,6 +134,6 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _unusable(path: Path, error: OSError) -> RunFolderError:
     return RunFolderError(
-        f"cannot use pin `{path}`: {(error.strerror or str(error)).lower()}",
+        f"cannot use pin `{path}`: {system_reason(error)}",
         "fix the permissions of the folder with your keys",
     )

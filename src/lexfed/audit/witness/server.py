@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply
-from lexfed.errors import LexfedError, RunFolderError
+from lexfed.errors import LexfedError, RunFolderError, system_reason
 
 LIFE_S = 30.0
 """How long one connection may live."""
@@ -53,7 +53,7 @@ class TlsCertificate:
         except OSError as error:
             raise RunFolderError(
                 f"cannot use certificate `{self.chain}` with key `{self.key}`: "
-                f"{(error.strerror or str(error)).lower()}"
+                f"{system_reason(error)}"
             ) from error
         return context
 
@@ -94,9 +94,9 @@ class WitnessServer(ThreadingHTTPServer):
         try:
             super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = system_reason(error)
             raise RunFolderError(
-                f"cannot listen on `{host}` port {port}: {reason.lower()}",
+                f"cannot listen on `{host}` port {port}: {reason}",
                 "choose another port, or end the process that uses it",
             ) from error
         if context is not None:

@@ -26,7 +26,7 @@ from lexfed.audit.storage.held_folder import Folder, make_folder
 from lexfed.audit.storage.layout import SIGNED, TIMESTAMPS
 from lexfed.audit.witness.bounded_http import MissingHttpReply, exchange
 from lexfed.durable import part_path, write_atomically
-from lexfed.errors import AuditError, RunFolderError
+from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 from lexfed.signing.base64_text import parse_decimal
 
@@ -62,7 +62,7 @@ def load_roots(path: Path) -> TrustedRoots:
             read_plain(path, MOST_OF_A_DOCUMENT, links=True)
         )
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise RunFolderError(f"cannot read `{path}`: {reason}") from error
     except ValueError as error:
         raise RunFolderError(f"`{path}` holds no certificates in PEM") from error

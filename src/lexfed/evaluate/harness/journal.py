@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.durable import JsonLines
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 
 RESULTS = "results.jsonl"
 
@@ -48,7 +48,7 @@ class ResultJournal:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            what = (error.strerror or str(error)).lower()
+            what = system_reason(error)
             raise RunFolderError(f"cannot write `{folder}`: {what}") from error
         try:
             # The kernel gives it back when its holder dies: nothing to clean up.

@@ -23,7 +23,7 @@ from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames
 from lexfed.data.reading.frames import Frame, RawColumn
 from lexfed.data.schema import Column, Schema
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.evaluate.datasets import Dataset
 from lexfed.run.pricing.priced_run import PricedRun
 
@@ -61,7 +61,7 @@ def own_table(priced: PricedRun, base: Path, into: Path) -> Dataset:
     try:
         _write(into / FILE, frames, _wanted(schema), added)
     except OSError as error:
-        what = (error.strerror or str(error)).lower()
+        what = system_reason(error)
         raise RunFolderError(f"cannot write `{into / FILE}`: {what}") from error
     tables = {
         "data": _data_table(priced, base, next(iter(added), None)),

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from lexfed.errors import LedgerError
+from lexfed.errors import LedgerError, system_reason
 
 APPLICATION = 0x4C464C47
 """`LFLG`: marks a file as a ledger of lexfed."""
@@ -296,7 +296,7 @@ _WORDS = {
 def unusable_file(path: Path, error: OSError | sqlite3.Error) -> LedgerError:
     """Return the words for what went wrong with the file."""
     if isinstance(error, OSError):
-        what = (error.strerror or str(error)).lower()
+        what = system_reason(error)
         return LedgerError(
             f"cannot use ledger `{path}`: {what}",
             "fix its folder; nothing was lost, and the same can be asked again",

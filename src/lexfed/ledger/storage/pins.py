@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lexfed.durable import write_atomically
-from lexfed.errors import LedgerError, RunFolderError
+from lexfed.errors import LedgerError, RunFolderError, system_reason
 from lexfed.ledger.bookkeeping.book import Book, CeilingBalance
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.bookkeeping.rows import Head
@@ -223,6 +223,6 @@ def _alone(state: Path) -> Iterator[None]:
 
 def _unusable(path: Path, error: OSError) -> LedgerError:
     return LedgerError(
-        f"cannot use pin `{path}`: {(error.strerror or str(error)).lower()}",
+        f"cannot use pin `{path}`: {system_reason(error)}",
         "fix its permissions, or name another state folder",
     )

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 TIMEOUT_S = 120.0
@@ -58,9 +58,7 @@ def print_pdf(page: Path, out: Path, browser: str | None = None) -> None:
     try:
         out.write_bytes(content)
     except OSError as error:
-        raise RunFolderError(
-            f"cannot write `{out}`: {(error.strerror or '').lower()}"
-        ) from error
+        raise RunFolderError(f"cannot write `{out}`: {system_reason(error)}") from error
 
 
 def _command(program: str, page: Path, made: Path, folder: str) -> list[str]:

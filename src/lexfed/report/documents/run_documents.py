@@ -26,7 +26,7 @@ from lexfed.audit.log.exports import UnloggedExport, exports_are_sound, log_expo
 from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.verify import RunVerdict, verify_run
 from lexfed.durable import write_atomically
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.report.documents.drafts import dpia, model_card
 from lexfed.report.documents.evidence_bundle import evidence_bundle
 from lexfed.report.documents.pdf_printer import print_pdf
@@ -178,7 +178,7 @@ class _Making:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(
-                f"cannot create `{out}`: {(error.strerror or str(error)).lower()}",
+                f"cannot create `{out}`: {system_reason(error)}",
                 "write elsewhere with `--out`",
             ) from error
 

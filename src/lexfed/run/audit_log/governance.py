@@ -40,7 +40,7 @@ from lexfed.config.tables.audit import (
     RecordTable,
 )
 from lexfed.config.text.wording import did_you_mean, dotted
-from lexfed.errors import ConfigError, Problem
+from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.plain_files import plain_or_link
 
 OPENING = ("genesis", "policy", "feature-tags", "budget-plan")
@@ -70,9 +70,9 @@ class _Files:
             with open(path, "rb", opener=plain_or_link) as opened:
                 return hashlib.file_digest(opened, "sha256").hexdigest()
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = system_reason(error)
             where = f"`{dotted(('audit', *key))}`"
-            what = f"`{file}` cannot be read: {reason.lower()}"
+            what = f"`{file}` cannot be read: {reason}"
             hint = "paths are relative to the folder of `lexfed.toml`"
             self.problems.append(Problem(where, what, hint))
             return _UNREADABLE

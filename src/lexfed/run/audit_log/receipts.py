@@ -15,7 +15,7 @@ from lexfed.audit.entries import ChargedEvent, Participation, receipts
 from lexfed.audit.storage.blobs import Blobs
 from lexfed.audit.storage.held_folder import make_folder
 from lexfed.durable import write_atomically
-from lexfed.errors import AuditError, Refused, RunFolderError
+from lexfed.errors import AuditError, Refused, RunFolderError, system_reason
 from lexfed.federation.coordinator.rounds import RoundRequest
 from lexfed.federation.programme.messages import Query, Refusal, Reply
 from lexfed.run.audit_log.logbook import sha256
@@ -76,7 +76,7 @@ def _keep(path: Path, content: bytes) -> None:
         path.chmod(0o600)
     except OSError as error:
         raise RunFolderError(
-            f"cannot write `{path}`: {(error.strerror or str(error)).lower()}",
+            f"cannot write `{path}`: {system_reason(error)}",
             "fix the folder's permissions, then continue with `lexfed run --resume`",
         ) from error
 

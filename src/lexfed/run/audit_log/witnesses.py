@@ -9,7 +9,7 @@ from lexfed.audit.tree.trust_policy import parse_policy
 from lexfed.audit.witness.client import WitnessTarget
 from lexfed.audit.witness.time_stamps import load_roots
 from lexfed.config.tables.audit import AuditTable
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 
@@ -32,7 +32,7 @@ def witnessing_of(audit: AuditTable, base: Path) -> WitnessPanel:
         content = read_plain(path, MOST_OF_A_DOCUMENT, links=True)
     except OSError as error:
         raise RunFolderError(
-            f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
+            f"cannot read `{path}`: {system_reason(error)}",
             "`audit.policy` names a file with the keys of the witnesses",
         ) from error
     policy = parse_policy(content, str(path))

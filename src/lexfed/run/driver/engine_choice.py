@@ -9,7 +9,7 @@ messages, so that what a deployment does is what a test in one process has done.
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.engines.channel import Channel, InProcessChannel
 from lexfed.federation.engines.clear_sums import (
     CheckReceipt,
@@ -123,7 +123,7 @@ class EngineFactory:
             ledgers.mkdir(exist_ok=True)
         except OSError as error:
             raise RunFolderError(
-                f"cannot write `{ledgers}`: {(error.strerror or str(error)).lower()}",
+                f"cannot write `{ledgers}`: {system_reason(error)}",
                 "fix the folder's permissions, then continue the run with `--resume`",
             ) from error
         sites = []

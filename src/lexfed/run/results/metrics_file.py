@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lexfed.durable import write_atomically
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
 
 
@@ -52,7 +52,7 @@ class MetricsFile:
                 os.fsync(file.fileno())
         except OSError as error:
             raise RunFolderError(
-                f"cannot write `{self._path}`: {(error.strerror or '').lower()}",
+                f"cannot write `{self._path}`: {system_reason(error)}",
                 "free some space or fix the folder's permissions, then continue with "
                 "`lexfed run --resume`",
             ) from error

@@ -18,7 +18,7 @@ from typing import Any
 
 from lexfed.config.search_grid import SearchGrid
 from lexfed.durable import write_atomically
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.run.tuning.charged_search import ChargedSearch, ReleasedSetting
 from lexfed.run.tuning.public_search import REPEATS, PublicTrial
 
@@ -46,7 +46,7 @@ def make_folder(folder: Path) -> None:
         ) from error
     except OSError as error:
         raise RunFolderError(
-            f"cannot create `{folder}`: {(error.strerror or str(error)).lower()}",
+            f"cannot create `{folder}`: {system_reason(error)}",
             "choose another folder with `--out`",
         ) from error
 

@@ -16,7 +16,7 @@ from lexfed.cli.commands.evaluate.public_tables import (
 from lexfed.cli.inputs import load_config, load_priced, print_json
 from lexfed.cli.problem_lines import located_errors
 from lexfed.durable import write_atomically
-from lexfed.errors import ClaimError, RunFolderError
+from lexfed.errors import ClaimError, RunFolderError, system_reason
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 from lexfed.evaluate.harness.machine import machine
@@ -113,7 +113,7 @@ def _claim_folder(out: Path, digest: str, resume: bool) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.mkdir(exist_ok=True, mode=0o700)
     except OSError as error:
-        what = (error.strerror or str(error)).lower()
+        what = system_reason(error)
         raise RunFolderError(
             f"cannot write `{out}`: {what}", "choose another folder with `--out`"
         ) from error

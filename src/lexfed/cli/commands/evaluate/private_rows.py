@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from lexfed.cli import talk
-from lexfed.errors import LexfedError, RunFolderError
+from lexfed.errors import LexfedError, RunFolderError, system_reason
 from lexfed.evaluate.own.csv_copy import FILE
 
 PREFIX = ".rows-"
@@ -62,7 +62,7 @@ def rows_folder(out: Path) -> Iterator[Path]:
         # By its handle the folder is found again, whatever has its name by then.
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
-        what = (error.strerror or str(error)).lower()
+        what = system_reason(error)
         raise RunFolderError(f"cannot write `{out}`: {what}") from error
     gone = False
     try:

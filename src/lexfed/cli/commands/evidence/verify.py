@@ -8,7 +8,7 @@ import typer
 
 from lexfed.audit.verify import RunVerdict, Status, verify_run
 from lexfed.cli import talk
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 
 _MOST = 1 << 20
 """Bytes of a trust file or checkpoint; real ones have a few hundred."""
@@ -56,7 +56,7 @@ def read_small(path: Path | None) -> bytes | None:
             content = file.read(_MOST + 1)
     except OSError as error:
         raise RunFolderError(
-            f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
+            f"cannot read `{path}`: {system_reason(error)}",
             "give the path of a file",
         ) from error
     if len(content) > _MOST:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lexfed.cli import talk
-from lexfed.errors import DataError, Problem, RunFolderError
+from lexfed.errors import DataError, Problem, RunFolderError, system_reason
 from lexfed.plain_files import plain_or_link
 
 OPEN, SECRET = 0o666, 0o600
@@ -34,7 +34,7 @@ def new_file(path: Path, mode: int = OPEN) -> Iterator[BinaryIO]:
         ) from error
     except OSError as error:
         raise RunFolderError(
-            f"cannot write `{path}`: {(error.strerror or str(error)).lower()}",
+            f"cannot write `{path}`: {system_reason(error)}",
             "write to another file or folder",
         ) from error
     try:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from lexfed.durable import write_atomically
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.kit.roster import DeploymentRoster, Enrolment
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -108,5 +108,5 @@ def _content(path: Path) -> bytes:
     try:
         return read_plain(path, MOST_OF_A_DOCUMENT)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise RunFolderError(f"cannot read `{path}`: {reason}") from error

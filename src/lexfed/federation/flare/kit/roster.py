@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from lexfed.canonical import canonical_bytes
-from lexfed.errors import AuditError, ConfigError, Problem
+from lexfed.errors import AuditError, ConfigError, Problem, system_reason
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.plain_files import plain_or_link
 from lexfed.secagg.envelopes.identities import Roster
@@ -235,7 +235,7 @@ def _parse(kind: type[_Model], path: Path) -> _Model:
         with open(path, "rb", opener=plain_or_link) as file:
             return kind.model_validate(strict_json.loads(file.read(_MOST)))
     except OSError as error:
-        what = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        what = f"cannot be read: {system_reason(error)}"
         raise ConfigError([Problem(str(path), what)]) from error
     except (AuditError, ValidationError) as error:
         name = "an enrolment" if kind is Enrolment else "a roster"

@@ -6,7 +6,7 @@ import zlib
 from contextlib import nullcontext
 from pathlib import Path
 
-from lexfed.errors import DataError, Problem
+from lexfed.errors import DataError, Problem, system_reason
 from lexfed.plain_files import plain_or_link
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -43,7 +43,7 @@ def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _not_text(path) from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise DataError([Problem(f"`{path}`", f"cannot be read: {reason}")]) from error
     if len(content) > limit:
         if whole:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lexfed.data.people.lots import LotKeys
 from lexfed.durable import write_atomically, write_privately
-from lexfed.errors import RunFolderError, SecAggError
+from lexfed.errors import RunFolderError, SecAggError, system_reason
 from lexfed.federation.engines.masked_setting import EpochSettings
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.site.data_holder import NOWHERE, RoundPosition
@@ -47,7 +47,7 @@ class RunState:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = system_reason(error)
             raise RunFolderError(f"cannot write `{self.folder}`: {reason}") from error
 
     @property

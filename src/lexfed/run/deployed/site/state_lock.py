@@ -4,7 +4,7 @@
 import fcntl
 from typing import IO, Self
 
-from lexfed.errors import RunFolderError
+from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import Kit
 
 
@@ -21,7 +21,7 @@ class SiteLock:
             kit.state.mkdir(mode=0o700, exist_ok=True)
             self._file: IO[str] = open(path, "a")  # noqa: SIM115 - held open
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = system_reason(error)
             raise RunFolderError(f"cannot write `{path}`: {reason}") from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

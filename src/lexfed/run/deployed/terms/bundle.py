@@ -23,7 +23,7 @@ from lexfed.config.open_columns import OpenConfig, examine_open
 from lexfed.config.policy_file import BUILT_IN
 from lexfed.config.policy_signature import SUFFIX
 from lexfed.durable import write_atomically
-from lexfed.errors import ConfigError, Problem, RunFolderError
+from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import COORDINATOR, NAME
 from lexfed.models.networks.architectures import is_imported
 from lexfed.plain_files import read_plain
@@ -77,7 +77,7 @@ class Bundle:
             try:
                 found[name] = _content((base or path.parent) / name)
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
+                reason = system_reason(error)
                 problem = Problem(f"`{name}`", f"cannot be read: {reason}")
                 raise ConfigError([problem]) from error
         return cls(text, found, profile)
