@@ -7,18 +7,19 @@ when first used, so that `import lexfed` and `lexfed --help` stay quick.
 
 The modules beside this file are the kernel, which every package may import:
 errors, terms, tiers, types of arrays, canonical JSON, random sources, durable and
-plain files, argument checks. They import each other and other libraries, never a
-package of lexfed.
+plain files, argument checks, the version. They import each other and other
+libraries, never a package of lexfed.
 `tagging` is the one exception: it is public interface and stands above `config`.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from lexfed.version import __version__
+
 if TYPE_CHECKING:
     from lexfed.run.api import plan, predict, train
     from lexfed.tagging import tag
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "plan", "predict", "tag", "train"]
 
 

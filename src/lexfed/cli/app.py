@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lexfed import __version__
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy.group import coordinator, deploy, site
 from lexfed.cli.commands.evaluate.group import evaluate
@@ -32,6 +31,7 @@ from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.terminal import shielded
 from lexfed.errors import LexfedError, system_reason
+from lexfed.version import __version__
 
 # Idle threads that spin make a busy machine six times slower; torch reads this when it
 # is first imported, which commands do later.

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from lexfed import __version__
+from lexfed.version import __version__
 
 LIBRARIES = (
     *("numpy", "torch", "scikit-learn", "dp-accounting"),

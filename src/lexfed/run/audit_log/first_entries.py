@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lexfed import __version__
 from lexfed.audit.entries import (
     BudgetPlan,
     CohortAssumptions,
@@ -42,6 +41,7 @@ from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import fingerprint
 from lexfed.tiers import Tier
+from lexfed.version import __version__
 
 SOFTWARE = f"lexfed-{__version__}"
 """Who writes the log."""

@@ -5,7 +5,6 @@ import shutil
 import time
 from pathlib import Path
 
-from lexfed import __version__
 from lexfed.audit.verify import Status
 from lexfed.cli import talk
 from lexfed.cli.commands.training.run import show_training
@@ -18,6 +17,7 @@ from lexfed.report.documents.run_documents import ReportSource, make_report
 from lexfed.run import load_population, price, start
 from lexfed.run.driver.rehearsal import compare
 from lexfed.run.folder import RunFolder, is_run_file, never_began
+from lexfed.version import __version__
 
 _FIRST_LINE = demo_config().splitlines()[0]
 _WORDS = {

@@ -4,7 +4,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lexfed import __version__
 from lexfed.audit.entries.fields import decimal
 from lexfed.canonical import digest
 from lexfed.config.tables.root import Config
@@ -18,6 +17,7 @@ from lexfed.run.deployed.wire.messages import SiteStatement, UnitCounts, unseal
 from lexfed.run.pricing.site_budgets import SiteLimits
 from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.tiers import Tier
+from lexfed.version import __version__
 
 
 def may_count(config: Config) -> bool:
