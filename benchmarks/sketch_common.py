@@ -25,7 +25,7 @@ from lexfed.privacy.noise.shares import draw_share
 from lexfed.randomness import SecureSource
 from lexfed.run import Population, price
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.policy_terms import policy_of, terms_of
+from lexfed.run.pricing.policy_terms import stated_budget
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.pricing.training_choices import choices_of
 from lexfed.sketch.queries.duplicates import reach
@@ -102,9 +102,9 @@ def weighed(
     )
     left = config.model_copy(update={"budget": rest})
     priced = price(left, population)
-    policy = policy_of(left, Path())
+    stated = stated_budget(left, population, Path())
     facts = public_facts(left, population, ())
-    choices = choices_of(left, terms_of(left, population, policy.policy), {})
+    choices = choices_of(left, stated.terms, {})
     told = tuple(float(weight) for weight in weights)
     divisor = facts.units * float(weights @ sizes / sizes.sum())
     facts = replace(facts, site_weights=told, divisor=divisor)

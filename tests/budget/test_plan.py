@@ -13,7 +13,8 @@ from lexfed.budget.allocation import caps
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.noise_plan import (
     Budget,
-    effective_delta,
+    TowerTiers,
+    effective_budget,
     full_batch_releases,
     searched_releases,
     tower_bounds,
@@ -63,14 +64,12 @@ def priced(
 ) -> list[CountedRelease]:
     """Price drafts as `federation.planning` does."""
     reads = READS[: max(one.tower for one in drafts) + 1]
-    delta = effective_delta(budget, drafts, "envelope")
-    bounds = tower_bounds(budget, delta, reads, reads)
-    shares = caps([10.0] * len(reads), bounds)
+    tiers = TowerTiers(reads, reads)
+    left = effective_budget(budget, drafts, "envelope")
+    shares = caps([10.0] * len(reads), tower_bounds(left, tiers))
     if accountant != "rdp" and all(one.sampling_rate == 1.0 for one in drafts):
         return counted(full_batch_releases(drafts, shares.squares))
-    return counted(
-        searched_releases(drafts, shares, budget, delta, accountant, reads, reads)
-    )
+    return counted(searched_releases(drafts, shares, left, tiers, accountant))
 
 
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace-one")
@@ -125,18 +124,18 @@ def test_senders_multiply_the_noise_values_drawn() -> None:
 def test_a_cap_on_a_tier_without_columns_binds_nobody() -> None:
     budget = Budget(2.0, DELTA, "add-remove", {Tier.PERSONAL: 0.01})
     reads = (Tier.NON_PERSONAL, Tier.SPECIAL)
-    assert tower_bounds(budget, DELTA, reads, reads) == tower_bounds(
-        replace(budget, caps={}), DELTA, reads, reads
-    )
+    tiers = TowerTiers(reads, reads)
+    uncapped = replace(budget, caps={})
+    assert tower_bounds(budget, tiers) == tower_bounds(uncapped, tiers)
 
 
 def test_one_tower_that_reads_everything_obeys_the_smallest_cap() -> None:
-    top = (Tier.SPECIAL,)
+    top = TowerTiers((Tier.SPECIAL,), MODEL_TIERS)
     budget = Budget(
         2.0, DELTA, "add-remove", {Tier.SPECIAL: 0.3, Tier.NON_PERSONAL: 0.1}
     )
-    lowest = tower_bounds(replace(budget, caps={}), DELTA, top, MODEL_TIERS)
-    bound = tower_bounds(budget, DELTA, top, MODEL_TIERS)
+    lowest = tower_bounds(replace(budget, caps={}), top)
+    bound = tower_bounds(budget, top)
     assert bound[0] < lowest[0]
     plan = counted(full_batch_releases([draft(0, reads=Tier.SPECIAL)], bound))
     for tier in MODEL_TIERS:
@@ -145,22 +144,24 @@ def test_one_tower_that_reads_everything_obeys_the_smallest_cap() -> None:
 
 def test_bounds_never_grow_towards_the_sensitive_end() -> None:
     budget = Budget(2.0, DELTA, "add-remove", {Tier.PERSONAL: 0.2, Tier.SPECIAL: 9.0})
-    bounds = tower_bounds(budget, DELTA, READS, READS)
+    bounds = tower_bounds(budget, TowerTiers(READS, READS))
     assert list(bounds) == sorted(bounds, reverse=True)
 
 
 def test_the_sampler_is_paid_before_the_gaussians() -> None:
     few, many = draft(0, 1), draft(0, 10_000)
     budget = Budget(2.0, 1e-9, "add-remove")
-    left = effective_delta(budget, [few], "envelope")
-    assert effective_delta(budget, [many], "envelope") <= left <= budget.delta
+    left = effective_budget(budget, [few], "envelope")
+    less = effective_budget(budget, [many], "envelope")
+    assert less.delta <= left.delta <= budget.delta
+    assert replace(left, delta=budget.delta) == budget
 
 
 def test_the_sampler_is_paid_at_the_largest_epsilon() -> None:
     few = draft(0, 1)
 
     def taken(budget: Budget, guarantee: Guarantee = "envelope") -> float:
-        return budget.delta - effective_delta(budget, [few], guarantee)
+        return budget.delta - effective_budget(budget, [few], guarantee).delta
 
     record = Budget(8.0, 1e-15, "add-remove")
     capped = replace(record, caps={Tier.SPECIAL: 12.0, Tier.PERSONAL: 9.0})
@@ -179,7 +180,7 @@ def test_the_sampler_is_paid_at_the_largest_epsilon() -> None:
 
 def test_an_epsilon_whose_sampler_error_eats_delta_is_refused() -> None:
     with pytest.raises(ConfigError, match="noise sampler"):
-        effective_delta(Budget(60.0, DELTA, "add-remove"), [draft(0)], "envelope")
+        effective_budget(Budget(60.0, DELTA, "add-remove"), [draft(0)], "envelope")
 
 
 def test_sampling_persons_at_several_sites_is_refused() -> None:

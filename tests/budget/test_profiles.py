@@ -10,7 +10,7 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.budget.noise_plan import Budget
+from lexfed.budget.noise_plan import Budget, TowerTiers
 from lexfed.budget.sites.profiles import (
     LEAST,
     BudgetProfile,
@@ -95,7 +95,8 @@ def part(
     realise: Realisation = "clip",
 ) -> ParticipationFactors:
     reads = MODEL_TIERS[: len(towers)]
-    return participation_of(towers, budget, DELTA, reads, reads, accountant, realise)
+    tiers = TowerTiers(reads, reads)
+    return participation_of(towers, budget, tiers, accountant, realise)
 
 
 def assert_honoured(

@@ -13,7 +13,7 @@ import pytest
 
 from lexfed.budget import noise_plan as planning
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import Budget, effective_delta
+from lexfed.budget.noise_plan import Budget, effective_budget
 from lexfed.errors import ClaimError
 from lexfed.federation.engines.clear_sums import InProcess
 from lexfed.federation.site.data_holder import Site
@@ -84,9 +84,9 @@ def caps_and_filters_are_paid_for() -> None:
     draft = Draft("t", 0, (DraftGroup("t", 1.0, 10),), 1.0, (1.0,), Tier.SPECIAL, 1.0)
     budget = Budget(8.0, 1e-15, "add-remove", {Tier.SPECIAL: 12.0})
     for guarantee, samples in (("envelope", 10), ("filter", 10_000)):
-        left = effective_delta(budget, [draft], guarantee)  # type: ignore[arg-type]
+        left = effective_budget(budget, [draft], guarantee)  # type: ignore[arg-type]
         # Differences of numbers of 1e-15 are off by 1e-31.
-        assert left <= budget.delta - delta_sampler(samples, 12.0) + 1e-30
+        assert left.delta <= budget.delta - delta_sampler(samples, 12.0) + 1e-30
 
 
 def ledgers_do_not_tell_whom_coins_chose() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from lexfed.federation.coordinator import sketch_learner
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
 from lexfed.federation.planning import tower_sketches
-from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.site import contributions, query_checks
 from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
 from support import sketching_checks as checks

@@ -20,7 +20,7 @@ from lexfed.run.deployed.site.door import LOG
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
 from lexfed.run.deployed.terms.bundle import Bundle, named_files
 from lexfed.run.deployed.wire.messages import refusal_code
-from lexfed.run.pricing.priced_run import price
+from lexfed.run.pricing.priced_run import OutsideTerms, price
 from lexfed.run.purchases.profile_purchase import buy_profile
 from support.deployed_leader import Leader
 from support.deployed_worlds import World, config_text
@@ -212,7 +212,8 @@ def test_the_programme_without_the_price_taken_off_is_refused(world: World) -> N
     profiled(world)
     asking = joined(world, text_of(FOLDER))
     ours = asking.priced()
-    greedy = price(ours.config, ours.population, world.folder, before=lambda *_: ())
+    unaware = OutsideTerms(before=lambda *_: ())
+    greedy = price(ours.config, ours.population, world.folder, unaware)
     assert greedy.programme.digest != asking.priced().programme.digest
     assert refusal_code(asking.offer("north", greedy.programme)) == "programme"
     assert refusal_code(asking.offer("north", asking.priced().programme)) is None

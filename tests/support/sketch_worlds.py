@@ -4,6 +4,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,16 @@ from numpy.typing import NDArray
 
 from lexfed.budget import allocation
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import (
-    Budget,
-    effective_delta,
-    full_batch_releases,
-    searched_releases,
-    tower_bounds,
-)
+from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.data.people.key_numbers import person_keys
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.federation.planning.choices import Choices
-from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
+from lexfed.federation.planning.programme_price import price_programme
 from lexfed.federation.planning.site_shares import whole_shares
 from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.planning.tower_shapes import read_tiers, tower_shapes
+from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.programme.stage import Stage
@@ -124,26 +120,15 @@ def sketch_programme(
             DraftGroup(f"table {number}.{at}", table.clip, table.cells)
             for at, table in enumerate(tables)
         )
-        draft = Draft(
+        item = Draft(
             f"tables {number}", 0, groups, 1.0, (1.0,), None,
             len(tables) / count, own.senders(len(facts.sites)),
         )  # fmt: skip
-        wanted.append(DraftRelease("sketch", draft, tuple(tables)))
-    parts = whole_shares(facts, len(shapes))
+        wanted.append(DraftRelease("sketch", item, tuple(tables)))
+    draft = ProgrammeDraft(facts, own, shapes, tuple(wanted))
     if own.mechanism == "none":
-        return lay_out(facts, own, shapes, wanted, None, parts)
-    drafts = [item.draft for item in wanted]
-    delta = effective_delta(budget, drafts, "envelope")
-    reads = tuple(shape.tier for shape in shapes)
-    present = read_tiers(facts.encoding, shapes)
-    shares = allocation.caps([count, 1, 1], tower_bounds(budget, delta, reads, present))
-    if own.accountant == "rdp":
-        releases = searched_releases(
-            drafts, shares, budget, delta, own.accountant, reads, present
-        )
-    else:
-        releases = full_batch_releases(drafts, shares.squares)
-    return lay_out(facts, own, shapes, wanted, releases, parts)
+        return lay_out(draft, None, whole_shares(facts, len(shapes)))
+    return price_programme(draft, budget, partial(allocation.caps, [count, 1, 1]))
 
 
 def sketch_world(

@@ -11,7 +11,7 @@ and the record budget hold under the accountant that will also print the claim.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lexfed.budget.allocation import CappedShares
 from lexfed.budget.drafts import Draft
@@ -46,10 +46,23 @@ class Budget:
     sites_per_person: int = 1
 
 
-def effective_delta(
+@dataclass(frozen=True)
+class TowerTiers:
+    """The tiers that a plan depends on.
+
+    Attributes:
+        reads: most sensitive tier of each tower, least sensitive tower first.
+        present: tiers that own at least one column; a cap on any other binds nobody.
+    """
+
+    reads: tuple[Tier, ...]
+    present: tuple[Tier, ...]
+
+
+def effective_budget(
     budget: Budget, drafts: Sequence[Draft], guarantee: Guarantee
-) -> float:
-    """Return the delta that is left once the noise sampler's error is paid for.
+) -> Budget:
+    """Return the budget of the Gaussians: the noise sampler's error is off its delta.
 
     The error grows with e^epsilon, and it is paid for at the largest epsilon that the
     budget or a cap lets a line of the claim have; a cap above what replacing a whole
@@ -57,8 +70,8 @@ def effective_delta(
     its error beside delta, and is refused where that is more than delta.
 
     Args:
-        budget: record budget and caps.
-        drafts: what will be released.
+        budget: of the whole run, as it was stated.
+        drafts: everything that will be released.
         guarantee: under a filter more rounds than planned may be run.
 
     Raises:
@@ -76,7 +89,7 @@ def effective_delta(
     left = budget.delta - delta_sampler(samples, largest)
     if left < budget.delta / 2.0:
         raise ConfigError([_too_large(largest)])
-    return left
+    return replace(budget, delta=left)
 
 
 def _too_large(epsilon: float) -> Problem:
@@ -88,25 +101,19 @@ def _too_large(epsilon: float) -> Problem:
     )
 
 
-def tower_bounds(
-    budget: Budget, delta: float, reads: Sequence[Tier], present: Sequence[Tier]
-) -> tuple[float, ...]:
+def tower_bounds(budget: Budget, tiers: TowerTiers) -> tuple[float, ...]:
     """Return for each tower the most that it and the towers above may spend together.
 
     The unit is a square of add/remove Gaussian privacy. A replaced person or value
     moves a sum twice as far as a removed one, and a person at m sites m times as far.
-
-    Args:
-        budget: record budget and caps.
-        delta: the delta left for the Gaussians.
-        reads: tier of each tower, least sensitive first.
-        present: tiers that own at least one column; a cap on any other binds nobody.
+    A budget that is spent needs the delta of `effective_budget`.
     """
+    delta, reads = budget.delta, tiers.reads
     reach = 2.0 if budget.neighbours == "replace-one" else 1.0
     bounds = [math.inf] * len(reads)
     bounds[0] = _square(budget.epsilon, delta, reach * budget.sites_per_person)
     for tier, cap in budget.caps.items():
-        if tier not in present:
+        if tier not in tiers.present:
             continue
         first = next(index for index, read in enumerate(reads) if read >= tier)
         limit = _square(cap, delta, 2.0 * budget.sites_per_person)
@@ -162,10 +169,8 @@ def searched_releases(
     drafts: Sequence[Draft],
     shares: CappedShares,
     budget: Budget,
-    delta: float,
+    tiers: TowerTiers,
     accountant: Accountant,
-    reads: Sequence[Tier],
-    present: Sequence[Tier],
 ) -> tuple[tuple[Release, ...], ...]:
     """Return releases whose noise has no formula: sampled, or priced by Rényi.
 
@@ -173,7 +178,7 @@ def searched_releases(
     filling the record budget in these proportions would break a cap. Where it would,
     or where the cap is what limits the shares, the towers from there up are scaled to
     the cap and stay; the others fill what is left. So no cap is exceeded, whether or
-    not it looked tight beforehand.
+    not it looked tight beforehand. The budget is that of `effective_budget`.
 
     Raises:
         ConfigError: if a person may be at several sites: each site flips its own
@@ -183,31 +188,37 @@ def searched_releases(
     if sampled and budget.sites_per_person > 1:
         raise ConfigError([_SEVERAL_COINS])
     steps = [_steps(draft, shares.squares[draft.tower]) for draft in drafts]
-    scales = [1.0] * len(reads)
+    towers = len(tiers.reads)
+    scales = [1.0] * towers
 
-    def scaled(towers: Collection[int]) -> list[Step]:
+    def scaled(chosen: Collection[int]) -> list[Step]:
         return [
             Step(
                 step.noise_multiplier * scales[draft.tower] / budget.sites_per_person,
                 step.sampling_rate,
             )
             for draft, own in zip(drafts, steps, strict=True)
-            if draft.tower in towers
+            if draft.tower in chosen
             for step in own
         ]
 
     # What each bound is on: the towers from this one up, a price and its relation.
     bounds = [
         (0, budget.epsilon, budget.neighbours),
-        *capped_towers(budget, reads, present),
+        *capped_towers(budget, tiers),
     ]
 
     def factor(first: int, stop: int, last: int) -> float:
         """Scale towers up to `stop` to the bounds that begin at first..last."""
-        fixed = scaled(range(stop, len(reads)))
+        fixed = scaled(range(stop, towers))
         return max(
             scale_to_budget(
-                scaled(range(low, stop)), limit, delta, relation, accountant, fixed
+                scaled(range(low, stop)),
+                limit,
+                budget.delta,
+                relation,
+                accountant,
+                fixed,
             )
             for low, limit, relation in bounds
             if first <= low <= last
@@ -220,7 +231,7 @@ def searched_releases(
         except Refused:
             return False
 
-    stop = len(reads)
+    stop = towers
     for tower in sorted({low for low, _, _ in bounds}, reverse=True):
         # This bound is on some of the open towers, the lower ones on more of them.
         whole = factor(0, stop, max(tower - 1, 0))
@@ -254,17 +265,17 @@ _SEVERAL_COINS = Problem(
 
 
 def capped_towers(
-    budget: Budget, reads: Sequence[Tier], present: Sequence[Tier]
+    budget: Budget, tiers: TowerTiers
 ) -> list[tuple[int, float, Neighbours]]:
     """Return for each cap the first tower that reads its tier, and the cap."""
     return [
         (
-            next(index for index, read in enumerate(reads) if read >= tier),
+            next(index for index, read in enumerate(tiers.reads) if read >= tier),
             cap,
             "replace-one",
         )
         for tier, cap in budget.caps.items()
-        if tier in present
+        if tier in tiers.present
     ]
 
 

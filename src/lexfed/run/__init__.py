@@ -31,7 +31,8 @@ from lexfed.run.api import folder_of, priced_file
 from lexfed.run.driver.open_run import OpenRun, finished_result, resume, start
 from lexfed.run.driver.training_loop import OnRound, RoundReport, train
 from lexfed.run.intake.population import Population, load_population, seeded_population
-from lexfed.run.pricing.priced_run import PricedRun, plan_json, price
+from lexfed.run.pricing.plan_document import plan_json
+from lexfed.run.pricing.priced_run import PricedRun, price
 from lexfed.run.results.prediction import Predictions, predict
 from lexfed.run.results.run_result import RunResult, notes_of, read_result
 

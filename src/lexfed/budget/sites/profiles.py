@@ -23,7 +23,7 @@ from typing import Literal
 
 from scipy.optimize import brentq
 
-from lexfed.budget.noise_plan import Budget, capped_towers
+from lexfed.budget.noise_plan import Budget, TowerTiers, capped_towers
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import composition as price
@@ -31,7 +31,6 @@ from lexfed.privacy.accountants.calibration import TOLERANCE, scale_to_budget
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.terms import Neighbours
-from lexfed.tiers import Tier
 
 Realisation = Literal["clip", "sampling"]
 
@@ -104,21 +103,17 @@ def weakened_step(step: Step, factor: float, realise: Realisation) -> Step:
 def participation_of(
     towers: Towers,
     budget: Budget,
-    delta: float,
-    reads: Sequence[Tier],
-    present: Sequence[Tier],
+    tiers: TowerTiers,
     accountant: Accountant,
     realise: Realisation,
 ) -> ParticipationFactors:
-    """Return how sites with this budget take part in the plan.
+    """Return the part that sites with this budget take in the plan.
 
     Args:
         towers: the plan's steps, by tower, least sensitive first.
-        budget: of the profile.
-        delta: what is left of its delta for the Gaussians.
-        reads: tier of each tower.
-        present: tiers that own at least one column.
-        accountant: who prices.
+        budget: of the profile, with the delta of `effective_budget`.
+        tiers: of the plan's towers.
+        accountant: by which the sites are charged.
         realise: by smaller contributions or by fewer units.
 
     Guarantees:
@@ -130,11 +125,11 @@ def participation_of(
     bounds = sorted(
         [
             (0, budget.epsilon, budget.neighbours),
-            *capped_towers(budget, reads, present),
+            *capped_towers(budget, tiers),
         ],
         key=lambda bound: -bound[0],
     )
-    found = _filled(towers, bounds, delta, accountant, _REALISED[realise])
+    found = _filled(towers, bounds, budget.delta, accountant, _REALISED[realise])
     ones = (1.0,) * len(towers)
     return (
         ParticipationFactors(found, ones)

@@ -2,7 +2,7 @@
 """What people decide about training, and what is public about the population."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lexfed.budget.adaptation.tower_steering import Adaptation
@@ -58,6 +58,17 @@ class Choices:
     dropouts: int = 0
     setup_rounds: int = 32
     sketching: SketchSchedule = field(default_factory=SketchSchedule)
+
+    def of_purchase(self) -> "Choices":
+        """Return the choices of a run that buys facts for this one, unsampled."""
+        return replace(
+            self,
+            mechanism="cascade",
+            model="linear",
+            learning_rate=None,
+            sampling_rate=1.0,
+            adapting=Adaptation(),
+        )
 
     def cohort(self, sites: int) -> NoiseCohort | None:
         """Return who adds shares of noise; None where nobody does.

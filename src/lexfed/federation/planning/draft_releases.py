@@ -10,7 +10,7 @@ if they are to be paid for.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from lexfed.budget.allocation import TierFacts
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.record_classes import raised_reads
 from lexfed.federation.planning.choices import LINEAR, Choices, PopulationFacts
+from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.planning.tower_shapes import column_groups
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.federation.programme.scoring import histogram_cells
@@ -35,7 +36,6 @@ from lexfed.models.rule.purchases import (
 from lexfed.models.towers.facts import RuleFacts
 from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.releases import CLIP_BIT
-from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.tiers import Tier
 
 LABEL_SHARE = 0.02
@@ -43,15 +43,6 @@ LABEL_SHARE = 0.02
 
 METRICS_SHARE = 0.05
 """Part of the last tower's square that paid metrics take."""
-
-
-@dataclass(frozen=True)
-class DraftRelease:
-    """A draft and what is summed for it; the tables of a sketch, one per group."""
-
-    kind: QueryKind
-    draft: Draft
-    tables: tuple[RequestedTable, ...] = ()
 
 
 def tower_drafts(

@@ -5,23 +5,16 @@ The sum of a tier reads that tier's columns alone, as a tower does, so it is cha
 the tiers up to its own and Theorem C holds for it as it stands. Nothing is sampled.
 """
 
-from dataclasses import replace
+from functools import partial
 
 from lexfed.budget import allocation
-from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import (
-    Budget,
-    effective_delta,
-    full_batch_releases,
-    searched_releases,
-    tower_bounds,
-)
+from lexfed.budget.noise_plan import Budget
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.draft_releases import LABEL_SHARE, DraftRelease
-from lexfed.federation.planning.site_shares import whole_shares
-from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.planning.tower_shapes import read_tiers, tower_shapes
+from lexfed.federation.planning.draft_releases import LABEL_SHARE
+from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
+from lexfed.federation.planning.programme_price import price_programme
+from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.models.rule.purchases import CLIP, label_dimension
 from lexfed.models.towers.facts import RuleFacts
@@ -36,40 +29,19 @@ def plan_importance(
 ) -> Programme:
     """Return the programme that buys importances with a budget of its own.
 
-    Args:
-        facts: what is public about the population.
-        budget: what it may cost, caps included.
-        choices: of the run that the importances are for; only trust, accountant and
-            seed matter here.
+    The choices are those of the run that the importances are for; only trust,
+    accountant and seed matter here.
     """
-    own = replace(
-        choices,
-        mechanism="cascade",
-        model="linear",
-        learning_rate=None,
-        sampling_rate=1.0,
-        adapting=Adaptation(),
-    )
+    own = choices.of_purchase()
     shapes = tower_shapes(facts.encoding, "cascade", "linear", facts.outputs, own.seed)
     wanted = tuple(
         item
         for tower, shape in enumerate(shapes)
         for item in _wanted(facts, own, tower, shape)
     )
-    drafts = [item.draft for item in wanted]
-    delta = effective_delta(budget, drafts, own.adapting.guarantee)
-    reads = tuple(shape.tier for shape in shapes)
-    present = read_tiers(facts.encoding, shapes)
-    bounds = tower_bounds(budget, delta, reads, present)
-    shares = allocation.caps([len(shape.slots) for shape in shapes], bounds)
-    if own.accountant == "rdp":
-        releases = searched_releases(
-            drafts, shares, budget, delta, own.accountant, reads, present
-        )
-    else:
-        releases = full_batch_releases(drafts, shares.squares)
-    parts = whole_shares(facts, len(shapes))
-    return lay_out(facts, own, shapes, wanted, releases, parts)
+    draft = ProgrammeDraft(facts, own, shapes, wanted)
+    slots = [len(shape.slots) for shape in shapes]
+    return price_programme(draft, budget, partial(allocation.caps, slots))
 
 
 def _wanted(

@@ -19,26 +19,23 @@ follow-up asks from released tables alone.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lexfed.budget import allocation
-from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.allocation import CappedShares
 from lexfed.budget.drafts import Draft, DraftGroup
-from lexfed.budget.noise_plan import (
-    Budget,
-    effective_delta,
-    full_batch_releases,
-    searched_releases,
-    tower_bounds,
-)
+from lexfed.budget.noise_plan import Budget, tower_bounds
 from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS
 from lexfed.data.reading.raw_slots import raw_places
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.draft_releases import DraftRelease
 from lexfed.federation.planning.profile_resolution import PERSONS
-from lexfed.federation.planning.site_shares import whole_shares
-from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.planning.tower_shapes import read_tiers, tower_shapes
+from lexfed.federation.planning.programme_draft import (
+    DraftRelease,
+    ProgrammeDraft,
+    tower_tiers,
+)
+from lexfed.federation.planning.programme_price import price_programme
+from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.models.towers.shape import TowerShape
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
@@ -73,8 +70,8 @@ def plan_profile(
     """Return the programme that buys a profile with a budget of its own.
 
     Args:
-        facts: what is public about the population.
-        budget: what it may cost, caps included.
+        facts: public facts about the population.
+        budget: of the profile alone, caps included.
         choices: of the run that the profile is for; only trust, accountant and seed
             matter here.
         columns: of the units' raw slots, in order.
@@ -84,37 +81,16 @@ def plan_profile(
     Raises:
         ConfigError: if the tables do not fit what sites can sum.
     """
-    own = replace(
-        choices,
-        mechanism="cascade",
-        model="linear",
-        learning_rate=None,
-        sampling_rate=1.0,
-        adapting=Adaptation(),
-    )
+    own = choices.of_purchase()
     shapes = _towers(facts, own, columns, left_out)
-    reads = tuple(shape.tier for shape in shapes)
-    present = read_tiers(facts.encoding, shapes)
     steps = list(_steps(facts, shapes, columns, left_out))
     counts = [sum(step.tower == at for step in steps) for at in range(len(shapes))]
     # What a table of keys may hold depends on its noise; the sampler's error does not.
-    bounds = tower_bounds(budget, budget.delta, reads, present)
-    shares = allocation.caps(counts, bounds)
+    shares = allocation.caps(counts, tower_bounds(budget, tower_tiers(facts, shapes)))
     steps = [_sized(step, facts, own, shares, counts) for step in steps]
     wanted = tuple(_wanted(step, facts, own, counts) for step in steps)
-    drafts = [item.draft for item in wanted]
-    delta = effective_delta(budget, drafts, own.adapting.guarantee)
-    bounds = tower_bounds(budget, delta, reads, present)
-    shares = allocation.caps(counts, bounds)
-    if own.accountant == "rdp":
-        releases = searched_releases(
-            drafts, shares, budget, delta, own.accountant, reads, present
-        )
-    else:
-        releases = full_batch_releases(drafts, shares.squares)
-    return lay_out(
-        facts, own, shapes, wanted, releases, whole_shares(facts, len(shapes))
-    )
+    draft = ProgrammeDraft(facts, own, shapes, wanted)
+    return price_programme(draft, budget, partial(allocation.caps, counts))
 
 
 def _towers(

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lexfed.budget.noise_plan import Budget, effective_delta
+from lexfed.budget.noise_plan import Budget, TowerTiers
 from lexfed.budget.sites.profiles import (
     BudgetProfile,
     ParticipationFactors,
@@ -20,12 +20,11 @@ from lexfed.budget.sites.profiles import (
     weakened_step,
 )
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
 from lexfed.federation.programme.messages import QueryKind
 from lexfed.federation.programme.stage import SavingPhase
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.releases import Release
-from lexfed.tiers import Tier
 
 TRAINING: frozenset[QueryKind] = frozenset({"residuals", "gradient", "update"})
 """Stages of several rounds, in which a site can save for later ones."""
@@ -47,52 +46,43 @@ class SiteShares:
 
 
 def planned_shares(
-    facts: PopulationFacts,
-    choices: Choices,
-    wanted: Sequence[DraftRelease],
-    releases: Sequence[tuple[Release, ...]],
-    reads: Sequence[Tier],
-    present: Sequence[Tier],
+    draft: ProgrammeDraft, releases: Sequence[tuple[Release, ...]]
 ) -> tuple[SiteShares, ...]:
-    """Return for each tower how the sites take part in what was priced for it.
+    """Return the sites' part in each tower, whose releases are priced.
 
     Raises:
         ConfigError: if a profile's epsilon is so large that the error of the noise
             sampler would use up its delta.
     """
-    drafts = [item.draft for item in wanted]
+    choices, tiers = draft.choices, draft.tiers
     parts = [
         participation_of(
-            _towers(facts, profile, choices, wanted, releases, len(reads)),
-            profile.budget,
-            effective_delta(profile.budget, drafts, choices.adapting.guarantee),
-            reads,
-            present,
+            _towers(draft, profile, releases),
+            draft.effective(profile.budget),
+            tiers,
             choices.accountant,
             choices.realise,
         )
-        for profile in facts.profiles
+        for profile in draft.facts.profiles
     ]
-    return _shares(facts, parts, len(reads))
+    return _shares(draft.facts, parts, len(draft.shapes))
 
 
 def _towers(
-    facts: PopulationFacts,
+    draft: ProgrammeDraft,
     profile: BudgetProfile,
-    choices: Choices,
-    wanted: Sequence[DraftRelease],
     releases: Sequence[tuple[Release, ...]],
-    towers: int,
 ) -> list[list[Step]]:
-    """Return what a profile's sites would be charged for at full weight, by tower."""
-    steps: list[list[Step]] = [[] for _ in range(towers)]
+    """Return the steps of a profile's sites at full weight, by tower."""
+    facts, choices = draft.facts, draft.choices
+    steps: list[list[Step]] = [[] for _ in draft.shapes]
     meant = 1.0
     if choices.realise == "sampling":
         # What sites count less anyway need not be sampled less; by `clip` the smaller
         # of both weights is taken.
         weight_of = dict(zip(facts.sites, facts.site_weights, strict=True))
         meant = max(weight_of[site] for site in profile.sites)
-    for item, rounds in zip(wanted, releases, strict=True):
+    for item, rounds in zip(draft.wanted, releases, strict=True):
         early = (1.0,) * len(rounds)
         if item.kind in TRAINING:
             early = profile.early(len(rounds))
@@ -143,11 +133,7 @@ def _expected(
 
 
 def expected_facts(
-    facts: PopulationFacts,
-    squares: Sequence[float],
-    delta: float,
-    reads: Sequence[Tier],
-    present: Sequence[Tier],
+    facts: PopulationFacts, squares: Sequence[float], delta: float, tiers: TowerTiers
 ) -> tuple[PopulationFacts, ...]:
     """Return for each tower the facts with the divisor that it will about have.
 
@@ -155,21 +141,15 @@ def expected_facts(
     much stricter sites take part. Estimated as if each tower were one full batch.
     """
     if not facts.profiles:
-        return (facts,) * len(reads)
+        return (facts,) * len(squares)
     towers = [[Step(1.0 / math.sqrt(square))] for square in squares]
     parts = [
         participation_of(
-            towers,
-            profile.budget,
-            delta,
-            reads,
-            present,
-            "gdp",
-            "clip",
+            towers, replace(profile.budget, delta=delta), tiers, "gdp", "clip"
         )
         for profile in facts.profiles
     ]
-    shares = _shares(facts, parts, len(reads))
+    shares = _shares(facts, parts, len(squares))
     return tuple(replace(facts, divisor=share.divisor) for share in shares)
 
 

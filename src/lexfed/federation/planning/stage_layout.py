@@ -8,16 +8,14 @@ import torch
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.draft_releases import DraftRelease
+from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
 from lexfed.federation.planning.site_shares import SiteShares, phases_of
 from lexfed.federation.planning.tower_shapes import column_groups
 from lexfed.federation.programme.noise_shares import grid_in_ring
 from lexfed.federation.programme.sequence import Block, Programme, Stage
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.gradients.rounding_error import summation_error
-from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.noise.grids import Grid
-from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
 
 UNCLIPPED = 2.0**10
@@ -31,21 +29,17 @@ declaration costs precision nowhere and overflows nowhere."""
 
 
 def lay_out(
-    facts: PopulationFacts,
-    choices: Choices,
-    shapes: tuple[TowerShape, ...],
-    wanted: Sequence[DraftRelease],
+    draft: ProgrammeDraft,
     releases: Sequence[tuple[Release, ...]] | None,
     shares: Sequence[SiteShares],
 ) -> Programme:
     """Return the programme; without releases (mechanism `none`) nothing is noised."""
-    float32 = not choices.follows_rule and facts.places == 1
+    facts, choices = draft.facts, draft.choices
     private = releases is not None
-    cohort = choices.cohort(len(facts.sites))
-    if releases is not None and cohort is not None:
+    if releases is not None and draft.cohort is not None:
         releases = [_in_shares(rounds) for rounds in releases]
     stages = []
-    for place, item in enumerate(wanted):
+    for place, item in enumerate(draft.wanted):
         rounds: tuple[Release | None, ...] = (
             releases[place]
             if releases is not None
@@ -54,7 +48,7 @@ def lay_out(
         noise_range, extra = (1.0, 1.0), 0
         if private and not choices.follows_rule and item.kind in ("gradient", "update"):
             adapting = choices.adapting
-            noise_range = adapting.noise_range(shapes[item.draft.tower].tier)
+            noise_range = adapting.noise_range(draft.shapes[item.draft.tower].tier)
             extra = adapting.most_rounds(len(rounds)) - len(rounds)
         stages.append(
             Stage(
@@ -69,9 +63,7 @@ def lay_out(
                 rates=shares[item.draft.tower].rates,
                 divisor=shares[item.draft.tower].divisor,
                 releases=rounds,
-                blocks=_blocks(
-                    facts, choices, item, rounds, noise_range[1], float32, cohort
-                ),
+                blocks=_blocks(draft, item, rounds, noise_range[1]),
                 noise_range=noise_range,
                 extra=extra,
                 phases=phases_of(facts, choices, item, shares[item.draft.tower]),
@@ -84,10 +76,10 @@ def lay_out(
         unit=choices.unit,
         loss=facts.loss,
         sites=facts.sites,
-        shapes=shapes,
+        shapes=draft.shapes,
         stages=tuple(stages),
         groups=column_groups(facts.encoding) if choices.mechanism == "grouped" else (),
-        float32=float32,
+        float32=draft.float32,
         follows_rule=choices.follows_rule,
         learning_rate=choices.learning_rate,
         learning_rate_schedule=choices.learning_rate_schedule,
@@ -98,7 +90,7 @@ def lay_out(
         guarantee=choices.adapting.guarantee,
         adapting=choices.adapting,
         site_units=facts.site_units,
-        cohort=cohort,
+        cohort=draft.cohort,
         setup_rounds=choices.setup_rounds,
         sketching=choices.sketching if private else SketchSchedule(),
     )
@@ -110,17 +102,15 @@ def _in_shares(rounds: tuple[Release, ...]) -> tuple[Release, ...]:
 
 
 def _blocks(
-    facts: PopulationFacts,
-    choices: Choices,
+    draft: ProgrammeDraft,
     item: DraftRelease,
     rounds: Sequence[Release | None],
     factor: float,
-    float32: bool,
-    cohort: NoiseCohort | None,
 ) -> tuple[Block, ...]:
     """Return the grid of each group, with room for the most noise of any round."""
+    facts, cohort = draft.facts, draft.cohort
     private = rounds[0] is not None
-    error = _summation_error(facts, item, float32)
+    error = _summation_error(facts, item, draft.float32)
     blocks = []
     start = 0
     for place, group in enumerate(item.draft.groups):
@@ -132,7 +122,7 @@ def _blocks(
             dimension=group.dimension,
             units=max(ROOM * facts.units, 1024),
             summation_error=error * clip,
-            moved=_moved(facts, choices, item, place),
+            moved=_moved(facts, draft.choices, item, place),
         )
         if cohort is not None:
             grid = grid_in_ring(grid, facts.units, cohort)

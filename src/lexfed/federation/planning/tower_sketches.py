@@ -15,7 +15,8 @@ from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.federation.planning.choices import Choices, PopulationFacts
-from lexfed.federation.planning.draft_releases import DraftRelease, tower_drafts
+from lexfed.federation.planning.draft_releases import tower_drafts
+from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.accountants.composition import Accountant

@@ -9,32 +9,24 @@ wants and how they share the tower's part, prices them, and lays out the stages.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares, TierFacts
-from lexfed.budget.noise_plan import (
-    Budget,
-    effective_delta,
-    full_batch_releases,
-    searched_releases,
-    tower_bounds,
-)
-from lexfed.budget.record_classes import RecordClass, class_scale, class_tiers
+from lexfed.budget.noise_plan import Budget, tower_bounds
+from lexfed.budget.record_classes import RecordClass, class_scale
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.draft_releases import (
-    DraftRelease,
     is_worth_training,
     networks_pay,
     tower_drafts,
 )
-from lexfed.federation.planning.site_shares import (
-    expected_facts,
-    planned_shares,
-    whole_shares,
-)
+from lexfed.federation.planning.programme_draft import ProgrammeDraft, tower_tiers
+from lexfed.federation.planning.programme_price import ShareRule, price_programme
+from lexfed.federation.planning.site_shares import expected_facts, whole_shares
 from lexfed.federation.planning.stage_layout import lay_out
-from lexfed.federation.planning.tower_shapes import read_tiers, tower_shapes
+from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.federation.planning.tower_sketches import (
     drafts_with_sketches,
     require_use,
@@ -42,8 +34,6 @@ from lexfed.federation.planning.tower_sketches import (
 )
 from lexfed.federation.programme.sequence import ClassScale, Programme
 from lexfed.models.towers.shape import TowerShape
-from lexfed.privacy.releases import Release
-from lexfed.tiers import Tier
 
 
 def plan_training(
@@ -63,17 +53,17 @@ def plan_training(
         facts.encoding, choices.mechanism, model, facts.outputs, choices.seed
     )
     if choices.mechanism == "none":
-        wanted = tower_drafts(facts, choices, shapes, 0, math.inf)
-        shares = whole_shares(facts, len(shapes))
-        return lay_out(facts, choices, shapes, wanted, None, shares)
+        wanted = tuple(tower_drafts(facts, choices, shapes, 0, math.inf))
+        draft = ProgrammeDraft(facts, choices, shapes, wanted)
+        return lay_out(draft, None, whole_shares(facts, len(shapes)))
     while True:
-        priced = _price(facts, budget, choices, shapes)
+        towers = _drafted(facts, budget, choices, shapes)
         noisy = [
             tower
-            for tower, square in enumerate(priced.shares.squares)
+            for tower, square in enumerate(towers.squares)
             if tower > 0
             and not is_worth_training(
-                priced.facts[tower],
+                towers.facts[tower],
                 choices,
                 shapes[tower],
                 square * training_part(facts, choices, shapes, tower),
@@ -84,35 +74,32 @@ def plan_training(
             continue
         if choices.wants_networks and shapes[0].architecture != choices.model:
             deep = tuple(replace(s, architecture=choices.model) for s in shapes)
-            if networks_pay(priced.facts, choices, deep, priced.shares.squares):
+            if networks_pay(towers.facts, choices, deep, towers.squares):
                 shapes = deep
                 continue
-        releases = priced.releases()
-        shares = planned_shares(
-            facts, choices, priced.wanted, releases, priced.reads, priced.present
-        )
-        programme = lay_out(facts, choices, shapes, priced.wanted, releases, shares)
+        programme = price_programme(towers.draft, budget, towers.allocate)
         require_use(programme, facts, choices)
-        return replace(programme, classes=_class_scales(facts, programme, priced))
+        left = towers.draft.effective(budget)
+        return replace(programme, classes=_class_scales(towers.draft, programme, left))
 
 
 def _class_scales(
-    facts: PopulationFacts, programme: Programme, priced: "_Priced"
+    draft: ProgrammeDraft, programme: Programme, budget: Budget
 ) -> tuple[ClassScale, ...]:
-    """Return what contributions of each class are multiplied by.
+    """Return the factor on contributions of each class.
 
     Raises:
         ConfigError: if a class's budget is so small that rounding alone would cost it.
     """
     scales = []
-    for one in facts.classes:
+    for one in draft.facts.classes:
         scale = class_scale(
             programme.charges(),
             one.epsilon,
-            priced.delta,
-            priced.budget.neighbours,
-            priced.choices.accountant,
-            priced.budget.sites_per_person,
+            budget.delta,
+            budget.neighbours,
+            draft.choices.accountant,
+            budget.sites_per_person,
         )
         if any(scale <= (1.0 - scale) * stage.rounding for stage in programme.stages):
             raise ConfigError([_too_strict(one)])
@@ -130,54 +117,36 @@ def _too_strict(one: RecordClass) -> Problem:
 
 
 @dataclass(frozen=True)
-class _Priced:
-    """Shares and drafts of a set of towers; the noise is solved for on demand."""
+class _Towers:
+    """A set of towers, and what each of them gets of the budget.
 
-    budget: Budget
-    choices: Choices
-    shares: CappedShares
-    wanted: tuple[DraftRelease, ...]
-    delta: float
-    reads: tuple[Tier, ...]
-    present: tuple[Tier, ...]
+    Attributes:
+        draft: the releases that they want at these shares.
+        allocate: from bounds on the towers to their shares.
+        squares: the shares, as squares of add/remove Gaussian privacy.
+        facts: public facts, with the divisor that each tower is expected to have.
+    """
+
+    draft: ProgrammeDraft
+    allocate: ShareRule
+    squares: tuple[float, ...]
     facts: tuple[PopulationFacts, ...]
 
-    def releases(self) -> tuple[tuple[Release, ...], ...]:
-        drafts = [item.draft for item in self.wanted]
-        whole = all(draft.sampling_rate == 1.0 for draft in drafts)
-        # Rényi accounting costs more than the formula, also without sampling.
-        if whole and self.choices.accountant != "rdp":
-            return full_batch_releases(drafts, self.shares.squares)
-        return searched_releases(
-            drafts,
-            self.shares,
-            self.budget,
-            self.delta,
-            self.choices.accountant,
-            self.reads,
-            self.present,
-        )
 
-
-def _price(
+def _drafted(
     facts: PopulationFacts,
     budget: Budget,
     choices: Choices,
     shapes: tuple[TowerShape, ...],
-) -> _Priced:
-    # Who is in a class moves every release, so every tower reads the classes' tiers.
-    by_classes = class_tiers(facts.classes)
-    reads = tuple(max((shape.tier, *by_classes)) for shape in shapes)
-    present = tuple(sorted({*read_tiers(facts.encoding, shapes), *by_classes}))
+) -> _Towers:
+    tiers = tower_tiers(facts, shapes)
+    allocate = partial(_shares, facts, choices, shapes)
+    left = budget
     # The sampler's own error is paid first. It depends on the number of rounds and
     # that on the budget, so the drafts are made twice; the second time they stay.
-    delta = budget.delta
-    wanted: tuple[DraftRelease, ...] = ()
-    expected = (facts,) * len(shapes)
     for _ in range(2):
-        bounds = tower_bounds(budget, delta, reads, present)
-        squares = _shares(facts, choices, shapes, bounds).squares
-        expected = expected_facts(facts, squares, delta, reads, present)
+        squares = allocate(tower_bounds(left, tiers)).squares
+        expected = expected_facts(facts, squares, left.delta, tiers)
         wanted = tuple(
             item
             for tower, square in enumerate(squares)
@@ -185,11 +154,10 @@ def _price(
                 expected[tower], choices, shapes, tower, square
             )
         )
-        drafts = [item.draft for item in wanted]
-        delta = effective_delta(budget, drafts, choices.adapting.guarantee)
-    bounds = tower_bounds(budget, delta, reads, present)
-    shares = _shares(facts, choices, shapes, bounds)
-    return _Priced(budget, choices, shares, wanted, delta, reads, present, expected)
+        draft = ProgrammeDraft(facts, choices, shapes, wanted)
+        left = draft.effective(budget)
+    squares = allocate(tower_bounds(left, tiers)).squares
+    return _Towers(draft, allocate, squares, expected)
 
 
 def _shares(

@@ -14,7 +14,8 @@ from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.audit_log.opening import check_statements, open_log
 from lexfed.run.folder import EVENTS, OLD_COPY, RunFolder
 from lexfed.run.intake.coins import read_coins, write_coins
-from lexfed.run.pricing.priced_run import PricedRun, plan_json
+from lexfed.run.pricing.plan_document import plan_json
+from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.results.run_result import RunResult, notes_of, read_result
 from lexfed.run.resumption.integrity import require_finished, require_whole
 

@@ -1,39 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The budget policy of a run: read, checked against the run, turned into terms."""
+"""The budget that a configuration states, under the policy that it names."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lexfed.budget.noise_plan import Budget
 from lexfed.budget.policy import BudgetPolicy, PolicyTerms, policy_terms
 from lexfed.config.policy_file import PolicyFile, read_policy
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem
+from lexfed.privacy.rounding import down
 from lexfed.run.intake.population import Population
 from lexfed.tiers import MODEL_TIERS, Tier
 
 
-def policy_of(config: Config, base: Path) -> PolicyFile:
-    """Read the policy that a configuration names.
+@dataclass(frozen=True)
+class StatedBudget:
+    """The budget of a run as its configuration and its policy state it.
+
+    Attributes:
+        policy: the policy's file, as it was read.
+        terms: caps of tiers under the policy, and their weights.
+        whole: before earlier runs, single sites or other runs take their part.
+    """
+
+    policy: PolicyFile
+    terms: PolicyTerms
+    whole: Budget
+
+    def part(self, part: float) -> Budget:
+        """Return the same part of epsilon and of every cap."""
+        whole = self.whole
+        caps = {tier: part * cap for tier, cap in whole.caps.items()}
+        return replace(whole, epsilon=part * whole.epsilon, caps=caps)
+
+    def purchase(self, epsilon: float) -> Budget:
+        """Return the budget of a purchase: every cap counts by the same part.
+
+        Rounded down, so that the claim, which is rounded up, says no more.
+        """
+        part = self.part(epsilon / self.whole.epsilon)
+        caps = {tier: down(cap) for tier, cap in part.caps.items()}
+        return replace(part, epsilon=down(epsilon), caps=caps)
+
+
+def stated_budget(config: Config, population: Population, base: Path) -> StatedBudget:
+    """Return the budget that a configuration states.
+
+    Args:
+        config: the configuration.
+        population: the data that it is about.
+        base: folder that the path of the policy is relative to.
 
     Raises:
-        ConfigError: with every problem of the file, or of its signature.
+        ConfigError: with every problem of the policy's file or signature; or if the
+            configuration asks for more than the policy allows, or gives a column a
+            level that changes nothing.
         RunFolderError: if a key file cannot be used.
     """
     budget = config.budget
-    return read_policy(budget.policy, budget.policy_keys, base)
+    policy = read_policy(budget.policy, budget.policy_keys, base)
+    terms = _terms(config, population, policy.policy)
+    whole = Budget(
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=budget.neighbours,
+        caps=terms.caps,
+        sites_per_person=config.data.sites_per_person,
+    )
+    return StatedBudget(policy, terms, whole)
 
 
-def terms_of(
-    config: Config, population: Population, policy: BudgetPolicy
-) -> PolicyTerms:
-    """Return what a run may spend under a policy, and how its tiers weigh.
-
-    Without noise there is no budget to hold to, so nothing is refused.
-
-    Raises:
-        ConfigError: if the configuration asks for more than the policy allows, or
-            gives a column a level that changes nothing.
-    """
+def _terms(config: Config, population: Population, policy: BudgetPolicy) -> PolicyTerms:
+    """Return the terms of a run; without noise nothing is refused."""
     own = {
         tier: cap
         for tier in MODEL_TIERS

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration and its population as a priced programme, a ledger and a claim."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from lexfed.budget.column_importance import remaining_budget
 from lexfed.budget.noise_plan import Budget
@@ -24,18 +23,18 @@ from lexfed.privacy.claim.proof import build_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Ledger, Limits
-from lexfed.privacy.scopes import CountedRelease
+from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
 from lexfed.run.earlier_runs.used_profile import ProfileReleaseReader, profile_releases
 from lexfed.run.intake.population import Population
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.joint_cost import RECORD, joint_prices
-from lexfed.run.pricing.policy_terms import policy_of, terms_of
+from lexfed.run.pricing.policy_terms import stated_budget
 from lexfed.run.pricing.site_budgets import SiteLimits, site_budgets
 from lexfed.run.pricing.sketch_settings import sketching_of
 from lexfed.run.pricing.training_choices import choices_of
 from lexfed.tiers import Tier
 
 _HERE = Path()
+_RECORD = "the record"
 _Opening = tuple[tuple[CountedRelease, ...], float, tuple[tuple[Tier, float], ...]]
 
 
@@ -159,16 +158,21 @@ class PricedRun:
     @property
     def joint_epsilon(self) -> float | None:
         """What the run costs a record together with what was paid for before."""
-        return None if self._joint is None else self._joint[RECORD]
+        return None if self._joint is None else self._joint[_RECORD]
 
     @property
     def _joint(self) -> Mapping[str, float] | None:
+        """The epsilon of the record and of every tier, by their names in words."""
         if not self.paid or not self.private:
             return None
-        both = (*self.paid, *self.programme.charges())
-        return joint_prices(
-            both, self.budget, self.read_tiers, self.config.privacy.accountant
-        )
+        releases = (*self.paid, *self.programme.charges())
+        by, delta = self.config.privacy.accountant, self.budget.delta
+        neighbours, sites = self.budget.neighbours, self.budget.sites_per_person
+        record = record_epsilon(releases, delta, neighbours, by, sites)
+        return {_RECORD: record} | {
+            tier.label: tier_epsilon(releases, tier, delta, by, sites)
+            for tier in self.read_tiers
+        }
 
     def _bought_before(self) -> tuple[str, ...]:
         if self._joint is None:
@@ -210,13 +214,29 @@ def not_covered(config: Config) -> tuple[str, ...]:
     return tuple(gaps)
 
 
+@dataclass(frozen=True)
+class OutsideTerms:
+    """Terms of a run that its configuration does not state.
+
+    Attributes:
+        part: of epsilon and of every cap; the rest is for other runs.
+        limits: of single sites, whatever the configuration allows them.
+        before: reads the releases of the profile that the run uses.
+    """
+
+    part: float = 1.0
+    limits: tuple[SiteLimits, ...] = ()
+    before: ProfileReleaseReader = profile_releases
+
+
+_NONE = OutsideTerms()
+
+
 def price(
     config: Config,
     population: Population,
     base: Path = _HERE,
-    part: float = 1.0,
-    limits: Sequence[SiteLimits] = (),
-    before: ProfileReleaseReader = profile_releases,
+    outside: OutsideTerms = _NONE,
 ) -> PricedRun:
     """Return the priced programme of a configuration.
 
@@ -224,91 +244,28 @@ def price(
         config: the configuration.
         population: its data.
         base: folder that the path of a budget policy is relative to.
-        part: which part of epsilon and of every cap the run has; the rest is for
-            other runs.
-        limits: what single sites allow at most, beside the configuration.
-        before: finds out what a profile that the run uses has released.
+        outside: terms that the configuration does not state.
 
     Raises:
         ConfigError: if the choices contradict each other or the budget policy.
     """
-    policy = policy_of(config, base)
-    terms = terms_of(config, population, policy.policy)
-    budget = Budget(
-        epsilon=part * config.budget.epsilon,
-        delta=config.budget.delta,
-        neighbours=config.budget.neighbours,
-        caps={tier: part * cap for tier, cap in terms.caps.items()},
-        sites_per_person=config.data.sites_per_person,
-    )
-    paid = (*population.importance.paid, *before(config, base, population.tagged))
+    stated = stated_budget(config, population, base)
+    budget = stated.part(outside.part)
+    before = outside.before(config, base, population.tagged)
+    paid = (*population.importance.paid, *before)
     if paid:
         budget = remaining_budget(budget, paid, config.privacy.accountant)
-    budget, profiles = site_budgets(config, population.names, budget, part, limits)
+    budget, profiles = site_budgets(
+        config, population.names, budget, outside.part, outside.limits
+    )
     facts = public_facts(config, population, profiles)
     choices = replace(
-        choices_of(config, terms, population.importance.values),
+        choices_of(config, stated.terms, population.importance.values),
         sketching=sketching_of(config, population.encoding, base),
     )
     programme = training_programme.plan_training(facts, budget, choices)
     if config.sketches.every == 0:
         refuse_every_round(programme, budget, config.privacy.accountant)
-    return PricedRun(config, population, programme, budget, profiles, policy, paid)
-
-
-def plan_json(priced: PricedRun) -> dict[str, Any]:
-    """Return the machine-readable plan; the names of its fields are fixed."""
-    claim = priced.claim(priced.programme.rounds)
-    groups = [
-        {
-            "name": group.name,
-            "clip": group.clip,
-            "sigma": group.sigma,
-            "sampling_rate": release.sampling_rate,
-            "rounds": count,
-            "release": release.name,
-        }
-        for release, count in priced.programme.charges()
-        for group in release.groups
-    ]
-    return {
-        "mechanism": priced.programme.mechanism,
-        "neighbours": priced.budget.neighbours,
-        "groups": groups,
-        "claims": None if claim is None else claims_json(claim),
-    }
-
-
-def claims_json(claim: Claim) -> dict[str, Any]:
-    """Return claims of record, tiers, label and profiles under their fixed names."""
-    return {
-        "record": {
-            "epsilon": claim.epsilon,
-            "delta": claim.delta,
-            "neighbours": claim.neighbours,
-            "accountant": claim.accountant.name,
-        },
-        "tiers": {
-            name: {
-                "epsilon": tier.epsilon,
-                "delta": tier.delta,
-                "neighbours": tier.neighbours,
-            }
-            for name, tier in claim.tiers.items()
-        },
-        "label": {
-            "epsilon": claim.label.epsilon,
-            "delta": claim.label.delta,
-            "neighbours": claim.label.neighbours,
-        },
-        "profiles": {
-            name: {
-                "sites": profile.sites,
-                "epsilon": profile.epsilon,
-                "delta": profile.delta,
-                "tiers": dict(profile.tiers),
-                "label": profile.label,
-            }
-            for name, profile in claim.profiles.items()
-        },
-    }
+    return PricedRun(
+        config, population, programme, budget, profiles, stated.policy, paid
+    )

@@ -10,13 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from lexfed.budget.column_importance import remaining_budget
-from lexfed.budget.noise_plan import Budget
 from lexfed.config import Config, load
 from lexfed.config.examination import config_text
 from lexfed.data.people.lots import LotKeys
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.importance_programme import plan_importance
-from lexfed.privacy.rounding import down
 from lexfed.run.driver.open_run import resume as reopen
 from lexfed.run.driver.open_run import start
 from lexfed.run.driver.training_loop import train
@@ -24,7 +22,7 @@ from lexfed.run.earlier_runs.used_profile import profile_releases
 from lexfed.run.intake.coins import read_coins
 from lexfed.run.intake.population import load_population
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.policy_terms import policy_of, terms_of
+from lexfed.run.pricing.policy_terms import stated_budget
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.pricing.training_choices import choices_of
 from lexfed.run.results.run_result import RunResult
@@ -50,35 +48,16 @@ def priced_importance(
     budget = config.budget.model_copy(update=unknown)
     config = config.model_copy(update={"budget": budget})
     population = load_population(config, base, coins)
-    policy = policy_of(config, base)
-    terms = terms_of(config, population, policy.policy)
-    whole = Budget(
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        neighbours=budget.neighbours,
-        caps=terms.caps,
-        sites_per_person=config.data.sites_per_person,
-    )
+    stated = stated_budget(config, population, base)
     paid = profile_releases(config, base, population.tagged)
-    own = _part_of(
-        whole, epsilon, remaining_budget(whole, paid, config.privacy.accountant)
-    )
+    left = remaining_budget(stated.whole, paid, config.privacy.accountant)
+    part = stated.purchase(epsilon)
+    # As far as a profile has left it.
+    caps = {tier: min(cap, left.caps[tier]) for tier, cap in part.caps.items()}
+    own = replace(part, epsilon=min(epsilon, left.epsilon), caps=caps)
     facts = public_facts(config, population, ())
-    programme = plan_importance(facts, own, choices_of(config, terms, {}))
-    return PricedRun(config, population, programme, own, (), policy, paid)
-
-
-def _part_of(whole: Budget, epsilon: float, left: Budget) -> Budget:
-    """Return the same part of everything, as far as a profile has left it."""
-    part = epsilon / whole.epsilon
-    return replace(
-        whole,
-        epsilon=min(epsilon, left.epsilon),
-        caps={
-            tier: min(down(part * cap), left.caps[tier])
-            for tier, cap in whole.caps.items()
-        },
-    )
+    programme = plan_importance(facts, own, choices_of(config, stated.terms, {}))
+    return PricedRun(config, population, programme, own, (), stated.policy, paid)
 
 
 def buy_importance(

@@ -11,9 +11,9 @@ is searched for.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.policy import BudgetPolicy, PolicyTerms
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.choices import Choices, PopulationFacts
@@ -25,9 +25,8 @@ from lexfed.federation.planning.profile_resolution import (
     hidden_shares,
 )
 from lexfed.federation.programme.sequence import Programme
-from lexfed.privacy.rounding import down
 from lexfed.run.intake.public_facts import public_facts
-from lexfed.run.pricing.policy_terms import terms_of
+from lexfed.run.pricing.policy_terms import StatedBudget, stated_budget
 from lexfed.run.pricing.site_budgets import SiteLimits, budget_within_limits
 from lexfed.run.pricing.training_choices import choices_of
 from lexfed.run.purchases.profile_population import ProfilePopulation
@@ -63,7 +62,7 @@ class ProfilePricing:
     config: Config
     facts: PopulationFacts
     choices: Choices
-    terms: PolicyTerms
+    stated: StatedBudget
     columns: tuple[ProfiledColumn, ...]
     limits: tuple[SiteLimits, ...] = ()
 
@@ -72,18 +71,22 @@ class ProfilePricing:
         cls,
         config: Config,
         found: ProfilePopulation,
-        policy: BudgetPolicy,
+        base: Path,
         limits: Sequence[SiteLimits] = (),
     ) -> "ProfilePricing":
-        """Take what is public about a population."""
-        terms = terms_of(config, found.population, policy)
+        """Take the public facts about a population, and the stated budget.
+
+        Raises:
+            ConfigError: if the budget does not keep to its policy.
+        """
+        stated = stated_budget(config, found.population, base)
         facts = public_facts(config, found.population, ())
-        choices = choices_of(config, terms, {})
-        return cls(config, facts, choices, terms, found.columns, tuple(limits))
+        choices = choices_of(config, stated.terms, {})
+        return cls(config, facts, choices, stated, found.columns, tuple(limits))
 
     def plan(self, epsilon: float) -> ProfilePlan:
         """Return the plan of a budget; it may be too small."""
-        budget = self._budget(epsilon)
+        budget = budget_within_limits(self.stated.purchase(epsilon), self.limits)
         left_out: tuple[str, ...] = ()
         while True:
             programme = plan_profile(
@@ -107,18 +110,6 @@ class ProfilePricing:
         if plan.hidden:
             raise ConfigError([self._too_small(epsilon, plan.hidden)])
         return plan
-
-    def _budget(self, epsilon: float) -> Budget:
-        budget = self.config.budget
-        part = epsilon / budget.epsilon
-        whole = Budget(
-            epsilon=down(epsilon),
-            delta=budget.delta,
-            neighbours=budget.neighbours,
-            caps={tier: down(part * cap) for tier, cap in self.terms.caps.items()},
-            sites_per_person=self.config.data.sites_per_person,
-        )
-        return budget_within_limits(whole, self.limits)
 
     def _idle(
         self, left_out: Sequence[str], hidden: Sequence[HiddenShare]
@@ -159,7 +150,7 @@ class ProfilePricing:
         state = f"declare `{worst.column}` from public knowledge"
         if least is not None:
             hint = f"use `--epsilon {least:g}` or more, or {state}"
-        elif tier in self.terms.caps:
+        elif tier in self.stated.whole.caps:
             hint = f"raise `budget.caps.{tier.label}` or `budget.epsilon`, or {state}"
         else:
             hint = f"raise `budget.epsilon`, or {state}"

@@ -32,7 +32,6 @@ from lexfed.run.driver.open_run import start
 from lexfed.run.driver.training_loop import OnRound, train
 from lexfed.run.folder import STATE
 from lexfed.run.intake.coins import read_coins
-from lexfed.run.pricing.policy_terms import policy_of
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.pricing.site_budgets import SiteLimits
 from lexfed.run.purchases.profile_population import (
@@ -126,9 +125,9 @@ def price_profile(
     Raises:
         ConfigError: if the budget is too small to say anything.
     """
-    policy = policy_of(config, base)
-    pricing = ProfilePricing.of(config, found, policy.policy, limits)
+    pricing = ProfilePricing.of(config, found, base, limits)
     plan = pricing.useful(epsilon)
+    policy = pricing.stated.policy
     priced = PricedRun(
         config, found.population, plan.programme, plan.budget, (), policy
     )

@@ -17,7 +17,8 @@ from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.run.audit_log.logbook import Logbook
 from lexfed.run.folder import RunFolder
-from lexfed.run.pricing.priced_run import PricedRun, claims_json, plan_json
+from lexfed.run.pricing.plan_document import claims_json, plan_json
+from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.run.results.adaptation_file import result_lines
 from lexfed.run.results.metrics import evaluate, gains, paid_metrics
 from lexfed.run.results.sketch_notes import sketch_notes

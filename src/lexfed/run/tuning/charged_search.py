@@ -25,7 +25,7 @@ from lexfed.privacy.selection import Repetitions, SelectionCost, selection_cost
 from lexfed.randomness import RandomSource
 from lexfed.run.driver.rehearsal import train_in_memory
 from lexfed.run.intake.population import Population
-from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.run.pricing.priced_run import OutsideTerms, PricedRun, price
 from lexfed.run.results.metrics import paid_metrics
 
 _LEAST_PART = 1e-3
@@ -87,7 +87,8 @@ def plan_search(
     whole = price(configs[0], population, base).budget
 
     def priced(part: float) -> ChargedSearch:
-        runs = tuple(price(_fast(one), population, base, part) for one in configs)
+        own = OutsideTerms(part=part)
+        runs = tuple(price(_fast(one), population, base, own) for one in configs)
         cost = selection_cost(
             [run.programme.charges() for run in runs],
             repetitions,

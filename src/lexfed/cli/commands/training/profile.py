@@ -18,7 +18,7 @@ from lexfed.errors import ConfigError
 from lexfed.federation.planning.profile_resolution import PERSONS
 from lexfed.report.profile.page import profile_html
 from lexfed.run import RunResult, folder_of, resume, start
-from lexfed.run.pricing.priced_run import claims_json
+from lexfed.run.pricing.plan_document import claims_json
 from lexfed.run.purchases.profile_pricing import is_open
 from lexfed.run.purchases.profile_purchase import (
     BoughtProfile,

@@ -22,7 +22,7 @@ from lexfed.run.intake.population import (
     used_columns,
 )
 from lexfed.run.intake.public_size import check_delta, public_units
-from lexfed.run.pricing.priced_run import PricedRun, price
+from lexfed.run.pricing.priced_run import OutsideTerms, PricedRun, price
 from lexfed.run.purchases.profile_population import ProfilePopulation, profiled_columns
 from lexfed.run.purchases.profile_purchase import PricedProfile, price_profile
 
@@ -53,8 +53,10 @@ def agreed_programme(
     if bundle.profile is not None:
         return agreed_profile(bundle, bundle.profile, base, statements).priced
     population = remote_population(bundle, base, statements)
-    limits = [limits_of(said) for said in statements]
-    return price(bundle.config, population, base, limits=limits, before=before)
+    limits = tuple(limits_of(said) for said in statements)
+    return price(
+        bundle.config, population, base, OutsideTerms(limits=limits, before=before)
+    )
 
 
 def agreed_profile(

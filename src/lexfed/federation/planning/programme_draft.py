@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A programme before its noise is known: towers, and the releases that they want."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexfed.budget.drafts import Draft
+from lexfed.budget.noise_plan import Budget, TowerTiers, effective_budget
+from lexfed.budget.record_classes import class_tiers
+from lexfed.federation.planning.choices import Choices, PopulationFacts
+from lexfed.federation.planning.tower_shapes import read_tiers
+from lexfed.federation.programme.messages import QueryKind
+from lexfed.models.towers.shape import TowerShape
+from lexfed.privacy.noise.shares import NoiseCohort
+from lexfed.sketch.queries.requested_tables import RequestedTable
+
+
+@dataclass(frozen=True)
+class DraftRelease:
+    """A draft and what is summed for it; the tables of a sketch, one per group."""
+
+    kind: QueryKind
+    draft: Draft
+    tables: tuple[RequestedTable, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProgrammeDraft:
+    """A programme whose releases have shares of a budget, and no noise yet.
+
+    Attributes:
+        facts: public facts about the population.
+        choices: of the run, or of the purchase.
+        shapes: the towers, least sensitive first.
+        wanted: releases in the order of their stages.
+    """
+
+    facts: PopulationFacts
+    choices: Choices
+    shapes: tuple[TowerShape, ...]
+    wanted: tuple[DraftRelease, ...]
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """The drafts alone, which is all that pricing looks at."""
+        return [item.draft for item in self.wanted]
+
+    @property
+    def tiers(self) -> TowerTiers:
+        """The tiers that the towers, and the rules of classes, depend on."""
+        return tower_tiers(self.facts, self.shapes)
+
+    @property
+    def cohort(self) -> NoiseCohort | None:
+        """The sites that add shares of noise; None where nobody does."""
+        return self.choices.cohort(len(self.facts.sites))
+
+    @property
+    def float32(self) -> bool:
+        """True if gradients are summed in single precision."""
+        return not self.choices.follows_rule and self.facts.places == 1
+
+    def effective(self, budget: Budget) -> Budget:
+        """Return a budget once the sampler's error on these drafts is paid for.
+
+        Raises:
+            ConfigError: if the error takes more than half of delta.
+        """
+        return effective_budget(budget, self.drafts, self.choices.adapting.guarantee)
+
+
+def tower_tiers(facts: PopulationFacts, shapes: Sequence[TowerShape]) -> TowerTiers:
+    """Return the tiers of towers.
+
+    Who is in a class moves every release, so every tower reads the classes' tiers.
+    """
+    by_classes = class_tiers(facts.classes)
+    reads = tuple(max((shape.tier, *by_classes)) for shape in shapes)
+    present = {*read_tiers(facts.encoding, shapes), *by_classes}
+    return TowerTiers(reads, tuple(sorted(present)))
