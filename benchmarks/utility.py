@@ -4,8 +4,8 @@
     LEXFED_DATA=... python -m benchmarks.utility [--table NAME] [--seeds N]
 
 Every method runs with its defaults, through the product's own reading, planning and
-training; no constant was set on these tables (docs/rule.md says who looked at them
-when). `uniform` is calibrated to the same attribute epsilon of the
+training; no constant was set on these tables (docs/theory/rule.md says who looked at
+them when). `uniform` is calibrated to the same attribute epsilon of the
 sensitive tier as the cascade; `best uniform` is the best of lexfed's uniform rule and
 three variants of a simpler one, chosen per cell in hindsight: a generous peer.
 Replace-one neighbours, delta 1e-5, 70/30 splits; split and noise change with the seed.

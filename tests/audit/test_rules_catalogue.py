@@ -156,7 +156,7 @@ def test_what_cannot_be_shown_is_said() -> None:
 
 
 def test_the_page_about_compliance_says_the_same() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "compliance.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "compliance.md").read_text()
     assert f" {len(RULES)} rules" in page
     table = dict(
         re.findall(r"^\| `([a-z-]+)` \|.*\| ([A-Z_]+) \|$", page, re.MULTILINE)

@@ -21,7 +21,7 @@ from lexfed.tiers import Tier
 Lexfed = Callable[..., Any]
 
 ROUND = Release("tower", (ReleaseGroup("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10)
-DOCUMENT = Path(__file__).parents[2] / "docs" / "ledger.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "guide" / "ledger.md"
 YEARS = 4_000_000_000
 LIMITS = (
     *("--epsilon", "2", "--delta", "1e-6", "--reason", "board of 3 May"),
@@ -170,7 +170,7 @@ def test_a_ceiling_has_a_price_for_every_trust_unless_told_otherwise(
         orders = Ceiling.of(epsilon, delta, "rdp")
         assert orders.order is not None
         more = squares / (2 * orders.bound / orders.order)
-        assert 1.13 < more < 1.19  # what docs/ledger.md says
+        assert 1.13 < more < 1.19  # what docs/guide/ledger.md says
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docs/configuration.md` lists exactly the keys there are, with what they expect."""
+"""The page on configuration lists exactly the keys there are, with what they expect."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from lexfed.config.tables.root import Config
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import expectation, schema_node, shown
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "configuration.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "configuration.md"
 SCHEMA = Config.model_json_schema()
 
 

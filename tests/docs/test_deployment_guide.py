@@ -13,7 +13,7 @@ import pytest
 
 from support.deployments import LEXFED, free_port, running
 
-GUIDE = Path(__file__).parents[2] / "docs" / "deployment.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "deployment.md"
 SITES = ("north", "south", "east", "west")
 PROFILED = "deploy run open.toml --kit trial/coordinator --profile --epsilon 2"
 STARTS = ("coordinator start", "site start")

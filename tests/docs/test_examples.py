@@ -61,14 +61,14 @@ GROUPS = {
     "name",
     [
         "README.md",
-        "docs/ledger.md",
-        "docs/log.md",
-        "docs/compliance.md",
-        "docs/deployment.md",
-        "docs/policies.md",
-        "docs/tagging.md",
-        "docs/joining.md",
-        "docs/evaluation.md",
+        "docs/guide/ledger.md",
+        "docs/reference/log.md",
+        "docs/guide/compliance.md",
+        "docs/guide/deployment.md",
+        "docs/guide/policies.md",
+        "docs/guide/tagging.md",
+        "docs/guide/joining.md",
+        "docs/guide/evaluation.md",
     ],
 )
 def test_commands_and_their_options_exist(name: str) -> None:
@@ -124,7 +124,7 @@ def test_the_python_example_uses_what_exists(readme: str) -> None:
 
 
 def test_the_run_folder_shown_is_the_one_written(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "run-folder.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "run-folder.md").read_text(encoding="utf-8")
     config = tmp_path / "lexfed.toml"
     config.write_text(block(text, "example:config"), encoding="utf-8")
     folder = train(config).folder

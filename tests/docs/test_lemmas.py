@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lemmas of docs/guarantees.md, by quadrature on random vectors.
+"""The lemmas of docs/theory/guarantees.md, by quadrature on random vectors.
 
 The divergence H of two mixtures of normals in the plane is an integral of a Lipschitz
 function. The grid has step h = 1/20 and reaches 9 beyond every mean. Where the kink of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of docs/policies.md on what a charged search costs, computed again."""
+"""The cost of a charged search, as docs/guide/policies.md shows it, computed again."""
 
 import math
 import re
@@ -33,7 +33,7 @@ def mu_of_one_run(law: Repetitions) -> float:
 
 
 def test_the_table_says_what_one_run_may_cost(root: Path) -> None:
-    text = (root / "docs" / "policies.md").read_text(encoding="utf-8")
+    text = (root / "docs" / "guide" / "policies.md").read_text(encoding="utf-8")
     head, *rows = re.findall(r"^\| (?:`--runs`|\d+) \|.*\|$", text, re.MULTILINE)
     laws = re.findall(r"`(\w+)`", head)
     assert sorted(laws) == sorted(get_args(Distribution))

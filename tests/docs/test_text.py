@@ -11,10 +11,12 @@ from lexfed import __version__
 LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-CITED = re.compile(r"\[([^\[\]\n]*(?:\n[^\[\]\n]*)?)\]")
+CITED = re.compile(r"(?<![\w\]])\[([^\[\]\n]*(?:\n[^\[\]\n]*)?)\]")
 KEY = re.compile(r"[A-Z][A-Za-z]+\+?\d{2}\b")
 LISTED = re.compile(r"\*\*\[([A-Za-z+]+\d{2})\]\*\*")
 TEST_PATH = re.compile(r"`(tests/[\w/.]+)`")
+MODULE = re.compile(r"`(lexfed\.(?!toml`)[a-z_.]+)`")
+SOURCE_PATH = re.compile(r"`(src/[\w/.]+)`")
 BENCHMARK = re.compile(r"\bbenchmarks[./](\w+)")
 
 # What must not be said, or must not be there: findings of law, and words that only
@@ -69,20 +71,45 @@ def test_an_anchor_is_what_github_makes_of_a_heading() -> None:
     assert _anchor("3. `test = true`") == "3-test--true"
 
 
-def test_every_document_can_be_reached_from_the_readme(
+def _linked(path: Path, text: str) -> set[Path]:
+    targets = (target.partition("#")[0] for target in LINK.findall(text))
+    return {(path.parent / name).resolve() for name in targets if "://" not in name}
+
+
+def test_the_readme_and_the_index_lead_to_every_document(
     documents: dict[Path, str], root: Path
 ) -> None:
-    linked = {
-        (root / target.partition("#")[0]).resolve()
-        for target in LINK.findall(documents[root / "README.md"])
-    }
-    assert set(documents) - linked - {root / "README.md"} == set()
+    first, index = root / "README.md", root / "docs" / "index.md"
+    linked = _linked(first, documents[first]) | _linked(index, documents[index])
+    assert index in _linked(first, documents[first])
+    assert set(documents) - linked - {first} == set()
+
+
+def test_modules_that_are_named_exist(documents: dict[Path, str], root: Path) -> None:
+    named = MODULE.findall("\n".join(documents.values()))
+    assert len(named) > 5
+    missing = []
+    for name in named:
+        path = root / "src" / name.replace(".", "/")
+        # The last part may be a function or class of the module before it.
+        places = (path, path.with_suffix(".py"), path.parent.with_suffix(".py"))
+        if not any(place.exists() for place in places):
+            missing.append(name)
+    assert missing == []
+
+
+def test_source_files_that_are_named_exist(
+    documents: dict[Path, str], root: Path
+) -> None:
+    named = SOURCE_PATH.findall("\n".join(documents.values()))
+    assert named
+    assert [name for name in named if not (root / name).exists()] == []
 
 
 def test_every_citation_is_in_the_bibliography(
     documents: dict[Path, str], root: Path
 ) -> None:
-    text = documents[root / "docs" / "guarantees.md"]
+    text = documents[root / "docs" / "theory" / "guarantees.md"]
     listed = set(LISTED.findall(text))
     cited = _keys("\n".join(documents.values()))
     for path in (root / "src").rglob("*.py"):

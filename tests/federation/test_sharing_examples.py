@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of `docs/sketch-sharing.md` run, and print what is shown.
+"""The examples of `docs/theory/sketch-sharing.md` run, and print what is shown.
 
 Noise beyond 8 deviations has probability below 1e-10 for a count (`wrap_probability`).
 """
@@ -13,4 +13,4 @@ from support.shown_examples import check_shown
 def test_examples_print_what_is_shown(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check_shown("sketch-sharing.md", name, capsys)
+    check_shown("theory/sketch-sharing.md", name, capsys)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of `docs/secure-aggregation.md` run, and print what is shown."""
+"""The examples of `docs/theory/secure-aggregation.md` run, and print what is shown."""
 
 import pytest
 
 from support.shown_examples import DOCUMENTS, block, check_shown
 
-DOCUMENT = "secure-aggregation.md"
+DOCUMENT = "theory/secure-aggregation.md"
 
 
 @pytest.mark.parametrize("name", ["example:masks", "example:operators"])
@@ -24,8 +24,8 @@ def test_the_example_survives_two_lost_operators_of_five(
     text = block(document, "example:operators")
     five = '("ministry", "university", "c", "d", "e")'
     text = text.replace('("ministry", "university")', five)
-    text = text.replace("Additive(2, Ring(32), 4)", "Polynomial(5, 3, 4)")
-    text = text.replace("import Additive", "import Polynomial")
+    text = text.replace("AdditiveSharing(2, Ring(32), 4)", "PolynomialSharing(5, 3, 4)")
+    text = text.replace("import AdditiveSharing", "import PolynomialSharing")
     text = text.replace("from lexfed.secagg.primitives.ring import Ring\n", "")
     gone = f"for gone in {lost}:\n    del aggregators[operators[gone].name]\n"
     start = "# Both sign the list"

@@ -147,7 +147,7 @@ def test_a_record_has_one_spelling(record: RoundRecord) -> None:
 def test_signatures_can_be_checked_from_the_documentation_alone(
     epoch: Epoch, record: RoundRecord
 ) -> None:
-    """Follows `docs/secure-aggregation.md` and uses nothing of ours."""
+    """Follows `docs/theory/secure-aggregation.md` and uses nothing of ours."""
     found = json.loads(record.to_bytes())
 
     def digest(*parts: bytes) -> bytes:

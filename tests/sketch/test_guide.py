@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-GUIDE = Path(__file__).parents[2] / "docs" / "sketches.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "sketches.md"
 
 
 def test_the_example_runs() -> None:

@@ -22,7 +22,7 @@ What a place knows is followed through backups: `folder`, `log`, `log pins`, `le
 and `ledger pins` know a release that was made with them in place. `forgotten` counts
 histories in which a ledger went back together with its pin, so that only a folder that
 knows more has it paid again; `excused` the releases of which no place knew that there
-had been an earlier one. Nobody can do better (see docs/threat-model.md).
+had been an earlier one. Nobody can do better (see docs/theory/threat-model.md).
 """
 
 import hashlib

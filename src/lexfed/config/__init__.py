@@ -12,8 +12,8 @@ and `tag_source` read files with open decisions, `search_grid` the grids of
 `lexfed tune`, `policy_file` the budget policies and their signatures.
 
 A new key needs a field, a rule if it can contradict another, and a line in
-docs/configuration.md. Importing this package must stay light: no torch, pandas
-or scipy (a test checks it).
+docs/reference/configuration.md. Importing this package must stay light: no torch,
+pandas or scipy (a test checks it).
 """
 
 from lexfed.config.examination import (

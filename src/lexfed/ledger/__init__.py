@@ -10,6 +10,6 @@
 
 Start with `charging`. A round is on disk before any answer, and published
 before anything can leave: that order is the promise. Kinds and texts of rows
-are hashed and last for years: add a kind, never change one. `docs/ledger.md`
+are hashed and last for years: add a kind, never change one. `docs/guide/ledger.md`
 says what a ledger holds and what it cannot prevent.
 """

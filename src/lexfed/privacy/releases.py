@@ -26,7 +26,7 @@ whose column values the release may depend on, or None for the label only.
 
 Stored events carry a schema version; what this version does not know, it refuses.
 
->>> release = Release("tower", (Group("all", 1.0, 2.0),), 1.0, Tier.SPECIAL, 10)
+>>> release = Release("tower", (ReleaseGroup("all", 1.0, 2.0),), 1.0, Tier.SPECIAL, 10)
 >>> Release.from_json(release.to_json()) == release
 True
 """

@@ -62,8 +62,8 @@ def require_here(config: Config) -> None:
     if config.federation.engine == "flare":
         what = "`flare` runs between organisations, and not in this process"
         hint = (
-            "start it with `lexfed deploy run`, see docs/deployment.md; to try it here "
-            'set `engine = "inprocess"`'
+            "start it with `lexfed deploy run`, see docs/guide/deployment.md; to try "
+            'it here set `engine = "inprocess"`'
         )
         raise ConfigError([Problem("`federation.engine`", what, hint)])
 

@@ -168,7 +168,7 @@ def _day(seconds: int) -> str:
 
 
 def export_line(row: LedgerRow) -> str:
-    """Return one row as a line that anybody can check: see docs/ledger.md.
+    """Return one row as a line that anybody can check: see docs/guide/ledger.md.
 
     In ASCII: a terminal gets hidden characters spelled out, which is no JSON.
     """

@@ -77,7 +77,8 @@ def documents_are_known(config: Config) -> Iterator[Finding]:
                 hint = (
                     f"did you mean `{near}`?"
                     if near
-                    else "docs/configuration.md lists the documents that rules ask for"
+                    else "docs/reference/configuration.md lists the documents that "
+                    "rules ask for"
                 )
                 yield Finding(path, f"`{dotted(path)}`: no such document", hint)
 

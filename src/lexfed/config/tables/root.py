@@ -4,7 +4,7 @@
 A class holds what can be said of one key alone: its type, its bounds, its default.
 What ties keys together (`local_steps` needs `unit = "client"`) is in `*_rules.py`;
 how a mistake is put into words is in `wording.py`. Optional keys that are `None`
-mean "set by a rule", never "off". `docs/configuration.md` explains every key.
+mean "set by a rule", never "off". `docs/reference/configuration.md` explains every key.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ from lexfed.config.text.wording import dotted, quoted
 from lexfed.data.schema import ColumnKind
 
 _HEAD = """\
-# lexfed.toml: everything that decides a run. Every key: docs/configuration.md
+# lexfed.toml: everything that decides a run. Every key: docs/reference/configuration.md
 #
 # Each "?" is a decision that only you can take. `lexfed check` lists those left.
 version = 1

@@ -8,7 +8,7 @@ that agree between sites, and `unit_blocks.py` groups rows into the units that
 training clips.
 
 The proofs need that one person's presence moves nobody else
-(docs/guarantees.md, Lemma 4): a choice may depend on a person's own key and
+(docs/theory/guarantees.md, Lemma 4): a choice may depend on a person's own key and
 on the order of rows, never on who else is there. The one exception, dealing
 by label in `site_partition.py`, is for experiments and says so. Lot keys are
 secret and serve one run only.

@@ -7,7 +7,7 @@ their own, by a keyed hash under a key that is drawn for the run and stays secre
 whoever does not know the key, lots of different persons are independent coins, whatever
 the persons' keys are, be they only the places of rows in a file. The coins of all
 others then have the same law with and without a person, which is what the proof needs
-(docs/guarantees.md, Lemma 4).
+(docs/theory/guarantees.md, Lemma 4).
 """
 
 import hashlib

@@ -35,7 +35,7 @@ CONFIDENCE = 0.95
 def joint_confidence(comparisons: int) -> float:
     """Return the confidence of each of some intervals that all hold with 95 %.
 
-    >>> round(among(5), 6)
+    >>> round(joint_confidence(5), 6)
     0.99
     """
     return 1.0 - (1.0 - CONFIDENCE) / comparisons

@@ -192,7 +192,7 @@ def audit() -> ResultTable:
             "lower bound above its claim would prove a defect; one below it proves "
             "nothing by itself. That the audit catches σ/3, a missing clip and a tower "
             "that leaks is measured by `python -m benchmarks.empirical`, and stands in "
-            "docs/empirical.md."
+            "docs/theory/empirical.md."
         ),
         jobs=jobs(
             (GERMAN, HEART, TAIWAN),

@@ -32,9 +32,9 @@ def equal_attribute() -> ResultTable:
             "2, replace-one, δ 1e-5)? Both follow the default rule. Its constants were "
             "set on other tables and on other rows of Adult and Taiwan, some of which "
             "are among these; the six tables were looked at while it was made "
-            "(docs/rule.md). What is not equal: `uniform` protects all of the record "
-            "as the sensitive tier, the outcome too, which the cascade protects by "
-            "the record's ε. 40 splits of small tables, 20 of others; the gain is "
+            "(docs/theory/rule.md). What is not equal: `uniform` protects all of the "
+            "record as the sensitive tier, the outcome too, which the cascade protects "
+            "by the record's ε. 40 splits of small tables, 20 of others; the gain is "
             "paired by split."
         ),
         jobs=_paired("uniform", "cascade"),

@@ -42,7 +42,7 @@ turn slowly, and an attack may be a little blunt."""
 
 _UNSEEN = ("metrics", "sketch")
 """Metrics are about test rows, where no canary is; tables have an attack of their own
-(docs/sketches.md)."""
+(docs/guide/sketches.md)."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def three_down(value: float) -> str:
 def enumerated(names: Sequence[str]) -> str:
     """Return names as a sentence has them.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> enumerated(["a"]), enumerated(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     *first, last = names

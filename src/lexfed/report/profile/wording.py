@@ -71,8 +71,10 @@ def reach(answer: ProfiledNumber) -> float:
 def interval(answer: ProfiledNumber) -> str:
     """Return the interval of an answer.
 
-    >>> interval(Answer(52.3, 51.02, 53.4)), interval(Answer(90.0, 81.0, None))
-    ('51.0 to 53.4', '81 or more')
+    >>> interval(ProfiledNumber(52.3, 51.02, 53.4))
+    '51.0 to 53.4'
+    >>> interval(ProfiledNumber(90.0, 81.0, None))
+    '81 or more'
     """
     half = reach(answer)
     low = None if answer.low is None else number(answer.low, half)

@@ -16,8 +16,8 @@ _SAME = Context(prec=9, rounding=ROUND_HALF_EVEN)
 def round_up(value: float | str) -> str:
     """Return a number with two decimals or more, the last digit rounded up.
 
-    >>> up(2.0), up(4.2738477), up("0.30000000000000004"), up(0.0123)
-    ('2.00', '4.28', '0.30', '0.013')
+    >>> [round_up(each) for each in (2.0, 4.2738477, "0.30000000000000004", 0.0123)]
+    ['2.00', '4.28', '0.30', '0.013']
     """
     return round_up_all([value])[0]
 
@@ -25,7 +25,7 @@ def round_up(value: float | str) -> str:
 def round_up_all(values: Iterable[float | str]) -> list[str]:
     """Return numbers of one column with the same decimals, rounded up.
 
-    >>> up_all([2.0, 0.0123])
+    >>> round_up_all([2.0, 0.0123])
     ['2.000', '0.013']
     """
     exact = [_exact(value) for value in values]
@@ -39,7 +39,7 @@ def round_down_all(values: Iterable[float | str]) -> list[str]:
 
     The smallest of them keeps three significant digits or more.
 
-    >>> down_all([71.16221187264057, 5.303857835786955])
+    >>> round_down_all([71.16221187264057, 5.303857835786955])
     ['71.16', '5.30']
     """
     exact = [_exact(value) for value in values]
@@ -51,7 +51,7 @@ def round_down_all(values: Iterable[float | str]) -> list[str]:
 def round_up_digits(value: float, digits: int = 1) -> float:
     """Return a number with that many significant digits, rounded up.
 
-    >>> up_digits(3.3273232e-24)
+    >>> round_up_digits(3.3273232e-24)
     4e-24
     """
     exact = _exact(value)

@@ -232,7 +232,7 @@ class _Training:
             raise Refused(
                 loss.message,
                 "the round stays paid; find the site before you continue the run: "
-                "docs/deployment.md, `When a sum leaves its bound`",
+                "docs/guide/deployment.md, `When a sum leaves its bound`",
                 scope="site",
             )
         if in_a_row == MOST_LOST:

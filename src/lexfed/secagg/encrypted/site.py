@@ -17,7 +17,7 @@ site knows what would show it. The key holder is trusted to make its key as it s
 A site that sends a false fingerprint stops the round, and nobody can tell who it was.
 Masks (`masks`) have none of these limits. Shares to two aggregators (`shares`) have the
 first, but not the second. Both are smaller. This is for a key holder that
-comes once a round, for one message of the size of a model: docs/homomorphic.md.
+comes once a round, for one message of the size of a model: docs/theory/homomorphic.md.
 
 Noise for differential privacy is in the vectors before they come here.
 """

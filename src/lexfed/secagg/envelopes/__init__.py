@@ -10,5 +10,5 @@ Start with `sealed_messages.open_sealed`: a reader states kind, context and leng
 beforehand, and nothing in a message chooses how it is parsed. A new message is a
 new number in `EnvelopeKind` and a payload; numbers that exist are never reused.
 Layouts, domain strings and what a context hashes are the protocol itself
-(`PROTOCOL` is its version; docs/secure-aggregation.md lists them for others).
+(`PROTOCOL` is its version; docs/theory/secure-aggregation.md lists them for others).
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evidence of a round as canonical JSON, for logs and for verifiers of others.
 
-`docs/secure-aggregation.md` lists the fields and the bytes that sites signed, so that
-a verifier needs none of this code.
+`docs/theory/secure-aggregation.md` lists the fields and the bytes that sites signed, so
+that a verifier needs none of this code.
 """
 
 from base64 import b64decode, b64encode

@@ -13,7 +13,7 @@ A message that is refused changes nothing, so a broken line or a stranger cannot
 up an answer. One that is answered is answered once, and rounds only go up; a piece is
 the same whenever it is asked for. Nothing is stored: a site that starts again has no
 secrets of the old epoch and waits for the next. Why this is safe from a server that
-lies: `docs/secure-aggregation.md`.
+lies: `docs/theory/secure-aggregation.md`.
 """
 
 from hashlib import sha256

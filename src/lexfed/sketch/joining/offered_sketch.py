@@ -9,7 +9,7 @@ states, and refuses one that claims less.
 **The size is an assumption.** More people than agreed are refused without noise: at
 exactly `size` people, whether there is a file tells one person more. So no price holds
 unless neither side can come near the size, which both choose without looking at their
-lists (A1 in docs/guarantees.md).
+lists (A1 in docs/theory/guarantees.md).
 """
 
 import struct

@@ -3,7 +3,7 @@
 
 `participation` checks the receipts that sites sign for every round,
 `masked_sums` the consents to every opened sum, `noise_shares` the conditions
-under which noise in shares is proven (docs/guarantees.md, section 10).
+under which noise in shares is proven (docs/theory/guarantees.md, section 10).
 
 A sum of n sites, c of them colluding, may be opened with t consents where
 2 t > n + c, so that no second list of a round can have as many [BIK+17]. The

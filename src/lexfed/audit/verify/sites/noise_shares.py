@@ -2,9 +2,9 @@
 """Is noise in shares decided, planned and charged as its proof needs it?
 
 Where nobody but the sites is trusted, each adds a share of the noise, and what a sum
-costs is proven under conditions (docs/guarantees.md, section 10): Rényi accounting,
-everybody asked in every round, sums that are masked, enough honest sites in each, and
-receipts that say what noise was asked for.
+costs is proven under conditions (docs/theory/guarantees.md, section 10): Rényi
+accounting, everybody asked in every round, sums that are masked, enough honest sites in
+each, and receipts that say what noise was asked for.
 All of it is decided together or not at all. Half of it is not a weaker guarantee; it
 is none.
 """

@@ -28,7 +28,8 @@ departs from, and why: `{ values = [...], class = "identifier", reason = "..." }
 
 Sites of the public tables stand in for hospitals and banks. Where one is made from a
 column (a speciality, a purpose), being at the site tells that column, as being in a
-hospital does; docs/threat-model.md counts who is at which site as known to the site.
+hospital does; docs/theory/threat-model.md counts who is at which site as known to the
+site.
 """
 
 import tomllib
