@@ -24,7 +24,7 @@ class RandomSource(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether nobody can predict or repeat the bits."""
+        """True if nobody can predict or repeat the bits."""
         ...
 
     def words(self, count: int) -> NDArray[np.uint64]:

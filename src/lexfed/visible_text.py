@@ -118,7 +118,7 @@ def _judged(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether a joiner stands where it changes what is seen."""
+    """Return True if a joiner stands where it changes what is seen."""
     if text[place] not in (_NON_JOINER, _JOINER) or place == 0:
         return False
     if unicodedata.combining(text[place - 1]) == _VIRAMA:

@@ -4,7 +4,6 @@
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.law.tagger.words.languages import languages_read, votes
 from lexfed.law.tagger.words.lexicon import (
     LANGUAGES,
     build_lexicon,
@@ -12,6 +11,7 @@ from lexfed.law.tagger.words.lexicon import (
     parse_lexicon,
 )
 from lexfed.law.tagger.words.phrases import NOTHING, read_phrase
+from lexfed.law.tagger.words.table_readings import languages_read, votes
 
 GERMAN = (
     "term\tcategory\tweight\tgloss\tnote\n"

@@ -57,12 +57,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class RowCondition:
-    """Comparisons that must all hold.
-
-    Attributes:
-        text: the rule as a person wrote it.
-        comparisons: what it says.
-    """
+    """Comparisons that must all hold, with the rule's text as a person wrote it."""
 
     text: str
     comparisons: tuple[Comparison, ...]
@@ -174,7 +169,7 @@ def check_condition(condition: RowCondition, schema: Schema) -> None:
 
 
 def _misfit(comparison: Comparison, column: Column) -> str:
-    """Return what keeps a comparison from telling rows apart; empty if nothing."""
+    """Return the reason why a comparison cannot tell rows apart; empty if it can."""
     if column.kind == "number":
         return _misfit_of_number(comparison, column)
     if comparison.operator in _ORDER:
@@ -209,7 +204,7 @@ def _misfit_of_number(comparison: Comparison, column: Column) -> str:
 
 
 def matching_rows(condition: RowCondition, table: Table) -> Bools:
-    """Return for every row whether the rule holds or may hold.
+    """Return a mask of the rows for which the rule holds or may hold.
 
     Guarantees:
         A row depends on its own values of the rule's columns only.

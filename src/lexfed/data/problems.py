@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a file, by column and row, and never by value.
+"""Problems of a file, named by column and row, and never by value.
 
 Reading goes on after the first problem so that a person sees all of them at once.
 A column of a million wrong values must not become a million lines: of every kind of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is publicly declared about a table: columns, kinds, ranges, category lists.
+"""The public declaration of a table: columns, kinds, ranges, category lists.
 
 A schema holds no data and nothing computed from data. Scaling, vocabularies and
 missing flags all come from here, so preparing a column spends no privacy budget and
@@ -41,7 +41,6 @@ class Column:
 
     Attributes:
         name: its name in the file.
-        kind: number, category, flag or text.
         range: lowest and highest value of a number; values outside are clamped.
         values: the categories, in the order of their slots.
         scale: `log` for numbers from 0 upwards that span several orders of magnitude,
@@ -121,9 +120,6 @@ class Column:
         `auto` is what the range suggests. It is `linear` beside `public_stats`, which
         would otherwise be on a scale nobody stated, and for the target, whose errors
         are to count in its own units.
-
-        Args:
-            target: whether this column is what is learned.
         """
         if self.scale != "auto":
             return self.scale
@@ -173,7 +169,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """All columns of a table, and which of them play a special part.
+    """All columns of a table, with the target and the keys among them.
 
     The keys `person` and `site` need not be among the columns: they are read as
     text and never enter a model.
@@ -220,7 +216,7 @@ class Schema:
 
     @property
     def task(self) -> Task:
-        """What is learned: a yes/no answer, one of several classes, or a number."""
+        """The target's kind: a yes/no answer, one of several classes, or a number."""
         target = self.by_name(self.target)
         if target.kind == "number":
             return "regression"
@@ -246,7 +242,7 @@ class Schema:
         raise _wrong(name, "not declared", "declare it under `[data.columns]`")
 
     def features(self, exclude: Collection[str] = ()) -> tuple[Column, ...]:
-        """Return what may enter a model: no target, no key, no text, none excluded."""
+        """Return the columns for a model: no target, no key, no text, none excluded."""
         out = {self.target, *self.keys, *exclude}
         return tuple(c for c in self.columns if c.name not in out and c.kind != "text")
 

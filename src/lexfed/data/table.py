@@ -4,7 +4,7 @@
 Numbers and flags are floats with NaN for missing; categories are codes into the
 declared list with -1 for missing. Which rows there are, in which order, of whom and
 from where never depends on a value of a feature: a row with an odd value is kept
-and the value is clamped, or the whole table is refused (isolation, privacy.md 3.0).
+and the value is clamped, or the whole table is refused (isolation of tiers).
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,6 @@ class Table:
     """Rows that were read under a schema.
 
     Attributes:
-        schema: what was declared.
         columns: values of each feature read, and of the target where there is one.
         persons: for each row the code of its person; one code per row where the
             schema has no person key.
@@ -31,11 +30,11 @@ class Table:
         sites: for each row the code of its site.
         site_names: the name behind each site code.
         rows: row number in the source, as `DataProblem` counts it.
-        files: the sources read; `file_codes` says which one a row came from.
-        clamped: how many values of a column lay outside its declared range. Like
+        files: the sources read; `file_codes` gives the source of each row.
+        clamped: number of values of a column outside its declared range. Like
             `undeclared`, a fact about private rows: for the people who hold the
             data, never for a claim, a model or anybody else.
-        undeclared: how many values of a column were not in its declared list.
+        undeclared: number of values of a column that are not in its declared list.
         ignored: columns of the sources that nobody declared; they were not read.
     """
 
@@ -57,7 +56,7 @@ class Table:
 
     @property
     def has_target(self) -> bool:
-        """Whether the target was read (it is not, for prediction)."""
+        """True if the target was read (it is not, for prediction)."""
         return self.schema.target in self.columns
 
     def numbers(self, name: str) -> Floats:
@@ -69,13 +68,13 @@ class Table:
         return np.asarray(self.columns[name], dtype=np.int64)
 
     def missing(self, name: str) -> Bools:
-        """Return where a column has no value (undeclared categories included)."""
+        """Return a mask of a column's missing values (undeclared categories too)."""
         if self.schema.by_name(name).kind == "category":
             return self.codes(name) < 0
         return np.isnan(self.numbers(name))
 
     def person_count(self) -> int:
-        """Return how many persons have at least one row here."""
+        """Return the number of persons with at least one row here."""
         return len(np.unique(self.persons))
 
     def take(self, rows: Integers) -> "Table":

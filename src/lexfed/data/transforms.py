@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which curve a number goes through before its range is mapped to [-1, 1].
+"""Curves that numbers go through before their range is mapped to [-1, 1].
 
 Amounts and counts have a heavy tail: mapped linearly from a range that is wide enough
 to hold the largest of them, nearly all end up at one end of [-1, 1], where a linear

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a column is to what the law says about it, jurisdiction by jurisdiction.
+"""The articles that apply to a column, jurisdiction by jurisdiction.
 
 Some articles turn on a word: among direct identifiers HIPAA sorts names under (A) and
 social security numbers under (G). The words are those the tagger read in the name and
@@ -145,13 +145,13 @@ def with_articles(
 def articles_of(
     tier: str, category: str, said: frozenset[str], catalogues: Iterable[LawCatalogue]
 ) -> tuple[Article, ...]:
-    """Return what every catalogue says about a column, in their order.
+    """Return the articles of every catalogue for a column, in the catalogues' order.
 
     Args:
         tier: of the column.
         category: of the column; one that no catalogue knows meets rules of the tier.
         said: English words of its name and description, from `words_of`.
-        catalogues: to ask.
+        catalogues: the laws to ask.
     """
     return tuple(
         article
@@ -186,7 +186,7 @@ def _runs(reading: PhraseReading) -> set[str]:
 
 
 def _one_of(title: PhraseReading) -> set[str]:
-    """Return what one row of a table is, by its name."""
+    """Return the words for one row of a table, from the table's name."""
     return {word.removesuffix("s") for word in title.english}
 
 
@@ -216,7 +216,7 @@ def _of_standard(found: Suggestion) -> set[str]:
 
 
 def _of_values(found: Suggestion) -> set[str]:
-    """Return the words for what recognisers saw in the values; never a value."""
+    """Return the words for the kinds of values that were recognised; never a value."""
     said: set[str] = set()
     for item in found.evidence:
         if item.kind == "values" and item.category == found.category:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalogues: what a law says about a kind of column, as a data file anyone can add.
+"""Catalogues: a law's rules about kinds of columns, as a data file anyone can add.
 
     version = 1
     jurisdiction = "gdpr"
@@ -55,9 +55,8 @@ class Article:
 
     Attributes:
         id: its name, such as `gdpr.art9.health`.
-        jurisdiction: whose rule it is.
-        reference: where it is written.
-        obligation: what it asks, in plain words.
+        reference: its place in the law, such as `GDPR Art. 9(1)`.
+        obligation: its demand, in plain words.
     """
 
     id: str
@@ -68,7 +67,7 @@ class Article:
 
 @dataclass(frozen=True)
 class LawRule:
-    """When an article applies."""
+    """The condition under which an article applies."""
 
     article: Article
     categories: frozenset[str]
@@ -77,7 +76,7 @@ class LawRule:
     otherwise: bool
 
     def concerns(self, tier: str, category: str) -> bool:
-        """Say whether the rule is about columns of this kind at all."""
+        """Return True if the rule is about columns of this kind at all."""
         return category in self.categories or tier in self.tiers
 
 
@@ -93,7 +92,7 @@ class LawCatalogue:
     def articles(
         self, tier: str, category: str, words: Collection[str]
     ) -> tuple[Article, ...]:
-        """Return what applies to a column.
+        """Return the articles that apply to a column.
 
         Args:
             tier: of the column.

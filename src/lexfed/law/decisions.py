@@ -30,7 +30,7 @@ PERSON_KEY = "key of the person"
 
 @dataclass(frozen=True)
 class StatedTag:
-    """What a person said about a column; the category may be left open."""
+    """A person's statement about a column; the category may be left open."""
 
     tier: Tier
     reason: str
@@ -57,13 +57,13 @@ def suggest_by_names(
     settings: TaggerSettings,
     person: str | None = None,
 ) -> dict[str, Suggestion]:
-    """Return what the tagger makes of columns by their names alone, by name.
+    """Return the tagger's suggestions for columns by their names alone, by name.
 
     Args:
         names: of the columns of one table.
         table: its name.
         settings: of the tagger.
-        person: the column that is stated to say whom a row is about.
+        person: the column that is stated to hold the person key.
     """
     columns = [
         DescribedColumn(table, name, PERSON_KEY if name == person else "")
@@ -88,12 +88,11 @@ def tag_schema(
         schema: the declared columns.
         declared: tags that came with the source; those of other columns are left
             out, so that a run may use fewer columns.
-        stated: what people said, by column.
+        stated: people's statements, by column.
         jurisdictions: keep only their articles among those that came with the source;
             None keeps all.
         catalogues: laws to ask about columns that people tagged.
-        suggestions: what the tagger makes of the columns, by name; kept beside what
-            people decided.
+        suggestions: the tagger's suggestions, by name; kept beside people's decisions.
 
     Guarantees:
         A person's tier, reason and category stand.
@@ -138,7 +137,7 @@ def tag_schema(
 
 
 def articles_known(tag: Tag, asked: Consultation) -> bool:
-    """Say whether the articles of a column were looked up, so that none is a finding.
+    """Return True if a column's articles were looked up, so that none is a finding.
 
     A person who states a tier and no category leaves open which articles apply.
     """

@@ -36,12 +36,7 @@ _ENOUGH = 2.0
 
 
 def reason_of(found: Suggestion, kinds: Sequence[str] = tuple(KIND_WORDS)) -> str:
-    """Return the strongest reason for a suggestion in one sentence.
-
-    Args:
-        found: the suggestion.
-        kinds: kinds of evidence that may be told.
-    """
+    """Return the strongest reason for a suggestion, of these kinds, in one sentence."""
     strongest = _strongest(found, kinds)
     return NOTHING_KNOWN if strongest is None else strongest.text
 

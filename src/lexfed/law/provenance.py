@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a decision about a column came from, as far as software can tell.
+"""The origin of a decision about a column, as far as software can tell.
 
-Kept beside the tags and, with them, in the log: what was proposed before a person
-decided, the evidence for it, and by which files it can be computed again.
+Kept beside the tags and, with them, in the log: the proposal before a person decided,
+the evidence for it, and the digests of the files by which it can be computed again.
 
     asked      {"catalogues": [{"jurisdiction", "digest"}, ...],
                 "tagger": {"lexicon", "packs", "model": digests}}
@@ -35,8 +35,8 @@ class Ground:
     """One reason for a proposal.
 
     Attributes:
-        kind: where it comes from, such as `name` or `pack`.
-        category: what it speaks for; empty if for nothing in particular.
+        kind: its source, such as `name` or `pack`.
+        category: the category it speaks for; empty if for none in particular.
         weight: in log-odds, as text, so that every reader writes it alike.
         text: the reason in a sentence.
     """
@@ -64,11 +64,9 @@ class Ground:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What was said about a column before a person decided.
+    """The tier and category proposed for a column before a person decided.
 
     Attributes:
-        tier: proposed.
-        category: proposed.
         by: `rule` for the tagger, `generator` for a source that knows its columns.
         reason: the first reason, in a sentence.
         review: whether the tagger asked for a person.
@@ -91,7 +89,7 @@ class Proposal:
 
     @classmethod
     def of(cls, found: Suggestion) -> "Proposal":
-        """Return what the tagger suggests.
+        """Return the proposal that a suggestion of the tagger makes.
 
         Guarantees:
             Evidence from values and statistics is left out.
@@ -130,7 +128,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Consultation:
-    """Who was asked about columns, by digest; false if nobody was.
+    """The catalogues and the tagger that were asked, by digest; false if none was.
 
     Attributes:
         catalogues: jurisdiction and digest of every catalogue.
@@ -145,7 +143,7 @@ class Consultation:
 
     @classmethod
     def of(cls, catalogues: Sequence[LawCatalogue], tagger: bool) -> "Consultation":
-        """Return who is asked now, with the digests of the files that answer."""
+        """Return the consultation of these, with the digests of their files."""
         named = tuple((each.jurisdiction, each.digest) for each in catalogues)
         return cls(named, dict(fingerprint()) if tagger else {})
 

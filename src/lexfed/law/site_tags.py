@@ -18,7 +18,7 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class SiteTag:
-    """What a site says about one of its columns; all that it says.
+    """A site's whole statement about one of its columns.
 
     Raises:
         DataError: if tier or category is unknown.
@@ -41,22 +41,20 @@ class SiteTag:
 
     @classmethod
     def of(cls, found: Suggestion) -> "SiteTag":
-        """Return what may leave the site: no evidence, no score, no value."""
+        """Return the part that may leave the site: no evidence, no score, no value."""
         column = found.column
         return cls(column.table, column.name, found.tier, found.category, found.review)
 
 
 @dataclass(frozen=True)
 class MergedTag:
-    """What all sites together say about a column.
+    """The tag of a column that all sites together give.
 
     Attributes:
-        table: of the column.
-        column: its name.
         tier: the strictest of all.
         category: the one that most sites of that tier named.
         review: whether a site asked for a person, or the sites disagree.
-        said: what every site that has the column says, by its name.
+        said: the tag of every site that has the column, by the site's name.
         missing: sites that do not have the column.
     """
 
@@ -70,7 +68,7 @@ class MergedTag:
 
     @property
     def disagree(self) -> bool:
-        """Whether two sites name different tiers or categories."""
+        """True if two sites name different tiers or categories."""
         return len({(tag.tier, tag.category) for tag in self.said.values()}) > 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tags: what each column is in the eyes of the law, and who says so.
+"""Tags: the legal classification of each column, with its author.
 
 A tag gives a column its tier, and says by which articles and for which reason. No
 column is used without one: what nobody has tagged is refused, not guessed.
@@ -26,8 +26,7 @@ class Obligation:
     """An article that applies to a column, such as `gdpr`, `GDPR Art. 9(1)`.
 
     Attributes:
-        jurisdiction: whose article it is.
-        reference: where it is written.
+        reference: its place in the law, such as `GDPR Art. 9(1)`.
         rule: the rule of a catalogue that found it; empty if the source named it.
     """
 
@@ -49,15 +48,15 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Tag:
-    """What a column is, and why.
+    """The legal classification of a column, with its reason.
 
     Attributes:
-        tier: how strongly it must be protected.
-        category: what kind of data it is, such as `health` or `operational`.
+        tier: the protection that it needs.
+        category: the kind of data, such as `health` or `operational`.
         obligations: the articles that apply.
         reason: one sentence a data-protection officer can agree or disagree with.
-        by: whether a rule, a person or the generator of synthetic data said so.
-        proposal: what the tagger or the source had said where a person decided.
+        by: its author: a rule, a person or the generator of synthetic data.
+        proposal: the tag of the tagger or the source that a person decided about.
 
     Raises:
         ConfigError: if no reason is given or the author is unknown.
@@ -78,9 +77,10 @@ class Tag:
 
     @property
     def overrules(self) -> bool:
-        """Whether a person decided otherwise than was proposed.
+        """True if a person decided otherwise than was proposed.
 
-        Who names no category, or one of their own, disagrees about the tier only.
+        A person who names no category, or one of their own, disagrees about the tier
+        only.
         """
         found = self.proposal
         if found is None:
@@ -119,10 +119,9 @@ class TaggedSchema:
     """A schema in which every column, the target included, has a tag.
 
     Attributes:
-        schema: the declared columns.
-        tags: what each of them is, and each of their sources.
-        asked: which catalogues and which tagger were asked; empty if nobody needed
-            them, because all tags came with the source.
+        tags: by column, and by source of an engineered column.
+        asked: the catalogues and the tagger that were asked; empty if they were not
+            needed, because all tags came with the source.
 
     Guarantees:
         Every column has a tag, and so has every source of an engineered column.
@@ -168,7 +167,7 @@ class TaggedSchema:
         return self.tiers()[self.schema.by_name(column).name]
 
     def features(self) -> tuple[Column, ...]:
-        """Return what may enter a model: no identifier, target, key or text."""
+        """Return the columns for a model: no identifier, target, key or text."""
         tiers = self.tiers()
         return tuple(
             column

@@ -61,5 +61,5 @@ def slot_weights(tower: Tower) -> Floats | None:
 
 
 def _is_weighted(module: nn.Module) -> bool:
-    """Say whether a module has parameters of its own."""
+    """Return True if a module has parameters of its own."""
     return next(module.parameters(recurse=False), None) is not None

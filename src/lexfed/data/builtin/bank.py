@@ -25,7 +25,7 @@ from lexfed.data.builtin.draws import (
 )
 from lexfed.data.reading.frames import frame_of_arrays
 
-# What makes a loan fail, on the log-odds scale.
+# Effects on the odds that a loan fails, on the log-odds scale.
 _BASE = -2.45
 _BY_EMPLOYMENT = np.array([-0.4, 0.4, 0.2, 1.4, -0.1])
 _BY_MARITAL = np.array([0.1, -0.2, 0.4, 0.0])
@@ -42,9 +42,9 @@ def bank(seed: int = 7, sites: int = 6, clients: int = 8000) -> BuiltinSource:
         Every client has one row, at one bank.
 
     Args:
-        seed: decides everything.
-        sites: how many banks, at least 1.
-        clients: how many clients in all, at least one for each bank.
+        seed: fixes every draw.
+        sites: number of banks, at least 1.
+        clients: number of clients in all, at least one for each bank.
     """
     in_range(1, clients, sites=sites)
     streams = np.random.SeedSequence(seed).spawn(sites)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a built-in source declares about itself: columns, tiers, articles, reasons.
+"""The declaration of a built-in source: its columns, tiers, articles and reasons.
 
 The references name the definition a column meets. Whether an exemption applies (the
 CCPA leaves out much of what HIPAA and the GLBA already govern, Cal. Civ. Code

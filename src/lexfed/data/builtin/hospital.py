@@ -46,10 +46,10 @@ _MEDICATION_GIVEN_DIAGNOSIS = np.array(
 _DIAGNOSIS_BASE = np.array([0.4, 0.2, -0.4, -0.1, -0.9, -0.5, 0.1, 0.9])
 _DIAGNOSIS_BY_FRAILTY = np.array([0.6, 0.5, 0.3, 0.3, 0.8, -0.2, -0.8, -0.5])
 
-# What brings somebody back, on the log-odds scale.
+# Effects on the odds of a return, on the log-odds scale.
 _BASE = -2.9
 _BY_AGE, _BY_FRAILTY, _BY_HBA1C, _BY_OCCUPANCY = 0.7, 0.35, 0.45, 0.5
-_BY_UNKNOWN = 1.2  # what no column knows
+_BY_UNKNOWN = 1.2  # causes that no column records
 _BY_SEX = np.array([0.0, 0.15, 0.0])
 _BY_LIVING = np.array([0.0, 0.9, 1.7])
 _BY_INSURANCE = np.array([0.2, -0.6, 1.1])
@@ -70,9 +70,9 @@ def hospital(seed: int = 7, sites: int = 8, patients: int = 6000) -> BuiltinSour
         A patient is at one hospital and has 1 to 4 visits.
 
     Args:
-        seed: decides everything.
-        sites: how many hospitals, at least 1.
-        patients: how many patients in all, at least one for each hospital.
+        seed: fixes every draw.
+        sites: number of hospitals, at least 1.
+        patients: number of patients in all, at least one for each hospital.
     """
     in_range(1, patients, sites=sites)
     streams = np.random.SeedSequence(seed).spawn(sites)

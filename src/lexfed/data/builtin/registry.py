@@ -24,7 +24,7 @@ BUILTIN_NAMES = tuple(_SOURCES)
 
 
 def is_builtin(source: str) -> bool:
-    """Return whether a source names a built-in one, known or not, and not a file."""
+    """Return True if a source names a built-in one, known or not, and not a file."""
     return source.startswith(("synthetic:", "sklearn:"))
 
 

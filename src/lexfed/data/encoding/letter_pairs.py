@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts as pairs of letters: how words that nobody listed are found two by two.
+"""Texts as pairs of letters, so that words nobody listed are found two by two.
 
 A symbol is END or one of the 95 printable characters of ASCII; every other character,
 and the percent sign, stands as its UTF-8 bytes in the manner of web addresses (`%C3`).
@@ -53,10 +53,10 @@ def text_of(pairs: tuple[int, ...]) -> str:
 
 
 def is_ended(pair: int) -> bool:
-    """Whether a text ends within this pair, or before it."""
+    """Return True if a text ends within this pair, or before it."""
     return pair % SYMBOLS == END
 
 
 def is_pair(pair: int) -> bool:
-    """Whether a text can have this pair: after END there is nothing but END."""
+    """Return True if a text can have this pair: after END there is nothing but END."""
     return 0 <= pair < PAIRS and (pair // SYMBOLS != END or is_ended(pair))

@@ -40,9 +40,7 @@ class Slot:
     Attributes:
         column: the column that owns it.
         name: a unique name, such as `sex=female` or `age?` for a missing flag.
-        kind: what it holds.
-        tier: tier of its column.
-        levels: for a one-hot slot how many values the column declares, else 1.
+        levels: for a one-hot slot the number of values the column declares, else 1.
         tail: for a number scaled by its range the direction of the longer tail, from
             -1 to 1, else 0. It is a public guess of skewness: a range [0, 100] reaches
             far above zero.
@@ -61,9 +59,7 @@ class Slot:
 def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier]:
     """Return each column's tier once engineered columns inherit from their sources.
 
-    Args:
-        schema: the declared columns.
-        tiers: own tier of every column, and of every source that is not a column.
+    `tiers` has the own tier of every column, and of every source that is no column.
 
     Raises:
         ConfigError: naming every column or source without a tier.
@@ -91,7 +87,7 @@ def effective_tiers(schema: Schema, tiers: Mapping[str, Tier]) -> dict[str, Tier
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which slots there are, and which column and tier each belongs to.
+    """The slots of a model's input, each with its column and its tier.
 
     Guarantees:
         Slots depend on the schema and the tiers only, never on data.
@@ -105,7 +101,7 @@ class Encoding:
 
     @property
     def width(self) -> int:
-        """How many slots there are."""
+        """Number of slots."""
         return len(self.slots)
 
     @property

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often, and at how many sites, one person may appear.
+"""Caps on the rows of one person, and on the sites where a person may appear.
 
 The guarantee is about a person, so what one person can contribute must be bounded
 before training. Which rows stay is decided by the person key and the order of rows
 alone; dropping rows by what they hold would carry a protected value into the
-choice of rows (isolation, privacy.md 3.0).
+choice of rows, and so break the isolation of tiers.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ExcessHandling = Literal["error", "drop"]
 
 
 def earlier_rows(persons: Integers) -> Integers:
-    """Return for each row how many earlier rows are of the same person."""
+    """Return for each row the number of earlier rows of the same person."""
     order = np.argsort(persons, kind="stable")
     ordered = persons[order]
     _, starts, lengths = np.unique(ordered, return_index=True, return_counts=True)
@@ -32,13 +32,12 @@ def earlier_rows(persons: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class CappedTable:
-    """What is left of a table, and where.
+    """The rows of a table that stay, and the numbers of those that do not.
 
     Attributes:
-        table: the rows that stay.
-        sites: code of each row's site.
-        dropped: rows beyond the cap.
-        elsewhere: rows of no declared site.
+        sites: code of each staying row's site.
+        dropped: number of rows beyond the cap.
+        elsewhere: number of rows of no declared site.
     """
 
     table: Table
@@ -60,11 +59,7 @@ def cap_records(
         rows at a site is there, whatever else there is.
         Which rows stay depends on person, site and the order of rows only.
 
-    Args:
-        table: the rows.
-        sites: code of each row's site; rows of none, -1, are left out.
-        records_per_person: the declared cap.
-        excess: `drop` the rows beyond the cap, or raise an `error`.
+    Rows of no site, -1 among the codes in `sites`, are left out.
 
     Raises:
         DataError: naming the rows beyond the cap, unless they are dropped.
@@ -98,21 +93,16 @@ def _beyond_cap(table: Table, rows: Integers, records_per_person: int) -> DataEr
 
 
 def sites_of_persons(persons: Integers, sites: Integers) -> Integers:
-    """Return for each person code present at how many sites it appears."""
+    """Return the number of sites of each person code that is present."""
     pairs = np.unique(np.stack([persons, sites], axis=1), axis=0)
     return np.unique(pairs[:, 0], return_counts=True)[1].astype(np.int64)
 
 
 def check_sites_per_person(table: Table, sites: Integers, limit: int = 1) -> int:
-    """Return how many persons appear at several sites.
-
-    Args:
-        table: the rows.
-        sites: code of each row's site.
-        limit: at how many sites a person may appear, as declared.
+    """Return the number of persons who appear at several sites.
 
     Raises:
-        DataError: if a person appears at more sites than declared; each site clips
+        DataError: if a person appears at more than `limit` sites; each site clips
             on its own, so the guarantee would not hold for that person.
     """
     pairs, first = np.unique(

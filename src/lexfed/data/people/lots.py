@@ -38,26 +38,26 @@ class LotKeys:
 
     @classmethod
     def fresh(cls) -> "LotKeys":
-        """Return coins that nobody has seen."""
+        """Return keys that nobody has seen."""
         return cls(secrets.token_bytes(_KEY), secrets.token_bytes(_KEY), private=True)
 
     @classmethod
     def seeded(cls, seed: int) -> "LotKeys":
-        """Return the same coins for the same seed: NOT PRIVATE, for experiments."""
+        """Return the same keys for the same seed: NOT PRIVATE, for experiments."""
         return cls(
             f"split {seed}".encode(), np.random.default_rng([seed, 0x517E5]).bytes(_KEY)
         )
 
     def to_bytes(self) -> bytes:
-        """Return fresh coins as whoever holds the rows keeps them."""
+        """Return fresh keys as bytes, for the holder of the rows to keep."""
         return self.split + self.sites
 
     @classmethod
     def from_bytes(cls, kept: bytes) -> "LotKeys":
-        """Return coins that were kept.
+        """Return the keys of bytes that `to_bytes` made.
 
         Raises:
-            ValueError: if that is not what was kept.
+            ValueError: if `to_bytes` cannot have made them.
         """
         if len(kept) != 2 * _KEY:
             raise ValueError("not two keys")

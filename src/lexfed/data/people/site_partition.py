@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows are at which site.
+"""The division of rows among sites.
 
 Real sites come from a key column or from one file per site. The other two divide one
 table to simulate a federation: `partition_iid` deals persons out at random,
@@ -111,22 +111,16 @@ def partition_dirichlet(
 ) -> Partition:
     """Return a partition in which every site has its own mix of labels.
 
-    For each label the shares of the sites are drawn from Dirichlet(alpha, ...,
-    alpha): the smaller alpha, the more the sites differ. A person's label is that
-    of the first row; a number is cut in four equal parts of its declared range.
+    For each label the `generator` draws the shares of the sites from
+    Dirichlet(alpha, ..., alpha): the smaller alpha, the more the sites differ. A
+    person's label is that of the first row; a number is cut in four equal parts of
+    its declared range.
 
     For simulations only: the layout depends on the labels.
 
     Guarantees:
         A person's site depends on the person's own key and label, and on what was
         drawn without looking at the data.
-
-    Args:
-        table: the rows.
-        count: number of sites.
-        alpha: how alike they are.
-        coins: give every person a lot.
-        generator: draws the shares of the sites.
 
     Raises:
         ConfigError: if alpha is not above zero, or there is no site.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which persons are held back for testing.
+"""The choice of persons who are held back for testing.
 
 Each person draws a lot (`lexfed.data.people.lots`). It looks at no feature and no
 label, so the split respects the tiers; and one person's presence never moves another

@@ -25,8 +25,8 @@ class UnitBlock:
         targets: floats [units, places]; zero where padded.
         weights: floats [units, places]; 1 / rows of the person, zero where padded.
         persons: code of the person behind each unit.
-        members: which classes of records a unit belongs to, [units, classes]; None
-            without classes. Never leaves the site, not even as a count.
+        members: the classes of records of each unit, [units, classes]; None without
+            classes. Never leaves the site, not even as a count.
         keys: of the person behind each unit, the same at every site (`key_numbers`);
             None where persons have no key. Never leaves the site.
     """
@@ -62,7 +62,7 @@ def group_units(
         targets: floats [rows].
         persons: code of each row's person.
         records_per_person: the declared cap, and the number of places.
-        members: which classes a row belongs to, [rows, classes]; None without classes.
+        members: the classes of each row, [rows, classes]; None without classes.
         keys: of each row's person; None where persons have none.
 
     Raises:

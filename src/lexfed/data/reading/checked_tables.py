@@ -32,7 +32,7 @@ def read_files(
 
     Args:
         paths: the files; with several, each is usually one site.
-        schema: what was declared.
+        schema: the declaration of all of them.
         strict: refuse values outside their declaration instead of bending them.
         target: read the target too; False to predict.
         columns: the features to read, all by default. Other columns are not read.

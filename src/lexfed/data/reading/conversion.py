@@ -25,7 +25,7 @@ _TRUTH = {
 
 @dataclass(frozen=True)
 class ConvertedColumn:
-    """Values of a column that match its declaration, and what was bent to match."""
+    """Values of a column that match its declaration, and counts of those bent."""
 
     values: ColumnValues
     clamped: int = 0
@@ -34,7 +34,7 @@ class ConvertedColumn:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a column stands, to say so in problems."""
+    """The place of a column, for the problems that name it."""
 
     frame: Frame
     column: str
@@ -58,15 +58,10 @@ class _Place:
 def convert_column(
     column: Column, frame: Frame, problems: Problems, *, strict: bool, target: bool
 ) -> ConvertedColumn:
-    """Return the values of a declared column of a frame.
+    """Return the values of a declared column, not text, that the frame has.
 
-    Args:
-        column: what was declared; not text.
-        frame: the source; it has the column.
-        problems: takes what is wrong.
-        strict: refuse what would otherwise be clamped or made missing.
-        target: the column is the target, which may be neither missing nor of an
-            undeclared class.
+    Strict reading refuses what would otherwise be clamped or made missing. A target
+    may be neither missing nor of an undeclared class.
     """
     raw = frame.columns[column.name]
     place = _Place(frame, column.name, problems)

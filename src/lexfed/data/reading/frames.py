@@ -18,12 +18,12 @@ RawKind = Literal["text", "number", "flag", "other"]
 
 @dataclass(frozen=True)
 class RawColumn:
-    """Values of one column and where there is none.
+    """Values of one column, and a mask of those that are missing.
 
     Attributes:
-        kind: what the source says the values are; a CSV file only knows text.
+        kind: the type that the source gives; a CSV file only knows text.
         values: stripped texts, numbers or truth values; arbitrary where missing.
-        missing: where the source has no value (empty text, null).
+        missing: true where the source has no value (empty text, null).
     """
 
     kind: RawKind
@@ -33,11 +33,10 @@ class RawColumn:
 
 @dataclass(frozen=True)
 class Frame:
-    """What was read from one source.
+    """The columns read from one source.
 
     Attributes:
         name: the file or source, as messages name it.
-        columns: the columns read.
         rows: row numbers as a person counts them in that source.
         ignored: columns of the source that were not asked for.
     """

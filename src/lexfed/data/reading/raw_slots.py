@@ -4,9 +4,10 @@
 Training clamps a number to its declared range; a profile looks for that range, so its
 numbers must be the ones in the file. Hence slots of their own:
 
-    number                     the number, not clamped flag                       0 or 1
-    category with a list       place in the list, -1 for another value category without
-    a list    LEVELS pairs of letters (`lexfed.data.encoding.letter_pairs`)
+    number                     the number, not clamped
+    flag                       0 or 1
+    category with a list       place in the list, -1 for another value
+    category without a list    LEVELS pairs of letters (`data.encoding.letter_pairs`)
 
 A missing value is NaN; of a text the first slot is.
 """
@@ -25,7 +26,7 @@ from lexfed.data.schema import ColumnKind
 
 
 class RawDeclaration(Protocol):
-    """What must be known of a column to read it."""
+    """The part of a column's declaration that reading it needs."""
 
     @property
     def name(self) -> str:
@@ -54,12 +55,7 @@ def raw_places(columns: Sequence[RawDeclaration]) -> dict[str, tuple[int, ...]]:
 def raw_slots(
     columns: Sequence[RawDeclaration], frame: Frame, problems: Problems
 ) -> Floats:
-    """Return the slots of all columns, [rows, slots].
-
-    Args:
-        columns: what is counted, in order; no keys and no texts.
-        frame: the source; it has all of them.
-        problems: takes what is wrong.
+    """Return the slots of all columns, [rows, slots]; none is a key or a text.
 
     Guarantees:
         A slot depends on its own column's value in its own row alone.

@@ -24,7 +24,7 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether the file's name says Parquet."""
+    """Return True if the file's name says Parquet."""
     return path.suffix.lower() in (".parquet", ".pq")
 
 

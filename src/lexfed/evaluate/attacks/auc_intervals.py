@@ -65,7 +65,7 @@ class AttackResult:
 
     @property
     def contradicts_proof(self) -> bool:
-        """Whether even the lower end lies above what the proof allows."""
+        """True if even the lower end lies above what the proof allows."""
         return self.low > self.bound
 
 

@@ -90,7 +90,7 @@ class ClaimAudit:
 
     @property
     def refuted(self) -> bool:
-        """Whether more was found than is claimed."""
+        """True if more was found than is claimed."""
         return self.lower > self.epsilon
 
 
@@ -186,7 +186,7 @@ def _word(name: TierName | None) -> str:
 
 
 def _is_gaussian(programme: Programme) -> bool:
-    """Say whether the proven trade-off curve of a run is that of one Gaussian."""
+    """Return True if the proven trade-off curve of a run is that of one Gaussian."""
     return programme.guarantee == "envelope" and all(
         release.noise == "gaussian" and release.sampling_rate == 1.0
         for release, _ in programme.charges()

@@ -103,7 +103,7 @@ def one_run_mu(guesses: int, correct: int, m: int, confidence: float = 0.95) -> 
 def _gaussian_refuted(
     guesses: int, correct: int, m: int, mu: float, error: float
 ) -> bool:
-    """Say whether that many correct guesses are rarer than `error` under mu-GDP."""
+    """Return True if that many correct guesses are rarer than `error` under mu-GDP."""
     right = error * correct / m
     wrong = error * (guesses - correct) / m
     for i in range(correct - 1, -1, -1):

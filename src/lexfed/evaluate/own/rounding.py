@@ -18,7 +18,7 @@ def lost_by(gain: MeanEstimate | None, metric: str) -> MeanEstimate | None:
 
 
 def differs(found: MeanEstimate) -> bool:
-    """Say whether the interval leaves zero out; one split tells nothing."""
+    """Return True if the interval leaves zero out; one split tells nothing."""
     return found.half is not None and abs(found.mean) > found.half
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Which words, standards and network a suggestion was made with, as digests.
+r"""Digests of the words, standards and network that suggestions are made with.
 
     digest of a part  =  SHA-256 of lines `<file name> <SHA-256 of the file>\n`, sorted
 
 Suggestions change when the data files of the tagger do. With these digests beside
-them, anybody can tell which files to ask again.
+them, anybody can find the files to ask again.
 """
 
 import hashlib

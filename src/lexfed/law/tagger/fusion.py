@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From evidence to an answer: categories, tiers, a score, and whether to ask a person.
+"""From evidence to an answer: categories, tiers, a score, and the call for a person.
 
 Names, descriptions, packs, values and the table's role speak in log-odds, which are
 added up and turned into probabilities of the categories. The semantic network gives
@@ -9,7 +9,7 @@ probabilities of its own. They are mixed by their shares:
     semantics  =  statistics * facts  +  (1 - statistics) * network
 
 Facts are what is recognised in values, and evidence that says outright what a column is
-(`Evidence.outright`): a looked-up standard, a name that is nothing but a noun and a
+(`TagEvidence.outright`): a looked-up standard, a name that is nothing but a noun and a
 word about it. They speak in both parts, so that no network can talk over a check digit.
 A part that is not there takes no share.
 
@@ -65,7 +65,7 @@ Chances = Mapping[str, float]
 
 @dataclass(frozen=True)
 class FusedTag:
-    """What the evidence adds up to."""
+    """The answer that all evidence about a column adds up to."""
 
     tier: str
     category: str

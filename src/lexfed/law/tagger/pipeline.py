@@ -129,7 +129,7 @@ def _order(item: TagEvidence) -> tuple[float, str]:
 
 
 def _from_values(columns: Sequence[DescribedColumn]) -> Sequence[Sequence[TagEvidence]]:
-    """Return what the values say; recognisers are loaded only if there are any."""
+    """Return the evidence of values; recognisers are loaded only if there are any."""
     if not any(column.values for column in columns):
         return [()] * len(columns)
     from lexfed.law.tagger.values.evidence import evidence_of_values

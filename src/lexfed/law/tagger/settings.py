@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tagger's settings: how much each source of evidence counts, and when to ask."""
+"""The tagger's settings: shares of the sources of evidence, thresholds for review."""
 
 from dataclasses import dataclass
 

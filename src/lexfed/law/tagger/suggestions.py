@@ -75,7 +75,6 @@ class TagEvidence:
     """One reason for or against a reading of a column.
 
     Attributes:
-        kind: where the reason comes from.
         tier: the tier it speaks for, or None if it speaks for no single one.
         category: the category it speaks for, or None.
         weight: in units of log-odds; negative if it speaks against.
@@ -102,7 +101,7 @@ class Proxy:
 
     Attributes:
         column: the tagged column that this one is associated with.
-        category: what that column is.
+        category: of that column.
         measure: `cramers_v`, `correlation_ratio` or `pearson`.
         strength: from 0 (independent) to 1 (one determines the other). It was counted
             in the data, so it is nowhere printed or written: people read `words`.
@@ -122,10 +121,9 @@ class Proxy:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What the tagger makes of a column; a person may overrule all of it.
+    """The tagger's reading of a column; a person may overrule all of it.
 
     Attributes:
-        column: the column it is about.
         tier: the tier it most likely belongs to.
         category: the category of that tier it most likely belongs to.
         score: expected sensitivity, from 0 (about no one) to 1.

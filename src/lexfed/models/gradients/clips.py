@@ -48,5 +48,5 @@ class Clipping:
 
     @property
     def unbounded(self) -> bool:
-        """Whether nothing is clipped."""
+        """True if nothing is clipped."""
         return math.isinf(self.clips[0])

@@ -93,7 +93,7 @@ def _objection(layer: nn.Module) -> tuple[str, str] | None:
 
 
 def is_imported(spec: str) -> bool:
-    """Say whether a model is a function of somebody's module, and not one of ours."""
+    """Return True if a model is a function of a user's module, and not one of ours."""
     return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec) is not None
 
 
@@ -208,7 +208,7 @@ _ONE_RECORD = "make its output for a record a function of that record and its we
 
 
 def _agree(found: Tensor, wanted: Tensor) -> bool:
-    """Say whether logits are the same but for the rounding of single precision."""
+    """Return True if logits are the same but for the rounding of single precision."""
     largest = float(torch.nan_to_num(wanted).abs().max())
     return torch.allclose(
         found, wanted, rtol=1e-4, atol=1e-4 * max(largest, 1.0), equal_nan=True

@@ -207,7 +207,7 @@ class CapturedModel(nn.Module):
         return tuple(part[:records] for part in parts)
 
     def _treats_places_alike(self, slots: int, outputs: int) -> bool:
-        """Say whether the bits of made-up records are the same in every place.
+        """Return True if the bits of made-up records are the same in every place.
 
         Instructions that compute a place are chosen by shapes and place alone. If those
         of two places round one number of a probe in four otherwise, they are told apart

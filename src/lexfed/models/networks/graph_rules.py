@@ -94,7 +94,7 @@ def require_forward(graph: fx.GraphModule) -> None:
 
 
 def looks_up(graph: fx.GraphModule) -> bool:
-    """Say whether records may be computed one at a time only.
+    """Return True if records may be computed one at a time only.
 
     In a graph for many, a place that is not there could be another record's.
     """
@@ -163,7 +163,7 @@ def _objection(graph: fx.GraphModule, node: fx.Node) -> tuple[str, str] | None:
 
 
 def _compares_places(node: fx.Node, target: OpOverload) -> bool:
-    """Say whether no whole number is taken for a place that is not there."""
+    """Return True if no whole number is taken for a place that is not there."""
     whole = [given for given in node.all_input_nodes if _is_whole(given)]
     if not whole or torch.Tag.pointwise in target.tags:
         return True
@@ -190,7 +190,7 @@ def _is_whole(node: fx.Node) -> bool:
 
 
 def _varies(node: fx.Node) -> bool:
-    """Say whether the shape of a result depends on values."""
+    """Return True if the shape of a result depends on values."""
     results = node.meta.get("val")
     return any(
         not isinstance(size, int)
@@ -201,7 +201,7 @@ def _varies(node: fx.Node) -> bool:
 
 
 def _is_overwritten(node: fx.Node) -> bool:
-    """Say whether memory is filled by all that use it, before anything is read."""
+    """Return True if memory is filled by all that use it, before anything is read."""
     return all(
         getattr(user.target, "_schema", None) is not None
         and user.target._schema.name in _FILLING  # type: ignore[union-attr]

@@ -144,7 +144,7 @@ def _settings(layer: nn.Module) -> dict[str, object]:
 
 
 def _has_settings_only(layer: nn.Module) -> bool:
-    """Say whether no method of the object was replaced."""
+    """Return True if no method of the object was replaced."""
     return all(_is_number(value) for value in _settings(layer).values())
 
 
@@ -155,7 +155,7 @@ def _is_number(value: object) -> bool:
 
 
 def is_dense(layers: tuple[nn.Module, ...]) -> bool:
-    """Say whether the layers are Linear, ReLU, Linear, ..., Linear."""
+    """Return True if the layers are Linear, ReLU, Linear, ..., Linear."""
     return len(layers) % 2 == 1 and all(
         type(layer) is (nn.ReLU if place % 2 else nn.Linear)
         for place, layer in enumerate(layers)
@@ -194,7 +194,7 @@ def _known(layer: nn.Module) -> bool:
 
 
 def _weighs(layer: nn.Linear | nn.Conv1d, *shape: int) -> bool:
-    """Say whether the weights are those that the settings speak of, and no others.
+    """Return True if the weights are those that the settings speak of, and no others.
 
     Groups of columns are found by the settings, and clipped by the weights.
     """

@@ -67,7 +67,7 @@ def kappa(parameters: int, units: float, mu: float) -> float:
 
 
 def networks_pay(kappas: Iterable[float]) -> bool:
-    """Say whether the towers get networks, from the `kappa` of all of them."""
+    """Return True if the towers get networks, from the `kappa` of all of them."""
     return min(kappas) >= LEAST_KAPPA
 
 

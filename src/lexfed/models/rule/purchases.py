@@ -97,7 +97,7 @@ def plan_tower(
 
 
 def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
-    """Say whether a tower above the first can tell more than its noise.
+    """Return True if a tower above the first can tell more than its noise.
 
     A tower that cannot is left out: nothing of its tier is read, released or spent.
     """
@@ -105,7 +105,7 @@ def worth_training(facts: RuleFacts, units: float, mu: float) -> bool:
 
 
 def listens(loss: LossName, rounds: int) -> bool:
-    """Say whether a tower is trained on what the towers below leave unexplained."""
+    """Return True if a tower is trained on what the towers below leave unexplained."""
     return loss == "squared" or rounds >= LISTEN_ROUNDS
 
 

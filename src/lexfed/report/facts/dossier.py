@@ -73,7 +73,7 @@ class Dossier:
 
     @property
     def witnessed(self) -> bool:
-        """Whether enough witnesses, by the reader's own policy, vouch for the log."""
+        """True if enough witnesses, by the reader's own policy, vouch for the log."""
         return self.check("witnesses").status is Status.OK
 
     @property

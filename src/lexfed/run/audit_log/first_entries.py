@@ -185,7 +185,7 @@ def _transport(priced: PricedRun) -> Literal["in-process", "flare"]:
 
 
 def secret_sampling(priced: PricedRun) -> bool:
-    """Say whether the guarantee rests on nobody knowing which sites took part.
+    """Return True if the guarantee rests on nobody knowing which sites took part.
 
     Under a client's guarantee a release that says who took part, or how many, is not
     the sampled Gaussian that was charged. Coins for records stay at their site.

@@ -223,7 +223,7 @@ class Logbook:
         return found.get(number)
 
     def is_over(self, number: int) -> bool:
-        """Say whether the log holds a round or its end: it is not asked again."""
+        """Return True if the log holds a round or its end: it is not asked again."""
         aborted = (entry.round for entry in self.log.entries(AbortedRoundEntry))
         return self.round_entry(number) is not None or number in aborted
 

@@ -49,9 +49,9 @@ def public_facts(
 
 
 def follow_labels(config: Config) -> bool:
-    """Say whether a person's label decides the site: then sizes of sites are private.
+    """Return True if a person's label decides the site, so that its size is private.
 
-    Under replace-one whoever has another label may be at another site.
+    Under replace-one a person with another label may be at another site.
     """
     sites = config.data.sites
     return sites is not None and sites.partition == "dirichlet"

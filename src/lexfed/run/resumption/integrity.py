@@ -246,6 +246,6 @@ def _payable(
 def _in_order(
     rows: Sequence[Release], payable: Iterable[tuple[Release | None, ...]]
 ) -> bool:
-    """Say whether each charge is one of a round, and rounds go up."""
+    """Return True if each charge is one of a round, and rounds go up."""
     rounds = iter(payable)
     return all(any(row in one for one in rounds) for row in rows)

@@ -133,7 +133,7 @@ def _first_that_fits(
 
 
 def _fits(cost: SelectionCost, whole: Budget) -> bool:
-    """Say whether a search stays within the budget and every cap.
+    """Return True if a search stays within the budget and every cap.
 
     The label has neither, but delta must pay for the noise sampler at its epsilon.
     """

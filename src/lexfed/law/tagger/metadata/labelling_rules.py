@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The labelling rules as tables: what a word means after a noun, and in a table.
+"""The labelling rules as tables: meanings of a word after a noun, and in a table.
 
 Each row carries the number of the rule it follows (R1 to R23 of the labelling
 guidelines), so that an explanation can name it. Weights are in log-odds.
@@ -32,7 +32,7 @@ ROLE_TEXT: dict[TableRole, str] = {
 
 
 class CompoundRule(NamedTuple):
-    """What a word says after a noun: `customer` + `name` is a person's name."""
+    """The meaning of a word after a noun: `customer` + `name` is a person's name."""
 
     said: str
     noun: str
@@ -83,7 +83,7 @@ ONLY_ALONE = frozenset({"first", "last", "middle", "given", "second"})
 
 
 class ContentRule(NamedTuple):
-    """What a plain word (`value`, `date`) says in a table of a role."""
+    """The meaning of a plain word (`value`, `date`) in a table of a role."""
 
     role: TableRole
     said: str
@@ -134,7 +134,7 @@ def dtype_kind(dtype: str) -> str:
 
 
 class RoleFlip(NamedTuple):
-    """How a table's role moves a reading: a share of its weight changes category.
+    """A reading moved by its table's role: a share of its weight changes category.
 
     `only` is the concept that the name must hold, in a table that is not medical;
     empty for any name and table.

@@ -57,7 +57,7 @@ class NounPair(NamedTuple):
 
 
 def is_code(name: str) -> bool:
-    """Return whether a name is a number in a codebook, such as `Q171` or `PID-27`."""
+    """Return True if a name is a number in a codebook, such as `Q171` or `PID-27`."""
     digits = sum(letter.isdigit() for letter in name)
     return (
         digits >= 0.25 * len(name)
@@ -73,14 +73,14 @@ def evidence_of_name(
     coded: bool,
     title: PhraseReading = NOTHING,
 ) -> list[TagEvidence]:
-    """Return what a column's name and description say by themselves.
+    """Return the evidence of a column's name and description by themselves.
 
     Args:
-        name: the name, read.
-        description: the description, read.
-        table_nouns: whom or what the table is about.
+        name: of the column.
+        description: of the column.
+        table_nouns: the nouns of the table's name.
         coded: whether the name is a number in a codebook.
-        title: the table's name, read. The network has learned without it.
+        title: the table's name. The network has learned without it.
     """
     trust = CODED if coded and description.words else 1.0
     name = _less_repeated(name, title)
@@ -118,7 +118,7 @@ def _less_repeated(name: PhraseReading, title: PhraseReading) -> PhraseReading:
 
 
 def nouns_of(reading: PhraseReading) -> tuple[str, ...]:
-    """Return whom or what a name is about, in the order of its words."""
+    """Return the nouns that a name is about, in the order of its words."""
     return tuple(
         noun
         for found in concepts_of(reading.english, reading.roles)
@@ -134,7 +134,7 @@ def evidence_of_terms(
     table_nouns: Sequence[str] = (),
     outright: bool = False,
 ) -> Iterator[TagEvidence]:
-    """Yield what the terms of a name or description say."""
+    """Yield the evidence of the terms in a name or description."""
     inside = {
         at: pair.row.category
         for pair in _pairs(reading, table_nouns)
@@ -167,7 +167,7 @@ def evidence_of_terms(
 
 
 def _is_of_person(reading: PhraseReading, hit: TermHit) -> bool:
-    """Return whether a name is one term, about what belongs to a person by name."""
+    """Return True if a name is one term, for something that belongs to a person."""
     return (
         hit.stop - hit.start == len(reading.words) > 1
         and hit.entry.meaning in NOUN_KEEPS["person"]
@@ -182,7 +182,7 @@ def evidence_of_pairs(
     share: float,
     outright: bool = False,
 ) -> Iterator[TagEvidence]:
-    """Yield what pairs of a noun and a word about it say."""
+    """Yield the evidence of pairs: a noun and a word about it."""
     for pair in _pairs(reading, table_nouns):
         row = pair.row
         whole = pair.noun_at is not None and len(reading.english) == len(

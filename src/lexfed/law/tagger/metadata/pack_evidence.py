@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from packs: a recognised standard, or what a name stands for elsewhere."""
+"""Evidence from packs: a recognised standard, or a name's meaning in the others."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class PackMatch:
         pack: its name.
         table: the pack's table that fits best, squeezed.
         shared: the sum of the rarities of the shared names.
-        weight: what its labels weigh.
+        weight: of its labels, in log-odds.
     """
 
     pack: str
@@ -84,7 +84,7 @@ def matching_packs(
 
 @lru_cache(maxsize=20_000)
 def _telling(name: str) -> float:
-    """Return how well a name tells one standard from others, from 0 to 1."""
+    """Return a name's power to tell one standard from others, from 0 to 1."""
     if is_code(name):
         return CODE_TELLS * max(0, len(name) - 3)
     reading = read_phrase(name, LANGUAGES)
@@ -96,7 +96,7 @@ def _telling(name: str) -> float:
 def evidence_of_packs(
     column: DescribedColumn, matches: Sequence[PackMatch], packs: PackIndex
 ) -> Iterator[TagEvidence]:
-    """Yield what the recognised pack says, or else what all packs say of the name."""
+    """Yield the evidence of the recognised pack, or else of all packs for the name."""
     rows = packs.by_column.get(squeeze(column.name), ())
     for match in matches:
         own = [row for row in rows if row.pack == match.pack]
@@ -139,7 +139,7 @@ def _precedent(rows: Sequence[PackColumn], telling: float) -> Iterator[TagEviden
 
 
 def _words_precedent(name: str, packs: PackIndex) -> Iterator[TagEvidence]:
-    """Yield what the words of a name stand for in the names of other standards."""
+    """Yield evidence from the meaning of a name's words in other standards."""
     parts = set(words(name))
     for word in sorted(parts) if len(parts) > 1 else ():
         votes = {} if load_concepts().get(word) else packs.by_word.get(word, {})

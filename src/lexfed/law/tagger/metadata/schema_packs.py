@@ -9,8 +9,8 @@
 A table is recognised as one of a pack by the rare names that both share: a name that
 half of all packs have (`id`, `date`) says little, one that a single pack has says
 much. Columns of a recognised table are looked up. The names of all packs together
-are also a body of precedent: what a name stands for in every standard that has it,
-it probably stands for here.
+are also a body of precedent: a name probably means here what it means in every
+standard that has it.
 """
 
 from collections import Counter
@@ -68,8 +68,8 @@ class PackIndex:
     Attributes:
         packs: the packs by name.
         by_column: the rows of every name, in all packs.
-        by_word: for every word of names that several packs use, how many of them use
-            it for each category.
+        by_word: for every word of names that several packs use, the number of packs
+            that use it for each category.
     """
 
     packs: Mapping[str, Pack]
@@ -136,7 +136,7 @@ def _row(pack: str, fields: Sequence[str]) -> PackColumn:
 
 
 def _vote(votes: dict[str, dict[str, float]], used: Mapping[str, Counter[str]]) -> None:
-    """Add what the words of a pack's names stand for; it has one vote a word."""
+    """Add a pack's votes for the meanings of the words in its names, one a word."""
     for word, counts in used.items():
         total = counts.total()
         found = votes.setdefault(word, {})

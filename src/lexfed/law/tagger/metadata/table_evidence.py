@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a column takes from its table: the rules that a role brings to bear."""
+"""Evidence that a column takes from its table, by the rules of the table's role."""
 
 from collections.abc import Iterator, Mapping
 
@@ -30,17 +30,11 @@ def evidence_of_table(
     own: Mapping[str, float],
     seen: TableView,
 ) -> Iterator[TagEvidence]:
-    """Yield what the table's role makes of a column's own evidence.
+    """Yield the evidence of the table's role, given a column's own evidence.
 
     A flip (`labelling_rules.FLIPS`) takes a share of a reading's weight away and gives
-    it to what the reading means in such a table.
-
-    Args:
-        name: the column's name, read.
-        description: its description, read.
-        dtype: its type, if known.
-        own: its own evidence, by category.
-        seen: the table's role.
+    it to the meaning of that reading in such a table. `own` has the sums of the
+    column's own evidence, by category.
     """
     about = f"the table is about {ROLE_TEXT[seen.role]}"
     named, told = _concepts(name), _concepts(description)
@@ -89,7 +83,7 @@ def _concepts(reading: PhraseReading) -> frozenset[str]:
 def _content(
     said: frozenset[str], seen: TableView, about: str
 ) -> Iterator[TagEvidence]:
-    """Yield what a plain word (`value`, `date`) says in a table of that role."""
+    """Yield the evidence of a plain word (`value`, `date`) in a table of that role."""
     for row in CONTENTS:
         if row.role == seen.role and row.said in said:
             yield TagEvidence(

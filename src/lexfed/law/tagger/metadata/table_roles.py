@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows of a table are about: its role flips the meaning of its columns.
+"""The role of a table, the subject of its rows, which flips the meaning of columns.
 
 `temperature` of a patient is health data, of a street sensor it is not (rule R1).
 The role is found by points, from the table's name and from what its columns surely
@@ -73,10 +73,10 @@ _PATIENTS = frozenset({"patient", "patients"})
 
 @dataclass(frozen=True)
 class TableView:
-    """What a column can learn from its table.
+    """The facts about a table that its columns are read by.
 
     Attributes:
-        role: what the rows are about.
+        role: the subject of the rows.
         topic: the category that many of its telling columns belong to, or empty.
         nouns: the nouns of its name.
         medical: whether its name says that the people are patients.
@@ -89,11 +89,9 @@ class TableView:
 
 
 def table_view(name: PhraseReading, sure: Sequence[Mapping[str, float]]) -> TableView:
-    """Return what a table is about.
+    """Return a table's role, topic and nouns.
 
-    Args:
-        name: the table's name, read.
-        sure: the strong evidence of each column, summed by category.
+    `sure` has the strong evidence of each column, summed by category.
     """
     best = [max(one, key=lambda c: (one[c], c)) for one in sure if one]
     counts = Counter(best)

@@ -67,7 +67,7 @@ MEASURES = (
 
 
 def evidence_of_measures(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield which measure of the body a short name and a range together are."""
+    """Yield evidence for the measure of the body that name and range together tell."""
     for measure in MEASURES:
         if sample.said.isdisjoint(measure.context) or len(sample.distinct) < 5:
             continue

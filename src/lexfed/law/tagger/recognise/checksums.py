@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of check digits; each function says whether a whole number is valid.
+"""The arithmetic of check digits; each check tells valid whole numbers from others.
 
 A number is given without separators. Functions take digits and, where a scheme has
 them, capital letters; the shape was checked before by a recogniser's pattern.
@@ -29,7 +29,7 @@ DIGITS_AND_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def luhn(number: str) -> bool:
-    """Return whether a number ends with its Luhn digit [ISO/IEC 7812-1, annex B]."""
+    """Return True if a number ends with its Luhn digit [ISO/IEC 7812-1, annex B]."""
     total = 0
     for place, digit in enumerate(reversed(number)):
         doubled = int(digit) * (1 + place % 2)
@@ -38,7 +38,7 @@ def luhn(number: str) -> bool:
 
 
 def verhoeff(number: str) -> bool:
-    """Return whether a number ends with its Verhoeff digit."""
+    """Return True if a number ends with its Verhoeff digit."""
     check = 0
     for place, digit in enumerate(reversed(number)):
         check = int(_MULTIPLY[check][int(_PERMUTE[place % 8][int(digit)])])
@@ -46,7 +46,7 @@ def verhoeff(number: str) -> bool:
 
 
 def mod_11_10(number: str) -> bool:
-    """Return whether a number is valid under ISO 7064 mod 11,10."""
+    """Return True if a number is valid under ISO 7064 mod 11,10."""
     product = 10
     for digit in number[:-1]:
         product = ((product + int(digit)) % 10 or 10) * 2 % 11
@@ -54,7 +54,7 @@ def mod_11_10(number: str) -> bool:
 
 
 def mod_11_2(number: str) -> bool:
-    """Return whether a number is valid under ISO 7064 mod 11-2; X stands for ten."""
+    """Return True if a number is valid under ISO 7064 mod 11-2; X stands for ten."""
     total = 0
     for sign in number:
         total = (total * 2 + (10 if sign == "X" else int(sign))) % 11
@@ -62,7 +62,7 @@ def mod_11_2(number: str) -> bool:
 
 
 def mod_97(text: str) -> bool:
-    """Return whether letters and digits leave 1 when divided by 97 [ISO 7064]."""
+    """Return True if letters and digits leave 1 when divided by 97 [ISO 7064]."""
     return int("".join(str(int(sign, 36)) for sign in text)) % 97 == 1
 
 
@@ -72,7 +72,7 @@ def weighted(number: str, weights: Sequence[int]) -> int:
 
 
 def gtin(number: str) -> bool:
-    """Return whether a number ends with its GS1 digit (weights 3 and 1)."""
+    """Return True if a number ends with its GS1 digit (weights 3 and 1)."""
     return weighted(number[::-1], (1, 3) * 9) % 10 == 0
 
 
@@ -88,7 +88,7 @@ def digit_sum(number: int) -> int:
 
 
 def is_date(year: int, month: int, day: int) -> bool:
-    """Return whether there is such a day."""
+    """Return True if there is such a day."""
     try:
         date(year, month, day)
     except ValueError:
@@ -97,7 +97,7 @@ def is_date(year: int, month: int, day: int) -> bool:
 
 
 def is_day(yymmdd: str) -> bool:
-    """Return whether a year without century, a month and a day name a day."""
+    """Return True if a year without century, a month and a day name a day."""
     year, month, day = int(yymmdd[:2]), int(yymmdd[2:4]), int(yymmdd[4:6])
     # 2000 and its leap day stand for the century that the number does not tell.
     return is_date(2000 + year, month, day) or is_date(1900 + year, month, day)

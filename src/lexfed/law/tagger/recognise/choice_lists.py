@@ -22,8 +22,7 @@ class ChoiceList:
     """The words by which a form sorts people.
 
     Attributes:
-        name: what the words tell, as part of a sentence.
-        category: what such a column is.
+        name: the subject of the words, as part of a sentence.
         sure: words, folded, of which two decide.
         other: words that are part of such lists and mean other things elsewhere.
         context: words of the column's name that make one value enough.
@@ -151,12 +150,12 @@ VOCABULARIES = (
 
 
 def plain(value: str) -> str:
-    """Return a choice without what is only punctuation."""
+    """Return a choice without its punctuation."""
     return re.sub(r"[\s_()-]+", " ", value).strip() if len(value) > 3 else value
 
 
 def evidence_of_vocabularies(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield which lists of choices the values come from."""
+    """Yield evidence for the lists of choices that the values come from."""
     if not sample.values or len(sample.distinct) > MOST:
         return
     values = frozenset(plain(value) for value in sample.folded)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose values are clinical, and what that says of their other columns.
+"""Tables whose values are clinical, as evidence about their other columns.
 
 In such a table a column that is measured or answered for each row tells something of a
 patient, whatever short name it has (rule R4). Housekeeping is different: keys, which
@@ -30,11 +30,11 @@ _FLAGS = (
 def evidence_of_clinical_tables(
     samples: Sequence[Sample], found: Sequence[Sequence[TagEvidence]]
 ) -> dict[int, tuple[TagEvidence, ...]]:
-    """Return what columns of one table inherit from the clinical values beside them.
+    """Return the evidence that columns inherit from the clinical values beside them.
 
     Args:
-        samples: the samples of a table's columns.
-        found: what the values of each column say by themselves.
+        samples: of the columns of one table.
+        found: the evidence of each column's own values.
     """
     clinical = [at for at, items in enumerate(found) if _strongest(items) == "health"]
     if len(clinical) < max(FEWEST, SHARE * len(samples)):
@@ -55,24 +55,24 @@ def evidence_of_clinical_tables(
 
 
 def is_content(sample: Sample) -> bool:
-    """Return whether a column is an answer, a grade or a measurement, and no key."""
+    """Return True if a column is an answer, a grade or a measurement, and no key."""
     return is_flag(sample) or is_grade(sample) or is_measured(sample)
 
 
 def is_flag(sample: Sample) -> bool:
-    """Return whether a column answers a question by yes or no, and both occur."""
+    """Return True if a column answers a question by yes or no, and both occur."""
     return len(sample.folded) == 2 and frozenset(sample.folded) in _FLAGS
 
 
 def is_grade(sample: Sample) -> bool:
-    """Return whether a column has a few small whole numbers, as grades and scales."""
+    """Return True if a column has a few small whole numbers, as grades and scales."""
     return 2 <= len(sample.distinct) <= _GRADES and all(
         len(value) <= 2 and value.isdecimal() for value in sample.distinct
     )
 
 
 def is_measured(sample: Sample) -> bool:
-    """Return whether one value in ten at least is a broken or a negative number."""
+    """Return True if one value in ten at least is a broken or a negative number."""
     return sample.share(lambda v: _MEASURED.fullmatch(v) is not None)[0] >= 0.1
 
 

@@ -55,7 +55,7 @@ _GREETING = re.compile(
 
 
 def evidence_of_texts(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield what words in the cells say."""
+    """Yield the evidence of words in the cells."""
     texts = [value for value in sample.folded if _is_words(value)]
     if len(texts) < max(3, 0.5 * len(sample.folded)):
         return

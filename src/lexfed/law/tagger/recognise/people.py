@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People by what columns say of them: names, sex, age and the day of birth.
+"""Evidence of people in values: names, sex, age and the day of birth.
 
 Names are recognised by a list of frequent first and family names of many countries
 (`names.txt`). No list knows most people; it is enough that in a column of words many
@@ -94,7 +94,7 @@ def listed_names() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def evidence_of_people(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield what values, at least one, say of people."""
+    """Yield the evidence of people in values, at least one."""
     yield from _names(sample)
     yield from _sex(sample)
     yield from _age(sample)
@@ -106,7 +106,7 @@ def _personal(weight: float, text: str) -> TagEvidence:
 
 
 def has_listed_name(value: str) -> bool:
-    """Return whether a text has the shape of a name and holds a listed one."""
+    """Return True if a text has the shape of a name and holds a listed one."""
     # Made-up names carry numbers so that nobody takes them for real ones.
     text = _MADE_UP.sub("", fold(value))
     if len(text) > 60 or _NAME.fullmatch(text) is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where someone is: pairs of latitude and longitude, in one column or in two.
+"""Positions: pairs of latitude and longitude, in one column or in two.
 
 Two columns of a table are a place if their names say so and their numbers are degrees;
 or if they are the only two of the table that vary little around a point away from
@@ -30,7 +30,7 @@ _SCATTER = 15.0
 
 
 def evidence_of_places(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
-    """Return what columns of one table say of places, by their position.
+    """Return the evidence of places in columns of one table, by the column's index.
 
     Args:
         samples: the samples of a table's columns; their order does not matter.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recogniser, and when the values of a column have been recognised.
+"""A recogniser, and the rule by which it recognises the values of a column.
 
-A recogniser is a row of a table: a pattern, a check, what is meant, and how much of
-the sample has to fit. It speaks if
+A recogniser is a row of a table: a pattern, a check, the category that is meant, and
+the share of the sample that has to fit. It speaks if
 
     at least `share` of the values that are there fit, and
     so many different values fit that chance does not explain them: a number that is
@@ -46,7 +46,7 @@ class Sample:
 
     Attributes:
         values: those that are there, without spaces around them.
-        total: how many were given, missing ones too.
+        total: number of values given, missing ones too.
         said: the words of the column's name and description.
     """
 
@@ -55,7 +55,7 @@ class Sample:
     said: frozenset[str]
 
     def mentions(self, context: frozenset[str]) -> bool:
-        """Return whether one of some words is said; a longer one also in a compound."""
+        """Return True if one of some words is said; a longer one also in a compound."""
         if not self.said.isdisjoint(context):
             return True
         return _any_of(context).search(self._heard) is not None
@@ -93,14 +93,14 @@ class Sample:
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How often each different value occurs."""
+        """Number of times that each different value occurs."""
         counts = dict.fromkeys(self.distinct, 0)
         for value in self.values:
             counts[value] += 1
         return counts
 
     def share(self, fits: Callable[[str], bool]) -> tuple[float, int]:
-        """Return the share of the values that fit, and how many different ones do."""
+        """Return the share of the values that fit, and the number of different ones."""
         found = [value for value in self.examined if fits(value)]
         number = sum(self.counts[value] for value in found)
         return number / max(1, self._weight), len(found)
@@ -142,9 +142,8 @@ class Recogniser:
     """One kind of value.
 
     Attributes:
-        name: what the values are, as part of a sentence.
+        name: a word for the values, as part of a sentence.
         pattern: the shape of a whole value, separators included.
-        category: what such values are.
         weight: in units of log-odds.
         check: whether a value of that shape, made compact, is valid.
         share: the share of the sample that has to fit.
@@ -170,7 +169,7 @@ class Recogniser:
     scheme: str = ""
 
     def fits(self, value: str) -> bool:
-        """Return whether one value has the shape and passes the check."""
+        """Return True if one value has the shape and passes the check."""
         if self.many:
             return all(map(self._fits, _LIST.split(value.strip(" ,;|"))))
         return self._fits(value)
@@ -183,7 +182,7 @@ class Recogniser:
         return self.check(value if self.raw else compact(value))
 
     def evidence(self, sample: Sample) -> TagEvidence | None:
-        """Return what this recogniser says of a column, or None."""
+        """Return this recogniser's evidence about a column, or None."""
         if self.needs and not sample.mentions(self.context):
             return None
         if not self._may(sample):
@@ -203,7 +202,7 @@ class Recogniser:
         )  # fmt: skip
 
     def _may(self, sample: Sample) -> bool:
-        """Return whether one of a few values fits; most columns end here.
+        """Return True if one of a few values fits; most columns end here.
 
         Of a column of which nine tenths fit, one of seven values does but for a
         chance of 1 in ten million; recognisers that ask for less look at all values.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose keys they are: a person's, or those of something else (rule R3).
+"""Keys of records, told apart: a person's, or those of something else (rule R3).
 
 Long random keys and hashes are keys of something. Under the name of a person or of a
 person's case they are keys of people; else they may be anyone's, and are given half
@@ -46,7 +46,7 @@ _NAMED = 3.5
 
 
 def evidence_of_surrogates(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield what random keys say: of people if the name does, else both ways."""
+    """Yield the evidence of random keys: of people if the name says so, else both."""
     for recogniser in SURROGATES:
         found = recogniser.evidence(sample)
         if found is None:
@@ -63,11 +63,11 @@ def evidence_of_surrogates(sample: Sample) -> Iterator[TagEvidence]:
 def evidence_of_keys(
     samples: Sequence[Sample], found: Sequence[Sequence[TagEvidence]]
 ) -> dict[int, tuple[TagEvidence, ...]]:
-    """Return which columns of one table are keys of the people in its rows.
+    """Return evidence for the columns of a table that are keys of its people.
 
     Args:
-        samples: the samples of a table's columns.
-        found: what the values of each column say by themselves.
+        samples: of the columns of one table.
+        found: the evidence of each column's own values.
     """
     people = any(
         item.category == "direct_identifier" and item.weight >= _SURE
@@ -88,7 +88,7 @@ def evidence_of_keys(
 
 
 def is_key(sample: Sample) -> bool:
-    """Return whether a column has a different key in each row, and none is missing."""
+    """Return True if a column has a different key in each row, and none is missing."""
     if not FEWEST <= sample.total == len(sample.distinct):
         return False
     return sample.share(lambda v: _KEY.fullmatch(v) is not None)[0] == 1.0

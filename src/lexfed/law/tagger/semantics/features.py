@@ -6,11 +6,11 @@ A row is made of blocks, in this order:
     name         the embedding of the column's name, in English
     text         the embedding of name and description together
     siblings     the mean of `text` over the other columns of the table
-    said         what lexicon and grammar say of the name, by category
+    said         evidence of lexicon and grammar about the name, by category
     described    the same of the description
     around       the mean of `said + described` over the other columns
     concepts     the concepts in the name, in the description, in the table's name
-    role         what the rows of the table are about
+    role         the role of the table: the subject of its rows
     type         the kind of values, if the schema says so
     kind         no description; share of unknown words; a language but English
 
@@ -51,7 +51,7 @@ _KINDS = 3
 
 @dataclass(frozen=True)
 class FeatureLayout:
-    """What the columns of a feature matrix stand for; stored with a network.
+    """The meaning of a feature matrix's columns; stored with a network.
 
     Attributes:
         width: axes of the embedding.

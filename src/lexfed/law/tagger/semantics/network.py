@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The semantic network: what a column means, read from names and descriptions alone.
+"""The semantic network: a column's category from its name and description alone.
 
     features -> 128 (ReLU, 70 % of the weights zero) -> 64 (ReLU) -> 27 categories
 
@@ -54,10 +54,8 @@ class Network:
     """A trained network, ready to be asked.
 
     Attributes:
-        embedding: vectors of words.
-        layout: what its inputs stand for.
-        layers: its layers, the first first.
-        temperature: what its outputs are divided by, so that they are calibrated.
+        layers: in the order of evaluation.
+        temperature: divides its outputs, so that they are calibrated.
         digest: SHA-256 of `network.json`, which names all other files.
     """
 

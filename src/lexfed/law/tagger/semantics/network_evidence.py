@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the semantic network makes of columns, as one more witness.
+"""Evidence of the semantic network about columns, as one more witness.
 
 The network is asked once for all tables. It is loaded, with NumPy, when the first
 column is tagged; where its share is nothing it is not loaded at all.
@@ -39,12 +39,10 @@ def network_probabilities(
 
 
 def evidence_of_network(chances: Mapping[str, float], readable: bool) -> TagEvidence:
-    """Return what the network says as evidence, its likeliest category.
+    """Return the network's likeliest category as evidence.
 
-    Args:
-        chances: the probabilities of the categories.
-        readable: whether a word of name or description is known; if none is, the
-            network knows little but the neighbours, and the sentence says so.
+    Where no word of name or description is `readable`, the network knows little but
+    the neighbours, and the sentence says so.
     """
     best = max(CATEGORIES, key=lambda category: chances[category])
     chance = min(max(chances[best], 1e-6), 1.0 - 1e-6)

@@ -6,7 +6,7 @@
     data CSV      the header gives names; the first rows are a sample of values;
                   also compressed, as `.csv.gz`
     .parquet      names, types, descriptions in the metadata, a sample of values
-    .sql          `CREATE TABLE` statements, see `sql`
+    .sql          `CREATE TABLE` statements, see `sql_schemas`
 
 Values are read on this machine and stay in memory: they are never logged, printed or
 sent. Only the standard library is needed, except for Parquet.
@@ -94,7 +94,7 @@ def read_schema(path: Path) -> tuple[DescribedColumn, ...]:
 
 
 def table_name(path: PurePath) -> str:
-    """Return what a data file's table is called: the file's name without its ending."""
+    """Return the name of a data file's table: the file's name without its ending."""
     return _ENDING.sub("", path.name)
 
 

@@ -25,10 +25,8 @@ def read_text(path: Path, limit: int = MAX_BYTES, whole: bool = True) -> str:
     UTF-8 and UTF-16 with a mark are recognised; other bytes are read as Windows-1252,
     in which every name stays readable enough to be tagged.
 
-    Args:
-        path: the file.
-        limit: most bytes to read.
-        whole: whether a longer file is an error, or is cut at its last line end.
+    At most `limit` bytes are read. A longer file is an error if it has to be `whole`,
+    and is cut at its last line end otherwise.
 
     Raises:
         DataError: if it cannot be read, is not text, or is too long.

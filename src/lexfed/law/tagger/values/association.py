@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How strongly two columns of a table hang together, measured by their kind.
+"""Strength of the association of two columns of a table, measured by their kind.
 
     discrete, discrete   Cramér's V with Bergsma's bias correction [Ber13]
     number, discrete     the correlation ratio, adjusted for the number of groups
@@ -198,11 +198,11 @@ def _root(square: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Association:
-    """How strongly one variable hangs together with another one of many.
+    """The strength of one variable's association with another one of many.
 
     Attributes:
-        at: the place of the other one.
-        measure: by which it was measured.
+        at: the index of the other one.
+        measure: `cramers_v`, `correlation_ratio` or `pearson`.
         strength: from 0 to 1.
         chance: the strength that chance reaches in 1 of 100,000 pairs.
         rows: the rows where both have a value.
@@ -218,13 +218,7 @@ class Association:
 def associations(
     one: Variable, many: VariableStack, least: float = 0.0
 ) -> list[Association]:
-    """Return the associations of one variable with each of many.
-
-    Args:
-        one: the variable.
-        many: the others.
-        least: the strength below which an association is left out.
-    """
+    """Return the associations of one variable with each of many, from `least` on."""
     found: list[tuple[list[int], str, Strengths]] = []
     if one.levels is not None and many.discrete:
         found.append((many.discrete, "cramers_v", cramers_v(one.levels, many)))

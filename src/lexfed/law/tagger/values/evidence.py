@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the values of columns say: recognisers, statistics and proxies in one place.
+"""Evidence from the values of columns: recognisers and statistics in one place.
 
 Everything here happens on the machine that holds the values. What comes out is a
 category, a weight and a sentence of our own: never a value, and never a number that
@@ -51,7 +51,7 @@ __all__ = ["NATIONAL", "RECOGNISERS", "evidence_of_values", "proxies_of"]
 def evidence_of_values(
     columns: Sequence[DescribedColumn],
 ) -> tuple[tuple[TagEvidence, ...], ...]:
-    """Return what each column's values say, in the order of the columns.
+    """Return the evidence of each column's values, in the order of the columns.
 
     Args:
         columns: the columns of one or more tables; pairs of coordinates are looked

@@ -33,12 +33,12 @@ MOST_PROXIES = 3
 def proxies_of(
     columns: Sequence[DescribedColumn], suggestions: Sequence[Suggestion]
 ) -> tuple[tuple[Proxy, ...], ...]:
-    """Return which sensitive columns of its table each other column gives away.
+    """Return, for each column, the sensitive columns of its table that it gives away.
 
     Args:
         columns: the columns, with values where there are any. Values in the same place
             belong to the same row; columns of fewer values than others are left out.
-        suggestions: what the tagger makes of each of them.
+        suggestions: of the tagger, one for each of them.
     """
     tables: dict[tuple[str, int], list[int]] = {}
     for at, column in enumerate(columns):

@@ -57,10 +57,8 @@ def statistics_of(
 ) -> Statistics:
     """Return the figures of a sample.
 
-    Args:
-        sample: the values.
-        reference: probabilities of values to measure the divergence from; those seen
-            and not stated get a millionth.
+    The divergence is measured from the `reference`, probabilities of values; values
+    seen and not stated there get a millionth.
     """
     counts = Counter(sample.values)
     numbers = numbers_of(sample)
@@ -134,7 +132,7 @@ def divergence(
 
 
 def evidence_of_statistics(sample: Sample) -> Iterator[TagEvidence]:
-    """Yield what the figures confirm, in words, with a weight that decides nothing."""
+    """Yield confirmations by the figures, in words; their weight decides nothing."""
     figures = statistics_of(sample)
     fractions = sum("." in value for value in sample.values) / len(sample.values)
     lengths = {len(value) for value in sample.distinct}

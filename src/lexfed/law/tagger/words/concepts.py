@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small grammar of column names: what a word is in `customer_name` or `store_id`.
+"""The small grammar of column names: parts of `customer_name` or `store_id`.
 
 A name is a noun that says whom or what a row is about (`customer`, `store`) and a
 word that says what is told about it (`name`, `id`). The same second word means

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The multilingual lexicon: words of seven languages and what they say of a column.
+"""The multilingual lexicon: words of seven languages as evidence about a column.
 
 `lexicon/<language>.tsv` holds one term a line, fields divided by tabs:
 
@@ -92,7 +92,7 @@ def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
 
     Args:
         texts: the bytes of each file, by language.
-        where: what to call the file in errors, if not by its language.
+        where: the file's name in errors, if not its language.
 
     Raises:
         ConfigError: naming every line that is not a term, a meaning and a weight.
@@ -150,7 +150,7 @@ def _entry(fields: Sequence[str], language: str) -> LexiconEntry:
 
 
 def _wrong(fields: Sequence[str]) -> str:
-    """Return what is wrong with a line, or nothing."""
+    """Return the problem of a line; empty if there is none."""
     if len(fields) < 3 or not fields[0].strip():
         return "expected term, meaning, weight, gloss"
     if fields[1] not in MEANINGS or fields[2] not in ("0", "1", "2", "3", "4", "5"):

@@ -80,7 +80,7 @@ def split(word: str, vocabulary: Container[str]) -> tuple[str, ...]:
 
     Args:
         word: one folded word without separators.
-        vocabulary: the words to look for.
+        vocabulary: the known words.
 
     Returns:
         The parts, unknown ends left out; empty if less than three quarters of the
@@ -126,7 +126,7 @@ def _may_be_word(piece: str, start: int, end: int, length: int) -> bool:
 
 
 def _before(best: list[float], word: str, start: int) -> tuple[int, float]:
-    """Return where the part before `start` ends, and the cost of the link between."""
+    """Return the end of the part before `start`, and the cost of the link between."""
     chosen, cost = start, 0.0
     for link in _LINKS[1:]:
         at = start - len(link)

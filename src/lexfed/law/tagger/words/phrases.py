@@ -31,7 +31,7 @@ _MOST_WORDS = 60
 
 
 class LexiconWord(NamedTuple):
-    """A word as the lexicon knows it, and how surely it was meant."""
+    """A word as the lexicon knows it, and the certainty that it was meant."""
 
     text: str
     surely: float
@@ -48,7 +48,7 @@ class TermHit(NamedTuple):
 
 @dataclass(frozen=True)
 class PhraseReading:
-    """What a text says.
+    """A text as the lexicon reads it.
 
     Attributes:
         words: its words, run-together ones taken apart.
@@ -56,7 +56,7 @@ class PhraseReading:
             has several meanings.
         english: its words in English, unknown ones as they are.
         roles: for each English word, the role that its term stands for, or empty.
-        sources: for each English word, which of the words it comes from.
+        sources: for each English word, the index of the word it comes from.
         unknown: the words that the lexicon does not know.
     """
 
@@ -75,7 +75,7 @@ NOTHING = PhraseReading((), (), (), (), (), ())
 def read_phrase(
     text: str, languages: tuple[str, ...], limit: int = NAME_LIMIT
 ) -> PhraseReading:
-    """Return what a text says, read in the given languages first."""
+    """Return a text's reading, in the given languages first."""
     raw = words(text, limit)[:_MOST_WORDS]
     if not raw:
         return NOTHING
@@ -148,7 +148,7 @@ def _lengthen(
 def _spans(
     refined: Sequence[LexiconWord], languages: Sequence[str], lexicon: Lexicon
 ) -> Iterator[tuple[int, int, list[LexiconEntry], float]]:
-    """Yield every run of words that is a term: start, stop, meanings, how surely."""
+    """Yield every run of words that is a term: start, stop, meanings, certainty."""
     for start in range(len(refined)):
         run, bag = "", []
         surely = EXACT
@@ -169,7 +169,7 @@ def _spans(
 def _in_languages(
     found: Sequence[LexiconEntry], languages: Sequence[str]
 ) -> tuple[list[LexiconEntry], float]:
-    """Return the meanings in the languages read, or else what others say."""
+    """Return the meanings in the languages read, or else in others."""
     for language in languages:
         entries = [entry for entry in found if entry.language == language]
         if entries:

@@ -88,7 +88,7 @@ class RunPlace:
 
     @property
     def begun(self) -> bool:
-        """Whether there is a run folder to go on with."""
+        """True if there is a run folder to go on with."""
         return (self.out / EVENTS).is_file()
 
     @property

@@ -21,7 +21,7 @@ from lexfed.version import __version__
 
 
 def may_count(config: Config) -> bool:
-    """Say whether a site's number of persons is the same for neighbours.
+    """Return True if a site's number of persons is the same for neighbours.
 
     Under add/remove it is private; a client's size is part of the client's data.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How to reach a person: e-mail, telephone, street; and postcodes, coarser places."""
+"""Contact details: e-mail, telephone, street; and postcodes, coarser places."""
 
 import re
 
@@ -78,7 +78,7 @@ _NUMBERED = re.compile(
 
 
 def street(value: str) -> bool:
-    """Return whether a text is a street with a number, in one of eight languages."""
+    """Return True if a text is a street with a number, in one of eight languages."""
     text = fold(value)
     if not _NUMBERED.fullmatch(text) or len(text) > 150:
         return False

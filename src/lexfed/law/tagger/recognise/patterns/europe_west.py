@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""National numbers of people in western and southern Europe, and how they are checked.
+"""National numbers of people in western and southern Europe, and their checks.
 
 Each row states the shape that the issuing office publishes; the arithmetic is in the
 function that it names. All of them are direct identifiers (GDPR Art. 87).

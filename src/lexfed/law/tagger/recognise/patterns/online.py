@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of machines, keys, secrets and what browsers say of themselves."""
+"""Addresses of machines, keys, secrets and user agents of browsers."""
 
 import re
 from ipaddress import AddressValueError, IPv6Address
@@ -9,13 +9,13 @@ from lexfed.law.tagger.recognise.recogniser import Recogniser, cues, regex
 
 
 def not_a_version(value: str) -> bool:
-    """Return whether four numbers are an address: versions stay small."""
+    """Return True if four numbers are an address: versions stay small."""
     parts = [int(part) for part in value.split(".")]
     return all(part < 256 for part in parts) and max(parts) > 31
 
 
 def ipv6(value: str) -> bool:
-    """Return whether a text is an IPv6 address, with or without a zone."""
+    """Return True if a text is an IPv6 address, with or without a zone."""
     try:
         IPv6Address(value)
     except (AddressValueError, ValueError):
