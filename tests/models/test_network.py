@@ -10,9 +10,15 @@ import torch
 from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.models.rule import network_part
 from lexfed.models.rule.state import TargetEstimate, TowerState, geometry
-from lexfed.models.towers.cascade import Model, Tower, from_bytes, to_bytes
+from lexfed.models.towers.cascade import (
+    LONGEST,
+    Model,
+    Tower,
+    from_bytes,
+    network_inputs,
+    to_bytes,
+)
 from lexfed.models.towers.facts import RuleFacts
-from lexfed.models.towers.network_inputs import LONGEST, network_inputs
 from lexfed.models.towers.shape import TowerShape
 from support.worlds import encoding, rows_of
 

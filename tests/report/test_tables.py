@@ -16,8 +16,8 @@ from lexfed.audit.entries import (
 )
 from lexfed.audit.verify.verdict import Status
 from lexfed.report.documents.report_page import render
+from lexfed.report.facts.dossier import planned_releases
 from lexfed.report.facts.entry_listing import listing
-from lexfed.report.facts.planned_releases import planned_releases
 from lexfed.report.facts.run_metrics import RunMetrics, read_run_metrics
 from lexfed.report.sections import guarantee, spending, tier_gains
 from lexfed.report.sections.caveats import limits, open_items, proxies

@@ -25,8 +25,7 @@ class Descent:
     Attributes:
         learning_rate: first step length.
         momentum: heavy ball, in [0, 1).
-        schedule: how the step length changes over the tower's rounds.
-        rounds: number of rounds of the tower.
+        schedule: of the step length over the tower's rounds.
     """
 
     learning_rate: float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What models say about the importance of columns.
+"""The importance of columns according to models.
 
 A record adds its slots times its residual to a paid release. The mean over records is
 the gradient of a linear tower at the start of training, with slots brought to a common
@@ -42,7 +42,7 @@ def importance_vectors(facts: RuleFacts, slots: Floats, slopes: Floats) -> Float
 
 
 def slot_scales(shape: TowerShape) -> Floats:
-    """Return the guessed spread of each slot: what a weight of one moves on average."""
+    """Return the guessed spread of each slot: the mean effect of a weight of one."""
     # Guesses look at slots alone, whatever the loss.
     return np.sqrt(public_guess(RuleFacts(shape, "logistic")).variance)
 

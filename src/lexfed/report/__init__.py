@@ -6,10 +6,10 @@ everything. Numbers come from the verified log, never from files beside it, and
 carry the entry that proves them; metrics on test rows are the one exception and
 are labelled.
 
-    documents   what is handed out: page, PDF, drafts, bundle, sheet of tags
+    documents   the documents themselves: page, PDF, drafts, bundle, sheet of tags
     profile     the page of a profile
     sections    one part of the report each: guarantee, spending, certificate ...
-    facts       what the verified log says, before it is put into words
+    facts       statements of the verified log, before they are put into words
     markup      HTML, SVG and escaping
     wording     plain words and rounding, for every document and the command line
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One round's records, arranged by unit: what a clipped sum is taken over.
+"""One round's records, arranged by unit, as clipped sums are taken over them.
 
-A *unit* is whom the guarantee is about (a person with up to `records` rows). Its rows
+A *unit* is the subject of the guarantee (a person with up to `records` rows). Its rows
 are averaged by their weights and clipped once, so a batch keeps them together: every
 tensor starts with [units, records]. Rows that pad a unit weigh zero.
 
-Units of several sites may share one batch, one site after the other; `sites` says how
-many units each of them has. Sums are then still taken site by site, because the
-rounding error that one person can move is the one of that person's own site, or pair of
-sites (`blocks.py`).
+Units of several sites may share one batch, one site after the other; `sites` has the
+number of units of each. Sums are then still taken site by site, because the rounding
+error that one person can move is the one of that person's own site, or pair of sites
+(`chunks.py`).
 """
 
 from collections.abc import Sequence

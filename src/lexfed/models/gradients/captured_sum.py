@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clipped sums of a captured model: one record's gradient at a time.
 
-The road for models without a closed form (`layers.fallback_reason`). A unit's gradient
-is the sum over its records of gradients that see one record each (`captured.py`), so it
-is the same to the bit whoever else takes part. Everything is float64, and pieces are
-small enough that their gradients fit in memory.
+The road for models without a closed form (`known_layers.fallback_reason`). A unit's
+gradient is the sum over its records of gradients that see one record each
+(`captured_model.py`), so it is the same to the bit whoever else takes part. Everything
+is float64, and pieces are small enough that their gradients fit in memory.
 """
 
 import numpy as np
@@ -30,8 +30,8 @@ def captured_clipped_sum(
 ) -> Tensor:
     """Sum the clipped gradients of all units, [parameters] in float64.
 
-    `shares` is every unit's weight in the sum, at most 1; None: all 1. `bits` adds up
-    which units were cut.
+    `shares` is every unit's weight in the sum, at most 1; None: all 1. `bits` counts
+    the units that were cut.
     """
     total = torch.zeros(count(module), dtype=torch.float64)
     if shares is None:
@@ -63,7 +63,7 @@ def _gradients(module: CapturedModel, loss: Loss, batch: Batch, units: slice) ->
 def _clip(
     gradients: Tensor, module: CapturedModel, clipping: Clipping
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return clipped gradients, their factors, and which of them were finite."""
+    """Return clipped gradients, their factors, and a mask of the finite ones."""
     if clipping.unbounded:
         ones = gradients.new_ones(len(gradients), 1)
         return gradients, ones, ones > 0

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the units of a round are cut into pieces for computing and for summing.
+"""The pieces into which the units of a round are cut, for computing and for summing.
 
 Summing: a chunk is one matrix product. Two neighbouring sites, the first and second,
 the third and fourth, ..., are one chunk if they have few units together; otherwise each
 of them is cut into chunks of its own. So a chunk depends on the sizes of its pair only,
 and whoever joins or leaves a site moves the rounding of that pair's sum and no other.
-Longer runs of sites would make better products still, but charge more (`rounding.py`).
+Longer runs of sites would make better products still, but charge more
+(`rounding_error.py`).
 
 Computing: whole chunks are put together to blocks that fit the processor's cache.
 """
@@ -28,7 +29,7 @@ class Chunk:
     Attributes:
         start: First unit.
         stop: First unit behind.
-        wide: Whether the product must be taken in float64 (`rounding.py`).
+        wide: Whether the product must be taken in float64 (`rounding_error.py`).
     """
 
     start: int
@@ -37,16 +38,14 @@ class Chunk:
 
 
 def capacity(width: int) -> int:
-    """Say how many units of `width` numbers a block holds at most."""
+    """Return the most units of `width` numbers that a block holds."""
     return max(LARGEST_CHUNK, _CACHE // width // _STEP * _STEP)
 
 
 def round_blocks(sites: Sequence[int], most: int) -> Iterator[list[Chunk]]:
-    """Cut a round into blocks of chunks.
+    """Cut a round, given the units of every site, into blocks of chunks.
 
-    Args:
-        sites: Units of every site.
-        most: Units that a block holds at most, no fewer than the largest chunk.
+    A block holds at most `most` units, which is no fewer than the largest chunk has.
     """
     block: list[Chunk] = []
     for chunk in _chunks(sites):

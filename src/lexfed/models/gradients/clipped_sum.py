@@ -8,8 +8,8 @@ For Linear and Conv1d layers the norms come from every layer's inputs A and slop
 unit's gradient is ever formed. Captured models go through `captured_sum.py`.
 
 Several sites are computed in one program. Their sums are still taken in chunks of one
-site or a pair of them (`round_blocks.py`), so that the result is the sum of the sites'
-own results up to rounding, and no person moves the rounding of more than a pair.
+site or a pair of them (`chunks.py`), so that the result is the sum of the sites' own
+results up to rounding, and no person moves the rounding of more than a pair.
 """
 
 from collections.abc import Sequence
@@ -54,19 +54,19 @@ def clipped_sum(
         clips: One clip, or one per group; `[math.inf]` does not clip.
         groups: Group of every slot, for per-group clipping: the columns of the first
             layer's weight are clipped with their slot's group, everything else is the
-            last group (`parameters.group_index`).
-        shares: What every unit's clipped gradient is multiplied by, [units], in
-            [0, 1]; None: all 1.
-        bits: Where the units' bits are added up that say whether the clip cut; only
-            where the whole gradient has one clip.
+            last group (`flat_parameters.group_index`).
+        shares: Factor of every unit's clipped gradient, [units], in [0, 1]; None:
+            all 1.
+        bits: Adds up one bit per unit that tells whether the clip cut; only where the
+            whole gradient has one clip.
 
     Returns:
-        A flat float64 vector in the order of `parameters.flatten`.
+        A flat float64 vector in the order of `flat_parameters.flatten`.
 
     Guarantees:
         - Every unit's contribution to a group has norm at most that group's clip times
           its share, before summation; summation adds at most
-          `rounding.summation_error`.
+          `rounding_error.summation_error`.
         - A unit whose gradient is not finite contributes exactly zero (when clipped).
         - A zero gradient contributes zero, whatever the clip.
         - Several sites at once give the sum of the sites one by one, within the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How contributions are clipped: one clip for all, or one per group of columns."""
+"""Clips of contributions: one for all, or one per group of columns."""
 
 import math
 from collections.abc import Sequence

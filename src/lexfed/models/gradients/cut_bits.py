@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many contributions a clip cut: the sum of one centred bit per unit.
+"""The count of contributions that a clip cut: the sum of one centred bit per unit.
 
 A bit is +1/2 where the unit's contribution was not cut and -1/2 where it was; where it
 is not finite it is 0, as the contribution is. So one unit moves the sum by at most 1/2
@@ -22,7 +22,7 @@ class CutBits:
         """Add the bits of some units.
 
         Args:
-            factors: what clipping multiplies each contribution by, [units].
+            factors: factor of each contribution by clipping, [units].
             shares: weight of each unit, [units]; None: all 1.
             broken: units whose contribution is not finite, [units]; None: none.
         """

@@ -2,12 +2,13 @@
 """The running sum of one layer's clipped gradients, in float64.
 
 A chunk of units is one matrix product, slopesᵀ inputs: float32 for sites whose sum may
-be taken so (`rounding.py`), float64 otherwise. Between chunks everything is float64.
+be taken so (`rounding_error.py`), float64 otherwise. Between chunks everything is
+float64.
 
 The product of a chunk must not depend on the chunks around it, to the bit: then one
-person moves the rounding of their own pair of sites only. As in `dense.py`, padded
-widths see to that. Biases, and layers with one output, need no product: they are plain
-sums, taken in float64.
+person moves the rounding of their own pair of sites only. As in `dense_model.py`,
+padded widths see to that. Biases, and layers with one output, need no product: they are
+plain sums, taken in float64.
 """
 
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ input that is always 1. The squared norm of one column k of the weight is
 Σ_r a_rk (D Dᵀ A)_rk, which gives the norms of groups of columns.
 
 Every squared norm comes with S², the square of Σ_r |a_r||d_r|, by which it is enlarged
-before use (`rounding.py`).
+before use (`rounding_error.py`).
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What floating point may add to a clipped sum, as bounds that the accounting charges.
+"""Bounds on the rounding error of a clipped sum, which the accounting charges.
 
 Write u for the unit round-off and gamma_n = n u / (1 - n u): a sum of n exact products,
 taken in any order, is off by at most gamma_n times the sum of their absolute values
@@ -35,7 +35,7 @@ _CANCELLATION = 2.0**-26
 
 
 def chunk_size(units: int) -> int:
-    """Say how many units of a site with `units` of them one product may sum."""
+    """Return the most units that one product may sum, of a site with `units` units."""
     if units > FLOAT32_UNITS:
         return WIDE_CHUNK
     most = min(units, _PRODUCT // units)

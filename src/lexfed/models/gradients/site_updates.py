@@ -23,7 +23,7 @@ from lexfed.models.networks.taps import Slope
 
 @dataclass(frozen=True)
 class LocalTraining:
-    """How a site trains between two rounds; public.
+    """Public settings of a site's training between two rounds.
 
     Attributes:
         steps: Number of gradient steps.
@@ -60,7 +60,7 @@ def local_update(
         module: The model at the start of the round; left unchanged.
         loss: Evaluated on offset plus logits, averaged over the records of a step.
         batch: All records of the site; rows of weight zero are left out.
-        training: How it trains.
+        training: Steps and step length.
         generator: Draws the order of the records.
 
     Returns:

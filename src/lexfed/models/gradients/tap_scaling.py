@@ -52,8 +52,8 @@ def clip_block(
         taps: The layers of the model, in order.
         clipping: Clips and groups.
         shares: Weight of every unit in the sum, at most 1; None: all 1.
-        bits: Where to add up which units were cut, if that is asked for.
-        units: How many units the block has, without rows that pad it.
+        bits: Counts the units that were cut, if that is asked for.
+        units: Number of units in the block, without rows that pad it.
 
     Guarantees:
         - In exact arithmetic every unit's part of a group has norm at most its clip.

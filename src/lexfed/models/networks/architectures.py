@@ -4,10 +4,12 @@
 Every model maps [rows, slots] to [rows, outputs]. The built-in ones start as the zero
 function (their last layer is zero), so that a tower starts by changing nothing about
 the towers below it. A factory is called as `factory(slots, outputs)` and returns any
-`torch.nn.Module`; what cannot be private or repeatable is refused here, with a reason.
+`torch.nn.Module`; one that cannot be private or repeatable is refused here, with a
+reason.
 
 A factory's model does not leave this file. It is called on made-up records and made
-again without its code: as a chain of our own layers, or as graphs (`captured.py`).
+again without its code: as a chain of our own layers, or as graphs
+(`captured_model.py`).
 """
 
 import copy

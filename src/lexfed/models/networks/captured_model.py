@@ -135,7 +135,7 @@ class CapturedModel(nn.Module):
 
         Args:
             records: [records, slots].
-            slopes: Of what is differentiated in the logits, [records, outputs].
+            slopes: Of the differentiated value in the logits, [records, outputs].
             weights: By name, as in `trainable`; by default the model's own.
         """
         parts = self._run(self._graphs.gradient, weights, records, slopes)

@@ -97,7 +97,7 @@ class DenseModel:
         return self._forth(inputs)[1][: inputs.shape[0], : self._outputs]
 
     def _forth(self, inputs: Tensor) -> tuple[list[Tensor], Tensor]:
-        """Return what every layer was given, and the outputs, all padded."""
+        """Return the inputs of every layer, and the outputs, all padded."""
         rows, slots = inputs.shape
         padded = _up(rows, self._rows)
         first = self._weights[0]

@@ -84,22 +84,21 @@ def grouped_layer(module: nn.Module, groups: Sequence[int]) -> nn.Linear:
 
 
 def group_index(module: nn.Module, groups: Sequence[int]) -> Integers:
-    """Say which group every coordinate of the flat vector belongs to.
+    """Return the group of every coordinate of the flat vector.
 
-    Returns:
-        Group of every parameter. A slot's column of the first weight belongs to the
-        slot's group; biases and later layers to the last group, `max(groups) + 1`.
+    A slot's column of the first weight belongs to the slot's group; biases and later
+    layers to the last group, `max(groups) + 1`.
     """
     return _index(tuple(groups), *_layout(module, groups))
 
 
 def group_order(module: nn.Module, groups: Sequence[int]) -> Integers:
-    """Say in which order coordinates stand when groups follow each other."""
+    """Return the order of coordinates in which groups follow each other."""
     return _order(tuple(groups), *_layout(module, groups))
 
 
 def _layout(module: nn.Module, groups: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Return the sizes of all parameters, and which of them has the columns."""
+    """Return the sizes of all parameters, and the index of the one with the columns."""
     weight = grouped_layer(module, groups).weight
     parameters = list(trainable(module).values())
     place = next(i for i, parameter in enumerate(parameters) if parameter is weight)

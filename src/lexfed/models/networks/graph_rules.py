@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which graphs are functions of their arguments.
+"""The rules by which a graph is a function of its arguments.
 
 A graph may consist of operations of torch that return the same value for the same
 arguments and write nowhere. Everything else is refused, by its kind where torch marks

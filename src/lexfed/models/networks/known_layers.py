@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which models have a closed form for the norms of their per-unit gradients.
+"""Models with a closed form for the norms of their per-unit gradients.
 
 Linear and Conv1d layers do, in a chain whose other layers have no parameters and look
 at one record at a time. Both conditions are read off the structure: only exact types
@@ -7,7 +7,8 @@ listed here count, because a subclass (or a user's own `forward`) may mix the re
 a batch, and then the closed form would clip something that is not one person's
 gradient. A user's chain of such layers is made again from its settings and weights
 (`rebuilt_chain`), since objects of a user's may have had their methods replaced.
-Everything else takes the slower road of `captured.py` and `gradients.captured_sum.py`.
+Everything else takes the slower road of `captured_model.py` and
+`gradients/captured_sum.py`.
 """
 
 from collections.abc import Iterator
@@ -57,10 +58,9 @@ def chain(module: nn.Module) -> tuple[nn.Module, ...]:
 
 
 def fallback_reason(module: nn.Module) -> str | None:
-    """Say why a model needs per-unit gradients, for the log of a run.
+    """Return the reason why a model needs per-unit gradients, for the log of a run.
 
-    Returns:
-        None where the closed form applies.
+    None where the closed form applies.
     """
     leaves = list(_leaves(module))
     for layer in leaves:
@@ -92,9 +92,8 @@ def fallback_reason(module: nn.Module) -> str | None:
 def rebuilt_chain(module: nn.Module) -> nn.Module | None:
     """Make a chain of known layers again, from numbers alone.
 
-    Returns:
-        None where there is no closed form, or where an object of the chain carries
-        more than settings and weights.
+    None where there is no closed form, or where an object of the chain carries more
+    than settings and weights.
     """
     if fallback_reason(module):
         return None

@@ -9,8 +9,8 @@ input, so its tap has one row per position.
 
 A row of a tap depends on that record and the weights only, to the bit: rows are padded
 to a multiple of 64 and Linear layers to widths of 16 or more and a multiple of 4, for
-the reasons given in `dense.py`, and so that functions of single numbers, which torch
-takes many at once and the rest one by one, have no rest.
+the reasons given in `dense_model.py`, and so that functions of single numbers, which
+torch takes many at once and the rest one by one, have no rest.
 """
 
 import math
@@ -91,7 +91,7 @@ _Seen = list[tuple[nn.Linear | nn.Conv1d, Tensor, Tensor]]
 
 
 def _forth(layers: Sequence[nn.Module], inputs: Tensor) -> tuple[Tensor, _Seen]:
-    """Return the outputs, and what went into and came out of layers with weights."""
+    """Return the outputs, and the inputs and outputs of layers with weights."""
     value, seen = inputs, []
     for layer in layers:
         if isinstance(layer, nn.Linear | nn.Conv1d):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default rule for towers: what is released, and what is made of it.
+"""The default rule for towers: their releases, and the estimates made from them.
 
 How strongly a noisy tower may speak decides whether it helps. The rule answers
-from public facts and released values alone: `purchases` says which releases a
-linear tower buys, `contributions` what one record adds to them, `estimates`
-what the coordinator makes of the noised sums, `state` what is known between
-rounds, `network_part` how a network learns what the linear part leaves
+from public facts and released values alone: `purchases` chooses the releases
+that a linear tower buys, `contributions` maps one record to its part of them,
+`estimates` learns from the noised sums, `state` is the knowledge between
+rounds, and `network_part` trains a network on what the linear part leaves
 unexplained.
 
 Start with `purchases`. Every record's vector has norm at most 1 (scales live in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one record adds to a release: the only place of the rule that sees data.
+"""One record's part of a release: the only place of the rule that sees data.
 
 Each function maps every record to a vector of norm at most 1 that depends on that
 record and on public or released numbers.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the coordinator makes of a tower's noised means: all of it post-processing.
+"""The coordinator's estimates from a tower's noised means: all post-processing.
 
 Every estimate is shrunk by the known size of its noise. Rounds are averaged with the
 precision of their noise, and the size of the signal, which nobody knows, is averaged
@@ -41,7 +41,7 @@ FOCUS = (0.2, 4.0)
 def learn_labels(
     facts: RuleFacts, before: TargetEstimate, mean: Floats, deviation: float
 ) -> TargetEstimate:
-    """Return what a released mean of the label's vector says about the target."""
+    """Return the estimate of the target by a released mean of the label's vector."""
     if facts.loss == "squared":
         return _learn_number(mean * np.sqrt(2.0), deviation * np.sqrt(2.0))
     guess = 1.0 / facts.outputs
@@ -52,7 +52,7 @@ def learn_labels(
     rate = np.clip(rate, LOWEST_RATE, 1.0 - LOWEST_RATE)
     if facts.loss == "softmax":
         rate = rate / rate.sum()
-    # Half: with centres known the mean of a record is about half of what DRIFT assumes.
+    # With centres known, the mean of a record is about half of what DRIFT assumes.
     return TargetEstimate(rate, before.spread, float(np.sqrt(keep) * deviation / 2.0))
 
 

@@ -72,7 +72,7 @@ def networks_pay(kappas: Iterable[float]) -> bool:
 
 
 def step_length(kappa_of_stage: float, rounds: int) -> float:
-    """Return how far one released mean moves the weights."""
+    """Return the distance by which one released mean moves the weights."""
     return min(kappa_of_stage, LONGEST_PATH) / rounds
 
 
@@ -147,14 +147,10 @@ def _slope_norm(shape: TowerShape) -> float:
 def averaged_weights(
     mean: Floats, weights: Floats, seen: int, round_: int, rounds: int
 ) -> tuple[Floats, int]:
-    """Return the weights to serve after a round, and how many rounds they average.
+    """Return the weights to serve after a round, and the number of rounds they average.
 
-    Args:
-        mean: weights served so far, the mean of `seen` rounds.
-        weights: after this round.
-        seen: how many rounds are in the mean.
-        round_: index of this round.
-        rounds: number of rounds.
+    `mean` are the weights served so far, the mean of `seen` rounds; `round_` is the
+    index of this one.
     """
     if round_ < rounds - max(1, round(rounds * AVERAGED)):
         return weights, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which releases a linear tower buys, from public facts alone.
+"""The releases that a linear tower buys, chosen from public facts alone.
 
 `kappa` is the largest possible norm of a mean gradient over the norm of its noise. It
 says whether statistics are worth buying and whether more than one round can pay.
@@ -48,10 +48,8 @@ class PurchasedRounds:
     """Rounds of one kind of release.
 
     Attributes:
-        kind: what is summed.
         share: part of the tower's square that all its rounds take together.
-        dimension: length of the vector.
-        rounds: how many.
+        dimension: length of the summed vector.
     """
 
     kind: RuleReleaseKind
@@ -63,7 +61,7 @@ class PurchasedRounds:
 def plan_tower(
     facts: RuleFacts, units: float, mu: float, first: bool, rounds: int | None = None
 ) -> tuple[PurchasedRounds, ...]:
-    """Return what a tower buys.
+    """Return the purchases of a tower.
 
     Args:
         facts: its slots and the loss.

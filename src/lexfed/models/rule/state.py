@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has been learned so far about a tower, and the scales that follow from it.
+"""The knowledge about a tower so far, and the scales that follow from it.
 
 Both are functions of released and public values. A `TowerState` is the memory between
-rounds; its `Geometry` says how records are scaled and clipped in the next round and
-what size of weights to expect.
+rounds; its `Geometry` has the scales and clips of records in the next round and the
+expected size of weights.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ large values are rare, they often go together with the outcome."""
 
 @dataclass(frozen=True)
 class TargetEstimate:
-    """What is known of the target.
+    """The estimate of the target's rates or mean.
 
     Attributes:
         rate: of each class, or the mean of a number.
@@ -73,7 +73,7 @@ def unknown_target(loss: LossName, outputs: int) -> TargetEstimate:
 
 @dataclass(frozen=True)
 class TowerState:
-    """What the releases of a tower have told so far.
+    """The estimates from a tower's releases so far.
 
     Attributes:
         centre: mean of each slot.
@@ -149,12 +149,8 @@ def geometry(
 ) -> Geometry:
     """Return the scales of the next round.
 
-    Args:
-        facts: public facts.
-        base: what is known of the target.
-        state: what is known of the tower.
-        kappa: bound of the signal over the norm of the noise, of all its rounds.
-        rounds: number of its training rounds.
+    `kappa` is the bound of the signal over the norm of the noise, of all `rounds` of
+    the tower's training.
     """
     total = state.variance.copy()
     for places in facts.categories():

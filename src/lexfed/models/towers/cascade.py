@@ -31,13 +31,32 @@ from lexfed.models.networks.flat_parameters import flatten
 from lexfed.models.networks.flat_parameters import load as load_parameters
 from lexfed.models.networks.known_layers import chain, is_dense
 from lexfed.models.networks.taps import logits as chain_logits
-from lexfed.models.towers.network_inputs import network_inputs
+from lexfed.models.towers.facts import presence
 from lexfed.models.towers.shape import TowerShape
 from lexfed.tiers import Tier
 
 
+LONGEST = 2.0
+"""Longer records are scaled to this norm: one odd value must not drive the network."""
+
+
 def _none() -> Floats:
     return np.zeros(0)
+
+
+def network_inputs(
+    shape: TowerShape, slots: Tensor, centre: Floats, scale: Floats
+) -> Tensor:
+    """Return a tower's slots centred, scaled and cut to norm 2; missing values are 0.
+
+    Centre and scale are released values of the linear part, so they cost nothing more.
+    A record's inputs depend on that record alone.
+    """
+    # Contiguous: the norm of a row is then summed in one order, whoever else is there.
+    rows = np.ascontiguousarray(slots.numpy(), dtype=np.float64)
+    scaled = (rows - presence(shape, rows) * centre) * scale
+    norm = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return torch.from_numpy(scaled / np.maximum(norm / LONGEST, 1.0)).to(slots.dtype)
 
 
 @dataclass(frozen=True)
@@ -45,7 +64,6 @@ class Tower:
     """A tower with its current, released parameters.
 
     Attributes:
-        shape: what it is.
         parameters: flat vector, in the order of the module's parameters.
         skip: parameters of the linear part beside the network, in the order of a
             linear model's; empty for a tower without one.
@@ -87,7 +105,7 @@ class Tower:
         return module
 
     def features(self, slots: Tensor) -> Tensor:
-        """Return what the network is given: slots, or centred and scaled ones."""
+        """Return the network's inputs: slots, or centred and scaled ones."""
         inputs = self.inputs(slots)
         if not self.scale.size:
             return inputs
@@ -104,8 +122,9 @@ class Tower:
         """Return this tower's share of the logits, `[..., outputs]`.
 
         They are offsets of the towers above, so a row's logits do not depend on the
-        other rows, to the bit (see `dense`, `taps` and `captured`): else one person's
-        presence would move everybody's gradient, and no clip would cover that.
+        other rows, to the bit (see `dense_model`, `taps` and `captured_model`): else
+        one person's presence would move everybody's gradient, and no clip would cover
+        that.
         """
         linear = self.linear_part
         if linear is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is public about the slots of a tower, and guesses that follow from it alone."""
+"""Public facts about the slots of a tower, and guesses that follow from them alone."""
 
 from dataclasses import dataclass
 
@@ -22,12 +22,7 @@ SQUARE_GUESS = 0.3
 
 @dataclass(frozen=True)
 class RuleFacts:
-    """Public facts about a tower.
-
-    Attributes:
-        shape: its slots.
-        loss: of the task.
-    """
+    """Public facts about a tower: its shape, and the loss of the task."""
 
     shape: TowerShape
     loss: LossName
@@ -43,7 +38,7 @@ class RuleFacts:
         return self.shape.outputs
 
     def mask(self, kind: str) -> Bools:
-        """Say which slots are of a kind."""
+        """Return a mask of the slots of a kind."""
         return np.array([own == kind for own in self.shape.kinds], dtype=bool)
 
     @property
@@ -96,9 +91,7 @@ def _flagged(shape: TowerShape) -> list[tuple[int, int]]:
 def presence(shape: TowerShape, slots: Floats) -> Floats:
     """Return 1 where a slot's column has a value and 0 where it is missing.
 
-    Args:
-        shape: the tower whose slots these are.
-        slots: encoded values `[..., slots]`.
+    `slots` are encoded values, `[..., slots]`.
     """
     present = np.ones_like(slots)
     for number, flag in _flagged(shape):
@@ -110,7 +103,7 @@ def presence(shape: TowerShape, slots: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SlotGuess:
-    """What is assumed of slots before anything is bought.
+    """Assumptions about slots before anything is bought.
 
     Attributes:
         centre: mean of each slot.

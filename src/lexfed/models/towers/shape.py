@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tower is, before it has learned anything."""
+"""The shape of a tower, before it has learned anything."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class TowerShape:
-    """What a tower is, before it has learned anything: public.
+    """A tower before it has learned anything: public.
 
     Attributes:
         tier: the most sensitive tier whose columns it reads.
@@ -19,8 +19,8 @@ class TowerShape:
         architecture: as in `federation.model`.
         outputs: number of logits.
         seed: seed of the initial weights.
-        kinds: what each slot holds: `number`, `flag`, `onehot` or `missing`.
-        levels: for each one-hot slot how many values its column declares, else 1.
+        kinds: of each slot: `number`, `flag`, `onehot` or `missing`.
+        levels: for each one-hot slot the number of values its column declares, else 1.
         columns: a number for each slot that the slots of one column share.
         tails: for each slot the public guess of its skewness.
         linear: for each slot whether it is a number mapped linearly by its range.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drafts for people to complete, in Markdown: impact assessment and model card.
 
-They are filled from the same dossier as the page. What only people can know is a blank
-that names who has to fill it: `[to be completed: DPO]`.
+They are filled from the same dossier as the page. Facts that only people can know are
+blanks with the name of the person to fill them: `[to be completed: DPO]`.
 """
 
 from collections.abc import Mapping
@@ -128,7 +128,7 @@ def _measured(dossier: Dossier) -> dict[str, Any]:
 
 
 def _stated(dossier: Dossier) -> dict[str, Any]:
-    """Return what people stated; a blank for everything they did not."""
+    """Return people's statements, with a blank for each that is missing."""
     stated = dossier.entry(Governance) or Governance()
     exceptions = ", ".join(f"{k}: {v.exception}" for k, v in stated.special.items())
     kept = ", ".join(f"{what} until {day}" for what, day in stated.retention.items())

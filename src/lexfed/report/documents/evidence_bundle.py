@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evidence bundle: what an auditor needs, and nothing that must stay with us.
+"""The evidence bundle: all an auditor needs, and nothing that must stay with us.
 
-    VERIFY.txt              commands, what each must print, what none can show
+    VERIFY.txt              commands, their expected output, and their limits
     verify.py               the verifier in one file, without lexfed
     log/                    the log of exactly the size that was verified
     log/signed/, timestamps/  its checkpoint, and others with the stamps on them
@@ -11,8 +11,8 @@
     report.html             the report, if it was made
 
 Names of sites (`parties.json`), sealed receipts, private keys, the journal and metrics
-stay in the run folder. Files are listed by what the log says and not by what lies in
-the folder, so nothing slips in; the same evidence gives the same bytes on every
+stay in the run folder. Files enter because the log cites them and not because they lie
+in the folder, so nothing slips in; the same evidence gives the same bytes on every
 machine: fixed order, fixed times, no compression.
 """
 
@@ -75,11 +75,7 @@ _COPIES: tuple[tuple[type[Entry], str, str], ...] = (
 
 
 def evidence_bundle(dossier: Dossier, report: bytes | None = None) -> bytes:
-    """Return the bundle as a ZIP file.
-
-    Args:
-        dossier: what was verified.
-        report: the page, if it is to be part of it.
+    """Return the bundle as a ZIP file, with the report's page if that is given.
 
     Guarantees:
         The same arguments give the same bytes.
@@ -157,7 +153,7 @@ def _partial_files(view: LogView, size: int) -> Iterator[tuple[str, bytes]]:
     for name in partial_tiles(size):
         first, last = name.index * TILE_WIDTH, name.index * TILE_WIDTH + name.width
         if is_inside(full_form(name), view.size):
-            continue  # who reads the old checkpoint takes the full tile
+            continue  # a reader of the old checkpoint takes the full tile
         if name.level is None:
             yield f"log/{name.path}", encode_bundle(view.entries[first:last])
         else:

@@ -23,12 +23,7 @@ def find_browser() -> str | None:
 
 
 def print_pdf(page: Path, out: Path, browser: str | None = None) -> None:
-    """Print a page to a PDF file.
-
-    Args:
-        page: the HTML file.
-        out: the PDF file; replaced if it is there.
-        browser: the program; by default the first that is found.
+    """Print an HTML page to a PDF file, which is replaced if it is there.
 
     Raises:
         RunFolderError: if there is no browser, or it wrote nothing.

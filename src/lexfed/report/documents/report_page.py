@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: one file that opens anywhere, asks nobody and runs nothing.
 
-Here is what stands on it; `page_templates` is how it is made.
+This module chooses its content; `page_templates` renders it.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,9 @@ from lexfed.audit.entries import (
     PrivacyTest,
 )
 from lexfed.audit.rules import CANNOT
-from lexfed.report.facts.dossier import Dossier
+from lexfed.report.facts.dossier import Dossier, planned_releases
 from lexfed.report.facts.entry_listing import listing, readable_time
 from lexfed.report.facts.log_identity import VERIFIER, identity
-from lexfed.report.facts.planned_releases import planned_releases
 from lexfed.report.markup import page_templates
 from lexfed.report.markup.figures import budget_panels
 from lexfed.report.sections import caveats, guarantee, spending, tier_gains
@@ -37,11 +36,11 @@ def render(dossier: Dossier, salt: str, made: str = "") -> bytes:
     """Return the page.
 
     Args:
-        dossier: what it is about.
+        dossier: the verified facts about the run.
         salt: 64 random hexadecimal digits. Metrics on the page are not covered by
             the guarantee and easy to guess; with the salt in it, the page's digest
             in the log confirms no guess.
-        made: when it was made; empty to leave it out.
+        made: the time of making; empty to leave it out.
 
     Guarantees:
         No script, no address that a browser would fetch.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making the documents of a run: verify, write, and log what was handed out.
+"""Making the documents of a run: verify, write, and log page and bundle.
 
     report.html               the page (`html`), and `report.pdf` on request
     dpia.md                   draft of the impact assessment (`dpia`)
@@ -56,13 +56,13 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class ReportSource:
-    """A run to report on, and what its reader brings.
+    """A run to report on, with the trust that its reader brings.
 
     Attributes:
         folder: the run folder, or an unpacked evidence bundle.
         policy: the reader's trust file.
         pin: a checkpoint of this log that the reader kept.
-        keys: folder of the keys; None for where the run left them.
+        keys: folder of the keys; None for the place where the run left them.
     """
 
     folder: Path
@@ -73,13 +73,13 @@ class ReportSource:
 
 @dataclass(frozen=True)
 class WrittenDocuments:
-    """What was made of a run.
+    """The documents of a run, as written.
 
     Attributes:
-        paths: files that were written, in order.
+        paths: the files, in the order of writing.
         sentence: the first sentence of the page.
-        verdict: what the verifier found before.
-        notes: what the reader should know, such as why nothing was logged.
+        verdict: of the verifier, before anything was written.
+        notes: for the reader, such as the reason why nothing was logged.
     """
 
     paths: tuple[Path, ...]
@@ -99,9 +99,9 @@ def make_report(
 
     Args:
         source: the run.
-        formats: what to write; by default what the run's configuration asks for.
+        formats: by default those that the run's configuration asks for.
         pdf: whether to print the page too, with a Chromium that is installed.
-        out: where to write; by default into the run folder.
+        out: the folder to write into; by default the run folder.
 
     Guarantees:
         Nothing is written of a log that cannot be read.
@@ -151,7 +151,7 @@ def _dossier(source: ReportSource) -> Dossier:
 
 
 def _without_page(verdict: RunVerdict, evidence: Evidence) -> RunVerdict:
-    """Leave out what was found about the page that is about to be replaced."""
+    """Leave out the finding about the page that is about to be replaced."""
     if not exports_are_sound(evidence):
         return verdict
     kept = tuple(check for check in verdict.checks if check.claim != "report")
@@ -166,7 +166,7 @@ def _configured(dossier: Dossier) -> tuple[Format, ...]:
 
 
 class _Making:
-    """Writes one file after the other and remembers what there is to say."""
+    """Writes one file after the other and collects notes for the reader."""
 
     def __init__(self, source: ReportSource, out: Path, dossier: Dossier) -> None:
         self.source, self.out, self.dossier = source, out, dossier
@@ -215,7 +215,7 @@ class _Making:
         self.write(NAMES["evidence"], content)
 
     def tell_unwitnessed(self) -> None:
-        """Say which witnesses have not cosigned what was logged just now."""
+        """Note the witnesses who have not cosigned the latest entries."""
         for name, reason in self.unwitnessed.items():
             run = self.source.folder
             self.notes.append(

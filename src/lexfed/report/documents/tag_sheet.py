@@ -3,7 +3,7 @@
 
 A page to read and print, and a table to work in. Both leave room for a decision beside
 every column. Names and descriptions are whatever somebody wrote: they are made visible
-(`escape`) and are shown as text.
+(`escaping`) and are shown as text.
 """
 
 import csv
@@ -63,10 +63,7 @@ def tag_page(
 ) -> Iterator[str]:
     """Yield the page in parts, because a schema may have very many columns.
 
-    Args:
-        columns: the tagged columns.
-        catalogues: the laws that were asked.
-        source: what was tagged, such as a file's name.
+    `source` names the tagged table, such as a file.
 
     Guarantees:
         No script, no address that a browser would fetch.
@@ -104,7 +101,7 @@ def _counts(columns: Sequence[TaggedColumn]) -> Mapping[str, int]:
 def _articles(
     columns: Sequence[TaggedColumn], catalogues: Sequence[LawCatalogue]
 ) -> list[tuple[str, list[tuple[Article, int]]]]:
-    """Return the articles that apply to any column, with how many, by law."""
+    """Return the articles that apply to any column, by law, with numbers of columns."""
     uses = Counter(article.id for tagged in columns for article in tagged.articles)
     return [
         (

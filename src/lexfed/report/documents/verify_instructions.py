@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`VERIFY.txt`: how to check the bundle, first at once, then by hand, without lexfed.
+"""`VERIFY.txt`: checks of the bundle, first at once, then by hand, without lexfed.
 
 Commands are lines that begin with four spaces; they run in a POSIX shell in the
 unpacked folder. A test runs them as they are printed.
@@ -18,12 +18,7 @@ from lexfed.report.sections.headline import headline
 
 
 def verify_text(dossier: Dossier, files: Sequence[str]) -> str:
-    """Return the text of `VERIFY.txt`.
-
-    Args:
-        dossier: what the bundle holds.
-        files: names of the other files in it.
-    """
+    """Return the text of `VERIFY.txt`; `files` names the other files of the bundle."""
     evidence = dossier.evidence
     checkpoint = evidence.view.signed.checkpoint
     done = dossier.entry(CompletionEntry)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the documents are made from: what was verified, and what it says.
+"""The dossier: verified evidence and its verdict, from which all documents are made.
 
 A dossier is built from evidence whose every byte was checked and from the verdict of
 the verifier, never from files beside the log; the one exception, metrics on test rows,
@@ -28,6 +28,8 @@ from lexfed.audit.verify import Check, RunVerdict, Status
 from lexfed.errors import AuditError, ConfigError
 from lexfed.law.tags import TaggedSchema
 from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.releases import Release
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.report.facts.run_metrics import RunMetrics, read_run_metrics
 from lexfed.toml_text import parse_toml
 
@@ -36,13 +38,13 @@ EntryOfKind = TypeVar("EntryOfKind", bound=Entry)
 
 @dataclass(frozen=True)
 class Dossier:
-    """What the documents say, before it is put into words.
+    """The content of the documents, before it is put into words.
 
     Attributes:
         evidence: the verified log and its blobs.
-        verdict: what the verifier found.
+        verdict: of the verifier.
         tagged: every column with its tag; None where the blob was erased.
-        claim: what is guaranteed; None before the end and with mechanism `none`.
+        claim: the guarantee; None before the end and with mechanism `none`.
         config: the configuration as given, as plain data.
         measured: numbers on test rows, which are not in the log.
     """
@@ -65,7 +67,7 @@ class Dossier:
         return tuple(c for c in self.verdict.checks if c.status is Status.FAIL)
 
     def check(self, claim: str) -> Check:
-        """Return what became of a claim; a note that nobody checked it, if so."""
+        """Return the check of a claim, or a note that nobody checked it."""
         for check in self.verdict.checks:
             if check.claim == claim:
                 return check
@@ -83,7 +85,7 @@ class Dossier:
 
     @property
     def controller(self) -> str:
-        """Who answers for the run, as the configuration says; empty if it does not."""
+        """The controller that the configuration names; empty if it names none."""
         return str(self.table("report").get("controller", ""))
 
     @property
@@ -96,7 +98,7 @@ class Dossier:
 
     @property
     def parties(self) -> tuple[Party, ...]:
-        """Who takes part; nobody if that cannot be read."""
+        """The parties of the run; none if they cannot be read."""
         try:
             return self.evidence.parties
         except AuditError:
@@ -117,7 +119,7 @@ class Dossier:
         return found[-1] if found else None
 
     def index(self, kind: type[Entry]) -> int | None:
-        """Return where the latest entry of a kind is."""
+        """Return the index of the latest entry of a kind."""
         found = self.of(kind)
         return found[-1].index if found else None
 
@@ -128,13 +130,13 @@ class Dossier:
 
     @property
     def planned(self) -> int:
-        """How many rounds were planned."""
+        """Number of planned rounds."""
         plan = self.entry(BudgetPlan)
         return plan.rounds if plan is not None else 0
 
     @property
     def state(self) -> str:
-        """How far the run is: `finished`, `early`, `refused` or `unfinished`."""
+        """State of the run: `finished`, `early`, `refused` or `unfinished`."""
         done = self.entry(CompletionEntry)
         if self.of(RefusalEntry) and not self.rounds:
             return "refused"
@@ -144,7 +146,7 @@ class Dossier:
 
 
 def build_dossier(evidence: Evidence, verdict: RunVerdict) -> Dossier:
-    """Put together what was verified; blobs that were erased are left out."""
+    """Return the dossier of verified evidence; blobs that were erased are left out."""
     return Dossier(
         evidence=evidence,
         verdict=verdict,
@@ -190,3 +192,15 @@ def _config(blob: bytes | None) -> Mapping[str, Any]:
         return {} if blob is None else parse_toml(blob.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return {}
+
+
+def planned_releases(dossier: Dossier) -> tuple[CountedRelease, ...]:
+    """Return the planned releases; none if their blob was erased or is no list."""
+    plan = dossier.entry(BudgetPlan)
+    if plan is None or plan.releases is None:
+        return ()
+    try:
+        rows = json.loads(dossier.evidence.blobs.get(plan.releases))
+        return tuple((Release.from_json(row["release"]), row["count"]) for row in rows)
+    except (AuditError, ValueError, TypeError, KeyError, AttributeError):
+        return ()

@@ -24,10 +24,9 @@ class ListedEntry:
     """One entry.
 
     Attributes:
-        index: its number.
-        time: when the coordinator says it was written.
+        time: of writing, by the coordinator's clock.
         title: its kind, with its round.
-        fields: what it says, digests shortened, without what other tables show.
+        fields: its content, digests shortened, without what other tables show.
         leaf: its leaf hash, in hexadecimal.
     """
 

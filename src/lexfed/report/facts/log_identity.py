@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which log a report speaks about: enough to find it again and to compare copies."""
+"""The identity of a report's log: enough to find it again and to compare copies."""
 
 from dataclasses import dataclass
 from importlib import metadata
@@ -47,7 +47,7 @@ def identity(dossier: Dossier) -> tuple[IdentityLine, ...]:
 
 
 def _witnesses(dossier: Dossier) -> str:
-    """Say what witnesses vouch for: the log before it knows of this page."""
+    """Return the line about witnesses, who vouch for the log before this page."""
     detail = dossier.check("witnesses").detail
     if dossier.evidence.genesis.witnesses is None:
         return detail

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured or noted: files of the run folder that are not in the log.
+"""Metrics and notes of a run: files of its folder that are not in the log.
 
 Metrics depend on people whom the guarantee does not cover, so their log would confirm
 guesses about them for ever. They are read here as somebody's word: a file that is
 missing or damaged gives no numbers, and nothing else in the report depends on them.
-Notes of a run follow from released values; they too are the word of who wrote them.
+Notes of a run follow from released values; they too are self-reported.
 """
 
 import csv
@@ -28,7 +28,7 @@ class RunMetrics:
         gains: the deciding metric with the towers up to each tier, in order.
         by_round: round, stage and the deciding metric after it.
         metric: name of the deciding metric; empty where nothing was measured.
-        notes: what the run says about itself, such as persons at several sites.
+        notes: of the run about itself, such as persons at several sites.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class RunMetrics:
 
 
 def read_run_metrics(folder: Path) -> RunMetrics:
-    """Return what the run folder says was measured."""
+    """Return the metrics and notes that a run folder states."""
     plain = _json(folder / "result.json")
     metrics = _numbers(plain.get("metrics"))
     gains = _numbers(plain.get("gains"))

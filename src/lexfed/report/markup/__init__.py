@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML, SVG and escaping: how text becomes a page without becoming code.
+"""HTML, SVG and escaping: text that becomes a page without becoming code.
 
 `page_templates.py` renders a template, `svg.py` has the few shapes that
 drawings use, `figures.py` the drawings of the report. Column names, reasons and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drawings of the report: what was spent, what a tier adds, how noise compares.
+"""The drawings of the report: budgets spent, metrics by round, bars in tables.
 
 Each scope has a panel of its own, because the record's epsilon and a tier's belong to
 different relations and must not be compared on one axis.
@@ -29,12 +29,12 @@ WIDTH = 720.0
 
 @dataclass(frozen=True)
 class Panel:
-    """What one scope spent, round by round.
+    """The epsilon of one scope, round by round.
 
     Attributes:
-        title: whose epsilon it is.
+        title: the name of the scope.
         spent: rounds and the epsilon after each, in order.
-        limit: what it may reach; None where nothing limits it.
+        limit: the most it may reach; None where nothing limits it.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Panel:
 
 
 def budget_panels(panels: Sequence[Panel], planned: int) -> Markup:
-    """Draw what each scope spent against what it may reach, two panels a row."""
+    """Draw the spending of each scope against its limit, two panels a row."""
     across = 2 if len(panels) > 1 else 1
     width = (WIDTH - 24.0 * (across - 1)) / across
     height = 150.0
@@ -102,10 +102,8 @@ def metric_curve(
 ) -> Markup:
     """Draw a metric after each round, with a mark wherever another tier begins.
 
-    Args:
-        name: of the metric.
-        rounds: number, tier (empty before the first) and value, in order.
-        planned: how many rounds were planned.
+    `rounds` has number, tier (empty before the first) and value, in order; the axis
+    ends at the number of `planned` rounds.
     """
     values = [value for _, _, value in rounds]
     margin = (max(values) - min(values)) * 0.12 or 0.05

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How every page is made: from a template, with whatever it prints made harmless.
+"""Pages from templates, with everything that they print made harmless.
 
-Templates are beside this file. What they print is first made visible (`escape`) and
-then escaped by the engine; the only markup that is let through is our own.
+Templates are in `report/templates`. Their values are first made visible (`escaping`)
+and then escaped by the engine; the only markup that is let through is our own.
 """
 
 import re
@@ -54,7 +54,7 @@ def _shown(value: object) -> object:
 
 
 def words(text: str) -> Markup:
-    """Return a sentence with what stands in backticks set as code."""
+    """Return a sentence with the words in backticks set as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704
 
 

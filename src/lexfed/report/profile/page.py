@@ -50,7 +50,7 @@ class ProfileRow:
 
 @dataclass(frozen=True)
 class ColumnSection:
-    """What the page shows of a column."""
+    """The section of the page about one column."""
 
     column: ColumnProfile
     anchor: str
@@ -68,11 +68,7 @@ class ColumnSection:
 
 
 def profile_html(profile: FederationProfile, claim_lines: Sequence[str]) -> str:
-    """Return the page.
-
-    Args:
-        profile: what is known.
-        claim_lines: what it has cost and what is guaranteed, a sentence each.
+    """Return the page; `claim_lines` state cost and guarantee, a sentence each.
 
     Guarantees:
         No script, no address that a browser would fetch.
@@ -127,7 +123,7 @@ def _spark(column: ColumnProfile, name: str) -> Markup | None:
 
 
 def _beyond(column: ColumnProfile) -> str:
-    """Who is not in the drawing."""
+    """Return the sentence about persons outside the drawing."""
     bars = column.histogram
     if bars is None:
         return ""

@@ -53,11 +53,8 @@ def histogram(
 ) -> Markup:
     """Draw a histogram over the box of its quartiles.
 
-    Args:
-        bars: the histogram.
-        quantiles: the outer ones, the quartiles and the median; or none.
-        ends: of the range that is declared, marked by broken lines.
-        title: what it shows.
+    `quantiles` are the outer ones, the quartiles and the median, or none; `ends` of the
+    declared range are marked by broken lines.
     """
     shown = put_together(bars)
     highest = _highest(shown)
@@ -97,7 +94,7 @@ class Axis:
         return self._scale.at(index)
 
     def at(self, value: float) -> float:
-        """Return the place of a number; what lies beyond is put at the end."""
+        """Return the place of a number; one that lies beyond is put at the end."""
         if value >= self._edges[-1]:
             return self.edge(len(self._edges) - 1)
         index = max(sum(edge <= value for edge in self._edges) - 1, 0)
@@ -150,7 +147,7 @@ def put_together(bars: ProfiledHistogram) -> ProfiledHistogram:
 
 
 def _highest(bars: ProfiledHistogram) -> float:
-    """Where the axis ends: so that one bar far above all others does not hide them."""
+    """Return the axis's end, such that one bar far above the others hides none."""
     tops = sorted(
         count + reach for count, reach in zip(bars.counts, bars.reaches, strict=True)
     )
@@ -209,11 +206,7 @@ def whisker(
 ) -> Markup:
     """Draw a value with its interval on a line from 0 to `most`.
 
-    Args:
-        answer: what is drawn.
-        most: the right end.
-        title: what it shows.
-        bar: whether a bar leads to the value; otherwise it is a dot.
+    A bar leads to the value if `bar` is set; otherwise the value is a dot.
     """
     x = AxisScale(0.0, most, 1.0, 199.0)
 

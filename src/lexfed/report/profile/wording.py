@@ -99,7 +99,7 @@ def percent(answer: ProfiledNumber) -> ProfiledNumber:
 
 
 def persons(people: float) -> str:
-    """Return how many persons there are.
+    """Return a number of persons in words.
 
     >>> persons(4000.0), persons(1.0)
     ('4,000 persons', '1 person')
@@ -108,12 +108,7 @@ def persons(people: float) -> str:
 
 
 def gist(column: ColumnProfile, most: int = 6) -> str:
-    """Return what is to be declared about a column, in a few words.
-
-    Args:
-        column: what is known about it.
-        most: how many values are named.
-    """
+    """Return the declaration that a column needs, with at most so many values."""
     if column.range is not None:
         low, high = column.range
         return f"{exact(low)} to {exact(high)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guarantee does not speak about, and what people still have to do."""
+"""The limits of the guarantee, and the tasks that people still have."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class OpenItem:
 
 
 def limits(dossier: Dossier) -> tuple[str, ...]:
-    """Return what is not covered: the claim's own list, then what holds always."""
+    """Return the limits of the guarantee: the claim's own, then those of every run."""
     listed = () if dossier.claim is None else dossier.claim.not_covered
     own = tuple(f"Not covered: {item}." for item in listed)
     split = () if dossier.witnessed else (SPLIT_VIEW,)
@@ -36,7 +36,7 @@ def limits(dossier: Dossier) -> tuple[str, ...]:
 
 
 def proxies(dossier: Dossier) -> str:
-    """Return what is known about columns that reveal others."""
+    """Return the sentence about columns that reveal others."""
     reviews = [
         record.index
         for record in dossier.of(Document)
@@ -56,7 +56,7 @@ def proxies(dossier: Dossier) -> str:
 
 
 def open_items(dossier: Dossier) -> tuple[OpenItem, ...]:
-    """Return what a person should still see to."""
+    """Return the items that a person should still see to."""
     found = [
         OpenItem(f"Failed check: {check.claim}: {check.detail}", check.index)
         for check in dossier.failures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latest certificate as tables: what each rule gave, and what is missing.
+"""The latest certificate as tables: outcomes of the rules, and missing evidence.
 
 Outcomes are those that were logged. The words beside them (`why`) come from evaluating
 the same rules on the same entries again; where that cannot be done, as with a catalogue
@@ -41,7 +41,7 @@ LAWS = {
 
 @dataclass(frozen=True)
 class RuleRow:
-    """One rule: what it asks, the most that may be claimed, what it gave."""
+    """One rule: its obligation, the most that may be claimed, its outcome."""
 
     rule: str
     law: str
@@ -57,7 +57,7 @@ class RuleRow:
 
 @dataclass(frozen=True)
 class LawGroup:
-    """The rules of one law, with how many that count are at their ceiling."""
+    """The rules of one law, with the number of those at their ceiling."""
 
     name: str
     at_ceiling: int
@@ -87,7 +87,7 @@ class CertificateView:
 
     @property
     def missing(self) -> int:
-        """How many rules lack evidence."""
+        """Number of rules that lack evidence."""
         lacking = OUTCOMES["NOT_EVIDENCED"]
         return sum(row.outcome == lacking for g in self.groups for row in g.rows)
 
@@ -136,7 +136,7 @@ def _catalogue(dossier: Dossier, digest: str) -> RuleCatalogue | None:
 
 
 def _whys(dossier: Dossier, entry: Certificate, rules: RuleCatalogue) -> dict[str, str]:
-    """Return what each rule found, where it gives again what was logged."""
+    """Return the finding of each rule whose outcome is again the logged one."""
     records = dossier.records[: entry.last + 1]
     budget = dossier.check("budgets spent").status
     checks = VerifierFindings(

@@ -10,18 +10,13 @@ from lexfed.report.wording.rounding import count
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """One column, as the tags say.
+    """One column with its tag, as printed.
 
     Attributes:
-        name: of the column.
-        tier: as people write it.
-        use: whether and as what it enters the model.
-        category: kind of data.
-        articles: the law that applies.
-        reason: why it has this tier.
-        by: whether a rule, a person or the generator of synthetic data decided.
+        use: its part in the model, if any.
+        by: the tag's author: a rule, a person or the generator of synthetic data.
         sources: columns it is made from, whose tier it inherits.
-        proposed: what the tagger or the source had proposed, if a person decided
+        proposed: the proposal of the tagger or the source, if a person decided
             otherwise.
     """
 
@@ -72,7 +67,7 @@ def _proposed(tag: Tag | None) -> str:
 
 
 def column_count(tagged: TaggedSchema | None) -> str:
-    """Return how many columns there are and how many the model reads."""
+    """Return the sentence with the numbers of all columns and of the model's."""
     if tagged is None:
         return ""
     declared = count(len(tagged.schema.columns), "column")

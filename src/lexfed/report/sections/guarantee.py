@@ -4,9 +4,9 @@
 from dataclasses import dataclass
 
 from lexfed.audit.entries import BudgetPlan, CompletionEntry, PolicyEntry
+from lexfed.errors import AuditError
 from lexfed.privacy.claim.schema import Claim, ClassRecord, ProfileRecord
 from lexfed.report.facts.dossier import Dossier
-from lexfed.report.facts.policy_summary import policy_line
 from lexfed.report.wording import site_assumptions
 from lexfed.report.wording.plain_words import (
     ACCOUNTANTS,
@@ -24,6 +24,8 @@ from lexfed.report.wording.rounding import (
     round_up_all,
     round_up_digits,
 )
+from lexfed.signing.dsse import SignedEnvelope
+from lexfed.toml_text import parse_toml
 
 FILTERS = {
     "F0": "each round inside a release planned beforehand (filter F0)",
@@ -46,16 +48,15 @@ class GuaranteeFact:
 
 @dataclass(frozen=True)
 class GuaranteeScope:
-    """What is guaranteed about one scope.
+    """The guarantee of one scope, as printed.
 
     Attributes:
         name: the whole record, a tier, or the label.
-        relation: which two data sets are compared.
-        epsilon: printed, rounded up.
-        limit: what it may reach, printed; empty where nothing limits it.
-        delta: printed.
-        columns: whose values it speaks of.
-        entry: the entry that holds it.
+        relation: the difference between the two data sets compared.
+        epsilon: rounded up.
+        limit: the most it may reach; empty where nothing limits it.
+        columns: the columns whose values it covers.
+        entry: index of the entry that states it.
     """
 
     name: str
@@ -68,7 +69,7 @@ class GuaranteeScope:
 
 
 def facts(dossier: Dossier) -> tuple[GuaranteeFact, ...]:
-    """Return what the whole record's guarantee rests on, as NIST SP 800-226 asks."""
+    """Return the premises of the record's guarantee, as NIST SP 800-226 asks."""
     claim, policy = dossier.claim, dossier.entry(PolicyEntry)
     if claim is None:
         return () if policy is None else _decided(policy, dossier.index(PolicyEntry))
@@ -98,7 +99,7 @@ def facts(dossier: Dossier) -> tuple[GuaranteeFact, ...]:
     rows += [_profile(name, row) for name, row in claim.profiles.items()]
     rows += [_class(name, row) for name, row in claim.classes.items()]
     found = [GuaranteeFact(name, value, at) for name, value in rows]
-    held_to = policy_line(dossier)
+    held_to = _policy_line(dossier)
     if held_to is not None:
         found.append(
             GuaranteeFact("Budget policy", held_to, dossier.index(PolicyEntry))
@@ -107,7 +108,7 @@ def facts(dossier: Dossier) -> tuple[GuaranteeFact, ...]:
 
 
 def _sampler(claim: Claim) -> str:
-    """Return what the record pays for the sampler, and the label where it is stated."""
+    """Return the sampler's cost to the record, and to the label where it is stated."""
     record, label = claim.delta_sampler, claim.label.delta_sampler
     parts = [delta(round_up_digits(record))]
     if label is not None:
@@ -142,7 +143,7 @@ def _class(name: str, row: ClassRecord) -> tuple[str, str]:
 
 
 def _decided(policy: PolicyEntry, at: int | None) -> tuple[GuaranteeFact, ...]:
-    """Return what was decided, where there is no claim yet or none at all."""
+    """Return the decisions on record, where there is no claim yet or none at all."""
     rows = [
         ("Privacy unit", _unit(policy)),
         ("Mechanism", MECHANISMS[policy.mechanism]),
@@ -162,8 +163,8 @@ def _decided(policy: PolicyEntry, at: int | None) -> tuple[GuaranteeFact, ...]:
 def scopes(dossier: Dossier) -> tuple[GuaranteeScope, ...]:
     """Return the guarantee of the record, of every tier and of the label.
 
-    Before the end of a run these are the numbers of its plan, which is what its
-    guarantee will be.
+    Before the end of a run these are the numbers of its plan, which will be its
+    guarantee.
     """
     claim, plan, policy = (
         dossier.claim, dossier.entry(BudgetPlan), dossier.entry(PolicyEntry)
@@ -245,3 +246,27 @@ def _sampling(claim: Claim) -> str:
         return "none: everybody takes part in every round"
     rates = ", ".join(f"{rate:g}" for rate in claim.sampling.rates)
     return f"Poisson, rates {rates}; {claim.sampling.secrecy}"
+
+
+def _policy_line(dossier: Dossier) -> str | None:
+    """Return the policy's name, title, signatures and hash; None if none is logged.
+
+    Signatures are counted, not checked: the log cannot say whose keys count. They were
+    checked before the run if `budget.policy_keys` asked for them.
+    """
+    policy = dossier.entry(PolicyEntry)
+    if policy is None or policy.policy is None:
+        return None
+    name = dossier.table("budget").get("policy", "default")
+    told = f"{name}, SHA-256 {policy.policy[:16]}…"
+    try:
+        content = dossier.evidence.blobs.get(policy.policy)
+        signed = ""
+        if content.startswith(b"{"):
+            envelope = SignedEnvelope.parse(content)
+            content = envelope.payload
+            signed = f", with {count(len(envelope.signatures), 'signature')}"
+        title = parse_toml(content.decode()).get("title", "")
+    except (AuditError, ValueError):  # erased, or not what it should be
+        return told
+    return f"{told}{signed}: {title}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first sentence of the report: what a reader must know if they read no more."""
+"""The first sentence of the report, for a reader who reads no more."""
 
 from dataclasses import dataclass
 
@@ -21,10 +21,10 @@ class Headline:
         sentence: the verdict in plain words.
         sound: whether every check passed.
         guarantee: the whole record's guarantee, with all it depends on.
-        meaning: what its numbers say, without symbols; empty where there are none.
-        trust: what must be believed about sites that share the noise; empty where
-            they do not, or where nothing is guaranteed.
-        caveat: what the verdict leaves open.
+        meaning: of its numbers, without symbols; empty where there are none.
+        trust: the assumption about sites that share the noise; empty where they do
+            not, or where nothing is guaranteed.
+        caveat: the questions that the verdict leaves open.
     """
 
     sentence: str
@@ -71,7 +71,7 @@ def _sentence(dossier: Dossier) -> str:
 
 
 def why_not_private(dossier: Dossier) -> str:
-    """Return why nothing is guaranteed; empty where something is."""
+    """Return the reason why nothing is guaranteed; empty where something is."""
     if not dossier.stamp:
         return ""
     policy = dossier.entry(PolicyEntry)

@@ -62,7 +62,7 @@ def merkle_path(tree: Tree, index: int, entry: bytes) -> MerklePath:
 
 
 def _sides(index: int, size: int) -> tuple[list[bool], list[tuple[int, int]]]:
-    """Return on which side each sibling stands and what it covers, leaf first."""
+    """Return the side of each sibling and the entries it covers, leaf first."""
     sides: list[bool] = []
     covers: list[tuple[int, int]] = []
     start, stop = 0, size

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much noise each release carried, beside how much was planned.
+"""The noise of each release, beside the planned noise.
 
-The guarantee is that of the plan. Where noise adapted to what was released before, the
-two differ, and a reader must see both: what is guaranteed rests on the planned column,
-what was done stands in the other.
+The guarantee is that of the plan. Where noise adapted to earlier releases, the two
+differ, and a reader must see both: the guarantee rests on the planned column, the
+other one tells what was done.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class NoiseRow:
     Attributes:
         name: release and group.
         tier: most sensitive tier it may depend on; `label` where it reads no column.
-        rounds: how many rounds released it.
+        rounds: number of rounds that released it.
         clip: bound on one unit's part, printed, rounded up.
         sigma: deviation of the noise on the sum, printed, rounded down; from the
             smallest to the largest where rounds differ.
@@ -62,12 +62,7 @@ class _Found:
 def noise_rows(
     rounds: Sequence[RecordedEntry], plan: Sequence[CountedRelease] = ()
 ) -> tuple[NoiseRow, ...]:
-    """Return one row for every group of every release, in the order of the rounds.
-
-    Args:
-        rounds: that released something.
-        plan: releases that were planned, with their counts.
-    """
+    """Return one row for every group of every release, in the order of the rounds."""
     found: dict[_Key, _Found] = {}
     for record in rounds:
         entry = record.entry

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of processing activities (GDPR Art. 30), as a table and as CSV.
 
-What people stated comes from the log; beside it stands what the log knows by itself.
-What neither has is a blank with the name of who has to fill it.
+People's statements come from the log; beside them stand facts that the log knows by
+itself. A group without either is a blank with the name of the person to fill it.
 """
 
 import csv
@@ -47,12 +47,12 @@ class ProcessingGroup:
     """One group of a record.
 
     Attributes:
-        article: where it is asked for.
-        asks: what is asked for.
+        article: the article that demands it.
+        asks: its demand.
         state: `stated`, `not applicable` or `missing`.
-        text: what was stated, the reason why it does not apply, or a blank.
-        known: what the log knows by itself.
-        entry: the entry that states it; None where nobody did.
+        text: the statement, the reason why none applies, or a blank.
+        known: facts that the log knows by itself.
+        entry: index of the entry that states it; None where nobody did.
     """
 
     article: str
@@ -123,7 +123,7 @@ def _texts(dossier: Dossier, digest: str) -> Mapping[str, str]:
 
 
 def _known(dossier: Dossier) -> dict[str, str]:
-    """Return what the log says about each group without anybody's statement."""
+    """Return the facts that the log itself has about each group."""
     known: dict[str, str] = {}
     governance, policy = dossier.entry(Governance), dossier.entry(PolicyEntry)
     genesis, tags = dossier.entry(Genesis), dossier.entry(FeatureTags)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was spent when: one row per event of training, and a summary by stage."""
+"""Spending over time: one row per event of training, and a summary by stage."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class TrainingEvent:
     """Something that happened in training, in the order of the log.
 
     Attributes:
-        entry: index of the entry that says so.
-        round: which round; None for a restart.
+        entry: index of the entry that states it.
+        round: number of the round; None for a restart.
         what: `released`, `lost`, `refused` or `resumed`.
-        stage: what was summed, or why nothing was released.
+        stage: the release, or the reason why there was none.
         alone: epsilon of the record for this round alone, printed.
         spent: epsilon so far by scope, printed; empty where nothing is stated.
-        sites: how many sites took part, and who says so.
+        sites: number of sites that took part, with the source of that number.
     """
 
     entry: int
@@ -101,7 +101,7 @@ def events(records: Iterable[RecordedEntry]) -> tuple[TrainingEvent, ...]:
 
 
 def stages(rounds: Sequence[RecordedEntry]) -> tuple[SpendingStage, ...]:
-    """Return the rounds by stage, with what was spent at the end of each."""
+    """Return the rounds by stage, with the spending at the end of each."""
     names = scopes(rounds)
     blocks = [list(g) for _, g in groupby(rounds, key=lambda r: stage_of(_round(r)))]
     ends = [_spent(_round(block[-1])) for block in blocks]
@@ -125,7 +125,7 @@ def plan_total(
 ) -> dict[str, str]:
     """Return the price of the whole plan by scope, printed: that is the guarantee.
 
-    It stands under what was used, which is less where rounds were left out or quieter.
+    It stands under the spending, which is less where rounds were left out or quieter.
     """
     if plan is None or plan.epsilon is None:
         return {}
@@ -149,7 +149,7 @@ def panels(rounds: Sequence[RecordedEntry]) -> list[Panel]:
 
 
 def why_refused(refusal: RefusalEntry) -> str:
-    """Return whose budget a refused round would have broken."""
+    """Return the budget that a refused round would have broken."""
     whose = "a site" if refusal.by == "site" else "the coordinator"
     if refusal.scope == "plan":
         return f"refused by {whose}: it is not in the plan"
@@ -186,10 +186,10 @@ def _sites(entry: RoundEntry) -> str:
 
 
 def stage_of(entry: RoundEntry) -> str:
-    """Return what a round summed: its release, or its kind where none is charged."""
+    """Return the name of a round's release, or its kind where none is charged."""
     return entry.stage if entry.event is None else entry.event.name
 
 
 def accountant(rounds: Sequence[RecordedEntry]) -> str:
-    """Return who computed the numbers of the last round; empty if nobody did."""
+    """Return the accountant of the last round's numbers; empty if none is stated."""
     return (_round(rounds[-1]).accountant or "") if rounds else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each tier adds to the model, as far as somebody measured it."""
+"""Each tier's gain for the model, as far as somebody measured it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def gain_rows(dossier: Dossier) -> tuple[TierGain, ...]:
 
 
 def no_gains(dossier: Dossier) -> str:
-    """Return why there is nothing to show."""
+    """Return the reason why there is nothing to show."""
     if not dossier.rounds:
         return "nothing was released"
     if metrics_kind(dossier) == "paid":
@@ -55,13 +55,13 @@ def no_gains(dossier: Dossier) -> str:
 
 
 def metrics_kind(dossier: Dossier) -> str:
-    """Return who pays for metrics on test rows."""
+    """Return the kind of metrics on test rows: `evaluation.metrics`."""
     found = str(dossier.table("evaluation").get("metrics", "uncovered"))
     return found if found in METRICS else "uncovered"
 
 
 def metrics_note(dossier: Dossier) -> str:
-    """Return where the metrics come from, as a sentence."""
+    """Return the sentence about the source of the metrics."""
     text = METRICS[metrics_kind(dossier)]
     return f"{text[0].upper()}{text[1:]}."
 
@@ -89,7 +89,7 @@ def metrics_line(dossier: Dossier) -> str:
 
 
 def rounds_line(dossier: Dossier) -> str:
-    """Return how many rounds were run of how many planned."""
+    """Return the numbers of rounds that were run and planned, as text."""
     planned = count(dossier.planned, "planned round")
     done = len(dossier.rounds)
     if done > dossier.planned:
