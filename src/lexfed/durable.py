@@ -30,7 +30,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Guarantees:
         On return content and name are on disk.
-        On failure the old file, if any, is unchanged. What was written so far stays
+        On failure the old file, if any, is unchanged. The bytes written so far stay
         in the part file, as evidence that something left the process.
     """
     _write_part(path, content)
@@ -74,7 +74,7 @@ def publish_file(path: Path) -> None:
 
 
 def part_path(path: Path) -> Path:
-    """Return where a file is written before it takes its name."""
+    """Return the path at which a file is written before it takes its name."""
     return path.with_name(path.name + ".part")
 
 
@@ -162,7 +162,7 @@ def read_lines(path: Path) -> tuple[dict[str, Any], ...]:
 
 
 def _whole_lines(path: Path) -> tuple[tuple[dict[str, Any], ...], int]:
-    """Return the acknowledged lines, and where the last one ends."""
+    """Return the acknowledged lines, and the offset at which the last one ends."""
     content = read_plain(path, MOST_OF_A_DOCUMENT)
     end = content.rfind(b"\n") + 1
     lines = content[:end].split(b"\n")[:-1]

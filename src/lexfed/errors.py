@@ -98,8 +98,8 @@ class SecAggError(LexfedError):
     Like every message here it tells no secret: it names sites and rules only.
 
     Attributes:
-        blamed: the sites that did it, where what they signed shows it; others may go
-            on without them.
+        blamed: the sites that did it, where their own signatures show it; others may
+            go on without them.
         silent: the sites that owe an answer without which it cannot go on; nothing is
             shown against them.
     """
@@ -123,7 +123,7 @@ class Refused(LexfedError):
     """A release was refused before anything was computed: it would overspend.
 
     Attributes:
-        scope: whose budget it is: `record`, a tier, or `site`; empty if none.
+        scope: of the budget: `record`, a tier, or `site`; empty if none.
         would_reach: the epsilon it would have brought that budget to.
         limit: the budget.
     """

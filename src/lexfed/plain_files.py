@@ -74,12 +74,9 @@ def require_plain(handle: int, path: str | Path) -> None:
 
 
 def read_plain(path: Path, most: int, *, links: bool = False) -> bytes:
-    """Return the content of a plain file.
+    """Return the content of a plain file of at most `most` bytes.
 
-    Args:
-        path: of the file.
-        most: bytes that it may have.
-        links: whether the file may be behind a link.
+    The file may be behind a link if `links` says so.
 
     Raises:
         OSError: if it cannot be read, is no plain file, or has more bytes.

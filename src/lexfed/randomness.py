@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random bits as an argument: secure for real runs, seeded for tests.
 
-Both sources are AES-256 in counter mode; they differ in where the key comes from.
+Both sources are AES-256 in counter mode; they differ in the origin of the key.
 The secure one takes a fresh key from the operating system for every request, so no
 state is left behind that could reveal or repeat earlier noise. The seeded one exists
 for tests; it says of itself that it is not private, and whatever was produced with
@@ -20,7 +20,7 @@ from lexfed.arrays import Bools
 
 
 class RandomSource(Protocol):
-    """Where noise and sampling coins take their bits from."""
+    """The source of bits for noise and sampling coins."""
 
     @property
     def private(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed.tag`: what the law says about the columns of a file, a schema, a run.
+"""`lexfed.tag`: columns of a file, a schema or a run, classified by legal sensitivity.
 
     import lexfed
 
@@ -36,7 +36,7 @@ CONFIGURATION = ".toml"
 
 @dataclass(frozen=True)
 class TaggedColumns:
-    """Tagged columns, and what they were tagged with.
+    """Tagged columns, and the laws that they were tagged by.
 
     Attributes:
         columns: in the order of the input.
@@ -167,7 +167,7 @@ def _of_file(
 def _strictest(
     merged: MergedTag, sites: dict[str, tuple[Suggestion, ...]]
 ) -> Suggestion:
-    """Return the suggestion of a site that says what all of them together say."""
+    """Return the suggestion of a site that agrees with the merged tag."""
     found = next(
         one
         for site in merged.said

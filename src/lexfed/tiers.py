@@ -5,7 +5,7 @@ from enum import IntEnum
 
 
 class Tier(IntEnum):
-    """How sensitive a column is; the order is the order of the cascade's towers."""
+    """The sensitivity of a column; the order is that of the cascade's towers."""
 
     NON_PERSONAL = 0
     PERSONAL = 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Text from outside, and the characters in it that do not show as themselves.
 
-A column, a site or a reason is called whatever somebody wrote. A name with cursor
+A column, a site or a reason has any name that somebody wrote. A name with cursor
 movements (`\x1b[2K`), a carriage return or a right-to-left override lets a terminal
 show another epsilon than the one that was printed, and somebody consents to that. So
 
@@ -78,11 +78,7 @@ def hidden_in(text: str) -> str:
 
 
 def hidden_texts(value: Any, place: TablePath = ()) -> Iterator[tuple[TablePath, str]]:
-    """Find hidden characters in all keys and texts of plain tables.
-
-    Yields:
-        Where each such text is, and its first hidden character, spelled out.
-    """
+    """Yield the path of each text with a hidden character, which is spelled out."""
     if isinstance(value, str):
         found = hidden_in(value)
         if found:

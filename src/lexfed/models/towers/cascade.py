@@ -35,7 +35,6 @@ from lexfed.models.towers.facts import presence
 from lexfed.models.towers.shape import TowerShape
 from lexfed.tiers import Tier
 
-
 LONGEST = 2.0
 """Longer records are scaled to this norm: one odd value must not drive the network."""
 

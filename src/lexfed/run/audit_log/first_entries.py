@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first entries of a run's audit log: who, under which rules, at which price.
+"""The first entries of a run's audit log: its parties, its rules, its price.
 
 They are one commit, made before the first round from the files of the run folder.
 Opening is idempotent: after a crash the same entries are found and nothing is added.
@@ -57,14 +57,13 @@ def new_origin(priced: PricedRun) -> str:
 
 @dataclass(frozen=True)
 class LogOpening:
-    """What the first entries are made of.
+    """A run with the files and keys that its first entries are made from.
 
     Attributes:
-        priced: the run.
         folder: the run folder, with the files written before the first round.
         base: folder that paths in the configuration are relative to.
         keys: of coordinator, log and sites.
-        policy: which witnesses must vouch for the log; None without witnesses.
+        policy: of the witnesses who must vouch for the log; None without witnesses.
     """
 
     priced: PricedRun
@@ -77,9 +76,7 @@ class LogOpening:
 def opening_entries(opening: LogOpening, blobs: Blobs) -> list[KeyedEntry]:
     """Return the entries that come before the first round, each with its key.
 
-    Args:
-        opening: what they are made of.
-        blobs: where what entries cite by digest is put.
+    The content that they cite by digest is put into `blobs`.
     """
     priced, folder = opening.priced, opening.folder
     entries: list[Entry] = [
@@ -171,7 +168,7 @@ def _noise(priced: PricedRun) -> Literal["rounded-gaussian", "skellam-shares", "
 
 
 def _cohort(priced: PricedRun) -> CohortAssumptions | None:
-    """Return what is assumed of the sites where nobody else is trusted."""
+    """Return the assumptions about the sites where nobody else is trusted."""
     found = priced.programme.cohort
     if found is None:
         return None
@@ -187,7 +184,7 @@ def _transport(priced: PricedRun) -> Literal["in-process", "flare"]:
 def secret_sampling(priced: PricedRun) -> bool:
     """Return True if the guarantee rests on nobody knowing which sites took part.
 
-    Under a client's guarantee a release that says who took part, or how many, is not
+    Under a client's guarantee a release that names or counts the participants is not
     the sampled Gaussian that was charged. Coins for records stay at their site.
     """
     stages = priced.programme.stages
@@ -214,7 +211,7 @@ def _tags(priced: PricedRun, blobs: Blobs, folder: Path) -> FeatureTags:
 
 
 def _jurisdictions(priced: PricedRun) -> tuple[str, ...]:
-    """Return whose law was asked, laws in files of the user's own included."""
+    """Return the laws that were asked, those in files of the user's own included."""
     asked = (law for law, _ in priced.population.tagged.asked.catalogues)
     return tuple(dict.fromkeys((*priced.config.law.jurisdictions, *asked)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[audit]` states, as entries for the log, with the files it names hashed.
+"""The statements of `[audit]` as entries for the log, with hashes of named files.
 
 Files stay where they are: the log gets their digests. Texts of records of processing go
 into one blob each, which can be erased without touching the log.
@@ -92,7 +92,7 @@ def governance_entries(
     """Return the entries that come between the plan and the first round.
 
     Args:
-        audit: what is stated.
+        audit: the statements.
         base: folder that paths are relative to.
         sites: the key id of every site by name; None where it has no key.
 
@@ -139,7 +139,7 @@ def governance_entries(
 def party_of(
     audit: AuditTable, base: Path, name: str, key: PublicKeyRecord | None
 ) -> Party:
-    """Return a site as entry 0 holds it: by key, with what is stated of it.
+    """Return a site as entry 0 holds it: by key, with the statements about it.
 
     Raises:
         ConfigError: if its contract cannot be read.

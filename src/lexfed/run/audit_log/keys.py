@@ -7,10 +7,10 @@
     keys/sites/3.pem        signs receipts of the third site (engine `inprocess`)
     keys/pins/              the last checkpoint of every log these keys have written
 
-The keys of sites in a deployment are not here: each keeps its own, and what is known of
-them are the public halves in the roster.
+The keys of sites in a deployment are not here: each keeps its own, and the roster has
+their public halves.
 
-Private keys have mode 0600; whoever can read one can sign in its name.
+Private keys have mode 0600; anybody who can read one can sign in its name.
 """
 
 import os
@@ -25,10 +25,9 @@ from lexfed.signing.keys import Signer, create_key, load_key
 
 @dataclass(frozen=True)
 class RunKeys:
-    """Who signs what in a run.
+    """The signers of a run.
 
     Attributes:
-        folder: where the keys are.
         log: of the coordinator and of the log.
         sites: of every site that is in this process, by its name; empty where sites
             are simulated as one, or elsewhere.
@@ -55,7 +54,7 @@ def run_keys(
     """Return the keys of a run.
 
     Args:
-        folder: where they are.
+        folder: of the keys.
         origin: of the log; the log's key signs under this name.
         sites: names of the sites that sign receipts in this process.
         make: make those that are missing; else they are an error.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run writes into its audit log after the opening, as it happens.
+"""The entries of a run's audit log after the opening, as things happen.
 
-Every round is one commit, durable before what it releases. Entries hold public facts,
-prices and digests of what is released, and nothing else about the data.
+Every round is one commit, durable before its release. Entries hold public facts, prices
+and digests of releases, and nothing else about the data.
 """
 
 import hashlib
@@ -60,11 +60,9 @@ class Logbook:
     """Appends the entries of one run.
 
     Attributes:
-        log: where they go.
-        keys: who signs.
-        budget: what the record and the tiers may reach.
+        budget: the limits of the record and the tiers.
         tags: digest of the tags in force.
-        total: what the rounds in the log compose to; None without privacy.
+        total: the composition of the rounds in the log; None without privacy.
 
     Guarantees:
         On return from `round` the entry is durable: the release may leave.
@@ -92,12 +90,8 @@ class Logbook:
     ) -> None:
         """Append a round.
 
-        Args:
-            query: what was asked.
-            released: what the answers came to, noised.
-            state: the released state after the round.
-            present: who took part.
-            hidden: the record of a masked sum; None where sums were not hidden.
+        `released` is the noised sum, `state` the released state after it, `hidden` the
+        record of a masked sum; None where sums were not hidden.
         """
         release = query.release
         total = self._after(release)
@@ -140,7 +134,7 @@ class Logbook:
         """Append that a charged round is not part of the model.
 
         An interrupted round may have left something behind; one whose answers were
-        refused did not. What the log says already about the round stays.
+        refused did not. An entry of the round that is there already stays.
         """
         if any(entry.round == number for entry in self.log.entries(AbortedRoundEntry)):
             return
@@ -194,7 +188,7 @@ class Logbook:
     def completed(
         self, done: int, released: int, planned: int, claim: Path | None, model: Path
     ) -> None:
-        """Append the end of the run, then what the catalogue says of it.
+        """Append the end of the run, then the outcomes of the rule catalogue.
 
         Args:
             done: rounds that are over, lost ones included.

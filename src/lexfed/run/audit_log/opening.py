@@ -56,7 +56,7 @@ def open_log(priced: PricedRun, path: Path, base: Path, begun: bool) -> Logbook:
         priced: the run.
         path: the run folder, with the files written before the first round.
         base: folder that paths in the configuration are relative to.
-        begun: whether the journal says that the opening entries are in the log.
+        begun: whether, by the journal, the opening entries are in the log.
 
     Raises:
         AuditError: if the log does not verify, or is older than what was pinned.
@@ -146,7 +146,7 @@ def _check_sites(log: AuditLog, keys: RunKeys) -> None:
 
 
 def _head(path: Path) -> tuple[str, int]:
-    """Return what a checkpoint says; whether it is true is checked later."""
+    """Return origin and size of a checkpoint, which is verified later."""
     try:
         content = read_plain(path, MAX_NOTE)
         origin, size, *_ = content.decode().split("\n")
@@ -178,7 +178,7 @@ def _tags(path: Path) -> str:
 
 
 def _total(priced: PricedRun, log: AuditLog) -> RunningTotal | None:
-    """Return what the rounds in the log compose to, under the price of the plan."""
+    """Return the composition of the rounds in the log, under the plan's price."""
     claim = priced.claim(priced.programme.rounds)
     if claim is None:
         return None

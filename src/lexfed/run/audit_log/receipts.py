@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who took part in a round, by what the sites themselves have signed.
+"""Participation in a round, proved by receipts that the sites themselves signed.
 
 Every asked site must have signed that it answered this very question in this run. If
-the guarantee rests on nobody knowing who took part, the receipts are sealed: the log
+the guarantee rests on nobody knowing the participants, the receipts are sealed: the log
 holds a commitment, and the receipts lie in `sealed/` for an auditor under
 confidentiality.
 """
@@ -33,12 +33,12 @@ def participation(
     """Check the receipts of a round and put them where they belong.
 
     Args:
-        asked: the question and whom it went to.
-        answers: what came back, refusals not among them.
+        asked: the question, with the sites it went to.
+        answers: the replies; there is no refusal among them.
         keys: public key of every site by its name; empty where sites are simulated.
         blobs: of the log.
         sealed: folder for sealed receipts; None if they may be seen.
-        missing: who was asked and is not in the sum.
+        missing: sites that were asked and are not in the sum.
 
     Raises:
         Refused: if a receipt is missing, or is not the asked site's for this round.
@@ -104,9 +104,9 @@ def check_receipt(
     """Return a site's receipt, if it is one for a question and for the answer to it.
 
     Args:
-        query: what was asked.
+        query: the question.
         name: of the site.
-        envelope: what it handed over.
+        envelope: the signed receipt.
         keys: public key of every site by its name.
         reply: the site's sum in the clear; None where it is masked.
 

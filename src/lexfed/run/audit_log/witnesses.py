@@ -14,7 +14,7 @@ from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 
 
 def witnessing_of(audit: AuditTable, base: Path) -> WitnessPanel:
-    """Return whom the configuration says to ask.
+    """Return the witnesses that the configuration names.
 
     Raises:
         ConfigError: if an address is given for a witness that the policy does not

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which engine a run has: by its configuration, and by where its sites are.
+"""The engine of a run, by its configuration and by the place of its sites.
 
 Sites in this process have a ledger each, in the run folder. Sites behind a channel are
 organisations of their own, and keep theirs. Behind masks both are reached by the same
-messages, so that what a deployment does is what a test in one process has done.
+messages, so that a deployment does the same as a test in one process.
 """
 
 from contextlib import ExitStack
@@ -36,11 +36,10 @@ class EngineFactory:
     """Makes the engine of a run.
 
     Attributes:
-        priced: the run.
         run: its folder and log.
         sources: random bits by purpose.
         accounts: lasting ledgers of the sites in this process.
-        open_files: closes what is opened here.
+        open_files: closes everything that is opened here.
     """
 
     priced: PricedRun

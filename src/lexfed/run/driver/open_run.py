@@ -29,7 +29,7 @@ class OpenRun:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The run folder."""
         return self.folder.path
 
     def close(self) -> None:
@@ -48,13 +48,13 @@ def start(
         path: its folder.
         config_text: the configuration as given.
         base: folder that paths in the configuration are relative to, keys among
-            them; by default where the run folder is.
+            them; by default the parent of the run folder.
 
     Guarantees:
         A start that fails leaves no folder behind that was not there before.
 
     Raises:
-        ConfigError: if `[audit]` names what is not there; nothing is written then.
+        ConfigError: if `[audit]` names a missing file; nothing is written then.
         RunFolderError: if there is a run already, or nothing can be written.
         Refused: if the programme exceeds a budget; nothing is written then.
     """
@@ -154,7 +154,7 @@ def _require_coins(folder: RunFolder, priced: PricedRun) -> None:
     """Refuse a population in which persons have other places than the run gave them.
 
     Raises:
-        RunFolderError: also if the run does not say any more which.
+        RunFolderError: also if the run's coins are gone.
     """
     coins = priced.population.coins
     if coins is not None and read_coins(folder.path, priced.config) != coins:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the random bits of a run come from."""
+"""The sources of a run's random bits."""
 
 from lexfed.federation.site.data_holder import Sources
 from lexfed.randomness import SecureSource, SeededSource

@@ -35,12 +35,10 @@ def train_in_memory(
     priced: PricedRun,
     told: Callable[[Progress, Ledger | None], None] = lambda _progress, _ledger: None,
 ) -> Progress:
-    """Train the programme once and return what was released, nothing being written.
+    """Train the programme once and return the released state; nothing is written.
 
-    Args:
-        priced: what is trained.
-        told: hears of every round's state, in which released values alone are, and
-            of the ledger that it is charged to; None without privacy.
+    `told` hears of every round's state, in which released values alone are, and of the
+    ledger that it is charged to; None without privacy.
 
     Guarantees:
         No round runs that the ledger of the run itself would refuse.

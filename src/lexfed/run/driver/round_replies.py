@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in the answers to a round, and what shows it to others."""
+"""The participants of a round, and the evidence of it for others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,10 @@ from lexfed.run.pricing.priced_run import PricedRun
 
 @dataclass(frozen=True)
 class RoundReplies:
-    """What came back in a round.
+    """The replies of a round.
 
     Attributes:
-        asked: the question and whom it went to.
-        answers: what came back.
+        asked: the question, with the sites it went to.
         all_of_them: whether nobody may be missing, because all are in this process.
     """
 
@@ -31,7 +30,7 @@ class RoundReplies:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Who was asked, is in no answer, and need not be."""
+        """Sites that were asked and did not answer, where dropouts are allowed."""
         if self.all_of_them:
             return ()
         there: set[str] = set()
@@ -42,7 +41,7 @@ class RoundReplies:
 
     @property
     def record(self) -> bytes | None:
-        """What shows which masked sum was opened; None if none was masked."""
+        """The record of the masked sum that was opened; None if none was masked."""
         sums = [each for each in self.answers if isinstance(each, MaskedSum)]
         return sums[0].record.to_bytes() if sums else None
 

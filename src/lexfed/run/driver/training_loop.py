@@ -34,7 +34,7 @@ MOST_LOST = 3
 
 @dataclass(frozen=True)
 class RoundReport:
-    """What can be shown after a round: released values and public facts."""
+    """The facts to show after a round: released values and public facts."""
 
     round: int
     rounds: int
@@ -82,15 +82,15 @@ def train(
     Args:
         priced: the programme and its population.
         run: from `start` or `resume`.
-        on_round: is told about every round once its release is on disk; what it
-            raises ends the training there.
+        on_round: is told about every round once its release is on disk; an exception
+            of it ends the training there.
         channel: to sites that are elsewhere and keep ledgers of their own; without
             one they are in this process.
-        most_rounds: how many rounds to run at most; then the run is closed and can be
-            resumed.
+        most_rounds: number of rounds to run at most; then the run is closed and can
+            be resumed.
 
     Returns:
-        How the run ended; None if it did not yet.
+        The result of the run; None if it did not end yet.
 
     Raises:
         Refused: if not a single round could be paid for, several in a row were lost, or
@@ -116,15 +116,15 @@ class _Training:
         channel: Channel | None,
         open_files: ExitStack,
     ) -> None:
-        """Find out where the run stands, and open what it needs."""
+        """Recover the state of the run, and open the files it needs."""
         self._priced, self._run, self._on_round = priced, run, on_round
         learner = Learner(priced.programme)
         self._accounts = SiteAccounts(priced, run, elsewhere=channel is not None)
         open_files.callback(self._accounts.close)
         journal = read_journal(run.folder.path / EVENTS, run.folder.events.rows)
         charges = journal.charges
-        # Whoever is elsewhere, or adds noise, may have answered what was charged, and
-        # a ledger may know that it was released.
+        # A site that is elsewhere, or adds noise, may have answered a charged round,
+        # and a ledger may know that it was released.
         left = self._accounts.have_left(charges)
         left |= channel is not None or priced.programme.trust != "central"
         found = recover(run.folder, learner.start(), run.logbook, answers_left=left)
@@ -192,7 +192,7 @@ class _Training:
         return asked
 
     def _round(self, asked: RoundRequest) -> None:
-        """Ask the sites, noise what they say, log it and learn from it."""
+        """Ask the sites, noise their sum, log it and learn from it."""
         query, folder = asked.query, self._run.folder
         self._accounts.commit(query)
         answers = self._engine.ask(query, asked.participants)
@@ -260,7 +260,7 @@ def _refused(
 
 
 def _rounds_left(priced: PricedRun, progress: Progress) -> int:
-    """Return how many planned rounds are to come, if none is left out or added."""
+    """Return the number of planned rounds to come, if none is left out or added."""
     stage, *later = priced.programme.stages[progress.stage :]
     left = max(0, len(stage.releases) - progress.step)
     return left + sum(len(each.releases) for each in later)

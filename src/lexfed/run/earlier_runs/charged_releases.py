@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an earlier run released about the same persons, and whether it can be added up.
+"""Releases of an earlier run about the same persons, if the two prices add up.
 
 A profile or importances are releases of their own. A run that uses them is charged for
 both together, and two prices add up only if they speak of the same thing: the same
 person, the same label, no column in a lower tier than now, an adversary at least as
 strong. Everything is read from the earlier run's folder, which must verify: a claim
-that is not the logged one could say that it was cheap.
+that is not the logged one could state a lower price.
 """
 
 import json
@@ -35,15 +35,15 @@ def earlier_releases(
     where: str,
     make: str,
 ) -> tuple[CountedRelease, ...]:
-    """Return what an earlier run released, as the run that uses it must pay for it.
+    """Return the releases of an earlier run that the run using them must pay for.
 
     Args:
         folder: of the earlier run.
         config: of the run that uses it.
-        schema: what that run declares.
-        tiers: of its columns.
+        schema: of the run that uses it.
+        tiers: of that run's columns.
         where: the key that names the folder, for messages.
-        make: how such a folder is made, for messages.
+        make: the command that makes such a folder, for messages.
 
     Guarantees:
         Refused unless the folder verifies, and person, label, unit, neighbours, sites
@@ -74,14 +74,10 @@ def composition_obstacle(
     schema: Schema,
     tiers: Mapping[str, Tier],
 ) -> Iterator[str]:
-    """Say why the price of an earlier run and that of this one do not add up.
+    """Yield the reasons why the prices of an earlier run and of this one do not add up.
 
-    Args:
-        claim: of the earlier run.
-        known: its columns.
-        config: of the run that uses it.
-        schema: what that run declares.
-        tiers: of its columns.
+    `claim` and `known` columns are the earlier run's; configuration, schema and tiers
+    those of the run that uses it.
     """
     yield from _unlike(claim, config)
     yield from _of_others(known.schema, schema)
@@ -102,7 +98,7 @@ def content_of(folder: Path, name: str, make: str) -> bytes:
 
 
 def _unlike(claim: Claim, config: Config) -> Iterator[str]:
-    """Say where the earlier guarantee is about something else, or is weaker."""
+    """Yield the points in which the earlier guarantee differs, or is weaker."""
     if claim.stamp and not config.run.test:
         yield "was made with seeded noise, so it is not private"
     if claim.unit != config.budget.unit:
@@ -124,7 +120,7 @@ def _unlike(claim: Claim, config: Config) -> Iterator[str]:
 
 
 def _of_others(before: Schema, now: Schema) -> Iterator[str]:
-    """Say where a person or the label was another."""
+    """Yield a difference of the person or of the label."""
     if before.person != now.person:
         own, other = _named(now.person), _named(before.person)
         yield f"takes {other} for a person, this run {own}"
@@ -139,7 +135,7 @@ def _named(person: str | None) -> str:
 def _less_sensitive(
     before: Mapping[str, Tier], now: Mapping[str, Tier]
 ) -> Iterator[str]:
-    """Say which columns were read at the price of a tier below their own."""
+    """Yield the columns that were read at the price of a tier below their own."""
     for name in before.keys() & now.keys():
         if before[name] < now[name]:
             yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of a finished run, as its log says that it was released."""
+"""The model of a finished run, compared with the digests in its log."""
 
 import json
 from pathlib import Path
@@ -17,9 +17,7 @@ from lexfed.plain_files import MOST_OF_A_MODEL, read_plain
 def released_model(folder: Path, make: str) -> tuple[Model, Encoding]:
     """Return the model of a finished run, and the encoding of its inputs.
 
-    Args:
-        folder: of the run.
-        make: how such a folder is made, for messages.
+    `make` is the command that makes such a folder, for messages.
 
     Guarantees:
         Both have the digests that signed entries of the run's log name. Without

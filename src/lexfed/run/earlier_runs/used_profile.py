@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profile that was bought before: what it says, and what it has cost.
+"""A profile that was bought before: its answers, and its releases.
 
 Ranges and lists that a profile learned are facts about the same persons, so the run
-that uses them is charged together with it (`budget.importance.left_of`).
+that uses them is charged together with it
+(`lexfed.budget.column_importance.remaining_budget`).
 """
 
 from collections.abc import Callable
@@ -26,12 +27,9 @@ MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
 def profile_releases(
     config: Config, base: Path, tagged: TaggedSchema
 ) -> tuple[CountedRelease, ...]:
-    """Return what the profile of a configuration has released; nothing without one.
+    """Return the releases of a configuration's profile; none without a profile.
 
-    Args:
-        config: the configuration.
-        base: folder that its paths are relative to.
-        tagged: its columns with their tiers.
+    Paths in the configuration are relative to `base`.
 
     Raises:
         ConfigError: if its price and that of the run do not add up, or its folder does

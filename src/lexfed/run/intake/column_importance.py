@@ -2,8 +2,8 @@
 """Importances of columns for a run, from the source that its configuration names.
 
 Everything here is known before a private row is read: stated numbers, a public table, a
-released model, or a release that was paid for. What is left out by group sparsity is
-therefore not read at all.
+released model, or a release that was paid for. Columns that group sparsity leaves out
+are therefore not read at all.
 """
 
 import json
@@ -31,12 +31,12 @@ PUBLIC, WEIGHTS, PAID = "public:", "weights:", "paid:"
 
 @dataclass(frozen=True)
 class Importance:
-    """How useful columns are, and what knowing it has cost.
+    """The importances of columns, and the releases that they cost.
 
     Attributes:
         values: importance of columns; those not named count 1.
         left_out: columns of groups too unimportant to be read.
-        source: where the importances come from, as the configuration says.
+        source: of the importances, as the configuration names it.
         paid: releases on the same data that they cost; they share the run's budget.
     """
 
@@ -49,10 +49,8 @@ class Importance:
 def importance_of(config: Config, base: Path, encoding: Encoding) -> Importance:
     """Return the importances of a configuration's columns.
 
-    Args:
-        config: the configuration.
-        base: folder that its paths are relative to.
-        encoding: of all columns that could be used.
+    `encoding` is that of all columns that could be used; paths in the configuration are
+    relative to `base`.
 
     Raises:
         ConfigError: if a source does not fit the columns.

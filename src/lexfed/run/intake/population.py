@@ -58,8 +58,6 @@ class Population:
     """Everything a run knows about its data: public facts, and the sites' units.
 
     Attributes:
-        tagged: schema with the tag of every column.
-        encoding: which slots belong to which column and tier.
         sites: each site's units; empty where they are elsewhere.
         units: public number of training units.
         records_per_person: rows that one person may have.
@@ -68,12 +66,12 @@ class Population:
         dropped: rows beyond the cap on records per person.
         strangers: rows of sites that are not declared.
         ignored: columns of the source that nobody declared.
-        classes: records with a stricter budget, by public rule. Who belongs to one is
-            known to the units alone; it is counted nowhere.
-        importance: how useful columns are expected to be, and which are left out.
+        classes: records with a stricter budget, by public rule. The units alone know
+            their classes; members are counted nowhere.
+        importance: of the columns, and those left out.
         elsewhere: sites of a deployment, of which no row is here.
-        coins: decided who is for training and, where one table is dealt out, at which
-            site; None where the rows are elsewhere. Secret.
+        coins: chose the persons for training and, where one table is dealt out, their
+            sites; None where the rows are elsewhere. Secret.
     """
 
     tagged: TaggedSchema
@@ -115,9 +113,9 @@ class Population:
         return cohort.inputs[present], cohort.targets[present]
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what was bent to fit the declarations, in words.
+        """Return the numbers of values bent to fit the declarations, in words.
 
-        The counts are exact and private: they are for whoever holds the data, on
+        The counts are exact and private: they are for the holders of the data, on
         their own screen, and are never written to a run folder.
         """
         lines = [
@@ -237,7 +235,7 @@ def classes_of(config: Config, encoding: Encoding) -> tuple[RecordClass, ...]:
 
 
 def members_of(classes: Sequence[RecordClass], table: Table) -> Bools | None:
-    """Return which rows belong to which class, [rows, classes]."""
+    """Return a mask of the rows of each class, [rows, classes]."""
     if not classes:
         return None
     return np.stack([matching_rows(one.condition, table) for one in classes], axis=1)
@@ -288,16 +286,16 @@ def used_columns(
 def partition_of(
     config: Config, table: Table, coins: LotKeys, own: Sequence[str] = ()
 ) -> Partition:
-    """Return which rows belong to which site.
+    """Return the division of rows among sites.
 
     Args:
         config: the configuration.
         table: the rows.
-        coins: where one table is dealt out.
+        coins: used where one table is dealt out.
         own: the sites of a built-in source.
 
     Raises:
-        ConfigError: if nobody says which sites there are.
+        ConfigError: if the sites are declared nowhere.
     """
     sites = config.data.sites
     if sites is None or sites.column is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is public about a population: sizes, weights and names that planning may use."""
+"""Public facts about a population: sizes, weights and names that planning may use."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ LOSSES: Mapping[str, LossName] = {
 def public_facts(
     config: Config, population: Population, profiles: tuple[BudgetProfile, ...]
 ) -> PopulationFacts:
-    """Return what planning may know of the population."""
+    """Return the facts about a population that planning may use."""
     schema = population.encoding.schema
     # Where sizes are private nothing below looks at them: they count the sites.
     sizes = None if follow_labels(config) else population.sizes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many persons or sites a run is about, as far as everybody may know."""
+"""The number of persons or sites of a run, as far as it is public."""
 
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What adapted in a run: a line per round in `adaptation.csv`, and a few words.
+"""The adaptation of a run: a line per round in `adaptation.csv`, and a few words.
 
 Everything here is derived from released values. The audit log has the noise of every
 round in its events; this file adds the clip, the step and the score behind them.
@@ -25,7 +25,7 @@ convergence after the round, and whether adaptation is frozen."""
 
 
 class AdaptationFile:
-    """Writes down after every round what steered it, if anything adapts.
+    """Writes a line about the steering after every round, if anything adapts.
 
     Guarantees:
         A tower whose adaptation froze is in the audit log, also after a crash.
@@ -58,7 +58,7 @@ class AdaptationFile:
 
 
 def plan_lines(priced: PricedRun) -> list[str]:
-    """Return what adapts, and how far, before anything runs."""
+    """Return lines about planned adaptation and its limits, before anything runs."""
     adapting = priced.programme.adapting
     if not adapting.active:
         return []
@@ -95,12 +95,9 @@ _FENCE = {
 def result_lines(
     priced: PricedRun, rows: Iterable[Mapping[str, Any]], progress: Progress
 ) -> tuple[str, ...]:
-    """Return how many rounds the towers had, and with how much noise.
+    """Return lines with the rounds and the noise of each tower.
 
-    Args:
-        priced: the run.
-        rows: its events.
-        progress: where it ended.
+    `rows` are the events of the run, `progress` is its last state.
     """
     if not priced.programme.adapting.active:
         return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a model on the test rows, and what each tier adds to them.
+"""Metrics of a model on the test rows, and the gain of each tier.
 
 With `metrics = "public"` the test rows are declared public and metrics cost nothing.
 With `"paid"` no test row is looked at outside the noised histogram. Otherwise metrics

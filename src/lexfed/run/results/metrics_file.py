@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`metrics.csv`: what was measured after each round, one line per round.
+"""`metrics.csv`: the metrics after each round, one line per round.
 
 A line follows its round's release, so a crash can leave the file one line short or
-with half a line, never ahead of what it speaks of. On resuming, whatever does not
+with half a line, never ahead of the release. On resuming, every line that does not
 belong to a durable round is dropped and the last round's line is measured again.
 """
 
@@ -26,12 +26,9 @@ class MetricsFile:
     """
 
     def __init__(self, path: Path, names: Sequence[str], durable: int) -> None:
-        """Open or create the file and drop what is not durable.
+        """Open or create the file and drop lines after the last durable round.
 
-        Args:
-            path: where it is.
-            names: of the metrics, in order.
-            durable: number of the last durable round.
+        `names` are those of the metrics, in order.
         """
         self._path = path
         self._names = tuple(names)

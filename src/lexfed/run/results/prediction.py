@@ -27,7 +27,7 @@ class Predictions:
     """One line per row of the table.
 
     Attributes:
-        columns: names of what is predicted.
+        columns: names of the predicted values.
         values: [rows, columns].
     """
 
@@ -78,7 +78,7 @@ def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
 def _with_way_out(
     error: DataError, encoding: Encoding, towers: Sequence[Tower]
 ) -> DataError:
-    """Say which `--tiers` would do without a column that is not there."""
+    """Return the error with the `--tiers` that do without a missing column."""
     tiers = {slot.column: slot.tier for slot in encoding.slots}
     problems = []
     for problem in error.problems:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run ended: the model, its claim and its metrics, written and read back."""
+"""The result of a run: the model, its claim and its metrics, written and read back."""
 
 import json
 from collections.abc import Mapping
@@ -26,20 +26,19 @@ from lexfed.run.results.sketch_notes import sketch_notes
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended.
+    """The end of a run and its outputs.
 
     Attributes:
-        folder: where everything is.
-        rounds: rounds released.
+        rounds: number of rounds released.
         lost: rounds that were paid for and lost in a crash, or to a refusing site.
-        stopped: why it ended before its last round; empty if it did not.
-        claim: what is guaranteed; None without privacy.
+        stopped: the reason why it ended before its last round; empty if it did not.
+        claim: the guarantee; None without privacy.
         metrics: of the final model.
         gains: the deciding metric with the towers up to each tier.
-        notes: what a reader should know, such as slow layers.
+        notes: for a reader, such as slow layers.
         adapted: rounds and noise of each tower, where something adapts.
         plan: the machine-readable plan.
-        sketched: what tables of counts show of persons, columns and sites.
+        sketched: findings about persons, columns and sites in tables of counts.
     """
 
     folder: Path
@@ -146,7 +145,7 @@ def read_result(folder: Path) -> RunResult:
 
 
 def notes_of(priced: PricedRun) -> tuple[str, ...]:
-    """Return what a reader of the result should know about how it came about.
+    """Return notes for a reader of the result about how it came about.
 
     Counts of bent values are private, so they are shown where the data are
     (`population_notes`) and are not part of the result.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sketches of a run say, in words: persons at several sites, drift, weights.
+"""Findings of a run's sketches, in words: persons at several sites, drift, weights.
 
 Everything here is derived from released values. Together the warnings of one kind are
 wrong in at most 5 % of runs: of persons at several sites, of drift since the profile,
@@ -22,7 +22,7 @@ from lexfed.sketch.queries.duplicates import DuplicateShare, duplicate_shares
 
 
 def sketch_lines(priced: PricedRun) -> list[str]:
-    """Return what is sketched along the way, before anything runs."""
+    """Return lines about the planned sketches, before anything runs."""
     sketching = priced.programme.sketching
     stages = [s.name for s in priced.programme.stages if s.kind == "sketch"]
     if sketching.share == 0.0 or not stages:
@@ -34,12 +34,7 @@ def sketch_lines(priced: PricedRun) -> list[str]:
 
 
 def sketch_notes(priced: PricedRun, progress: Progress) -> tuple[str, ...]:
-    """Return what a reader of the result should know of its sketches.
-
-    Args:
-        priced: the run.
-        progress: where it ended.
-    """
+    """Return notes about the sketches of a run, for a reader of its result."""
     if priced.programme.sketching.share == 0.0:
         return ()
     return (

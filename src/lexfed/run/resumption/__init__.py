@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interrupted runs: rounds charged, whether the folder is whole, where to go on.
+"""Interrupted runs: their charged rounds, damage of the folder, the point to resume.
 
-Start with `recovery`, whose table says what follows from a crash at each
+Start with `recovery`, whose table has the consequence of a crash at each
 moment. `journal` reads charged and lost rounds back from `events.jsonl`;
 `integrity` compares journal, state, log and site ledgers, and writes nothing.
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an interrupted run folder is whole, before anything is charged or written.
+"""The check that an interrupted run folder is whole, before any charge or write.
 
-A crash leaves a folder that verifies, at whatever moment it comes; `recovery.py` says
-how it goes on. A folder that was damaged since must not go on: what it would spend
+A crash leaves a folder that verifies, at whatever moment it comes; `recovery.py` goes
+on from there. A folder that was damaged since must not go on: what it would spend
 could never be shown to anybody. So everything is compared that a run rests on:
 
     log, and files with a digest in it      as `lexfed verify` does
@@ -13,7 +13,7 @@ could never be shown to anybody. So everything is compared that a run rests on:
     sites/N.jsonl                           the journal's rounds, as the site pays them,
                                             no fewer than it signed receipts for
 
-What is in files that nothing rests on, such as `metrics.csv`, is not looked at.
+Files that nothing rests on, such as `metrics.csv`, are not looked at.
 """
 
 import os
@@ -54,7 +54,7 @@ _HINT = "nothing was spent; start another run, the budget of this one stays spen
 
 
 def require_verified(path: Path) -> Evidence:
-    """Verify a run folder as `lexfed verify` does, and return what was verified.
+    """Verify a run folder as `lexfed verify` does, and return its evidence.
 
     Raises:
         AuditError: naming every claim that fails.
@@ -74,7 +74,7 @@ def require_finished(folder: RunFolder) -> None:
     """Verify the folder of a run that came to its end.
 
     Raises:
-        AuditError: naming what is damaged.
+        AuditError: naming everything that is damaged.
     """
     wrong = list(_end(folder, require_verified(folder.path)))
     if wrong:
@@ -123,7 +123,7 @@ def _end(folder: RunFolder, evidence: Evidence) -> Iterator[str]:
 
 
 def _strange(path: Path) -> Iterator[str]:
-    """Say which files of a run are links, pipes, devices or folders."""
+    """Yield the files of a run that are links, pipes, devices or folders."""
     with os.scandir(path) as entries:
         ours = [entry for entry in entries if is_run_file(Path(entry.path))]
     for entry in ours:
@@ -145,13 +145,13 @@ def _strange_in(folder: Path) -> Iterator[str]:
 
 def _missing(path: Path) -> Iterator[str]:
     for name in OPENING:
-        # Who took part under which name may be erased.
+        # The names of the parties may be erased.
         if name not in (LOG, PARTIES) and not (path / name).exists():
             yield f"`{name}` is missing"
 
 
 def _state(path: Path, evidence: Evidence, charged: int) -> Iterator[str]:
-    """Say whether the state is another than that after the last released round."""
+    """Yield a problem if the state is not that after the last released round."""
     lost = {found.entry.round for found in evidence.of(AbortedRoundEntry)}
     kept = [r.entry for r in evidence.of(RoundEntry) if r.entry.round not in lost]
     there = digest_of(path / STATE)
@@ -167,7 +167,7 @@ def _state(path: Path, evidence: Evidence, charged: int) -> Iterator[str]:
 
 
 def _charges(priced: PricedRun, journal: RunJournal) -> Iterator[str]:
-    """Say which charged rounds are not the programme's."""
+    """Yield the charged rounds that are not the programme's."""
     stages, before = priced.programme.stages, (-1, -1)
     for number, charge in enumerate(journal.charges, start=1):
         place = (charge.stage, charge.step)
@@ -179,7 +179,7 @@ def _charges(priced: PricedRun, journal: RunJournal) -> Iterator[str]:
 
 
 def _rounds(evidence: Evidence, journal: RunJournal) -> Iterator[str]:
-    """Say where journal and log contradict each other."""
+    """Yield the contradictions between journal and log."""
     rounds = {found.entry.round: found.entry for found in evidence.of(RoundEntry)}
     aborted = {
         found.entry.round: found.entry for found in evidence.of(AbortedRoundEntry)
@@ -206,7 +206,7 @@ def _rounds(evidence: Evidence, journal: RunJournal) -> Iterator[str]:
 def _site_ledgers(
     priced: PricedRun, path: Path, evidence: Evidence, journal: RunJournal, keys: Path
 ) -> Iterator[str]:
-    """Say which ledgers of sites in this process are not those of this run."""
+    """Yield the ledgers of sites in this process that are not those of this run."""
     names = priced.programme.sites
     here = priced.population.elsewhere is None
     if not (here and priced.private and priced.config.federation.engine == "inprocess"):
@@ -234,9 +234,9 @@ def _releases(path: Path) -> list[Release] | None:
 def _payable(
     priced: PricedRun, charge: RoundCharge, place: int
 ) -> tuple[Release | None, ...]:
-    """Return what a site pays for a round: as asked, or as planned if it was left out.
+    """Return a site's charge for a round: as asked, or as planned if it was left out.
 
-    Sites that coins leave out pay for what was planned: they are not told more.
+    Sites that coins leave out pay the planned price: they are not told more.
     """
     stage = priced.programme.stages[charge.stage]
     asked = (charge.release, planned_release(stage, charge.step))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a run read back: which rounds were charged, and which were lost."""
+"""The journal of a run read back: its charged rounds, and the lost ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,11 +38,9 @@ class RunJournal:
 
 
 def read_journal(path: Path, rows: Sequence[Mapping[str, Any]]) -> RunJournal:
-    """Return what the rows of a journal say.
+    """Return the charges and set-ups in the rows of a journal.
 
-    Args:
-        path: of the journal, for messages.
-        rows: its lines.
+    `path` is for messages.
 
     Raises:
         RunFolderError: naming the first line that is not an event of a run, or comes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a run stands after an interruption, whatever the moment it came.
+"""The state of a run after an interruption, at whatever moment it came.
 
     charged, no trace of a release      run again under the same charge, if nothing
                                         can have left a site unseen; else lost
@@ -25,7 +25,7 @@ from lexfed.run.resumption.journal import read_journal
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where to go on.
+    """The state from which a run goes on.
 
     Attributes:
         progress: state after the last round that is over.
@@ -45,14 +45,11 @@ class ResumePoint:
 def recover(
     folder: RunFolder, start: Progress, logbook: Logbook, answers_left: bool = False
 ) -> ResumePoint:
-    """Return where a run stands, and settle what was open.
+    """Return the state of a run, and settle an open round.
 
-    Args:
-        folder: of the run.
-        start: state before the first round.
-        logbook: of the run.
-        answers_left: whether sites may have answered a round that was charged: they
-            are not asked again for nothing, so such a round is lost.
+    `start` is the state before the first round. If `answers_left`, sites may have
+    answered a round that was charged: they are not asked again for nothing, so such a
+    round is lost.
 
     Raises:
         RunFolderError: if events and state contradict each other.

@@ -7,6 +7,6 @@ a charged search in the lasting ledgers of the sites, `search_record` writes
 `tune.json`.
 
 The whole cost of a charged search is on disk before its first run. Nothing
-about the runs that lost, nor how many there were, may leave `charged_search`:
-no file, no line, no count.
+about the runs that lost, nor their number, may leave `charged_search`: no file,
+no line, no count.
 """

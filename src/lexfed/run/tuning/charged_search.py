@@ -5,10 +5,10 @@
     K times: draw a setting, train, buy a noised score       all within one run's part
     release the setting with the best score, and that score
 
-The whole costs what `lexfed.privacy.selection` proves; the part of the budget that one
-run gets is solved for, so that record, label and tiers stay within the budget, the caps
-and the policy. Nothing of the other runs may leave this module: no file, no line, no
-count. How long it takes tells something about K and is outside the guarantee.
+The whole has the cost that `lexfed.privacy.selection` proves; the part of the budget
+that one run gets is solved for, so that record, label and tiers stay within the budget,
+the caps and the policy. Nothing of the other runs may leave this module: no file, no
+line, no count. The time it takes tells something about K and is outside the guarantee.
 """
 
 import math
@@ -37,10 +37,9 @@ class ChargedSearch:
     """A priced search; nothing is spent yet.
 
     Attributes:
-        settings: what is tried.
         runs: one run under each setting, with its part of the budget.
         repetitions: the law of the number of runs.
-        part: which part of the budget one run has.
+        part: of the budget that one run has.
         cost: of the whole search.
     """
 
@@ -69,12 +68,8 @@ def plan_search(
 ) -> ChargedSearch:
     """Find the part of the budget that one run may have.
 
-    Args:
-        settings: what is tried.
-        configs: the configuration of each, with paid metrics.
-        population: of all of them.
-        repetitions: the law of the number of runs.
-        base: folder that paths in the configuration are relative to.
+    `configs` has the configuration of each setting, with paid metrics; their paths are
+    relative to `base`. `repetitions` is the law of the number of runs.
 
     Guarantees:
         The cost of the search stays within the record's budget and every cap.
@@ -159,7 +154,7 @@ def _fast(config: Config) -> Config:
 
 
 def _require_provable(config: Config, population: Population) -> None:
-    """Refuse what the theorem, or our use of it, does not cover."""
+    """Refuse configurations that the theorem, or our use of it, does not cover."""
     budget = config.budget
     own = "has budgets of its own, for which a search is not priced"
     reasons = {
@@ -197,11 +192,9 @@ _ON_PUBLIC = "search on public data with `--public`"
 
 
 def run_search(planned: ChargedSearch, source: RandomSource) -> ReleasedSetting | None:
-    """Run the search and return the best; None if the secret number was 0.
+    """Run a search whose cost is on disk; return the best, None if K was 0.
 
-    Args:
-        planned: the search; its cost is on disk.
-        source: draws the number of runs and their settings.
+    The `source` draws K, the secret number of runs, and their settings.
     """
     best: ReleasedSetting | None = None
     for _ in range(planned.repetitions.draw(source)):

@@ -2,7 +2,7 @@
 """A search on public data: free, because no private row is read.
 
 Every setting is trained on the public file under the run's own budget, with its noise,
-so that what wins there is what bears the noise best. The public file may have another
+so that the setting that bears the noise best wins. The public file may have another
 size than the private data; its noise per person then differs as well.
 """
 
@@ -47,16 +47,13 @@ class PublicTrial:
 def search_public(
     tables: Mapping[str, Any], grid: SearchGrid, file: str, base: Path
 ) -> tuple[PublicTrial, ...]:
-    """Try every setting on a public file.
+    """Try every setting on a public file and return the trials, the best first.
 
     Args:
         tables: of the configuration file, parsed.
-        grid: what to try.
+        grid: the settings to try.
         file: the public data, of the same schema; relative to `base`.
         base: folder of the configuration.
-
-    Returns:
-        What was tried, the best first.
 
     Raises:
         ConfigError, DataError: with every problem; nothing is spent in any case.

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tune.json`: what a search was, what it costs, and what it found.
+"""`tune.json`: the grid of a search, its cost, and its result.
 
     {"kind": "charged", "state": "charged", "cost": {...}, "chosen": null, ...}
     {"kind": "charged", "state": "done",    "cost": {...}, "chosen": {...}, ...}
 
 A charged search is on disk with its whole cost before its first run; if it dies, the
 cost stands and nothing was released. Nothing in the file depends on runs that lost, or
-on how many there were. The releases of one run under each setting are there, so anyone
-can compute the cost again.
+on their number. The releases of one run under each setting are there, so anyone can
+compute the cost again.
 """
 
 import json
@@ -84,10 +84,7 @@ def charged_record(
 ) -> dict[str, Any]:
     """Return the record of a charged search before its first run.
 
-    Args:
-        grid: what is tried.
-        search: how, and at what cost.
-        ledger: under which name the sites' lasting ledgers paid; None without any.
+    `ledger` is the name under which the sites' lasting ledgers paid; None without any.
     """
     cost = search.cost
     law = search.repetitions
@@ -132,7 +129,7 @@ def charged_record(
 def finished_record(
     record: dict[str, Any], chosen: ReleasedSetting | None
 ) -> dict[str, Any]:
-    """Return the record with what was found; None if the secret number was 0."""
+    """Return the record with the setting found; None if the secret number was 0."""
     found = None
     if chosen is not None:
         found = {**_tried(chosen), "noised": True}

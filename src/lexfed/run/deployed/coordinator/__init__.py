@@ -3,9 +3,9 @@
 
 Start with `epoch_driver`, which joins, plans and drives the rounds of one
 set-up epoch. `job_submission` submits one FLARE job for every epoch until the
-run is finished, `epoch_outcome` tells it how each ended, `run_place` knows the
-files of a run in the coordinator's kit, and `finished_profile` writes what a
-finished profile says.
+run is finished, `epoch_outcome` tells it the end of each, `run_place` knows the
+files of a run in the coordinator's kit, and `finished_profile` writes the
+answers of a finished profile.
 
 Every process here may end at any time: started again, it goes on where the run
 folder says. A round counts only with receipts of keys in the roster.

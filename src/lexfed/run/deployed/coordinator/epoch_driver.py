@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coordinator of a deployment: joins, plans, and drives the rounds of a run.
 
-It has no data. What it knows of the sites is what they signed, and a round counts only
-with the receipts of keys in the roster. When it is started again it goes on with the
+It has no data. It knows of the sites what they signed, and a round counts only with the
+receipts of keys in the roster. When it is started again it goes on with the
 run folder; sites that were away come back with the statement they began with.
 """
 
@@ -37,20 +37,18 @@ from lexfed.signing.keys import Signer, load_key
 
 
 def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> bool:
-    """Go on with a run for one set-up epoch.
+    """Go on with a run for one set-up epoch; return True if the run is finished.
 
     Args:
         kit: of the coordinator.
-        run: name of the run, from `session.place_run`.
+        run: name of the run, from `run_place.place_run`.
         channel: brings messages to the sites.
-        sites: who can be reached.
-
-    Returns:
-        Whether the run is finished.
+        sites: those that can be reached.
 
     Raises:
         ConfigError: if the configuration cannot be run.
-        Refused: if too few sites take part, naming each and why; nothing was released.
+        Refused: if too few sites take part, naming each and its reason; nothing was
+            released.
         RunFolderError: if something cannot be written; the run can be resumed.
     """
     place = RunPlace(kit, run)
@@ -72,7 +70,7 @@ def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> b
     except BaseException as error:
         opened.close()
         if isinstance(error, Refused) and not again:
-            table.end()  # who did begin has set room aside
+            table.end()  # sites that did begin have set room aside
         raise
     most = bundle.config.federation.setup_rounds
     over = train(priced, opened, channel=table, most_rounds=most) is not None
@@ -82,11 +80,11 @@ def drive_epoch(kit: Kit, run: str, channel: Channel, sites: Sequence[str]) -> b
 
 
 class _Participants:
-    """Who sits at the table, and the channel to them.
+    """The participating sites, and the channel to them.
 
     Guarantees:
-        A run begins with all sites of its configuration. Later, whoever is missing or
-        refuses sits out, as long as the cohort allows for it.
+        A run begins with all sites of its configuration. Later, a site that is missing
+        or refuses sits out, as long as the cohort allows for it.
     """
 
     def __init__(
@@ -111,14 +109,14 @@ class _Participants:
     def exchange(
         self, messages: Mapping[str, bytes], most: int = LONGEST_WORD
     ) -> Mapping[str, bytes]:
-        """Bring messages to those at the table; the others do not answer."""
+        """Bring messages to participating sites; the others do not answer."""
         here = {n: said for n, said in messages.items() if n in self._present}
         answers = self._channel.exchange(here, most)
         self._silent = (self._silent | here.keys()) - answers.keys()
         return answers
 
     def join(self) -> JoinRecord:
-        """Ask who takes part, and keep what they sign."""
+        """Ask the sites to take part, and keep their signed statements."""
         session, bundle = self._session, self._bundle
         files = dict(bundle.files)
         question = JoinRequest.of(session.run, bundle.text, files, bundle.profile)
@@ -136,7 +134,7 @@ class _Participants:
         return self._session
 
     def plan(self, priced: PricedRun) -> None:
-        """Offer the programme; who stays at the table has consented to it."""
+        """Offer the programme; a site that still takes part has consented to it."""
         session, bundle = self._session, self._bundle
         programme = to_bytes(priced.programme)
         require_programme(len(programme))
@@ -159,7 +157,7 @@ class _Participants:
         self._ask(seal("offer", offer, self._signer), check)
 
     def begin(self, priced: PricedRun, opened: OpenRun) -> None:
-        """Say which log receipts are bound to."""
+        """Name the log that receipts are bound to."""
         begin = RunStart(
             run=self._session.run,
             programme=priced.programme.digest,
@@ -174,16 +172,16 @@ class _Participants:
         self._ask(seal("begin", begin, self._signer), check)
 
     def end(self) -> None:
-        """Say that the run is over; who does not hear it finds out by the calendar."""
+        """Say that the run is over; a site that misses it goes by the calendar."""
         said = seal("end", RunEnd(run=self._session.run), self._signer)
-        # Nobody waits for those who did not answer the last time either.
+        # Sites that did not answer the last time are not waited for.
         answering = (name for name in self._present if name not in self._silent)
         self.exchange(dict.fromkeys(answering, said))
 
     def _ask(
         self, content: bytes, check: Callable[[str, bytes], None]
     ) -> dict[str, bytes]:
-        """Ask everybody at the table; keep those whose answer is sound."""
+        """Ask all participating sites; keep those whose answer is sound."""
         # A statement names the columns of the configuration, and little else.
         most = LONGEST_WORD + 4 * len(content)
         answers = self.exchange(dict.fromkeys(self._present, content), most)

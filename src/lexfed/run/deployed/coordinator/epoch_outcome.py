@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an epoch ended, told by the process of its job to who submitted it.
+"""The outcome of an epoch, from the process of its job to the submitting one.
 
     KIT/runs/<run>/outcome.json
 
-FLARE knows whether a process ended, not what a run says about itself: whether it is
-finished, or what went wrong and what to do about it.
+FLARE knows that a process ended, not the outcome of the run: whether it is finished,
+or what went wrong and what to do about it.
 """
 
 import json
@@ -31,12 +31,12 @@ class _File(ClosedModel):
 
 @dataclass(frozen=True)
 class EpochOutcome:
-    """How an epoch ended.
+    """The end of an epoch.
 
     Attributes:
         job: FLARE's name of the job.
         finished: whether the run came to its end.
-        error: why it cannot go on, if so.
+        error: the error that keeps it from going on, if any.
     """
 
     job: str
@@ -57,7 +57,7 @@ class EpochOutcome:
 
     @classmethod
     def read(cls, folder: Path, job: str) -> "EpochOutcome | None":
-        """Return how the epoch of a job ended; None if it has not."""
+        """Return the outcome of a job's epoch; None if it has not ended."""
         try:
             said = _File.model_validate_json(
                 read_plain(folder / _FILE, MOST_OF_A_DOCUMENT)

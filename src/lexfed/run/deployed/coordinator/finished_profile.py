@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a profile in a deployment: what the released tables say, written down.
+"""The end of a profile in a deployment: answers from the released tables, on disk.
 
-The sites have answered and forgotten the run; what is left to do follows from the
-released state and from what they signed. So it costs nothing, and can be done again.
+The sites have answered and forgotten the run; the rest follows from the released state
+and from their signed statements. So it costs nothing, and can be done again.
 """
 
 from dataclasses import replace
@@ -18,11 +18,9 @@ from lexfed.run.purchases.profile_purchase import BoughtProfile, keep_profile
 
 
 def end_profile(kit: Kit, run: str) -> BoughtProfile:
-    """Write and log what a finished profile says, and return it.
+    """Write and log the answers of a finished profile, and return them.
 
-    Args:
-        kit: of the coordinator.
-        run: name of the run, from `session.place_run`.
+    `run` is the name from `run_place.place_run`.
 
     Raises:
         RunFolderError: if it is no profile, is not finished, or cannot be logged.

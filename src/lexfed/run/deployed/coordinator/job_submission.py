@@ -2,7 +2,7 @@
 """`lexfed deploy run`: one FLARE job for every set-up epoch, until the run is finished.
 
 Everything that must survive is in the kits. So this process may end at any time, and
-so may the coordinator: started again, both go on where the run's own folder says.
+so may the coordinator: started again, both go on from the run's own folder.
 """
 
 import csv
@@ -32,7 +32,7 @@ _CRASHES = 3
 
 @dataclass(frozen=True)
 class WaitLimits:
-    """How long to wait, in seconds.
+    """Limits on waiting, in seconds.
 
     Attributes:
         sites: for the sites that a run cannot do without.
@@ -61,10 +61,10 @@ def deploy_run(
     Args:
         config_path: the configuration, `lexfed.toml`.
         kit: of the coordinator; its process is running.
-        profile: what a record pays for a profile; None for training.
+        profile: epsilon that a record pays for a profile; None for training.
         resuming: go on with a run that was interrupted.
         say: is told about progress, one line at a time.
-        waiting: how long to wait for what.
+        waiting: limits on waiting; by default those of `WaitLimits`.
 
     Raises:
         ConfigError: if the configuration cannot be run in a deployment.
@@ -133,7 +133,7 @@ class EpochRunner:
         )
 
     def _gather(self) -> int:
-        """Wait for the sites of the run; return how many it cannot do without."""
+        """Wait for the sites of the run; return the number it cannot do without."""
         bundle = self._place.bundle()
         names = frozenset(bundle.sites)
         # A run begins with everybody, whoever may be missing later.
@@ -160,7 +160,7 @@ class EpochRunner:
             time.sleep(self._waiting.look)
 
     def _epoch(self, least: int) -> EpochOutcome | None:
-        """Run one job; return how its epoch ended, None if its process crashed."""
+        """Run one job; return its epoch's outcome, None if its process crashed."""
         coordinator = JobPart(_RUN_EPOCH, {"run": self._place.folder.name})
         with tempfile.TemporaryDirectory() as folder:
             job = self._admin.submit(
@@ -200,7 +200,7 @@ class EpochRunner:
             time.sleep(self._waiting.look)
 
     def _show_rounds(self) -> None:
-        """Say how far the run is, about ten times in all."""
+        """Report the rounds done so far, about ten times in all."""
         measured = _measured(self._place.out)
         if len(measured) <= self._shown:
             return
@@ -214,7 +214,7 @@ class EpochRunner:
         self._shown = len(measured)
 
     def _rounds(self) -> int:
-        """Return how many rounds are planned; a run that learns may end earlier."""
+        """Return the number of planned rounds; a run that learns may end earlier."""
         return from_bytes(
             read_plain(self._place.folder / "programme.json", MOST_OF_A_DOCUMENT)
         ).rounds

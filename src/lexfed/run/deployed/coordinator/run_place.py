@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the coordinator keeps of a run beside its folder, and where both are.
+"""The coordinator's files of a run, the run folder among them.
 
-KIT/runs/<run>/
-  lexfed.toml       the configuration
-  base              the folder that its paths are relative to
-  profile           what a record pays for a profile; not there for training
-  join.json         number of the run, and what every site has signed about itself
-  programme.json    what all sites consented to
-  run/              the run folder, as every run has one
+    KIT/runs/<run>/
+      lexfed.toml       the configuration
+      base              the folder that its paths are relative to
+      profile           epsilon that a record pays for a profile; missing for training
+      join.json         number of the run, and the signed statement of every site
+      programme.json    the programme that all sites consented to
+      run/              the run folder, as every run has one
+
+They outlive the process of a job: the next one goes on from them.
 """
 
 import json
@@ -43,12 +45,9 @@ class _File(ClosedModel):
 
 
 def place_run(kit: Kit, config_path: Path, profile: float | None = None) -> str:
-    """Put a configuration where `drive` finds it; return the name of its run.
+    """Put a configuration where `drive_epoch` finds it; return the name of its run.
 
-    Args:
-        kit: of the coordinator.
-        config_path: the configuration.
-        profile: what a record pays for a profile; None for training.
+    `profile` is the epsilon that a record pays for a profile; None for training.
 
     Raises:
         ConfigError: if it cannot be run in a deployment.
@@ -80,7 +79,7 @@ def place_run(kit: Kit, config_path: Path, profile: float | None = None) -> str:
 
 
 class RunPlace:
-    """Where a run of a deployment is."""
+    """The folder of a run in the coordinator's kit."""
 
     def __init__(self, kit: Kit, run: str) -> None:
         self.folder = kit.runs / run
@@ -100,7 +99,7 @@ class RunPlace:
             return self.folder
 
     def bundle(self) -> Bundle:
-        """Return the configuration, the files it names, and what is run."""
+        """Return the configuration, the files it names, and the kind of the run."""
         return Bundle.read(self.folder / CONFIG, self.base, self._profile())
 
     def _profile(self) -> float | None:
@@ -115,7 +114,7 @@ class RunPlace:
             ) from error
 
     def session(self, bundle: Bundle) -> "JoinRecord":
-        """Return the session of a run, or begin one.
+        """Return the join record of a run, or begin one.
 
         Raises:
             RunFolderError: if its file is damaged, or the run was begun with another
@@ -177,7 +176,7 @@ class RunPlace:
 
 @dataclass(frozen=True)
 class JoinRecord:
-    """The number of a run, and what sites said when it began.
+    """The number of a run, and the statements of the sites when it began.
 
     Attributes:
         path: of the file it is kept in.
@@ -192,7 +191,7 @@ class JoinRecord:
     statements: Mapping[str, bytes] = field(default_factory=dict)
 
     def with_statements(self, statements: Mapping[str, bytes]) -> "JoinRecord":
-        """Return the session with what the sites said; on return it is on disk."""
+        """Return the record with the sites' statements; on return it is on disk."""
         kept = {
             "run": self.run,
             "terms": self.terms,

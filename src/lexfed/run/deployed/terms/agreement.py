@@ -39,8 +39,8 @@ def agreed_programme(
         bundle: the configuration.
         base: folder of the files it names.
         statements: of all sites, checked, in the order of the programme.
-        before: finds out what a profile that the run uses has released; a site looks
-            into its own records.
+        before: finds the releases of a profile that the run uses; a site looks into
+            its own records.
 
     Guarantees:
         Every column has the most sensitive tier that anybody states.
@@ -66,12 +66,12 @@ def agreed_profile(
 
     Args:
         bundle: the configuration.
-        epsilon: what the profile may cost a record.
+        epsilon: the most that the profile may cost a record.
         base: folder of the files it names.
         statements: of all sites, checked, in the order of the programme.
 
     Raises:
-        ConfigError: if that budget is too small to say anything.
+        ConfigError: if that budget is too small for any answer.
         AuditError: if a statement does not fit the configuration.
     """
     population = remote_population(bundle, base, statements)
@@ -84,7 +84,7 @@ def agreed_profile(
 def remote_population(
     bundle: Bundle, base: Path, statements: Sequence[SiteStatement]
 ) -> Population:
-    """Return what is known about sites whose data are elsewhere."""
+    """Return the population of sites whose data are elsewhere, without any row."""
     config = bundle.config
     tagged = strictest_tags(tagged_schema_of(config, base=base), statements)
     importance, _ = used_columns(config, tagged, base)

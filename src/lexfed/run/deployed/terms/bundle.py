@@ -2,8 +2,8 @@
 """A configuration with the files it names, as one thing to consent to.
 
 A budget policy or a catalogue of law decides as much as the configuration that names
-it, and so does what the run is: training, or a profile at a price. So all of it travels
-together, and the digest is over all of it.
+it, and so does the kind of the run: training, or a profile at a price. So all of it
+travels together, and the digest is over all of it.
 """
 
 import hashlib
@@ -40,12 +40,12 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Bundle:
-    """What a run is decided by.
+    """Everything that decides a run.
 
     Attributes:
         text: of the configuration.
         files: content of the files it names, by the names it uses.
-        profile: what a record pays for a profile of the data; None for training.
+        profile: epsilon that a record pays for a profile; None for training.
     """
 
     text: str
@@ -58,10 +58,7 @@ class Bundle:
     ) -> "Bundle":
         """Read a configuration and the files it names.
 
-        Args:
-            path: of the configuration.
-            base: folder that its paths are relative to; by default its own.
-            profile: what a record pays for a profile; None for training.
+        Its paths are relative to `base`, by default its own folder.
 
         Raises:
             ConfigError: if it cannot be read, or not be run in a deployment.
@@ -84,7 +81,7 @@ class Bundle:
 
     @cached_property
     def config(self) -> Config:
-        """What the text says; for a profile, without what only training knows.
+        """The configuration; for a profile, without the parts that only training has.
 
         Raises:
             ConfigError: with every problem, also of running it in a deployment, and
@@ -97,12 +94,12 @@ class Bundle:
 
     @cached_property
     def opened(self) -> OpenConfig:
-        """What is decided, and the columns whose range or list a profile is to find."""
+        """The configuration, and the columns whose range or list a profile finds."""
         return replace(examine_open(self.text).require(), config=self.config)
 
     @property
     def name(self) -> str:
-        """What the run is called: a profile has a name of its own."""
+        """The name of the run: a profile has one of its own."""
         name = self.config.run.name
         return name if self.profile is None else f"{name}-profile"
 
@@ -113,7 +110,7 @@ class Bundle:
 
     @cached_property
     def digest(self) -> str:
-        """The hash of what the text says, of every file, and of what the run is.
+        """The hash of the configuration, of every file, and of the kind of the run.
 
         Guarantees:
             Training and a profile have different digests, and so have profiles of
@@ -145,7 +142,7 @@ class Bundle:
 
 
 def _decided(text: str, name: str, profile: float | None) -> Config:
-    """Return what a text says, if that can be run in a deployment.
+    """Return the configuration of a text, if it can be run in a deployment.
 
     Raises:
         ConfigError: with every problem.
@@ -185,7 +182,7 @@ def site_names(config: Config) -> tuple[str, ...]:
 
 
 def require_deployable(config: Config) -> None:
-    """Refuse what cannot be run by a coordinator without data.
+    """Refuse a configuration that a coordinator without data cannot run.
 
     Raises:
         ConfigError: with every problem.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site adds to every configuration: stricter tags, limits, a lasting ledger.
+"""A site's own rules for every configuration: stricter tags, limits, a ledger.
 
     KIT/tags.toml   [columns]
                     postcode = { tier = "special", reason = "three houses each" }
@@ -58,13 +58,13 @@ class _TagsFile(ConfigTable):
 
 @dataclass(frozen=True)
 class OwnRules:
-    """What holds at one site, whatever the configuration says.
+    """Rules of one site that hold under every configuration.
 
     Attributes:
         tiers: the least tier of columns, by name.
-        limits: what it spends at most on one run.
-        ledger: where everything is counted that was ever spent on its data.
-        data_set: what the ledger calls the data; None for the name of the file.
+        limits: the most it spends on one run.
+        ledger: file that counts everything ever spent on its data.
+        data_set: the ledger's name of the data; None for the name of the file.
     """
 
     tiers: Mapping[str, Tier]
@@ -99,7 +99,7 @@ _File = TypeVar("_File", bound=ConfigTable)
 
 
 def _parsed(kind: type[_File], path: Path) -> _File:
-    """Read a file strictly; one that is not there says nothing."""
+    """Read a file strictly; one that is not there is empty."""
     try:
         tables = parse_toml(read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode())
     except FileNotFoundError:

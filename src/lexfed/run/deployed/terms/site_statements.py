@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site says about itself, and how it is checked by whoever reads it."""
+"""The statement of a site about itself, and its checks by readers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ def site_statement(
     units: tuple[int, int],
     public: bytes,
 ) -> SiteStatement:
-    """Return what a site says about itself.
+    """Return a site's statement about itself.
 
     Args:
         bundle: the configuration, as the site read it.
@@ -83,7 +83,7 @@ def declaration_digest(schema: Schema) -> str:
 
 
 def limits_of(statement: SiteStatement) -> SiteLimits:
-    """Return what a site spends at most, as it stated."""
+    """Return the limits on spending that a site stated."""
     epsilon = statement.epsilon
     return SiteLimits(
         None if epsilon is None else float(epsilon),
@@ -97,8 +97,8 @@ def read_statements(
     """Return the statements of all sites, in the order of the programme.
 
     Args:
-        sealed: what the sites signed, by name.
-        bundle: what they were asked about.
+        sealed: the signed statements, by name.
+        bundle: the terms that they are about.
         run: number of the run.
         roster: everybody's public keys.
 

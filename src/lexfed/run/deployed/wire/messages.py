@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What coordinator and sites sign before the first round and after the last.
+"""Signed messages of coordinator and sites before the first round and after the last.
 
     coordinator   join    configuration, the files it names, a fresh number of the run,
                           and the price of a profile, if that is what is asked for
@@ -11,7 +11,7 @@
     coordinator   end     the run is over, and so is the room that is set aside for it
     site          end
 
-Each is one line that says what it is, then a DSSE envelope whose payload type says it
+Each is one line that names its kind, then a DSSE envelope whose payload type names it
 again, under the signature: no message can be taken for one of another kind. A site that
 does not go along answers with a refusal: a code word and nothing else.
 """
@@ -81,7 +81,7 @@ _REFUSAL = b"lexfed/refusal/1\n"
 
 
 class JoinRequest(ClosedModel):
-    """The coordinator's question who takes part, and under which configuration."""
+    """The coordinator's invitation to take part in a run of a configuration."""
 
     run: Digest
     text: ConfigText
@@ -96,7 +96,7 @@ class JoinRequest(ClosedModel):
         files: dict[str, bytes],
         profile: float | None = None,
     ) -> "JoinRequest":
-        """Return the question about a configuration, its files, and what is run."""
+        """Return the invitation to a configuration with its files."""
         return cls(
             run=run,
             text=text,
@@ -106,7 +106,7 @@ class JoinRequest(ClosedModel):
 
     @property
     def price(self) -> float | None:
-        """What a record pays for a profile; None for training."""
+        """Epsilon that a record pays for a profile; None for training."""
         return None if self.profile is None else float(self.profile)
 
     def contents(self) -> dict[str, bytes]:
@@ -119,26 +119,25 @@ class JoinRequest(ClosedModel):
 
 
 class UnitCounts(ClosedModel):
-    """How many persons a site has, where everybody may know."""
+    """The numbers of persons at a site, where they are public."""
 
     train: JsonCount
     test: JsonCount
 
 
 class SiteStatement(ClosedModel):
-    """What a site says about itself; nothing in it depends on a value of a row.
+    """A site's statement about itself; nothing in it depends on a value of a row.
 
     Attributes:
-        run: which run it is for.
-        name: of the site.
+        run: number of the run it is for.
         terms: digest of configuration and files, as the site read them.
         declared: digest of the declared columns, which its data fit.
-        tiers: tier of every column, and of what columns are made from, as the site
+        tiers: tier of every column, and of sources of engineered columns, as the site
             sees it: never below the configuration's.
         units: numbers of persons; None unless they are the same for neighbours.
         key: public key of its receipts, in hexadecimal.
-        software: what it runs.
-        epsilon: the most it spends on this run; None for what the configuration says.
+        software: its version of lexfed.
+        epsilon: the most it spends on this run; None for the configuration's budget.
         caps: the same for tiers.
     """
 
@@ -175,8 +174,7 @@ class RunStart(ClosedModel):
     """The log that receipts of this run are bound to; the answer says the same.
 
     Attributes:
-        run: number of the run.
-        programme: digest of what all agreed to.
+        programme: digest of the programme that all agreed to.
         log: origin of the log.
         coordinator: public key that signs its entries, in hexadecimal.
     """
@@ -232,7 +230,7 @@ def unseal(
 
 
 def kind_of(content: bytes) -> EnrolmentKind | None:
-    """Return what a message says it is; None for the messages of rounds."""
+    """Return the kind that a message names; None for the messages of rounds."""
     return next((kind for kind in KINDS if content.startswith(_line(kind))), None)
 
 
@@ -242,7 +240,7 @@ def refusal(why: RefusalCode) -> bytes:
 
 
 def refusal_code(content: bytes) -> RefusalCode | None:
-    """Return why a site does not go along; None if the answer is no refusal."""
+    """Return the reason of a refusal; None if the answer is none."""
     if not content.startswith(_REFUSAL):
         return None
     return next((why for why in WORDS if content == refusal(why)), "message")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks: a site answers messages that the coordinator in its roster has signed.
+"""Signed messages: a site answers only the coordinator in its roster.
 
-FLARE carries messages between any two parties of a deployment, and whoever made the
+FLARE carries messages between any two parties of a deployment, and the maker of the
 kits could have kept copies of their TLS keys. Without signatures another site could put
 a question to this one and read an answer that is for the coordinator alone.
 
@@ -30,12 +30,9 @@ class SignedChannel:
     """A channel whose messages carry the coordinator's signature."""
 
     def __init__(self, channel: Channel, signer: Signer, job: str) -> None:
-        """Sign what goes through a channel.
+        """Sign the messages of a channel, as the coordinator.
 
-        Args:
-            channel: brings the messages.
-            signer: the coordinator's identity.
-            job: FLARE's name of the job; it has one such channel.
+        `job` is FLARE's name of the job, which has one such channel.
         """
         self._channel = channel
         self._signer = signer
@@ -66,13 +63,9 @@ class GuardedDoor:
     """
 
     def __init__(self, door: Handler, coordinator: bytes, site: str, job: str) -> None:
-        """Guard a door.
+        """Guard the door of a site in one FLARE job.
 
-        Args:
-            door: what answers.
-            coordinator: its public key in the roster.
-            site: the name of this site.
-            job: FLARE's name of the job this process is for.
+        `coordinator` is the coordinator's public key in the roster.
         """
         self._door = door
         self._key = coordinator

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large a run between organisations may be, said before anybody consents to it.
+"""Limits on the size of a run between organisations, checked before any consent.
 
-A site computes the whole programme and reads the whole model in every query. What no
-machine could hold, or no message carry, is refused in words by whoever reads the
-configuration first, and not by an error in the middle of a run.
+A site computes the whole programme and reads the whole model in every query. A run that
+no machine could hold, or no message carry, is refused in words by the first reader of
+the configuration, and not by an error in the middle of a run.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ MOST_PROGRAMME = 1 << 23
 
 
 def size_problems(config: Config) -> Iterator[Problem]:
-    """Yield what a configuration has too much of, whatever its columns are."""
+    """Yield the excesses of a configuration, whatever its columns are."""
     for table, key in (("federation", "rounds"), ("adapt", "rounds_at_most")):
         rounds = getattr(getattr(config, table), key)
         if rounds is not None and rounds > MOST_ROUNDS:
@@ -35,11 +35,7 @@ def size_problems(config: Config) -> Iterator[Problem]:
 
 
 def require_weights(config: Config, encoding: Encoding) -> None:
-    """Refuse a model that is too wide for the columns it reads and what it predicts.
-
-    Args:
-        config: the configuration.
-        encoding: of its columns.
+    """Refuse a model with too many weights for its columns and its outputs.
 
     Raises:
         ConfigError: with the numbers.
@@ -52,10 +48,7 @@ def require_weights(config: Config, encoding: Encoding) -> None:
 
 
 def require_programme(size: int) -> None:
-    """Refuse a programme that no site would read.
-
-    Args:
-        size: its bytes.
+    """Refuse a programme of so many bytes that no site would read it.
 
     Raises:
         ConfigError: with the numbers.
