@@ -257,7 +257,12 @@ def texts(schema: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, A
             yield from texts(schema[key], where)
 
 
-PUBLIC_TEXT = {"Event.name", "GroupEvent.name", "genesis.log", "key-rotation.vkey"}
+PUBLIC_TEXT = {
+    "ChargedEvent.name",
+    "GroupEvent.name",
+    "genesis.log",
+    "key-rotation.vkey",
+}
 """Names of releases and keys: chosen by software, not by people or data."""
 
 

@@ -311,10 +311,11 @@ def parts_of(annotation: Any) -> list[type[ClosedModel]]:
 
 
 SHAPED = {
-    "Party": "party", "PublicKey": "public_key", "Previous": "previous",
-    "Event": "event", "GroupEvent": "group", "Participation": "participation",
+    "Party": "party", "PublicKeyRecord": "public_key", "PredecessorLog": "previous",
+    "ChargedEvent": "event", "GroupEvent": "group", "Participation": "participation",
     "Aggregation": "aggregation", "RuleResult": "result", "SpecialBasis": "special",
-    "Transforms": "transforms", "Pseudonymisation": "pseudonyms", "Cohort": "cohort",
+    "Transforms": "transforms", "Pseudonymisation": "pseudonyms",
+    "CohortAssumptions": "cohort",
 }  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def _counts_as_released(patch: Patch) -> None:
             memory[f"sketch.0.{place}"] *= scale
         return memory
 
-    patch.setattr(checks, "remembered", broken)
+    patch.setattr(checks, "table_memory", broken)
 
 
 def _noise_of_one(patch: Patch) -> None:

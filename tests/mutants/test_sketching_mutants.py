@@ -68,7 +68,7 @@ def _one_divisor(patch: Patch) -> None:
 
 
 def _asked_again(patch: Patch) -> None:
-    real = vars(sketch_learner)["told_before"]
+    real = vars(sketch_learner)["tables_before"]
     patch.setattr(
         sketch_learner,
         "tables_before",
