@@ -212,8 +212,9 @@ def test_the_page_says_first_that_it_is_internal_and_escapes_names() -> None:
 
 
 def test_the_answers_shown_first_are_of_this_form() -> None:
-    """Figures of the README change with noise; its sentences are those of today."""
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    """Figures of the guide change with noise; its sentences are those of today."""
+    guide = Path(__file__).parents[3] / "docs" / "guide" / "evaluation.md"
+    text = guide.read_text(encoding="utf-8")
     shown = text.partition("<!-- evaluate:output -->")[2].partition("<!-- /")[0]
     for answer in findings(measured()):
         form = re.sub(r"\\?\d+\\?\.\d+", r"[\\d.]+", re.escape(answer.headline))
