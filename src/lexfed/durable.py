@@ -4,14 +4,16 @@
 `write_atomically` never leaves a half-written file under the final name. `JsonLines`
 appends one JSON value per line and returns only after the line is on disk; a last
 line without its newline was never acknowledged, is not read, and is cut off when the
-next one is appended.
+next one is appended. `FileLock` keeps other writers out while it is held.
 """
 
+import fcntl
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, plain, read_plain
@@ -84,6 +86,60 @@ def _unwritable(path: Path, error: OSError) -> RunFolderError:
         "free some space or fix the folder's permissions, then continue with "
         "`lexfed run --resume`",
     )
+
+
+def take_lock(handle: int, *, wait: bool) -> None:
+    """Lock an open file or folder for as long as it stays open (flock(2)).
+
+    The kernel gives the lock back when its holder closes the file or dies, so nothing
+    is left to clean up. It is only as good as the file system: on a network one, two
+    machines may hold it at once.
+
+    Raises:
+        BlockingIOError: if somebody else has the lock and `wait` is false.
+        OSError: if the file cannot be locked.
+    """
+    fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class FileLock:
+    """The lock of a file or folder, held until it is closed or nobody refers to it."""
+
+    def __init__(self, handle: int, *, wait: bool = False) -> None:
+        """Take the lock of an open file, which is closed with it.
+
+        Raises:
+            OSError: as `take_lock`; the file is closed then.
+        """
+        self.handle = handle
+        try:
+            take_lock(handle, wait=wait)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def on_folder(cls, folder: Path) -> Self:
+        """Wait for the lock of a folder.
+
+        Raises:
+            OSError: if the folder cannot be opened or locked.
+        """
+        return cls(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), wait=True)
+
+    def close(self) -> None:
+        """Give the lock back."""
+        handle, self.handle = self.handle, -1
+        with suppress(OSError):  # the kernel has it back all the same
+            os.close(handle)
+
+    __del__ = close
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class JsonLines:

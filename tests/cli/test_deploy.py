@@ -2,7 +2,6 @@
 """Deployments from the command line: from nothing to processes that run."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -165,7 +164,7 @@ def test_status_of_a_coordinator_that_does_not_answer_yet(
     try:
         said = lexfed("deploy", "status", "trial/coordinator")
     finally:
-        os.close(held)
+        held.close()
     assert said.code == 0, said.err
     assert "kit           coordinator, running" in said.out
     assert "sites         unknown: the coordinator does not answer yet" in said.out

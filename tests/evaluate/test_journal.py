@@ -15,8 +15,8 @@ from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 ENDLESS = """
 import itertools, sys
 from pathlib import Path
-from lexfed.evaluate.harness.journal import Journal
-journal = Journal(Path(sys.argv[1]), resume=True)
+from lexfed.evaluate.harness.journal import ResultJournal
+journal = ResultJournal(Path(sys.argv[1]), resume=True)
 for number in itertools.count():
     journal.add({"key": str(number), "value": "x" * 5000})
     print(number, flush=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules for TLS once they are in force in a process, and the lock of a kit."""
 
-import os
 import shutil
 import ssl
 import subprocess
@@ -106,7 +105,7 @@ def test_one_process_at_a_time(kits: dict[str, Kit]) -> None:
     assert is_running(kit)
     with pytest.raises(RunFolderError, match="is in use"):
         take(kit)
-    os.close(lock)
+    lock.close()
     assert not is_running(kit)
 
 
@@ -116,7 +115,7 @@ def test_a_lock_ends_with_its_process(kits: dict[str, Kit]) -> None:
         "import sys; from pathlib import Path\n"
         "from lexfed.federation.flare.kit.folder import Kit\n"
         "from lexfed.federation.flare.process import take\n"
-        "take(Kit.read(Path(sys.argv[1]))); print('held', flush=True)\n"
+        "held = take(Kit.read(Path(sys.argv[1]))); print('held', flush=True)\n"
         "sys.stdin.read()"
     )
     process = subprocess.Popen(

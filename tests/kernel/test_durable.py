@@ -4,12 +4,13 @@
 import errno
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lexfed.durable import JsonLines, part_path, write_atomically
+from lexfed.durable import FileLock, JsonLines, part_path, write_atomically
 from lexfed.errors import RunFolderError
 
 Patch = pytest.MonkeyPatch
@@ -153,3 +154,41 @@ def test_a_line_that_cannot_be_flushed_is_taken_back(tmp_path: Path) -> None:
     lines.append({"a": 2})
     lines.close()
     assert path.read_bytes() == b'{"a": 2}\n'
+
+
+def test_a_lock_keeps_others_out_until_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    held = FileLock(os.open(path, os.O_RDWR | os.O_CREAT))
+    refused = os.open(path, os.O_RDWR)
+    with pytest.raises(BlockingIOError):
+        FileLock(refused)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(refused)
+    held.close()
+    FileLock(os.open(path, os.O_RDWR)).close()
+
+
+def test_a_lock_that_nobody_refers_to_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    FileLock(os.open(path, os.O_RDWR | os.O_CREAT))
+    with FileLock(os.open(path, os.O_RDWR)) as held:
+        assert held.handle >= 0
+
+
+def test_closing_a_lock_twice_closes_no_other_file(tmp_path: Path) -> None:
+    held = FileLock(os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT))
+    held.close()
+    other = os.open(tmp_path / "other", os.O_RDWR | os.O_CREAT)
+    held.close()
+    os.fstat(other)
+    os.close(other)
+
+
+def test_who_wants_the_lock_of_a_folder_waits_for_it(tmp_path: Path) -> None:
+    held = FileLock.on_folder(tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(FileLock.on_folder, tmp_path)
+        with pytest.raises(TimeoutError):
+            second.result(timeout=0.05)
+        held.close()
+        second.result(timeout=5).close()

@@ -24,13 +24,14 @@ is staged, its entry in the log made durable, and only then does `state.safetens
 hold it. `recovery.py` says what follows after a crash.
 """
 
-import fcntl
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from lexfed.durable import (
+    FileLock,
     JsonLines,
     part_path,
     publish_file,
@@ -91,11 +92,11 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         """Lock the folder and read its events; use `create` or `open`."""
         self.path = path
-        self._lock()
+        self._lock = self._take_lock()
         try:
             self.events = JsonLines(path / EVENTS)
         except BaseException:
-            self._lock_file.close()
+            self._lock.close()
             raise
 
     @classmethod
@@ -131,21 +132,17 @@ class RunFolder:
             )
         return cls(path)
 
-    def _lock(self) -> None:
+    def _take_lock(self) -> FileLock:
         try:
-            # Held open for as long as the object lives.
-            self._lock_file = open(  # noqa: SIM115
-                self.path / "lock", "a", opener=plain
-            )
+            handle = plain(str(self.path / "lock"), os.O_WRONLY | os.O_CREAT)
         except OSError as error:
             raise RunFolderError(
                 f"cannot write to `{self.path}`: {system_reason(error)}",
                 "fix the folder's permissions, or choose another `run.out`",
             ) from error
         try:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return FileLock(handle)
         except OSError as error:
-            self._lock_file.close()
             raise RunFolderError(
                 f"`{self.path}` is in use by another process",
                 "wait for it to end, or choose another `run.out`",
@@ -229,7 +226,7 @@ class RunFolder:
     def close(self) -> None:
         """Close the files; everything acknowledged is on disk."""
         self.events.close()
-        self._lock_file.close()
+        self._lock.close()
 
 
 def _occupied(path: Path) -> RunFolderError:

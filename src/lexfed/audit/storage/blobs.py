@@ -12,12 +12,12 @@ Content with little entropy, such as a name or a date, can be guessed from its d
 It belongs behind a commitment with a random salt, and the salt here.
 """
 
-import fcntl
 import re
 from hashlib import sha256
 from pathlib import Path
 
 from lexfed.audit.storage.held_folder import PART, Folder, make_folder, unusable
+from lexfed.durable import take_lock
 from lexfed.errors import AuditError, RunFolderError
 
 MAX_BLOB = 2**28
@@ -144,10 +144,9 @@ class Blobs:
         return folder
 
     def _lock(self, folder: Folder) -> None:
-        # One writer at a time: `part` is one file. The kernel gives the lock back
-        # with the descriptor.
+        # One writer at a time: `part` is one file. Closing the folder frees it.
         try:
-            fcntl.flock(folder.handle, fcntl.LOCK_EX)
+            take_lock(folder.handle, wait=True)
         except OSError as error:
             raise unusable("lock", self._path, error) from error
 

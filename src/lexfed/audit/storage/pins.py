@@ -10,8 +10,6 @@ beside its keys, so that whoever restores the log does not restore the pin with 
 auditor keeps one beside the policy file. Everyone can read a pin: it is a signed note.
 """
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -19,7 +17,7 @@ from pathlib import Path
 
 from lexfed.audit.tree.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from lexfed.audit.tree.merkle import Tree
-from lexfed.durable import write_atomically
+from lexfed.durable import FileLock, write_atomically
 from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing.notes import VerifierKey
@@ -122,14 +120,11 @@ def _alone(folder: Path) -> Iterator[None]:
     # Between reading the old pin and writing the new one nobody else may write.
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        lock = FileLock.on_folder(folder)
     except OSError as error:
         raise _unusable(folder, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with lock:
         yield
-    finally:
-        os.close(handle)
 
 
 def _unusable(path: Path, error: OSError) -> RunFolderError:

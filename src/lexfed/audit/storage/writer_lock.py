@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One writer at a time, by flock(2) on the file `lock` in the log's folder.
+"""One writer at a time, by a lock on the file `lock` in the log's folder.
 
-The kernel gives the lock back when its holder dies, so nothing is left to clean up. It
-is only as good as the file system: on a network one, two machines may hold it at once,
-and both would sign. Those are refused where the kernel tells us (Linux); elsewhere
-keep a log on a local disk.
+On a network file system two machines may hold it at once, and both would sign. Those
+are refused where the kernel tells us (Linux); elsewhere keep a log on a local disk.
 """
 
-import fcntl
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
 
 from lexfed.audit.storage.held_folder import Folder, unusable
+from lexfed.durable import FileLock
 from lexfed.errors import RunFolderError
 
 LOCK = "lock"
@@ -53,21 +50,20 @@ class WriterLock:
             )
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._handle = os.open(LOCK, flags, 0o644, dir_fd=folder.handle)
+            handle = os.open(LOCK, flags, 0o644, dir_fd=folder.handle)
         except OSError as error:
             raise unusable("open", self._path, error) from error
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.check()
+            self._lock = FileLock(handle)
         except BlockingIOError as error:
-            self.close()
             raise RunFolderError(
                 f"`{self._path}` is held by another process that writes this log",
                 "wait until it has ended",
             ) from error
         except OSError as error:
-            self.close()
             raise unusable("lock", self._path, error) from error
+        try:
+            self.check()
         except RunFolderError:
             self.close()
             raise
@@ -82,7 +78,7 @@ class WriterLock:
             )
         try:
             named = os.stat(LOCK, dir_fd=self._folder.handle, follow_symlinks=False)
-            held = os.fstat(self._handle)
+            held = os.fstat(self._lock.handle)
         except OSError as error:
             raise unusable("check", self._path, error) from error
         if not os.path.samestat(named, held):
@@ -93,8 +89,7 @@ class WriterLock:
 
     def close(self) -> None:
         """Give the lock back."""
-        with suppress(OSError):  # the kernel has it back all the same
-            os.close(self._handle)
+        self._lock.close()
 
 
 def network_type(path: Path) -> str | None:

@@ -5,13 +5,12 @@ A folder holds `results.jsonl`: one synced line for each finished job. Everythin
 in it, tables, figures, the page, is made from these lines and can be made again.
 """
 
-import fcntl
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lexfed.durable import JsonLines
+from lexfed.durable import FileLock, JsonLines
 from lexfed.errors import RunFolderError, system_reason
 
 RESULTS = "results.jsonl"
@@ -46,20 +45,18 @@ class ResultJournal:
             )
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             what = system_reason(error)
             raise RunFolderError(f"cannot write `{folder}`: {what}") from error
         try:
-            # The kernel gives it back when its holder dies: nothing to clean up.
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = FileLock(handle)
         except BlockingIOError as error:
-            os.close(self._lock)
             raise RunFolderError(
                 f"another evaluation writes to `{folder}`", "wait until it has ended"
             ) from error
         if private:
-            os.fchmod(self._lock, 0o600)
+            os.fchmod(handle, 0o600)
         self._lines = JsonLines(path)
         self._found = {row["key"]: row for row in self._lines.rows if "key" in row}
 
@@ -79,4 +76,4 @@ class ResultJournal:
     def close(self) -> None:
         """Let others write."""
         self._lines.close()
-        os.close(self._lock)
+        self._lock.close()

@@ -12,7 +12,6 @@ dropped before the first process starts, and the others inherit what is left.
 """
 
 import contextlib
-import fcntl
 import os
 import runpy
 import signal
@@ -21,6 +20,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import NoReturn
 
+from lexfed.durable import FileLock
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare import connections, notices
 from lexfed.federation.flare.hardening.housekeeping import (
@@ -83,7 +83,7 @@ def environment_of(kit: Kit, inherited: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **kit.environment(), "PYTHONSAFEPATH": "1"}
 
 
-def start(kit: Kit, lock: int) -> NoReturn:
+def start(kit: Kit, lock: FileLock) -> NoReturn:
     """Become the process that takes part for a kit, with the lock from `take`.
 
     Guarantees:
@@ -100,42 +100,37 @@ def start(kit: Kit, lock: int) -> NoReturn:
     terminal = os.dup(2)
     for stream in (1, 2):
         os.dup2(console, stream)
-    for kept in (lock, terminal):
+    for kept in (lock.handle, terminal):
         os.set_inheritable(kept, True)
     command = command_of(kit)
     environment = environment_of(kit, os.environ)
-    environment |= {_TERMINAL_VARIABLE: str(terminal), _LOCK_VARIABLE: str(lock)}
+    environment |= {_TERMINAL_VARIABLE: str(terminal), _LOCK_VARIABLE: str(lock.handle)}
     os.execve(command[0], command, environment)  # noqa: S606
 
 
 def is_running(kit: Kit) -> bool:
     """Whether a process takes part for this kit now, on this machine."""
     try:
-        os.close(take(kit))
+        take(kit).close()
     except RunFolderError:
         return True
     return False
 
 
-def take(kit: Kit) -> int:
-    """Take the right to take part for a kit.
-
-    Returns:
-        The descriptor of a lock, which one process at a time holds while it lives.
+def take(kit: Kit) -> FileLock:
+    """Take the right to take part for a kit, which one process at a time holds.
 
     Raises:
         RunFolderError: if another process has it.
     """
-    lock = os.open(kit.flare_folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(kit.flare_folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return FileLock(handle)
     except BlockingIOError as error:
-        os.close(lock)
         raise RunFolderError(
             f"`{kit.folder}` is in use: a process takes part with it already",
             "stop that one first; two with the same keys would disturb each other",
         ) from error
-    return lock
 
 
 def main() -> None:

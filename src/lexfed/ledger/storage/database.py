@@ -13,7 +13,6 @@ The file must be on a local disk: the write-ahead log needs memory that all proc
 share, which network file systems do not give.
 """
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from lexfed.durable import FileLock
 from lexfed.errors import LedgerError, system_reason
 
 APPLICATION = 0x4C464C47
@@ -252,14 +252,9 @@ def _is_still(path: Path) -> bool:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     # Two that turn on the write-ahead log of a new file at once would not wait.
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with FileLock.on_folder(folder) as lock:
         yield
-        os.fsync(handle)  # the file's name is on disk, too
-    finally:
-        with suppress(OSError):  # the kernel has it back all the same
-            os.close(handle)
+        os.fsync(lock.handle)  # the file's name is on disk, too
 
 
 def _is_busy(error: OSError | sqlite3.Error) -> bool:

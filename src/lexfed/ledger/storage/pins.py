@@ -14,16 +14,15 @@ by default: one for all projects of a site, and not part of what a backup of a p
 puts back.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lexfed.durable import write_atomically
+from lexfed.durable import FileLock, write_atomically
 from lexfed.errors import LedgerError, RunFolderError, system_reason
 from lexfed.ledger.bookkeeping.book import Book, CeilingBalance
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
@@ -207,18 +206,11 @@ def _alone(state: Path) -> Iterator[None]:
     # Between reading the old pin and writing the new one nobody else may write.
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(state, os.O_RDONLY | os.O_DIRECTORY)
+        lock = FileLock.on_folder(state)
     except OSError as error:
         raise _unusable(state, error) from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        except OSError as error:
-            raise _unusable(state, error) from error
+    with lock:
         yield
-    finally:
-        with suppress(OSError):  # the kernel has it back all the same
-            os.close(handle)
 
 
 def _unusable(path: Path, error: OSError) -> LedgerError:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process at a time writes the state of a site."""
 
-import fcntl
-from typing import IO, Self
+import os
+from typing import Self
 
+from lexfed.durable import FileLock
 from lexfed.errors import RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import Kit
 
@@ -19,14 +20,13 @@ class SiteLock:
         path = kit.state / name
         try:
             kit.state.mkdir(mode=0o700, exist_ok=True)
-            self._file: IO[str] = open(path, "a")  # noqa: SIM115 - held open
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             reason = system_reason(error)
             raise RunFolderError(f"cannot write `{path}`: {reason}") from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = FileLock(handle)
         except OSError as error:
-            self._file.close()
             raise SiteBusy(
                 f"`{path}` is held by another process of this site",
                 "wait until it has ended",
@@ -34,7 +34,7 @@ class SiteLock:
 
     def close(self) -> None:
         """Let others write."""
-        self._file.close()
+        self._lock.close()
 
     def __enter__(self) -> Self:
         return self
