@@ -4,8 +4,12 @@
 import pandas as pd
 import pytest
 
-from lexfed.evaluate.datasets.public.cleaning import age_band, clean
-from lexfed.evaluate.datasets.public.hospital_codes import department, diagnosis_group
+from lexfed.evaluate.datasets.public.cleaning import (
+    age_band,
+    clean,
+    department,
+    diagnosis_group,
+)
 
 
 @pytest.mark.parametrize(

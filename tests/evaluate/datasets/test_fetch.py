@@ -15,7 +15,7 @@ from lexfed.cli.app import app
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import prepare
 from lexfed.evaluate.datasets.archives.retrieval import fetch
-from lexfed.evaluate.datasets.archives.uci_readers import SHAPES
+from lexfed.evaluate.datasets.archives.uci import SHAPES
 from lexfed.evaluate.datasets.public.declarations import load_declaration, public_names
 from lexfed.evaluate.datasets.public.source_folder import FETCHED
 

@@ -16,8 +16,8 @@ from lexfed.config import from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.datasets import names, prepare
 from lexfed.evaluate.datasets.synthetic import MAKERS, adni, ehr, iot, iot_table
-from lexfed.evaluate.datasets.synthetic.anomalies import with_anomalies
 from lexfed.evaluate.datasets.synthetic.ehr_vocabulary import LABS, STEMS
+from lexfed.evaluate.datasets.synthetic.iot import with_anomalies
 from lexfed.evaluate.datasets.synthetic.random_streams import (
     parameters,
     shares_to_sizes,

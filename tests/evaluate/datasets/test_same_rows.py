@@ -10,7 +10,7 @@ import pytest
 from lexfed.evaluate.datasets.archives.openml import _GERMAN, _german
 from lexfed.evaluate.datasets.archives.retrieval import ARCHIVES
 from lexfed.evaluate.datasets.archives.row_digest import PUBLISHED, rows_digest
-from lexfed.evaluate.datasets.archives.uci_readers import SHAPES
+from lexfed.evaluate.datasets.archives.uci import SHAPES
 from lexfed.evaluate.datasets.public.declarations import load_declaration
 from lexfed.evaluate.datasets.public.source_folder import read_source
 

@@ -25,8 +25,7 @@ from lexfed.evaluate.empirical.claim_audit import (
     count_guesses,
     secure_generator,
 )
-from lexfed.evaluate.empirical.game import Arena
-from lexfed.evaluate.empirical.unit_contributions import contributions
+from lexfed.evaluate.empirical.game import Arena, contributions
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.site import data_holder

@@ -10,14 +10,14 @@
     both         imputation and the model's odds together, weighed as they serve best
                  on auxiliary people and a model that was trained on those [JE22]
 
-Columns that correlate are no leak of a model, so an attack is worth what it *gains*
-over imputation on the same people. Its bound is what can be guessed plus the advantage
-that the proven guarantee of the value leaves (`bounds.with_guesses`). The advantage is
+Columns that correlate are no leak of a model, so an attack counts by its *gain* over
+imputation on the same people. Its bound is the best guess plus the advantage that the
+proven guarantee of the value leaves (`bounds.with_guesses`). The advantage is
 proven; the best guess is not known, and the better of imputation and of the same attack
 on outsiders, of whom the model holds nothing, stands for it. Imputation from few people
 alone would be too little, as a model knows its population better.
-What it tells of its members alone is the *leak*: by how much the gain among members
-exceeds that among outsiders, who were in neither group.
+The *leak* is about its members alone: the gain among members less that among outsiders,
+who were in neither group.
 """
 
 import time
@@ -65,12 +65,12 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class AttributeInference:
-    """What was found about one column.
+    """Results of all attacks on one column.
 
     Attributes:
         attacks: `inversion`, `CSMIA`, `imputation` and, with a shadow, `both`.
         gains: AUC of each attack over that of imputation, on the same people.
-        leaks: by how much each gain exceeds the same among outsiders.
+        leaks: each gain less the same among outsiders.
         excess: largest lower end of an attack's AUC over the proven advantage added to
             the upper end of the best guess, both at the confidence that was asked for.
     """
@@ -103,7 +103,7 @@ def attack_attribute(
         members: people it was trained on; the column is used to score attacks only.
         auxiliary: people it was not trained on, whose values the attacker knows.
         outsiders: other people it was not trained on, who are attacked likewise.
-        trade_off: what is proven about the column's values; None without privacy.
+        trade_off: the proven guarantee of the column's values; None without privacy.
         shadow: a model of the same making that was trained on the auxiliary people.
         confidence: of each gain and leak; more than usual if the best is looked for.
 
@@ -149,7 +149,7 @@ def attack_attribute(
         return with_guesses(trade_off, guessed)
 
     def excess(name: str) -> float:
-        """Ends of both sides: neither an AUC nor a guess is known exactly."""
+        """Return the lower end of an AUC less the upper end of its bound."""
         attacked = one_release(scores[name], truth, confidence).low
         guesses = (base, truth), (outside[name], apart)
         guessed = max(one_release(*each, confidence).high for each in guesses)
@@ -211,7 +211,7 @@ def _answers(
     """Ask the model with each candidate in place, all of [candidates, rows].
 
     Returns:
-        Chance of the label, chance of what is predicted, whether that is the label.
+        Chance of the label, chance of the predicted class, whether both are the same.
     """
     count = len(about.candidates)
     asked = np.stack([about.filled(rows.inputs, k) for k in range(count)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an attack achieved: its AUC with an interval, beside what the proof allows.
+"""The result of an attack: its AUC with an interval, beside the proven bound.
 
 An attack gives every person a score; those it is about (members, or people who have
 the value) should score higher. Its AUC is the chance that one of them scores above one
@@ -15,8 +15,8 @@ of the others, ties counted half. Three kinds of interval, of 95 % each:
   Only pairs from different releases count, and the variance is that of leaving out one
   release after the other.
 
-An interval of 95 % has its lower end above the truth in one case of forty. Who looks at
-the highest of several ends asks more of each: of k ends 1 - .05/k, so that all of them
+An interval of 95 % has its lower end above the truth in one case of forty. A look at
+the highest of several ends needs more of each: of k ends 1 - .05/k, so that all of them
 hold together with 95 %, however they depend on each other (Bonferroni's inequality).
 """
 
@@ -43,7 +43,7 @@ def joint_confidence(comparisons: int) -> float:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """One attack, and how far the guarantee lets any attack go.
+    """One attack, beside the bound that the guarantee sets to any attack.
 
     Attributes:
         name: of the attack.
@@ -65,7 +65,7 @@ class AttackResult:
 
     @property
     def contradicts_proof(self) -> bool:
-        """True if even the lower end lies above what the proof allows."""
+        """True if even the lower end lies above the proven bound."""
         return self.low > self.bound
 
 
@@ -171,10 +171,10 @@ def across_releases(
 def gain_over(
     scores: Floats, baseline: Floats, positive: Bools, confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return by how much an attack's AUC exceeds a baseline's on the same people.
+    """Return an attack's AUC less a baseline's on the same people.
 
-    Pairing them takes out what both owe to the people alone: the placements of both
-    are subtracted person by person before their variance is taken [DDC88].
+    Pairing them takes out the part that both owe to the people alone: the placements
+    of both are subtracted person by person before their variance is taken [DDC88].
     """
     above, below = _placements(scores, positive)
     base_above, base_below = _placements(baseline, positive)
@@ -189,10 +189,10 @@ def more_gain_among(
     others: tuple[Floats, Floats, Bools],
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Return by how much a gain among some people exceeds that among others.
+    """Return a gain among some people less that among others.
 
     Args:
-        some: scores, scores of the baseline, and who is positive, as in `gain_over`.
+        some: scores, scores of the baseline, positives, as in `gain_over`.
         others: the same of other people.
         confidence: that the interval holds the truth.
     """
@@ -204,15 +204,15 @@ def more_gain_among(
 
 
 def _reach(confidence: float, freedom: int | None = None) -> float:
-    """Return how many standard errors an interval goes to either side."""
+    """Return the half-width of an interval in standard errors."""
     at = 0.5 + confidence / 2
     return float(norm.ppf(at) if freedom is None else t.ppf(at, freedom))
 
 
 def _placements(scores: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Return for each positive how many negatives it beats, and the other way round.
+    """Return each positive's share of beaten negatives, and the other way round.
 
-    Both as shares; from ranks, so in n log n.
+    From ranks, so in n log n.
     """
     high, low = scores[positive], scores[~positive]
     if not len(high) or not len(low):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a proven guarantee leaves to any attack: its error, its AUC, its advantage.
+"""Bounds on any attack by a proven guarantee: its error, its AUC, its advantage.
 
 An attack on one person is a test between two neighbouring data sets. If the release is
 (epsilon, delta)-private, a test with false alarms of probability a misses with
@@ -124,7 +124,7 @@ class TradeOff:
 
 
 def of_gaussian(mu: float) -> TradeOff:
-    """Return what mu-GDP leaves to an attack."""
+    """Return the trade-off of mu-GDP."""
     return TradeOff(tuple((e, gdp.delta_from(mu, e)) for e in _EPSILONS))
 
 
@@ -134,14 +134,10 @@ def of_record(
     by: composition.Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
-    """Return what all releases of a run leave to an attack on a whole record.
+    """Return the trade-off of all releases of a run for an attack on a whole record.
 
-    Args:
-        releases: of the run, with their counts.
-        neighbours: `add-remove` for whether a record was there at all, `replace-one`
-            for which of two records it was.
-        by: who prices.
-        sites_per_person: sites at which one person may be.
+    With `add-remove` the attack asks whether a record was there at all, with
+    `replace-one` which of two records it was. The accountant `by` prices.
 
     Raises:
         ClaimError: as pricing the same releases does.
@@ -162,7 +158,7 @@ def of_tier(
     by: composition.Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
-    """Return what a run leaves to an attack on one value of a tier (Theorem C.2)."""
+    """Return a run's trade-off for an attack on one value of a tier (Theorem C.2)."""
     read = tier_releases(releases, tier)
     return of_record(read, "replace-one", by, sites_per_person)
 
@@ -170,16 +166,12 @@ def of_tier(
 def with_guesses(trade_off: TradeOff, guessing: float) -> float:
     """Return the largest AUC of an attack that can also guess from other columns.
 
-    Let g be the best AUC of whoever guesses a value from what is known without the
+    Let g be the best AUC of guesses of a value from everything known without the
     release. Let i have the value and j not. Were i's value replaced before training,
     the release would say nothing of it, and ranking i above j would be a guess, right
     with probability at most g. Putting the value back moves the release by at most the
     advantage A in total variation, so the attack's AUC is at most g + A, over the
-    people of one release or of several.
-
-    Args:
-        trade_off: what the release allows about the value.
-        guessing: the AUC of the best guess, g.
+    people of one release or of several. `guessing` is g.
     """
     return min(1.0, guessing + trade_off.advantage)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient inversion: rows that would have made the update that was seen.
 
-Unlike the informed observer (`observers.py`) this attacker knows nobody's record. A
-site has few people, and what it sends in some rounds is seen: as it is (the central
-observer), or with the release's noise (the observer of rounds). Labels are known, as is
-usual in this literature. Rows are sought whose clipped gradients, summed, are nearest
-to what was seen, in all rounds together [GBDM20]:
+Unlike the informed observer (`informed_observer.py`) this attacker knows nobody's
+record. A site has few people, and its sums of some rounds are seen: as they are (the
+central observer), or with the release's noise (the observer of rounds). Labels are
+known, as is usual in this literature. Rows are sought whose clipped gradients, summed,
+are nearest to the sums seen, in all rounds together [GBDM20]:
 
     minimise  sum over rounds of |sum_i clip(grad(x_i)) - seen|^2 / |seen|^2.
 
@@ -15,12 +15,13 @@ from different starts and all their rows are one tensor, and one descent; of the
 of an update the one that fits best is taken.
 
 Rows come back in no order. They are given to the people whose other columns they fit
-best, which favours the attacker. As in `observers.py`, fair coins decide the value that
-is asked for, so that nothing can be guessed from other columns.
+best, which favours the attacker. As in `informed_observer.py`, fair coins decide the
+value that is asked for, so that nothing can be guessed from other columns.
 """
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,11 +39,13 @@ from lexfed.evaluate.attacks.auc_intervals import (
     across_releases,
 )
 from lexfed.evaluate.attacks.bounds import of_gaussian
+from lexfed.evaluate.attacks.observed_run import ObservedRound, Observer
 from lexfed.evaluate.attacks.target_value import TargetValue
 from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.losses import Loss
 from lexfed.models.networks.flat_parameters import load, trainable
+from lexfed.run.pricing.priced_run import PricedRun
 
 TRIES = 4
 STEPS = 200
@@ -51,7 +54,7 @@ _RATE = 0.1
 
 @dataclass(frozen=True)
 class RoundKnowledge:
-    """What the attacker knows of the rounds: public, or released before.
+    """The attacker's knowledge of the rounds: public, or released before.
 
     Attributes:
         module: the network.
@@ -125,7 +128,7 @@ class RoundKnowledge:
 
 @dataclass(frozen=True)
 class SlotKinds:
-    """Which slots are numbers, flags, or belong to one category together."""
+    """The slots that are numbers, flags, or together one category."""
 
     numbers: tuple[int, ...]
     flags: tuple[int, ...]
@@ -165,10 +168,10 @@ def invert(
     steps: int = STEPS,
     seed: int = 0,
 ) -> Tensor:
-    """Return rows that explain what was seen of each update.
+    """Return rows that explain the sums seen of each update.
 
     Args:
-        rounds: what is known of them.
+        rounds: the attacker's knowledge.
         layout: of the slots.
         seen: [updates, rounds, parameters].
         labels: of the people of each update, [updates, people].
@@ -218,12 +221,12 @@ def attack_updates(
     """Invert updates of small sites, and score one column of the rows that come out.
 
     Args:
-        rounds: what is known of the rounds, and how much noise there is.
+        rounds: the attacker's knowledge of the rounds and of their noise.
         encoding: of the rows.
         about: the column.
-        of: the people that sites are made of; whose value is missing is left out.
+        of: the people that sites are made of; those without a value are left out.
         people: of each site.
-        updates: how many sites.
+        updates: number of sites.
         tries: as in `invert`.
         steps: as in `invert`.
         seed: of sites, coins, noise and starts.
@@ -285,3 +288,38 @@ def _scores(about: TargetValue, found: Floats, truth: Floats) -> Floats:
     own = found[row][:, about.slots]
     high, low = about.candidates[about.wanted], about.candidates[about.rival]
     return np.asarray(own @ (high - low))
+
+
+def rounds_of(
+    priced: PricedRun, run: Sequence[ObservedRound], observer: Observer, most: int = 3
+) -> RoundKnowledge:
+    """Return the first gradient rounds of a run.
+
+    Args:
+        priced: the run.
+        run: its rounds (`observed_run.observe_run`).
+        observer: `round` sees them with the release's noise, `central` without.
+        most: number of rounds to use at most.
+
+    Raises:
+        ValueError: if no round sums gradients of one network that reads every slot, in
+            one group: a cascade that follows the rule has none.
+    """
+    programme = priced.programme
+    rounds = [seen.query for seen in run if seen.query.kind == "gradient"][:most]
+    fit = bool(rounds) and len(programme.shapes) == 1 and not programme.follows_rule
+    if not fit or len(programme.stages[rounds[0].stage].blocks) > 1:
+        raise ValueError("expected rounds of one network without groups, got others")
+    shape = programme.shapes[0]
+    clip, sigma = math.inf, 0.0
+    release = rounds[0].release
+    if release is not None:
+        clip = programme.stages[rounds[0].stage].limits[0]
+        sigma = release.groups[0].sigma if observer == "round" else 0.0
+    return RoundKnowledge(
+        shape.untrained().double(),
+        Loss(programme.loss),
+        tuple(torch.from_numpy(query.model.towers[0].parameters) for query in rounds),
+        clip,
+        sigma,
+    )

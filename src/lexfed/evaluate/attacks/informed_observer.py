@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rounds of a run tell about one value, to whoever knows everything else.
+"""The leak of one value through the rounds of a run, to one who knows all else.
 
 **The observers.** Both know the programme, every question and every other person's
-record; of one person they know all but one column. Such an *informed* attacker is the
-one that a guarantee is about [BCH22].
+record; of one person they know all but one column. A guarantee is about such an
+*informed* attacker [BCH22].
 
-    round     sees what every round releases: sums with noise
+    round     sees the release of every round: sums with noise
     central   sees the sums themselves, as the coordinator does that is trusted with
               adding the noise; no guarantee speaks about it
 
 **The game.** A fair coin decides for every person which of two values the column
-holds; then the product trains. Values are so independent of everything else, and what
-an attack finds is told by the release, not guessed from other columns.
+holds; then the product trains. Values are so independent of everything else, and the
+findings of an attack come from the release, not from guesses by other columns.
 
 **The attack.** Taking the others' contributions off a release leaves the person's own,
 c(v), plus noise. The likelihood ratio of both values is then the best test there is,
@@ -32,8 +32,8 @@ it should be, the best observer of a person has an AUC of Phi(mu/sqrt(2)) with
     mu^2 = sum over rounds of |c(high) - c(low)|^2 / sigma^2.
 
 The largest of these is the *surest* AUC. It has no chance in it: one person above the
-bound refutes the proof, or a clip. What it takes for granted is measured beside it: the
-noise of all rounds together, in deviations of the plan, has a mean square of 1.
+bound refutes the proof, or a clip. Its one premise is measured beside it: the noise of
+all rounds together, in deviations of the plan, has a mean square of 1.
 """
 
 import math
@@ -100,7 +100,7 @@ class ObserverGames:
 
     Attributes:
         scores: of the people who are tried in each game.
-        high: which value their coins gave them.
+        high: whether their coins gave them the wanted value.
         surest: the largest AUC of the best observer, of all people tried.
         noise: that was added, its root mean square in planned deviations.
         bound: the largest AUC that the guarantee allows; 1 without one.
@@ -129,10 +129,10 @@ def play_games(
     Args:
         priced: the run that is attacked; fresh coins and fresh noise every time.
         about: the column.
-        observer: what is seen.
-        people: whom it is tried on in each game, at most.
-        runs: how many games.
-        seed: of coins, noise and who is tried: data are public, results repeatable.
+        observer: `round` or `central`.
+        people: the most persons that it is tried on in each game.
+        runs: number of games.
+        seed: of coins, noise and persons: data are public, results repeatable.
 
     Guarantees:
         The bound of `round` is that of the column's tier (Theorem C.2).
@@ -180,7 +180,7 @@ def play_games(
 def observer_result(
     played: Sequence[ObserverGames], observer: Observer, confidence: float = CONFIDENCE
 ) -> AttackResult:
-    """Say how well an observer tells values apart, over all games of some runs."""
+    """Return an observer's success in telling values apart, over all games."""
     scores = [one for each in played for one in each.scores]
     truth = [one for each in played for one in each.high]
     value = across_releases(scores, truth, confidence)
@@ -232,7 +232,7 @@ def _score(
             )
         )
         sight = seen.exact if observer == "central" else seen.released
-        # What the others did not add: the person's own contribution and the noise.
+        # Less the others' sum: the person's own contribution and the noise.
         left = sight - (seen.exact - (high if is_high else low))
         deviation = deviations(programme, seen.query)
         further = np.square((left - low) / deviation).sum()

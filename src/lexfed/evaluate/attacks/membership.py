@@ -13,8 +13,8 @@ the person's rows; for numbers the negative loss.
     threshold   members fit better: the margin itself is the score [YGFJ18]
     LiRA        how much likelier the margin is among shadows that had the person than
                 among those that had not, by two normal laws per person [CCN+22]
-    calibrated  the margin less the person's mean over all shadows: how well a model
-                fits whom every model fits differently [WGCS22]
+    calibrated  the margin less the person's mean over all shadows: a model's fit,
+                less the usual fit of that person [WGCS22]
 
 Under strong noise a person's two laws, of some eight shadows each, differ by chance
 more than by the person, and LiRA is weaker than the calibrated margin, which needs one
@@ -48,17 +48,14 @@ class Trainer(Protocol):
 
     @property
     def people(self) -> int:
-        """How many people there are."""
+        """Number of people."""
         ...
 
     def margins(self, members: Bools) -> Floats:
         """Train one model for each row and return everybody's margin under it.
 
-        Args:
-            members: whom each model is trained on, [models, people].
-
-        Returns:
-            [models, people], larger where the model fits the person better.
+        `members` has the people that each model is trained on, [models, people], and
+        so has the result, larger where the model fits the person better.
         """
         ...
 
@@ -84,12 +81,12 @@ def attack_membership(
     """Train models and attack each with all others.
 
     Returns:
-        What threshold, LiRA and the calibrated margin come to, in that order.
+        The results of threshold, LiRA and the calibrated margin, in that order.
 
     Args:
         trainer: makes the models, with noise of their own.
-        trade_off: what the guarantee of one model allows about whether a record is
-            there; None without a guarantee.
+        trade_off: of one model, for the presence of a record; None without a
+            guarantee.
         shadows: models that an attacked one is compared with, 2 or more.
         seed: of the coins.
         confidence: of each interval.
@@ -142,7 +139,7 @@ def likelihood_ratios(margins: Floats, members: Bools, attacked: int) -> Floats:
 
     Args:
         margins: of everybody under every model, [models, people].
-        members: whom each model was trained on.
+        members: the people that each model was trained on.
         attacked: the model that is attacked; its own row of `members` is not used.
     """
     others = np.arange(len(margins)) != attacked
@@ -159,7 +156,7 @@ def likelihood_ratios(margins: Floats, members: Bools, attacked: int) -> Floats:
 def _law(shadows: Floats, side: Bools) -> tuple[Floats, float]:
     """Return each person's mean over some shadows, and everybody's common deviation.
 
-    Who was on that side of no shadow has the mean of everybody who was.
+    A person on that side of no shadow has the mean of everybody who was on one.
     """
     counts = side.sum(axis=0)
     sums = np.where(side, shadows, 0.0).sum(axis=0)

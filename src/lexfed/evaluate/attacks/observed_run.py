@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is watched: what every round asks, adds up and releases."""
+"""A run under observation: the query, the sum and the release of every round."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Observer = Literal["round", "central"]
 
 @dataclass(frozen=True)
 class ObservedRound:
-    """One round: what was asked, what was added up, and what was released."""
+    """One round: its query, its exact sum, and its release."""
 
     query: Query
     exact: Floats
@@ -35,9 +35,7 @@ def observe_run(
 ) -> list[ObservedRound]:
     """Train once in memory and write down every round, nobody being charged.
 
-    Args:
-        priced: the run.
-        sources: of coins and noise; secure ones by default.
+    Coins and noise are from secure sources by default.
 
     Raises:
         ValueError: if units are sampled, or sites add the noise themselves: then the

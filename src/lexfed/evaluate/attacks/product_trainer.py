@@ -3,8 +3,8 @@
 
 A priced run is trained again and again on some of its people, each time with fresh
 noise. The plan is made once, for the number of people that are expected to be there:
-it is public, and the same whoever is. All sums are divided by its constants, so what
-the releases prove under add/remove holds for whether one person is there.
+it is public, and the same whoever is. All sums are divided by its constants, so the
+proof of the releases under add/remove holds for the presence of one person.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,9 @@ class ProductTrainer:
     """Trains through the product, for `membership.attack_membership`.
 
     Guarantees:
-        Whom a model is trained on changes nothing of its plan and its price.
+        The members of a model change nothing of its plan and its price.
 
     Attributes:
-        config: of the runs.
         population: everybody: training units that may be members.
     """
 
@@ -44,7 +43,7 @@ class ProductTrainer:
 
     @property
     def people(self) -> int:
-        """How many people there are."""
+        """Number of people."""
         return sum(len(site.train) for site in self.population.sites)
 
     @cached_property
@@ -55,7 +54,7 @@ class ProductTrainer:
 
     @property
     def trade_off(self) -> TradeOff | None:
-        """What one model allows about whether a person is there; None: no privacy."""
+        """The trade-off of one model for a person's presence; None: no privacy."""
         if not self.priced.private:
             return None
         return of_record(

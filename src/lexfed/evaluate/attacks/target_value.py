@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The value an attack is after: which slots it lives in, and what they may hold.
+"""The value an attack is after: its slots, and the candidates for their content.
 
 An attacker tries *candidates*, each a filling of the column's slots, and asks of every
 person whether they have the one that is *wanted*:
@@ -9,7 +9,7 @@ person whether they have the one that is *wanted*:
     number     a usual low and a usual high value; wanted is the upper half
 
 Shares, halves and usual values are those of *auxiliary* people, whom no attacked model
-was trained on. Whose value is missing is nobody's target.
+was trained on. A person without a value is no target.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,12 @@ class TargetValue:
     """A column that is attacked.
 
     Attributes:
-        column: its name.
         kind: of its first slot: `flag`, `number` or `onehot`.
         slots: positions of its slots.
-        candidates: what the slots may hold, [candidates, slots].
+        candidates: contents of the slots to try, [candidates, slots].
         wanted: place of the candidate that is asked for.
-        shares: how frequent each candidate is among auxiliary people.
-        threshold: what the slot of somebody who has the wanted value lies above.
+        shares: frequency of each candidate among auxiliary people.
+        threshold: the slot of somebody who has the wanted value lies above it.
     """
 
     column: str
@@ -47,11 +46,11 @@ class TargetValue:
     threshold: float
 
     def known(self, inputs: Floats) -> Bools:
-        """Say of each row whether it holds a value; inputs are [..., slots]."""
+        """Return a mask of the rows that hold a value; inputs are [..., slots]."""
         return _known(self.kind, inputs[..., self.slots])
 
     def has(self, inputs: Floats) -> Bools:
-        """Say of each row whether it holds the wanted value."""
+        """Return a mask of the rows that hold the wanted value."""
         place = self.wanted if self.kind == "onehot" else 0
         return np.asarray(inputs[..., self.slots[place]] > self.threshold)
 
@@ -72,12 +71,9 @@ class TargetValue:
 def find_target_value(
     encoding: Encoding, column: str, auxiliary: Floats
 ) -> TargetValue:
-    """Return what an attack on a column is after.
+    """Return the target of an attack on a column.
 
-    Args:
-        encoding: of the inputs.
-        column: name of a column with slots.
-        auxiliary: rows of auxiliary people, [rows, slots].
+    `auxiliary` has rows of auxiliary people, [rows, slots].
 
     Raises:
         DataError: if the column has no slots, or auxiliary people hardly differ in it.
@@ -107,7 +103,7 @@ def find_target_value(
 
 
 def _known(kind: SlotKind, own: Floats) -> Bools:
-    """Say of each row whether its slots hold a value, [..., slots of the column]."""
+    """Return a mask of rows with a value in their slots, [..., slots of the column]."""
     if kind == "onehot":
         return np.asarray(own.sum(axis=-1) > 0)
     return np.asarray((own[..., 1:] == 0).all(axis=-1))

@@ -24,10 +24,9 @@ from lexfed.evaluate.datasets.synthetic import digest as made_digest
 
 @dataclass(frozen=True)
 class Dataset:
-    """A prepared table: its public facts, and where its CSV file is.
+    """A prepared table: its public facts, and the folder of its CSV file.
 
     Attributes:
-        name: of the data set.
         folder: holds `table.csv`, in the ordinary form that the product reads.
         tables: the `data` and `law` tables of a configuration: columns, ranges, tiers,
             sites, person, units. A table that somebody configured has `methods` too,
@@ -35,7 +34,7 @@ class Dataset:
         target: the column to predict.
         groups: attribute of fairness (`sex`, `age`, `ethnicity`) -> column of the
             file, where the data has it. Such a column need not be an input.
-        digest: SHA-256 of the source files, or of what decides a synthetic table.
+        digest: SHA-256 of the source files, or of a synthetic table's parameters.
         site_from: the column that decides a person's site, where sites are made from
             one; None where sites are real, or nobody's values decide them.
     """
@@ -60,15 +59,15 @@ def prepare(
     """Write a data set into a folder as one CSV file and return its public facts.
 
     Guarantees:
-        The same arguments write the same bytes. What is declared does not depend on
-        what the rows hold.
+        The same arguments write the same bytes. The declaration does not depend on
+        the content of the rows.
 
     Args:
         name: one of `names()`.
         into: the folder; it is made if there is none.
         rows: use so many rows, drawn person after person; all if None. A synthetic
             table is made of about this size, where readings of a sensor count.
-        seed: decides which rows are drawn, and everything in a synthetic table.
+        seed: fixes the drawn rows, and everything in a synthetic table.
 
     Raises:
         DataError: if there is no such data set, its folder is missing, a checksum

@@ -4,7 +4,7 @@
 `heart-flamby` is the heart table as FLamby uses it: without slope, ca and thal,
 which most hospitals did not record, and without the rows that miss anything else.
 `german-four` and `eicu-four` have columns in all four tiers under a stricter policy.
-`adni-without-genetics` leaves out what GDPR Art. 9 counts as genetic data.
+`adni-without-genetics` leaves out the columns that are genetic data (GDPR Art. 9).
 `iot-next-hour` predicts a sensor's next reading, a number.
 """
 
@@ -63,7 +63,7 @@ def _without(dataset: Dataset, left_out: Iterable[str]) -> Dataset:
 
 
 def _retagged(tiers: Mapping[str, tuple[str, str]]) -> Callable[[Dataset], Dataset]:
-    """Return what gives columns another tier: column -> tier and reason."""
+    """Return a function that gives columns another tier: column -> tier and reason."""
 
     def change(dataset: Dataset) -> Dataset:
         law: dict[str, Any] = dict(dataset.tables["law"])

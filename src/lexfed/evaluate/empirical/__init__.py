@@ -5,7 +5,6 @@
     game                 a programme runs on canaries, an attacker scores every coin
     claim_audit          a lower bound beside every claim of a run; start here
     one_run_bounds       the confidence that correct guesses give, with proofs
-    unit_contributions   the sums of a site, unsummed
 
 Lower bounds catch defects; they certify nothing. The number of guesses and the
 number of canaries in a game are fixed before any game is played, and must stay

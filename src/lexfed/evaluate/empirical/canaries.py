@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canaries: persons who might exist, and of whom a coin decides what a site holds.
+"""Canaries: persons who might exist; a coin decides the rows a site holds of each.
 
 Their values are the ends of the declared ranges and single levels of categories, drawn
 at random, so nobody's contribution is longer and few lie in the same direction. They
@@ -35,8 +35,8 @@ class Canaries:
     """Persons on two sides of a coin, as encoded rows [persons, slots].
 
     Attributes:
-        heads: who they are if the coin shows heads.
-        tails: who they are else; None for nobody.
+        heads: their rows if the coin shows heads.
+        tails: their rows else; None for nobody.
     """
 
     heads: Floats
@@ -46,11 +46,7 @@ class Canaries:
         return len(self.heads)
 
     def chosen(self, coins: Bools) -> Floats:
-        """Return the rows that a site holds.
-
-        Args:
-            coins: one for every person.
-        """
+        """Return the rows that a site holds, from one coin for every person."""
         if self.tails is None:
             return self.heads[coins]
         return np.where(coins[:, None], self.heads, self.tails)
@@ -58,12 +54,12 @@ class Canaries:
 
 @dataclass(frozen=True)
 class CanaryStock:
-    """What canaries are made from: public declarations.
+    """The public declarations that canaries are made from.
 
     Attributes:
         encoding: columns, their ranges, levels and tiers.
         places: rows that a person may have; canaries have one.
-        classes: how many classes of records there are; canaries are in none.
+        classes: number of classes of records; canaries are in none.
     """
 
     encoding: Encoding

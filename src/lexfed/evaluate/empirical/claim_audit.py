@@ -58,16 +58,16 @@ OnGame = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class ClaimAudit:
-    """What an audit found about one claim.
+    """The result of an audit of one claim.
 
     Attributes:
         claim: `record`, or the name of a tier.
-        neighbours: between whom the coin chooses.
-        epsilon: what is proven to hold.
+        neighbours: the relation of the coin's two sides.
+        epsilon: the proven one.
         delta: of the claim.
-        canaries: how many coins there were.
-        guesses: how many were guessed.
-        correct: how many guesses were right.
+        canaries: number of coins.
+        guesses: number of coins guessed.
+        correct: number of guesses that were right.
         one_run: lower bound on epsilon of any mechanism.
         gaussian: lower bound where the trade-off curve is proven to be a Gaussian's:
             planned rounds, no sampling, noise not in shares; else None.
@@ -90,7 +90,7 @@ class ClaimAudit:
 
     @property
     def refuted(self) -> bool:
-        """True if more was found than is claimed."""
+        """True if the lower bound is above the claim."""
         return self.lower > self.epsilon
 
 
@@ -225,7 +225,7 @@ def _made(
 
 
 def canaries_per_game(priced: PricedRun) -> int:
-    """Return how many canaries one game has, from the plan alone."""
+    """Return the number of canaries in one game, from the plan alone."""
     sites = priced.budget.sites_per_person
     widest, least = 1, float(MOST)
     for stage in priced.programme.stages:
@@ -245,7 +245,7 @@ def canaries_per_game(priced: PricedRun) -> int:
 
 
 def count_guesses(coins: Bools, scores: Floats) -> tuple[int, int]:
-    """Return how many coins are guessed from scores, and how many of them rightly."""
+    """Return the number of coins guessed from scores, and of those guessed rightly."""
     side = max(1, round(len(coins) * GUESSED / 2.0))
     order = np.argsort(scores, kind="stable")
     right = int((~coins[order[:side]]).sum() + coins[order[-side:]].sum())

@@ -6,9 +6,9 @@ sites clip, weigh, put on the grid and charge, the coordinator adds the noise an
 learns. All other persons are left out. An attacker may know them and subtract them, so
 that makes the attack no weaker, and the audit reads nobody's data.
 
-The attacker sees every release and every query, as the claim allows. What canary i
-would add to a release, a_i on heads and b_i on tails, it asks the product's own
-code (`contributions`); a release is then
+The attacker sees every release and every query, as the claim allows. For the
+contribution of canary i to a release, a_i on heads and b_i on tails, it asks the
+product's own code (`contributions`); a release is then
 
     Y = sum_i (a_i + b_i)/2 + sum_i S_i (a_i - b_i)/2 + noise,   S_i = ±1 by the coins,
 
@@ -22,16 +22,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 
 from lexfed.arrays import Bools, Floats, Integers
 from lexfed.errors import Refused
 from lexfed.evaluate.empirical.canaries import Canaries, CanaryStock
-from lexfed.evaluate.empirical.unit_contributions import contributions
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.programme import integer_sums
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.programme.sequence import Programme, Stage
+from lexfed.federation.programme.site_weights import sum_weights
+from lexfed.federation.site import contributions as at_sites
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.federation.site.unit_batch import SiteData, UnitBatch
 from lexfed.run import PricedRun
@@ -47,14 +49,14 @@ _UNSEEN = ("metrics", "sketch")
 
 @dataclass(frozen=True)
 class _Directions:
-    """What every person adds on average, and half of what the coin changes."""
+    """Each person's mean contribution, and half of the coin's effect on it."""
 
     middle: Floats
     half: Floats
 
 
 class Arena:
-    """Where games on one priced programme are played."""
+    """The place of games on one priced programme."""
 
     def __init__(self, priced: PricedRun) -> None:
         """Take a priced programme; nothing of it is spent."""
@@ -95,13 +97,8 @@ class Arena:
     def play(self, canaries: Canaries, coins: Bools, sources: Sources) -> Floats:
         """Run the programme once and return a score for every person.
 
-        Args:
-            canaries: who may be there.
-            coins: one for every person.
-            sources: random bits by purpose, for noise and for sampling.
-
-        Returns:
-            What each coin is expected to be: -1 for tails, 1 for heads.
+        Each score is the expected coin: -1 for tails, 1 for heads. `sources` gives
+        random bits by purpose, for noise and for sampling.
 
         Raises:
             Refused: if a site refuses; a programme that is sound is never refused.
@@ -133,7 +130,7 @@ class Arena:
         return Site(self._programme, data, ledger, sources)
 
     def added(self, query: Query, rows: Floats) -> Floats:
-        """Return what each person would add to a release, [persons, dimension]."""
+        """Return each person's contribution to a release, [persons, dimension]."""
         programme = self._programme
         stage = programme.stages[query.stage].at(query.step)
         block = self.stock.units(rows)
@@ -146,12 +143,12 @@ class Arena:
 
     @property
     def programme(self) -> Programme:
-        """What is run."""
+        """The programme that is run."""
         return self._programme
 
 
 class _Attack:
-    """Adds up what releases say about the coins."""
+    """Adds up the evidence of releases about the coins."""
 
     def __init__(self, arena: Arena, canaries: Canaries) -> None:
         self._arena = arena
@@ -194,3 +191,32 @@ class _Attack:
 def _sigmas(stage: Stage, sigmas: Sequence[float]) -> Floats:
     lengths = [block.stop - block.start for block in stage.blocks]
     return np.repeat(np.array(sigmas), lengths)
+
+
+def contributions(
+    query: Query, programme: Programme, cohort: UnitBatch, place: int
+) -> Floats:
+    """Return each unit's contribution at a site: the sum of `contribute`, unsummed.
+
+    A site forms one clipped vector per unit and adds them up; an attacker who knows a
+    person can form that vector too. The functions are those of the site, looked up when
+    they are needed, so that an audit of broken code attacks what the broken code does.
+    Gradients of networks are never formed one by one: there `contribute` is asked once
+    for each unit.
+
+    Guarantees:
+        The sum over units is that of `contribute`, up to rounding.
+    """
+    stage = programme.stages[query.stage].at(query.step)
+    weight = torch.tensor([stage.factors[place]], dtype=torch.float64)
+    vectors = at_sites._VECTORS.get(stage.kind)
+    if vectors is None or cohort.shares is not None:
+        alone = [cohort.between(i, i + 1) for i in range(len(cohort))]
+        rows = [
+            at_sites.contribute(query, programme, one, weight, (place,)).numpy()
+            for one in alone
+        ]
+        return np.array(rows).reshape(len(cohort), stage.dimension)
+    formed = at_sites._per_unit(vectors(query, programme, cohort), cohort)
+    factor = sum_weights(query, weight, (place,))
+    return np.asarray((factor * at_sites._clip(formed, stage)).numpy())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What correct guesses about canaries prove: lower bounds on epsilon with confidence.
+"""Lower bounds on epsilon, with confidence, from correct guesses about canaries.
 
 A fair coin is flipped for each of m canaries, the mechanism runs, and an attacker who
 sees its output guesses r of the coins. **One run** is enough, because all canaries are
@@ -54,9 +54,9 @@ def one_run(
     """Return a lower bound on epsilon of any mechanism, from guesses in one run.
 
     Args:
-        guesses: how many coins were guessed, fixed beforehand.
-        correct: how many guesses were right.
-        m: how many canaries there were.
+        guesses: number of coins guessed, fixed beforehand.
+        correct: number of guesses that were right.
+        m: number of canaries.
         delta: of the claim that the bound is compared with.
         confidence: of the bound.
 

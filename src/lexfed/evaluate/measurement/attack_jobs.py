@@ -22,11 +22,10 @@ from lexfed.evaluate.attacks.attribute_inference import ATTACKS as ATTRIBUTE_ATT
 from lexfed.evaluate.attacks.attribute_inference import LabelledRows, attack_attribute
 from lexfed.evaluate.attacks.auc_intervals import Interval, joint_confidence
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
-from lexfed.evaluate.attacks.gradient_inversion import attack_updates
+from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
 from lexfed.evaluate.attacks.informed_observer import observer_result, play_games
 from lexfed.evaluate.attacks.membership import SHADOWS, attack_membership
 from lexfed.evaluate.attacks.observed_run import Observer, observe_run
-from lexfed.evaluate.attacks.product_rounds import rounds_of
 from lexfed.evaluate.attacks.product_trainer import ProductTrainer
 from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 from lexfed.evaluate.comparison.case import (

@@ -8,7 +8,7 @@ the proofs? Read in this order:
     policies           the configured policy, and the policies beside it
     referenced_files   hashes of the files that a configuration names
     questions          one table of jobs for each question, and omissions
-    job_measurement    how a job with a policy of its own is measured
+    job_measurement    the measurement of a job with a policy of its own
     findings           the answers in sentences (`attack_findings`: about attacks)
     figure_tables      the figures behind them, each with an interval drawing
     page               one HTML page

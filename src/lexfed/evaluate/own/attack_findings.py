@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do attacks agree with the proofs? The answer in sentences, with what was tried.
+"""Do attacks agree with the proofs? The answer in sentences, with all that was tried.
 
-An attack contradicts a proof where the lower end of what it found is above the bound.
+An attack contradicts a proof where the lower end of its result is above the bound.
 Everything that was tried is compared, not only what is shown, so ends are corrected for
 it: of membership three attacks hold together with 95 %, of inference every column and
 attack with more, of the audit every claim with 95 %. By the union bound honest code has
@@ -32,7 +32,7 @@ HINT = (
 
 
 def attacks(summaries: Summaries) -> EvaluationFinding:
-    """Return the answer; its headline names what was tried, and what was not."""
+    """Return the answer; its headline names the attacks, tried or not."""
     parts = {
         "membership attacks": _membership(summaries),
         "attribute inference": _inference(summaries),
@@ -56,7 +56,7 @@ def attacks(summaries: Summaries) -> EvaluationFinding:
 
 
 def _headline(parts: dict[str, EvaluationFinding | None]) -> str:
-    """Say of everything whether it was tried; silence would be taken for a pass."""
+    """Return a headline that names every attack; silence would be taken for a pass."""
     tried = [name for name, part in parts.items() if part and part.headline]
     without = [name for name, part in parts.items() if part and not part.headline]
     absent = [name for name, part in parts.items() if part is None]

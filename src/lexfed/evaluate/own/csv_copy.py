@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of a configuration as one CSV file, which the evaluation reads like others.
 
-Files of several sites, Parquet files and built-in sources become one table with what
-the configuration declares, and nothing else. The copy holds private rows: nobody else
-may read it, and whoever gave the folder for it removes it at the end.
+Files of several sites, Parquet files and built-in sources become one table with the
+declared columns, and nothing else. The copy holds private rows: nobody else may read
+it, and the caller who gave the folder for it removes it at the end.
 """
 
 import csv
@@ -202,7 +202,7 @@ def _sites(
 
 
 def _declared(column: Column) -> dict[str, Any]:
-    """Return a column as a configuration declares it; its tier says its sources."""
+    """Return a column as a configuration declares it; its tier covers its sources."""
     stated = asdict(column)
     kept = ("kind", "range", "values", "scale", "missing", "public_stats")
     usual = {"scale": "auto"}
@@ -223,7 +223,7 @@ def _tags(priced: PricedRun) -> dict[str, dict[str, str]]:
 
 
 def _groups(schema: Schema, added: Mapping[str, Any]) -> dict[str, str]:
-    """Return which column of the file tells groups of people apart."""
+    """Return the columns of the file that tell groups of people apart."""
     bands = [name for name in added if name.startswith("age_band")]
     return dict(_told_apart(schema, bands))
 

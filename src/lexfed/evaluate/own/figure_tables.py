@@ -73,12 +73,11 @@ class FigureTable:
     Attributes:
         anchor: its name in links.
         title: the question, short.
-        question: how it was asked.
-        value: what the drawn number is.
+        question: the question in full.
+        value: name of the drawn number.
         heads: of the cells.
-        rows: its lines.
-        caption: how to read them.
-        notes: what a reader must know about single lines.
+        caption: an explanation of the lines.
+        notes: about single lines.
         more_heads: of a second table, with other figures about the same lines.
         more: cells of the second table, by the name of the line.
     """
@@ -243,7 +242,7 @@ def _rows(
 
 
 def _span(readings: Sequence[IntervalReading | None]) -> str:
-    """Say where the drawings of a table begin and end."""
+    """Return the sentence with the ends of a table's drawings."""
     drawn = [one for one in readings if one is not None]
     if not drawn:
         return ""

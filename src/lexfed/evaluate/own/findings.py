@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The three answers in sentences, each with its numbers and intervals.
 
-What was not measured is said as plainly as what was. A difference counts where its
+Missing figures are named as plainly as measured ones. A difference counts where its
 interval does not hold zero; both ends of it are means over the splits that it is over.
 """
 
@@ -149,7 +149,7 @@ def _bracketed(text: str) -> str:
 
 
 def _without(lines: dict[str, TableLine], metric: str) -> list[str]:
-    """Say of every line in how many splits it has no figure, and why."""
+    """Return the lines without a figure, with the number of splits and the reason."""
     found = []
     for name, line in lines.items():
         missing = line.seeds - line.values[metric].count

@@ -16,10 +16,9 @@ class IntervalReading:
     """A value between the ends of its interval.
 
     Attributes:
-        value: what was found.
         low: lower end of its interval; the value itself where there is none.
         high: upper end.
-        bound: what a proof allows at most; None without one.
+        bound: the most that a proof allows; None without one.
     """
 
     value: float

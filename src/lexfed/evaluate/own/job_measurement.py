@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a job of an own policy is measured; this is what the processes run."""
+"""The measurement of a job of an own policy, as worker processes run it."""
 
 import math
 from typing import Any
@@ -46,7 +46,7 @@ def measure(job: Job, dataset: Dataset) -> dict[str, Any]:
 
 
 def _is_solved(job: Job) -> bool:
-    """The best linear model without noise needs no steps; a network has the file's."""
+    """Return True if a job's model is solved exactly: linear, and without noise."""
     return job.method == NONE and job.setting["model"] == "logistic"
 
 

@@ -26,13 +26,7 @@ INTERNAL = (
 def evaluation_html(
     name: str, summaries: Sequence[Summary], left_out: Sequence[Omission], machine: str
 ) -> str:
-    """Return the page.
-
-    Args:
-        name: of the configuration.
-        summaries: whole tables.
-        left_out: what was not measured, and why.
-        machine: what it was measured on.
+    """Return the page; `name` is that of the configuration.
 
     Guarantees:
         No script, no address that a browser would fetch.

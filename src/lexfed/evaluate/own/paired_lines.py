@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What answers are made of: lines of tables, and two of them over the same splits."""
+"""The material of answers: lines of tables, and two of them over the same splits."""
 
 import math
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ class PairedLines:
     Attributes:
         first: mean of the one.
         second: mean of the other.
-        count: how many splits that are.
-        seeds: how many splits there are.
+        count: number of splits in which both have a number.
+        seeds: number of all splits.
     """
 
     first: float
@@ -45,7 +45,7 @@ class PairedLines:
 
     @property
     def fewer(self) -> str:
-        """Which part of the splits it is over; empty where it is all of them."""
+        """The part of the splits it is over; empty where it is all of them."""
         return part_of(self.count, self.seeds)
 
 
@@ -91,7 +91,7 @@ def metric_of(*lines: TableLine) -> str:
 
 
 def word(metric: str) -> str:
-    """Return what people call the deciding metric."""
+    """Return the usual name of the deciding metric."""
     return {"auc": "AUC", "rmse": "RMSE"}[metric]
 
 

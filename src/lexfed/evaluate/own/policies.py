@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configured policy, and what it is compared with, as keys of configurations.
+"""The configured policy, and those that it is compared with, as configuration keys.
 
-configured          the mechanism and every key of the file
-local               the same at every site alone
-none                the same model without noise, trained by the same steps; what
-`cost` shows of a linear one is the best there is, solved exactly
-cascade             a tower per tier under the same budget; where the file says
-`cascade` it is `configured`
-uniform-attribute   one noise for everything, so strong that a value of the most
-sensitive tier is protected as well as by the cascade
-uniform-record      one noise for everything, the same epsilon for the record
+    configured          the mechanism and every key of the file
+    local               the same at every site alone
+    none                the same model without noise, trained by the same steps; for a
+                        linear one `cost` shows the best there is, solved exactly
+    cascade             a tower per tier under the same budget; where the file says
+                        `cascade` it is `configured`
+    uniform-attribute   one noise for everything, so strong that a value of the most
+                        sensitive tier is protected as well as by the cascade
+    uniform-record      one noise for everything, the same epsilon for the record
+
+Where the cascade cannot be planned, `cascade` and `uniform-attribute` are left out.
 """
 
 from collections.abc import Mapping
@@ -87,7 +89,7 @@ def with_policies(dataset: Dataset, config: Config, base: Path) -> Dataset:
 
 
 def own_case(config: Config, seed: int = 0) -> Case:
-    """Return the cell of a configuration; what it states itself is in its keys."""
+    """Return the cell of a configuration; its own statements are in its keys."""
     return Case(seed=seed, **own_setting(config))
 
 
@@ -110,13 +112,13 @@ def own_setting(config: Config) -> dict[str, Any]:
 
 
 def _model(config: Config) -> str:
-    """Linear models have one name here, whatever the target is."""
+    """Return the model's name; linear ones have one name, whatever the target is."""
     model = config.federation.model
     return "logistic" if model == "linear" else model
 
 
 def cascade_epsilon(dataset: Dataset, config: Config) -> float | None:
-    """Return what the cascade proves for a value of the most sensitive tier.
+    """Return the cascade's epsilon for a value of the most sensitive tier.
 
     None where it cannot be planned, or makes no claim about the tier.
     """
@@ -157,7 +159,7 @@ def _configured(config: Config, base: Path) -> PolicyKeys:
 
 
 def _fitting(config: Config, federation: dict[str, Any]) -> dict[str, Any]:
-    """The case names the model, in the form that fits the target."""
+    """Return the keys less a linear model, which the case names to fit the target."""
     if config.federation.model in ("logistic", "linear"):
         federation.pop("model", None)
     return federation

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three questions as tables of jobs, and what is left out of them, with the reason.
+"""Three questions as tables of jobs, and their omissions, with the reasons.
 
-Splits are the seeds 0, 1, 2 and so on: each decides who is tested. Noise is fresh in
+Splits are the seeds 0, 1, 2 and so on: each fixes the test rows. Noise is fresh in
 every run. Attacks are tried on the first split; their intervals are over models or
 persons, not over splits.
 """
@@ -43,7 +43,7 @@ QUALITY = (
 
 @dataclass(frozen=True)
 class Omission:
-    """A part of the evaluation that is not done, and why."""
+    """A part of the evaluation that is not done, with the reason."""
 
     part: str
     why: str
@@ -51,20 +51,14 @@ class Omission:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """What is measured for a configuration, and what is not."""
+    """The tables to measure for a configuration, and the omissions."""
 
     tables: tuple[ResultTable, ...]
     left_out: tuple[Omission, ...]
 
 
 def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
-    """Return what is to be measured.
-
-    Args:
-        dataset: the table with its policies.
-        config: the configuration.
-        seeds: how many splits methods are compared on.
-    """
+    """Return the tables to measure, with comparisons on so many splits (`seeds`)."""
     tables: list[ResultTable] = [_cost(dataset, config, seeds)]
     left_out: list[Omission] = []
     if why := _not_alone(config):
@@ -94,7 +88,7 @@ def questions(dataset: Dataset, config: Config, seeds: int) -> QuestionSet:
 
 
 def _not_alone(config: Config) -> str:
-    """Return why sites cannot run the policy by themselves; empty if they can."""
+    """Return the reason why sites cannot run the policy alone; empty if they can."""
     if config.budget.unit == "client":
         return "the unit is a whole site, and a site alone has nobody to hide among"
     if config.budget.profiles or config.budget.clients:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decides a run beside the configuration and its rows: files that it names.
+"""Files that a configuration names, which decide a run beside it and its rows.
 
 A policy, a catalogue, a profile, a table of importances, an own model can change while
 the configuration stays the same. Results measured before are then those of something
@@ -23,10 +23,6 @@ def referenced_content(config: Config, base: Path) -> dict[str, str]:
         Another content of a policy, its signature and keys, a catalogue, a profile,
         a table or folder of importances or groups, or another module of an own model's
         package, or beside its file, gives another result.
-
-    Args:
-        config: the configuration.
-        base: folder that its paths are relative to.
     """
     named = {name: _hashes([base / name]) for name in named_files(config)}
     for key in ("importance_from", "groups_from"):
@@ -38,7 +34,7 @@ def referenced_content(config: Config, base: Path) -> dict[str, str]:
 
 
 def _hashes(places: Iterator[Path] | list[Path]) -> str:
-    """Return one hash of files and of everything in folders; what is absent counts."""
+    """Return one hash of files and of everything in folders; absence counts too."""
     found = hashlib.sha256()
     for place in places:
         inside = sorted(place.rglob("*")) if place.is_dir() else [place]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How numbers stand in sentences: what is proven rounded up, what is found down.
+"""Numbers in sentences: proven bounds are rounded up, measured ones down.
 
 Means, ends and gains are neither; they are rounded to the nearest.
 """
@@ -11,7 +11,7 @@ from lexfed.evaluate.harness.summary import MeanEstimate
 
 
 def lost_by(gain: MeanEstimate | None, metric: str) -> MeanEstimate | None:
-    """Return what is lost by a line of the table: less AUC, or more error."""
+    """Return the loss of a line of the table: less AUC, or more error."""
     if gain is None or metric == "rmse":
         return gain
     return MeanEstimate(-gain.mean, gain.half, gain.count)
@@ -32,7 +32,7 @@ def amount(found: MeanEstimate | None, *, absolute: bool = False) -> str:
 
 
 def splits(found: MeanEstimate) -> str:
-    """Return how many splits there are, in words."""
+    """Return the number of splits, in words."""
     return "one split" if found.count == 1 else f"{found.count} splits"
 
 
@@ -52,12 +52,12 @@ def three(value: float) -> str:
 
 
 def three_up(value: float) -> str:
-    """Return what a proof allows, rounded up."""
+    """Return a proven bound, rounded up."""
     return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
 
 
 def three_down(value: float) -> str:
-    """Return what is found at least, rounded down."""
+    """Return a measured lower bound, rounded down."""
     return f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file from an archive, or words that say why it did not come."""
+"""One file from an archive, or an error with the reason why it did not come."""
 
 from email.message import Message
 from http.client import HTTPException, IncompleteRead, InvalidURL
@@ -15,7 +15,7 @@ _MOST_BYTES = 200_000_000
 
 
 def download(address: str, archive: str) -> bytes:
-    """Return what is at an address of the web.
+    """Return the content of an address of the web.
 
     Guarantees:
         Every address on the way to it, redirects included, has `https`, unless the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of OpenML, in the columns and codes that the UCI archive has them in.
 
-OpenML answers about a number with a description in JSON: where the file is, and its
+OpenML answers about a number with a description in JSON: the file's address, and its
 MD5. The file is ARFF: names, then rows. scikit-learn reads such files too, but makes
 numbers of texts, tries for seconds where there is no network, and knows one server.
 """
@@ -70,7 +70,7 @@ _FIRST_IS_0 = ("credit_history", "purpose")
 
 
 def files_of(name: str, address: str) -> dict[str, bytes]:
-    """Return the table as a CSV file of the UCI archive, under where it came from.
+    """Return the table as a CSV file of the UCI archive, by the address it came from.
 
     Guarantees:
         The file is the one that OpenML's description has the MD5 of.
@@ -99,7 +99,7 @@ def files_of(name: str, address: str) -> dict[str, bytes]:
 
 
 def _described(about: str, address: str) -> tuple[str, str]:
-    """Return where the file is and its MD5."""
+    """Return the address of the file and its MD5."""
     try:
         answer = json.loads(download(about, address))["data_set_description"]
         return str(answer["url"]), str(answer["md5_checksum"])

@@ -3,8 +3,8 @@
 
 The archive's file is brought into the form that a folder of `LEXFED_DATA` has. Its
 bytes are then ours, so their checksums are written beside them; the digest of results
-tells such a table from the one that lexfed keeps checksums of. Whether it has the same
-rows as that one (`row_digest.py`) is written there too.
+tells such a table from the one that lexfed keeps checksums of. A comparison of its rows
+with that one's (`row_digest.py`) is written there too.
 """
 
 import gzip
@@ -19,7 +19,6 @@ import pandas as pd
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.datasets.archives import openml, uci
 from lexfed.evaluate.datasets.archives.row_digest import PUBLISHED, rows_digest
-from lexfed.evaluate.datasets.archives.uci_readers import SHAPES
 from lexfed.evaluate.datasets.public.cleaning import clean
 from lexfed.evaluate.datasets.public.declarations import (
     TableDeclaration,
@@ -34,9 +33,8 @@ class Archive:
     """A place of the web that has public tables.
 
     Attributes:
-        address: where it is.
         names: of the data sets that it has.
-        files_of: downloads the files of one, each under where it came from.
+        files_of: downloads the files of one, by the addresses they came from.
     """
 
     address: str
@@ -48,7 +46,7 @@ ARCHIVES: Mapping[str, Archive] = {
     "uci": Archive(uci.ADDRESS, uci.NAMES, uci.files_of),
     "openml": Archive(openml.ADDRESS, openml.NAMES, openml.files_of),
 }
-# What no program of ours puts together, and where a person finds it.
+# Tables that no program of ours puts together, and where a person finds them.
 _BY_HAND: Mapping[str, str] = {
     "creditcard_fraud_sample": "it is a sample of a file of 284,807 payments: "
     "Kaggle mlg-ulb/creditcardfraud or OpenML 1597 have the whole file",
@@ -61,10 +59,9 @@ _BY_HAND: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class FetchedTable:
-    """A table that came.
+    """A downloaded table.
 
     Attributes:
-        folder: where it is now.
         same_rows: whether it has the rows of the copy whose checksum is kept.
     """
 
@@ -73,7 +70,7 @@ class FetchedTable:
 
     @property
     def words(self) -> str:
-        """What that means for results."""
+        """The consequence for results, in words."""
         if self.same_rows:
             return "It has the rows that lexfed's declaration was written for."
         return (
@@ -101,7 +98,7 @@ def fetch(
 
     Raises:
         DataError: if the set cannot be fetched by a program, there is no connection,
-            what came is not what was published, or it cannot be written.
+            the download is not the published table, or it cannot be written.
     """
     facts = load_declaration(name)
     archive = _archive(name, source)
@@ -144,8 +141,8 @@ def _archive(name: str, source: str) -> Archive:
 
 def _shaped(facts: TableDeclaration, came: list[bytes], address: str) -> pd.DataFrame:
     try:
-        frame = SHAPES[facts.name](came)
-        # What cleaning needs is needed; only its result tells.
+        frame = uci.SHAPES[facts.name](came)
+        # Cleaning makes columns of others, so its result is compared.
         missing = set(facts.written) - set(clean(facts.name, frame))
     except (ValueError, KeyError, UnicodeDecodeError) as error:
         what = "sends something else than the published table"

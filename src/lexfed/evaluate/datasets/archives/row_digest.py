@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a copy of a public table has the rows that lexfed's declaration speaks of.
+"""A digest of rows, to compare a copy of a public table with the declared one.
 
 Archives write the same rows in another order, `3.0` for `3`, and compress them anew, so
 that the checksum of the file differs. This one does not: it is over the declared
@@ -34,9 +34,7 @@ def rows_digest(facts: TableDeclaration, frame: pd.DataFrame) -> str:
         numbers that agree in their first seven digits are one, and so are a gap and an
         empty text.
 
-    Args:
-        facts: what is kept about the table.
-        frame: its rows as text before cleaning, gaps as missing.
+    `frame` has the rows as text before cleaning, gaps as missing.
     """
     names = sorted(name for name, tier in facts.tiers.items() if tier != "identifier")
     columns = [_spelt(frame[name]) for name in names]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lexfed keeps about a data set: everything public, and nothing from its rows.
+"""The declaration of a public data set: public facts, and nothing from its rows.
 
     title = "..."                     one line
     licence = "..."
-    reason = "codebook"               where ranges and lists come from, in one word
+    reason = "codebook"               the source of ranges and lists, in one word
     file = "heart_uci4.csv"           the table, in LEXFED_DATA/NAME
     rows = 920                        as published
     target = "target"
@@ -20,16 +20,16 @@
 
 Ranges and lists were written by hand from documentation, medicine and survey manuals.
 A range that followed the rows would change with one person and so tell of that person.
-No program reads one from them. What was seen before they were written: the extremes
-and lists of heart_uci4, german_credit, adult and taiwan_default, the first two rows of
-the other five, and the names of specialties in diabetes130.
-A tier that is not the one of the column's class (`classes.py`) says which class it
-departs from, and why: `{ values = [...], class = "identifier", reason = "..." }`.
+No program reads one from them. Seen before they were written were the extremes and
+lists of heart_uci4, german_credit, adult and taiwan_default, the first two rows of the
+other five, and the names of specialties in diabetes130.
+A tier that is not the one of the column's class (`legal_classes.py`) names the class it
+departs from, and the reason:
+`{ values = [...], class = "identifier", reason = "..." }`.
 
 Sites of the public tables stand in for hospitals and banks. Where one is made from a
 column (a speciality, a purpose), being at the site tells that column, as being in a
-hospital does; docs/theory/threat-model.md counts who is at which site as known to the
-site.
+hospital does; docs/theory/threat-model.md counts presence at a site as known to it.
 """
 
 import tomllib
@@ -48,7 +48,7 @@ _FOLDER = files("lexfed.evaluate.datasets") / "declared"
 
 @dataclass(frozen=True)
 class Departure:
-    """A tier that somebody chose against the class of a column, and why."""
+    """A tier that somebody chose against the class of a column, with the reason."""
 
     from_class: str
     reason: str
@@ -60,11 +60,11 @@ class TableDeclaration:
 
     Attributes:
         name: the name of its folder.
-        title: what it is, in a line.
+        title: a description in one line.
         licence: the terms under which others hand it out.
-        reason: where its ranges and lists come from, in one word.
+        reason: the source of its ranges and lists, in one word.
         file: the table among its files.
-        rows: how many rows the table has, as published.
+        rows: number of rows, as published.
         target: the column to predict.
         sites: as in `data.sites` of a configuration.
         sha256: checksum of every file that is read, by its name.
@@ -72,10 +72,10 @@ class TableDeclaration:
         tiers: tier of each column.
         departures: columns whose tier is not that of their class.
         groups: attribute of fairness -> column.
-        person: the column that says whom a row is about; None if rows are persons.
-        persons: how many persons there are, as published.
+        person: the column with the person key; None if rows are persons.
+        persons: number of persons, as published.
         records_per_person: most rows of one person that are used.
-        sites_per_person: at how many sites one person may have rows.
+        sites_per_person: most sites at which one person may have rows.
         extra: columns that the file has beside, which no model may read.
         site_from: the column that decides a row's site, where sites are made from one.
     """
@@ -102,7 +102,7 @@ class TableDeclaration:
 
     @property
     def written(self) -> list[str]:
-        """The columns of the file: what is declared, the keys, the groups, others."""
+        """The columns of the file: declared ones, keys, groups, others."""
         keys = (self.person, self.sites.get("column"))
         wanted = [*self.columns, *(key for key in keys if key)]
         return list(dict.fromkeys([*wanted, *self.groups.values(), *self.extra]))
@@ -110,8 +110,7 @@ class TableDeclaration:
     def tables(self, rows: int) -> dict[str, Any]:
         """Return the `data` and `law` tables of a configuration on so many rows.
 
-        Args:
-            rows: how many rows are used; the number of persons shrinks with them.
+        The number of persons shrinks with the rows.
         """
         data: dict[str, Any] = {
             "source": "table.csv",
@@ -149,7 +148,7 @@ def public_names() -> tuple[str, ...]:
 
 @cache
 def load_declaration(name: str) -> TableDeclaration:
-    """Return what is kept about a data set.
+    """Return the declaration of a data set.
 
     Raises:
         DataError: if there is no such data set.

@@ -14,8 +14,8 @@ from lexfed.errors import Problem
 if TYPE_CHECKING:
     from lexfed.evaluate.datasets.public.declarations import TableDeclaration
 
-# In every health set the outcome is itself data under Art. 9; an outcome of credit or
-# fraud is what a bank holds against somebody. All are protected most.
+# In every health set the outcome is itself data under Art. 9; a bank holds an outcome
+# of credit or fraud against somebody. All are protected most.
 TIER_OF_CLASS: Mapping[str, str] = {
     "identifier": "identifier",
     "quasi_identifier": "personal",
@@ -37,9 +37,7 @@ def differences(
 ) -> Iterator[Problem]:
     """Yield every column whose tier does not follow from its class.
 
-    Args:
-        kept: the declaration that comes with lexfed.
-        schema: `schema.json` of the data set's folder.
+    `schema` is the `schema.json` of the data set's folder.
 
     Guarantees:
         Each problem names the tier and the class. A column that one of the two knows

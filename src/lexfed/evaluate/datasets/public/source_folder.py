@@ -19,7 +19,7 @@ from lexfed.evaluate.datasets.public.declarations import TableDeclaration
 from lexfed.evaluate.datasets.public.legal_classes import differences
 
 VARIABLE = "LEXFED_DATA"
-# Written by `fetch` beside a table: where it came from, and its checksum.
+# Written by `fetch` beside a table: its origin, and its checksum.
 FETCHED = "fetched.json"
 
 

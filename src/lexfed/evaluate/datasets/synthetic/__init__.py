@@ -2,7 +2,7 @@
 """Three tables that are made from a seed: `adni_like`, `ehr_like`, `iot_like`.
 
 `adni.py`, `ehr.py` and `iot.py` make the numbers of one site; the modules that
-end in `_table` state what is public about them and write rows.
+end in `_table` state the public facts about them and write rows.
 `random_streams.py` gives every site a stream of its own, so that one site can
 be made alone. Parameters are in `parameters.toml`; its text is part of the
 digest of a table. A changed order of draws gives other rows under the same name
@@ -22,11 +22,11 @@ from lexfed.evaluate.datasets.synthetic.random_streams import parameters_text
 
 @dataclass(frozen=True)
 class Maker:
-    """How a synthetic table is made.
+    """The maker of a synthetic table.
 
     Attributes:
-        rows: how many rows it has if nobody says.
-        facts: what is public about a table of so many rows.
+        rows: number of rows by default.
+        facts: the public facts about a table of so many rows.
         frames: its rows under a seed and of a size, one site after the other.
     """
 
@@ -43,6 +43,6 @@ MAKERS: Mapping[str, Maker] = {
 
 
 def digest(name: str, rows: int, seed: int) -> str:
-    """Return a SHA-256 of what decides a synthetic table, parameters included."""
+    """Return a SHA-256 of name, size, seed and parameters of a synthetic table."""
     text = f"{name}\n{rows}\n{seed}\n{parameters_text()}"
     return hashlib.sha256(text.encode()).hexdigest()

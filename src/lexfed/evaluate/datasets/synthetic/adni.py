@@ -32,17 +32,17 @@ ORDINAL_ENDS = (30, 5)
 
 @dataclass(frozen=True)
 class StudyParameters:
-    """What all sites have in common.
+    """Parameters that all sites share.
 
     Attributes:
         frequency: minor-allele frequency of each SNP after APOE.
         block: block of linkage of each of them.
         effect: its weight in the risk score; 0 for all but the causal ones.
         domain: domain of each cognitive test.
-        test_loading: how strongly a test shows its domain; negative if reversed.
+        test_loading: strength with which a test shows its domain; negative if reversed.
         prevalence: of each comorbidity.
         region: brain region of each imaging column.
-        image_loading: how strongly a column shows its region.
+        image_loading: strength with which a column shows its region.
     """
 
     frequency: Floats
@@ -56,7 +56,7 @@ class StudyParameters:
 
 
 def study_parameters(seed: int) -> StudyParameters:
-    """Return what all sites share under a seed."""
+    """Return the parameters that all sites share under a seed."""
     rng, p = shared_stream(seed), parameters()[NAME]
     snp, tests, images = p["snp"], p["cognitive"], p["imaging"]
     count = snp["count"] - 1
@@ -83,7 +83,7 @@ def study_parameters(seed: int) -> StudyParameters:
 
 
 def sizes(rows: int) -> list[int]:
-    """Return how many people each site has."""
+    """Return the number of people at each site."""
     return shares_to_sizes(rows, np.array(parameters()[NAME]["shares"], dtype=float))
 
 
@@ -92,11 +92,6 @@ def one_site(seed: int, site: int, rows: int) -> StudyColumns:
 
     Guarantees:
         The same arguments give the same rows, whatever other sites are made.
-
-    Args:
-        seed: decides everything.
-        site: counted from 0.
-        rows: how many people.
     """
     rng, common, p = site_stream(seed, site), study_parameters(seed), parameters()[NAME]
     life = _life(rng, rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of D1: which of its 847 columns say what about whom."""
+"""The table of D1: the declaration of its 847 columns, and its rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ ROWS = int(parameters()[adni.NAME]["rows"])
 
 
 def facts(rows: int) -> TableDeclaration:
-    """Return what is public about so many people."""
+    """Return the public facts about so many people."""
     p = parameters()[adni.NAME]
     personal: dict[str, Mapping[str, Any]] = {
         "age": _number(50, 100),

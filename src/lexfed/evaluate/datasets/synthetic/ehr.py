@@ -31,22 +31,22 @@ _YEAR = 365
 
 @dataclass(frozen=True)
 class HospitalParameters:
-    """What all hospitals have in common, one entry for each illness, code or hospital.
+    """Parameters that all hospitals share, by illness, code or hospital.
 
     Attributes:
         share: of each hospital in all patients.
         intercept: log-odds of each illness at frailty 0.
-        slope: how much frailty adds to them.
+        slope: of these log-odds in frailty.
         code_base: rate of each diagnosis code without its illness.
         code_given: rate that its illness adds; codes are in the order of illnesses.
         procedures: distribution over procedures for each illness; the last row is
             for visits that no illness explains.
         medications: the same for medicines.
-        lab_shift: what the illness of a laboratory value adds to it.
+        lab_shift: shift of a laboratory value by its illness.
         lab_hospital: calibration of each laboratory, [hospitals, labs].
-        readmission: what each illness adds to the log-odds of coming back.
-        death: what each illness adds to the log-odds of dying.
-        hospital: what each hospital adds to the log-odds of coming back.
+        readmission: effect of each illness on the log-odds of coming back.
+        death: effect of each illness on the log-odds of dying.
+        hospital: effect of each hospital on the log-odds of coming back.
     """
 
     share: Floats
@@ -64,7 +64,7 @@ class HospitalParameters:
 
 
 def hospital_parameters(seed: int) -> HospitalParameters:
-    """Return what all hospitals share under a seed."""
+    """Return the parameters that all hospitals share under a seed."""
     rng, p = shared_stream(seed), parameters()[NAME]
     ill, codes, labs = p["phenotype"], p["codes"], p["labs"]
     base, count, sites = codes["base"], ill["count"], p["sites"]
@@ -94,15 +94,15 @@ class Visits:
 
     Attributes:
         patient: place of the patient among those of the hospital, for each visit.
-        hospital: where the visit was, counted from 0.
+        hospital: of each visit, counted from 0.
         day: since the first of January of the first year.
         prior: visits of the patient before this one.
         age: of each patient.
         frailty: of each patient.
         ill: illnesses of each patient, [patients, illnesses].
         codes: diagnosis codes of each visit, [visits, codes].
-        procedures: how often each was done, [visits, procedures].
-        medications: how often each was given, [visits, medicines].
+        procedures: number of times that each was done, [visits, procedures].
+        medications: number of times that each was given, [visits, medicines].
         labs: in deviations from the usual, NaN where not measured, [visits, labs].
         readmitted: whether the patient came back within 30 days.
         died: whether the patient died in hospital.
@@ -124,7 +124,7 @@ class Visits:
 
 
 def patients_of(seed: int, patients: int) -> list[int]:
-    """Return how many of all patients belong to each hospital."""
+    """Return the number of all patients who belong to each hospital."""
     return shares_to_sizes(patients, hospital_parameters(seed).share)
 
 
@@ -133,11 +133,7 @@ def one_hospital(
 ) -> Visits:
     """Return the visits of one hospital's patients.
 
-    Args:
-        rng: the hospital's own stream.
-        seed: decides what hospitals share.
-        hospital: counted from 0.
-        patients: how many belong to it.
+    `rng` is the hospital's own stream; `seed` fixes the parameters that all share.
     """
     common, p = hospital_parameters(seed), parameters()[NAME]
     ages = p["age"]

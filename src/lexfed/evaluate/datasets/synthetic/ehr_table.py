@@ -33,7 +33,7 @@ _PROCEDURES, _MEDICATIONS = 10, 20  # codes in a group
 
 
 def facts(rows: int) -> TableDeclaration:
-    """Return what is public about about so many visits."""
+    """Return the public facts about so many visits, approximately."""
     p = parameters()[ehr.NAME]
     codes, often = p["codes"], p["visits"]
     personal: dict[str, Mapping[str, Any]] = {
@@ -140,7 +140,7 @@ def _frame(seed: int, hospital: int, size: int, first: int) -> pd.DataFrame:
 
 
 def _counted(events: NDArray[Any], group: int) -> Integers:
-    """Return how many events of each group of neighbouring codes a visit has."""
+    """Return each visit's number of events in each group of neighbouring codes."""
     split = events.reshape(len(events), -1, group)
     return np.asarray(split.sum(axis=2, dtype=np.int64))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the synthetic hospitals write down: illnesses, laboratory values, names.
+"""The vocabulary of the synthetic hospitals: illnesses, laboratory values, names.
 
 Stems of ICD-10 are real, so that a policy can be stricter about F (mental health), B20
 (HIV), F10 (substance use) and O (pregnancy). Laboratory values have real units.

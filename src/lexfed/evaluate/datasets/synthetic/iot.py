@@ -7,6 +7,7 @@ unit of privacy is a sensor, since a meter in a household tells of the household
 its contribution has to be capped anyway.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Bools, Integers, Singles
-from lexfed.evaluate.datasets.synthetic.anomalies import with_anomalies
 from lexfed.evaluate.datasets.synthetic.random_streams import (
     between,
     parameters,
@@ -25,6 +25,8 @@ from lexfed.evaluate.datasets.synthetic.random_streams import (
 NAME = "iot_like"
 TYPES = ("traffic", "air", "noise", "energy", "water")
 STATUS = ("ok", "low battery", "weak signal")
+ANOMALIES = ("shift", "stuck", "ramp", "burst")
+"""Kinds of anomaly in series of readings, equally likely."""
 # Zone centres on a grid of a tenth of a degree around a point in the sea.
 CENTRE = (50.0, -20.0)
 
@@ -67,7 +69,7 @@ class Zone:
 
 
 def zones() -> int:
-    """Return how many zones the city has."""
+    """Return the number of zones of the city."""
     return int(parameters()[NAME]["sites"])
 
 
@@ -77,12 +79,7 @@ def one_zone(seed: int, zone: int, sensors: int, readings: int, first: int) -> Z
     Guarantees:
         The same arguments give the same readings, whatever other zones are made.
 
-    Args:
-        seed: decides everything.
-        zone: counted from 0.
-        sensors: how many sensors the zone has.
-        readings: how many hours.
-        first: number of the zone's first sensor.
+    Sensors are numbered from `first` on; there is one reading for each hour.
     """
     rng, p = site_stream(seed, zone), parameters()[NAME]
     shares = np.array([p["types"][kind] for kind in TYPES])
@@ -184,7 +181,7 @@ def _absent(rng: np.random.Generator, sensors: int, readings: int) -> Bools:
 
 
 def features(zone: Zone) -> dict[str, NDArray[Any]]:
-    """Return what a detector sees of every reading, [sensors, hours] each.
+    """Return a detector's features of every reading, [sensors, hours] each.
 
     Missing readings stay missing; the first hours have no past and see zeros.
     """
@@ -226,3 +223,46 @@ def _difference(values: Singles, lag: int) -> Singles:
     change = np.zeros_like(values)
     change[:, lag:] = values[:, lag:] - values[:, :-lag]
     return change
+
+
+def with_anomalies(
+    rng: np.random.Generator,
+    levels: Singles,
+    settings: Mapping[str, Any],
+    rate: float,
+) -> Bools:
+    """Put anomalies into series, in place, and return a mask of them.
+
+    Args:
+        rng: the stream of the zone.
+        levels: one row for each sensor.
+        settings: lengths, sizes, and the mean number of readings between two starts.
+        rate: factor on the frequency of starts.
+    """
+    where = np.zeros(levels.shape, dtype=bool)
+    gap = settings["mean_gap"] / rate
+    low, high = settings["length"]
+    for series, marked in zip(levels, where, strict=True):
+        start = int(rng.exponential(gap))
+        while start < len(series):
+            length = int(rng.integers(low, high + 1))
+            piece = slice(start, start + length)
+            series[piece] = _bent(rng, series[piece], settings)
+            marked[piece] = True
+            start += 1 + int(rng.exponential(gap))
+    return where
+
+
+def _bent(
+    rng: np.random.Generator, piece: Singles, settings: Mapping[str, Any]
+) -> Singles:
+    kind = ANOMALIES[rng.integers(len(ANOMALIES))]
+    if kind == "stuck":
+        return np.full_like(piece, piece[0])
+    if kind == "burst":
+        change = rng.normal(0.0, settings["burst"], len(piece))
+    elif kind == "shift":
+        change = rng.uniform(*settings["shift"]) * rng.choice((-1.0, 1.0))
+    else:
+        change = np.linspace(0.0, rng.uniform(*settings["ramp"]), len(piece))
+    return np.asarray(piece + change, dtype=np.float32)

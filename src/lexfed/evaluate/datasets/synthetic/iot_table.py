@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of D3: a few readings of every sensor, with what came before them.
+"""The table of D3: a few readings of every sensor, with features of earlier ones.
 
-What a sensor measures may tell of a household, so readings are personal in the whole
-column; the state of the device is not.
+The measurement of a sensor may tell of a household, so readings are personal in the
+whole column; the state of the device is not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _START = np.datetime64("2024-01-01T00", "h")
 
 
 def sizes(rows: int) -> tuple[int, int]:
-    """Return how many sensors there are, and how many readings each has.
+    """Return the number of sensors, and the number of readings of each.
 
     From a million readings on, sensors have as many as in the full table.
     """
@@ -35,7 +35,7 @@ def sizes(rows: int) -> tuple[int, int]:
 
 
 def facts(rows: int) -> TableDeclaration:
-    """Return what is public about a table of so many readings."""
+    """Return the public facts about a table of so many readings."""
     p = parameters()[iot.NAME]
     device: dict[str, Mapping[str, Any]] = {
         "type": _one_of(*iot.TYPES),

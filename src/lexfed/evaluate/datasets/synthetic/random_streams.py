@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of the synthetic tables, and a stream of random numbers for each site.
 
-The first child of a seed decides what all sites share (loadings, allele frequencies,
-effects); every site then has a child of its own. So one site can be made alone, and is
-the same as when all are made.
+The first child of a seed fixes the parameters that all sites share (loadings, allele
+frequencies, effects); every site then has a child of its own. So one site can be made
+alone, and is the same as when all are made.
 """
 
 import tomllib
@@ -30,7 +30,7 @@ def parameters_text() -> str:
 
 
 def shared_stream(seed: int) -> np.random.Generator:
-    """Return the stream of what all sites share."""
+    """Return the stream of the parameters that all sites share."""
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
