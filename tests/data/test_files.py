@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file may do wrong, and what a person is told about it."""
+"""Faults of files, and the messages that people get about them."""
 
 import gzip
 from pathlib import Path

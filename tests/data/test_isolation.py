@@ -25,7 +25,7 @@ from lexfed.data.people.site_partition import (
     partition_iid,
 )
 from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.reading.checked_tables import read_frames
 from lexfed.data.reading.frames import Frame, array_column
 from lexfed.data.table import Table
@@ -63,7 +63,7 @@ def prepared(frame: Frame, cap: int = 2) -> tuple[Table, dict[str, Any]]:
     capped = cap_records(table, natural, cap, "drop")
     table, dropped = capped.table, capped.dropped
     matrix, target = encode(ENCODING, table), encode_target(table)
-    units = group_units(matrix, target, table.persons, cap)
+    units = group_units(PersonRows(matrix, target, table.persons), cap)
     split = split_by_person(table, 0.25, LotKeys.seeded(3))
     parts = (
         partition_by_column(table, SOURCE.sites),

@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.data.encoding.letter_pairs import LEVELS, pairs_of, text_of
 from lexfed.data.people.key_numbers import KEY_BITS, keys_of_rows, person_keys
-from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import read_frames
 from lexfed.data.reading.frames import frame_of_arrays
@@ -133,7 +133,8 @@ def test_units_have_the_keys_of_their_persons() -> None:
     table = read_frames([frame], _schema("who"))
     keys = keys_of_rows(table)
     assert keys is not None
-    block = group_units(np.zeros((4, 1)), np.zeros(4), table.persons, 2, keys=keys)
+    own = PersonRows(np.zeros((4, 1)), np.zeros(4), table.persons, keys=keys)
+    block = group_units(own, 2)
     assert block.keys is not None
     assert block.keys.tolist() == person_keys(["ben", "anna", "carl"]).tolist()
     assert keys_of_rows(read_frames([frame], _schema(None))) is None
@@ -141,7 +142,8 @@ def test_units_have_the_keys_of_their_persons() -> None:
 
 def test_cohorts_carry_keys() -> None:
     keys = person_keys(["a", "b", "c", "d"])
-    block = group_units(np.zeros((4, 1)), np.zeros(4), np.arange(4), keys=keys)
+    own = PersonRows(np.zeros((4, 1)), np.zeros(4), np.arange(4), keys=keys)
+    block = group_units(own)
     cohort = UnitBatch.of([block, block])
     assert cohort.keys is not None
     chosen = cohort.take(np.array([1, 0, 0, 1, 0, 1, 0, 0], dtype=bool))
@@ -150,5 +152,5 @@ def test_cohorts_carry_keys() -> None:
     part = cohort.between(2, 5).keys
     assert part is not None
     assert part.tolist() == keys[[2, 3, 0]].tolist()
-    without = group_units(np.zeros((4, 1)), np.zeros(4), np.arange(4))
+    without = group_units(PersonRows(np.zeros((4, 1)), np.zeros(4), np.arange(4)))
     assert UnitBatch.of([block, without]).keys is None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Persons, caps, units, sites and splits: nobody counts twice, nobody is split."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from lexfed.data.people.site_partition import (
     partition_iid,
 )
 from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.problems import DataProblem
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.reading.frames import frame_of_arrays
@@ -98,7 +99,7 @@ def test_units_average_a_persons_rows(persons: list[int]) -> None:
     inputs = np.arange(3.0 * len(codes)).reshape(-1, 3) + 1
     targets = np.arange(1.0, len(codes) + 1)
     most = int(np.bincount(codes).max())
-    units = group_units(inputs, targets, codes, most + 1)
+    units = group_units(PersonRows(inputs, targets, codes), most + 1)
     assert units.persons.tolist() == list(dict.fromkeys(persons))
     np.testing.assert_allclose(units.weights.sum(axis=1), 1)
     assert (units.inputs[units.weights == 0] == 0).all()
@@ -114,11 +115,14 @@ def test_units_average_a_persons_rows(persons: list[int]) -> None:
 
 def test_units_refuse_more_rows_than_places() -> None:
     with pytest.raises(DataError, match="1 person"):
-        group_units(np.ones((2, 1)), np.ones(2), np.zeros(2, dtype=np.int64), 1)
+        group_units(
+            PersonRows(np.ones((2, 1)), np.ones(2), np.zeros(2, dtype=np.int64)), 1
+        )
 
 
 def test_no_rows_make_no_units() -> None:
-    units = group_units(np.ones((0, 2)), np.ones(0), np.zeros(0, dtype=np.int64), 3)
+    nobody = PersonRows(np.ones((0, 2)), np.ones(0), np.zeros(0, dtype=np.int64))
+    units = group_units(nobody, 3)
     assert units.inputs.shape == (0, 3, 2)
 
 
@@ -300,8 +304,9 @@ def test_a_side_of_a_split_may_be_empty() -> None:
 def test_a_unit_is_in_a_class_if_one_of_its_rows_is() -> None:
     persons = np.array([7, 5, 7, 5, 9])
     rows = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [0, 0]], dtype=np.bool_)
-    units = group_units(np.zeros((5, 1)), np.zeros(5), persons, 2, rows)
+    plain = PersonRows(np.zeros((5, 1)), np.zeros(5), persons)
+    units = group_units(replace(plain, members=rows), 2)
     assert units.persons.tolist() == [7, 5, 9]
     assert units.members is not None
     assert units.members.tolist() == [[True, False], [False, True], [False, False]]
-    assert group_units(np.zeros((5, 1)), np.zeros(5), persons, 2).members is None
+    assert group_units(plain, 2).members is None

@@ -24,7 +24,7 @@ def read(name: str) -> str:
 
 
 def problems(pack: str) -> list[str]:
-    """Return what is wrong with the text of a pack, each with its line number."""
+    """Return the problems of a pack's text, each with its line number."""
     lines = pack.split("\n")
     found = [] if lines.pop() == "" else ["the last line does not end"]
     header = [line for line in lines if line.startswith("# ")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log keeps of a decision; old files are still read, strange ones not."""
+"""The log's record of a decision; old files are still read, strange ones not."""
 
 import json
 from importlib.resources import files

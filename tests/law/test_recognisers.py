@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What columns of values are taken for, kind by kind, and what they are not."""
+"""Columns of values are recognised, kind by kind, and not taken for another."""
 
 from random import Random
 

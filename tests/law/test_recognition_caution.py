@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What values are not taken for; places and clinical values across a table."""
+"""Values that must not be recognised; places and clinical values across a table."""
 
 from collections.abc import Sequence
 from random import Random

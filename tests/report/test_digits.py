@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is spent is never printed too low, what protects never too high."""
+"""Spending is never printed too low, protection never too high."""
 
 import math
 from decimal import Decimal

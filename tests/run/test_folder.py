@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run folder accepts, refuses and survives."""
+"""Writes that a run folder accepts or refuses, and crashes that it survives."""
 
 import json
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[audit]` states becomes entries; files are hashed, texts become blobs."""
+"""Statements of `[audit]` become entries; files are hashed, texts become blobs."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves in its audit log, and what it refuses to leave."""
+"""Entries that a run leaves in its audit log, and those it refuses to leave."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who a profile is about, and which values it counts."""
+"""The persons of a profile, and the values it counts."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many units a run is about, as far as everybody may know."""
+"""The public number of a run's units."""
 
 from typing import Any
 

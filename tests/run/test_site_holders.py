@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds the data of a run, and what each of them pays."""
+"""The holders of a run's data, and the payment of each."""
 
 from collections.abc import Callable
 from pathlib import Path

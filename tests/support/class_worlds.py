@@ -165,8 +165,8 @@ def check_members_have_smaller_sums() -> None:
 def check_one_row_makes_a_member() -> None:
     """A person is in a class if one of their rows is."""
     rows = np.array([[True], [False], [False]])
-    made = unit_blocks.group_units(
-        np.zeros((3, 1)), np.zeros(3), np.array([4, 4, 5]), 2, rows
-    )
+    people = np.array([4, 4, 5])
+    own = unit_blocks.PersonRows(np.zeros((3, 1)), np.zeros(3), people, rows)
+    made = unit_blocks.group_units(own, 2)
     assert made.members is not None
     assert made.members.tolist() == [[True], [False]]

@@ -9,7 +9,7 @@ import numpy as np
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding.letter_pairs import pairs_of
 from lexfed.data.encoding.slots import build_encoding
-from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.reading.raw_slots import raw_places
 from lexfed.federation.planning.choices import Choices
 from lexfed.federation.planning.profile_programme import plan_profile
@@ -65,8 +65,9 @@ def _site(
     codes = np.arange(persons, dtype=np.int64) + 1000 * at
     codes[:100] = np.arange(100)
     goals = np.zeros(persons)
-    units = group_units(raw, goals, np.arange(persons), keys=codes)
-    nobody = group_units(raw[:0], goals[:0], codes[:0], keys=codes[:0])
+    rows = PersonRows(raw, goals, np.arange(persons), keys=codes)
+    units = group_units(rows)
+    nobody = group_units(rows.take(np.zeros(0, dtype=np.int64)))
     return SiteData(name, units, nobody)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What informed observers of rounds learn: all without noise, the bound with it."""
+"""Informed observers of rounds learn all without noise, and the bound with it."""
 
 from dataclasses import replace
 from functools import cache

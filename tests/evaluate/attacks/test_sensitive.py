@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an attack is after, for columns of every kind."""
+"""The target of an attack, for columns of every kind."""
 
 import numpy as np
 import pytest

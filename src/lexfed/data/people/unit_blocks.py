@@ -42,34 +42,50 @@ class UnitBlock:
         return len(self.persons)
 
 
-def group_units(
-    inputs: Floats,
-    targets: Floats,
-    persons: Integers,
-    records_per_person: int = 1,
-    members: Bools | None = None,
-    keys: Integers | None = None,
-) -> UnitBlock:
+@dataclass(frozen=True)
+class PersonRows:
+    """Encoded rows with the person of each, before they are grouped.
+
+    Attributes:
+        inputs: floats [rows, slots].
+        targets: floats [rows].
+        persons: code of each row's person.
+        members: the classes of each row, [rows, classes]; None without classes.
+        keys: of each row's person; None where persons have none.
+    """
+
+    inputs: Floats
+    targets: Floats
+    persons: Integers
+    members: Bools | None = None
+    keys: Integers | None = None
+
+    def take(self, rows: Integers) -> "PersonRows":
+        """Return the rows at these positions, in this order."""
+        return PersonRows(
+            self.inputs[rows],
+            self.targets[rows],
+            self.persons[rows],
+            None if self.members is None else self.members[rows],
+            None if self.keys is None else self.keys[rows],
+        )
+
+
+def group_units(rows: PersonRows, records_per_person: int = 1) -> UnitBlock:
     """Return one unit per person, in the order of each person's first row.
+
+    `records_per_person` is the declared cap, and the number of places.
 
     Guarantees:
         The weights of a unit sum to 1.
         Unit, place and weight of a row depend on `persons` only.
         A unit belongs to a class exactly if one of its rows does.
 
-    Args:
-        inputs: floats [rows, slots].
-        targets: floats [rows].
-        persons: code of each row's person.
-        records_per_person: the declared cap, and the number of places.
-        members: the classes of each row, [rows, classes]; None without classes.
-        keys: of each row's person; None where persons have none.
-
     Raises:
         DataError: if a person has more rows than the cap.
     """
     codes, first, inverse, counts = np.unique(
-        persons, return_index=True, return_inverse=True, return_counts=True
+        rows.persons, return_index=True, return_inverse=True, return_counts=True
     )
     if len(counts) and counts.max() > records_per_person:
         raise refuse(
@@ -81,17 +97,17 @@ def group_units(
     unit_of_code = np.empty(len(codes), dtype=np.int64)
     unit_of_code[by_first] = np.arange(len(codes))
     unit = unit_of_code[inverse]
-    place = earlier_rows(persons)
+    place = earlier_rows(rows.persons)
     shape = (len(codes), records_per_person)
-    block = np.zeros((*shape, inputs.shape[1]), dtype=np.float64)
-    block[unit, place] = inputs
+    block = np.zeros((*shape, rows.inputs.shape[1]), dtype=np.float64)
+    block[unit, place] = rows.inputs
     goals = np.zeros(shape, dtype=np.float64)
-    goals[unit, place] = targets
+    goals[unit, place] = rows.targets
     weights = np.zeros(shape, dtype=np.float64)
     weights[unit, place] = 1.0 / counts[inverse]
     codes = codes[by_first].astype(np.int64)
-    classes = _of_units(members, unit, len(codes))
-    own = None if keys is None else keys[first[by_first]]
+    classes = _of_units(rows.members, unit, len(codes))
+    own = None if rows.keys is None else rows.keys[first[by_first]]
     return UnitBlock(block, goals, weights, codes, classes, own)
 
 

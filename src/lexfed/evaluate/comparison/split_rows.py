@@ -21,7 +21,7 @@ from lexfed.config.tables.root import SitesTable
 from lexfed.data.people.contribution_caps import cap_records
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import group_units
+from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.data.table import Table
 from lexfed.errors import DataError, Problem
@@ -168,7 +168,8 @@ def _side(
     for place, (rows, site) in enumerate(zip(sites, population.sites, strict=True)):
         nothing = np.zeros((len(rows), 0))
         persons, cap = table.persons[rows], population.records_per_person
-        numbers = group_units(nothing, rows.astype(np.float64), persons, cap)
+        own = PersonRows(nothing, rows.astype(np.float64), persons)
+        numbers = group_units(own, cap)
         block = site.train if side == "train" else site.test
         there = block.weights > 0
         order = numbers.targets[there].astype(np.int64)

@@ -28,7 +28,7 @@ from lexfed.data.people.site_partition import (
     partition_iid,
 )
 from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import UnitBlock, group_units
+from lexfed.data.people.unit_blocks import PersonRows, UnitBlock, group_units
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem
@@ -175,19 +175,11 @@ def load_population(
     encoding = build_encoding(table.schema, source.tagged.tiers(), exclude=unused)
     check_sites_per_person(table, capped.sites, config.data.sites_per_person)
     split = split_by_person(table, config.data.test_size, coins)
-    inputs, targets = encode(encoding, table), encode_target(table)
     classes = classes_of(config, encoding)
-    members, keys = members_of(classes, table), keys_of_rows(table)
+    encoded = person_rows(encoding, classes, table)
 
     def block(rows: Integers) -> UnitBlock:
-        return group_units(
-            inputs[rows],
-            targets[rows],
-            table.persons[rows],
-            cap,
-            None if members is None else members[rows],
-            None if keys is None else keys[rows],
-        )
+        return group_units(encoded.take(rows), cap)
 
     train = partition.keep(split.train)
     sites = tuple(
@@ -239,6 +231,19 @@ def members_of(classes: Sequence[RecordClass], table: Table) -> Bools | None:
     if not classes:
         return None
     return np.stack([matching_rows(one.condition, table) for one in classes], axis=1)
+
+
+def person_rows(
+    encoding: Encoding, classes: Sequence[RecordClass], table: Table
+) -> PersonRows:
+    """Return the rows of a table encoded, with their persons, classes and keys."""
+    return PersonRows(
+        encode(encoding, table),
+        encode_target(table),
+        table.persons,
+        members_of(classes, table),
+        keys_of_rows(table),
+    )
 
 
 def _read(config: Config, base: Path) -> _Source:

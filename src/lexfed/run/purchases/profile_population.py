@@ -22,7 +22,7 @@ from lexfed.data.people.contribution_caps import cap_records, check_sites_per_pe
 from lexfed.data.people.key_numbers import keys_of_rows
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import UnitBlock, group_units
+from lexfed.data.people.unit_blocks import PersonRows, group_units
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_frames
 from lexfed.data.reading.frames import Frame
@@ -119,14 +119,14 @@ def raw_site(name: str, table: Table, train: Integers, cap: int) -> SiteData:
         train: its rows for training. Those for tests are not looked at.
         cap: rows that one person may have.
     """
-    raw, keys = table.numbers(_RAW), keys_of_rows(table)
-
-    def block(rows: Integers) -> UnitBlock:
-        own = None if keys is None else keys[rows]
-        goals = np.zeros(len(rows))
-        return group_units(raw[rows], goals, table.persons[rows], cap, keys=own)
-
-    return SiteData(name, block(train), block(np.zeros(0, dtype=np.int64)))
+    nothing = np.zeros(len(table))
+    own = PersonRows(
+        table.numbers(_RAW), nothing, table.persons, keys=keys_of_rows(table)
+    )
+    empty = np.zeros(0, dtype=np.int64)
+    return SiteData(
+        name, group_units(own.take(train), cap), group_units(own.take(empty), cap)
+    )
 
 
 def profiled_columns(

@@ -148,7 +148,7 @@ def notes_of(priced: PricedRun) -> tuple[str, ...]:
     """Return notes for a reader of the result about how it came about.
 
     Counts of bent values are private, so they are shown where the data are
-    (`population_notes`) and are not part of the result.
+    (`Population.remarks`) and are not part of the result.
     """
     shapes = priced.programme.shapes
     reasons = [fallback_reason(shape.untrained()) for shape in shapes]

@@ -8,9 +8,8 @@ import numpy as np
 
 from lexfed.arrays import Integers
 from lexfed.config.declarations import records_per_person_of
-from lexfed.data.encoding.slots import build_encoding, encode, encode_target
+from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.people.contribution_caps import cap_records
-from lexfed.data.people.key_numbers import keys_of_rows
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.test_split import Split, split_by_person
 from lexfed.data.people.unit_blocks import UnitBlock, group_units
@@ -20,7 +19,7 @@ from lexfed.data.table import Table
 from lexfed.federation.site.unit_batch import SiteData
 from lexfed.law.tags import TaggedSchema
 from lexfed.run.deployed.terms.bundle import Bundle
-from lexfed.run.intake.population import Population, members_of, used_columns
+from lexfed.run.intake.population import Population, person_rows, used_columns
 from lexfed.run.purchases.profile_population import (
     columns_to_read,
     profiled_columns,
@@ -100,18 +99,9 @@ def site_data(name: str, own: OwnData, population: Population) -> SiteData:
     table = own.table
     if own.raw:
         return raw_site(name, table, own.split.train, population.records_per_person)
-    inputs, targets = encode(population.encoding, table), encode_target(table)
-    members = members_of(population.classes, table)
-    keys = keys_of_rows(table)
+    encoded = person_rows(population.encoding, population.classes, table)
 
     def block(rows: Integers) -> UnitBlock:
-        return group_units(
-            inputs[rows],
-            targets[rows],
-            table.persons[rows],
-            population.records_per_person,
-            None if members is None else members[rows],
-            None if keys is None else keys[rows],
-        )
+        return group_units(encoded.take(rows), population.records_per_person)
 
     return SiteData(name, block(own.split.train), block(own.split.test))
