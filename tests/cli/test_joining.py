@@ -4,6 +4,7 @@
 import json
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import pytest
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import LedgerPlace
 from lexfed.privacy.pure_epsilon import gaussian_of
 from lexfed.randomness import SeededSource
-from lexfed.run.joining.payment import JoiningPurse
 from lexfed.sketch.joining.keys import people_of
 from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
 from lexfed.sketch.joining.terms import JoiningTerms
@@ -111,8 +112,8 @@ def test_the_ledger_of_runs_pays_and_refuses(lexfed: Lexfed) -> None:
     said = lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID, "--out", "a.sketch")
     assert said.code == 0, said.err
     assert "no ledger" not in said.err
-    purse = JoiningPurse(Path("ledgers"), "north", "ours.csv")
-    with purse.opened() as ledger:
+    purse = LedgerPlace(Path("ledgers"), "north", "ours.csv")
+    with closing(purse.open()) as ledger:
         (row,) = [row for row in ledger.rows() if row.kind == "commit"]
         assert row.body["release"]["groups"][0]["name"].startswith("as dear as pure ε")
         mu = row.body["release"]["groups"][0]["clip"]
@@ -130,7 +131,7 @@ def test_a_file_without_sites_is_paid_by_the_ledger_of_all_parts(
     lexfed: Lexfed,
 ) -> None:
     lexfed("joining", "sketch", "ours.csv", *AGREED, *PAID[:2], "--out", "a.sketch")
-    path = JoiningPurse(Path("ledgers"), "all parts", "ours.csv").path
+    path = LedgerPlace(Path("ledgers"), "all parts", "ours.csv").path
     ledger = LastingLedger.open(path)
     assert ledger.head().sequence == 2
     ledger.close()

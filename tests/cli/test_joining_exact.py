@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
-from lexfed.run.joining.payment import JoiningPurse
+from lexfed.ledger.purse import LedgerPlace
 from lexfed.run.joining.set_intersection import library
 
 Lexfed = Callable[..., Any]
@@ -77,7 +78,7 @@ def test_two_processes_learn_how_many_they_share(
     assert set(number) == {"in_both", "low", "high"}
     assert abs(number["in_both"] - 70) <= 40
     for folder, site in ((ours, "all parts"), (theirs, "north")):
-        path = JoiningPurse(folder / "ledgers", site, "people.csv").path
+        path = LedgerPlace(folder / "ledgers", site, "people.csv").path
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
         assert lexfed("ledger", "history", str(path)).out.count("commit") == 1
     secret = ours / "our.secret"
@@ -131,7 +132,8 @@ def test_a_ceiling_refuses_before_anything_is_answered_or_told(
     answered: Path, lexfed: Lexfed
 ) -> None:
     paid = ("--ledgers", "ledgers", "--site", "north")
-    with JoiningPurse(Path("ledgers"), "north", "people.csv").opened() as ledger:
+    place = LedgerPlace(Path("ledgers"), "north", "people.csv")
+    with closing(place.open()) as ledger:
         set_ceiling(ledger, "record", Ceiling.of(0.5, 1e-6), "enough")
     given = ("our.question", "people.csv", *AGREED, "--out", "other.answer")
     said = lexfed("joining", "answer", *given, *paid)

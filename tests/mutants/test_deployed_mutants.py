@@ -24,12 +24,12 @@ from lexfed.federation.programme import messages
 from lexfed.federation.programme.messages import Refusal, Reply, answer_from_bytes
 from lexfed.federation.site.data_holder import NOWHERE
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import SitePurse
 from lexfed.run.audit_log.receipts import check_receipt
 from lexfed.run.deployed.coordinator import epoch_driver
 from lexfed.run.deployed.coordinator.epoch_driver import drive_epoch
 from lexfed.run.deployed.coordinator.run_place import place_run
 from lexfed.run.deployed.site import consent, enrolment, state_lock
-from lexfed.run.deployed.site.purse import SitePurse
 from lexfed.run.deployed.site.run_state import RunState
 from lexfed.run.deployed.terms import agreement, site_statements
 from lexfed.run.deployed.wire import size_limits

@@ -2,10 +2,10 @@
 """Mutants of paying for a joining; written like `test_paying_mutants`."""
 
 from lexfed.errors import Refused
+from lexfed.ledger.purse import LedgerPlace
 from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
 from lexfed.run.joining import payment
-from lexfed.run.joining.payment import JoiningPurse
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
 from lexfed.sketch.joining.terms import JoiningTerms
@@ -17,7 +17,7 @@ def _noise_first(patch: Patch) -> None:
     def broken(
         terms: JoiningTerms,
         people: PersonKeys,
-        purse: JoiningPurse | None,
+        purse: LedgerPlace | None,
         source: RandomSource,
     ) -> OfferedSketch:
         made = offer(terms, exact_tables(terms, people), source)
@@ -31,7 +31,7 @@ def _paid_unseen(patch: Patch) -> None:
     def broken(
         terms: JoiningTerms,
         people: PersonKeys,
-        purse: JoiningPurse | None,
+        purse: LedgerPlace | None,
         source: RandomSource,
     ) -> OfferedSketch:
         payment.charge_joining(purse, terms.noise.event(terms.width))
@@ -47,7 +47,7 @@ def _one_name_for_all(patch: Patch) -> None:
 
 
 def _never_paid(patch: Patch) -> None:
-    def broken(_purse: JoiningPurse | None, _event: Release) -> None:
+    def broken(_purse: LedgerPlace | None, _event: Release) -> None:
         return
 
     patch.setattr(payment, "charge_joining", broken)

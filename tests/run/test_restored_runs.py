@@ -20,12 +20,12 @@ import pytest
 from lexfed.config import load
 from lexfed.errors import AuditError, LedgerError, Refused
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import LedgerPlace, Purse, SitePurse
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run import resume
 from lexfed.run import train as train_rounds
 from lexfed.run.api import priced_file, train
-from lexfed.run.deployed.site.purse import SitePurse
-from lexfed.run.driver.site_accounts import DataHolder, SiteAccounts
+from lexfed.run.driver.site_accounts import SiteAccounts, charge_terms
 from lexfed.run.folder import RunFolder
 from support.restored_histories import histories
 from support.site_ledgers import book_of, ledgers, limited, writer
@@ -175,8 +175,7 @@ def test_a_ledger_that_bounds_the_record_refuses_replace_one(
         file.unlink()
     state = Path(os.environ["XDG_STATE_HOME"])
     shutil.rmtree(state)
-    holder = DataHolder("north", "north.csv", (0,))
-    LastingLedger.open(folder / holder.file, "north", "north.csv").close()
+    LedgerPlace(folder, "north", "north.csv").open().close()
     limited(folder, "north", 9.0, "record")
     with pytest.raises(Refused, match="tells the exact number of records") as caught:
         train(made("simulation", name="second"))
@@ -196,26 +195,31 @@ def test_a_site_elsewhere_pays_for_no_older_copy_of_its_state(
     notes: list[str] = []
     own: list[FileLedger] = []
 
+    terms = charge_terms(priced, "run", again=False)
+
     def purse(ledger: LastingLedger) -> SitePurse:
         own.append(FileLedger(place, rules))
-        return SitePurse(own[-1], ledger, priced, "run", notes.append)
+        return SitePurse(own[-1], Purse(ledger, terms), note=notes.append)
 
     opened = purse(lasting)
-    opened.reserve(charges)
+    opened.resume(charges)
     opened.charge(first)
     copy = place.read_bytes()
     opened.charge(second)
+    whole = place.read_bytes()
     place.write_bytes(copy)
     with pytest.raises(Refused, match="2 answers were paid for"):
-        purse(lasting).reserve(charges)
+        purse(lasting).resume(charges)
     # Nor does a process that is past that look, with the same numbers as another.
     other = LastingLedger.open(tmp_path / "lasting", "north", "north.csv")
     with pytest.raises(Refused, match="does not pay"):
         purse(other).charge(second)
     assert "may have been released" in notes[-1]
+    assert place.read_bytes() == copy
+    place.write_bytes(whole)
     # What the lasting one has lost is paid again, and then room is kept for the rest.
     empty = LastingLedger.open(tmp_path / "empty", "north", "north.csv")
-    purse(empty).reserve(charges)
+    purse(empty).resume(charges)
     assert empty.rounds("run").paid == {1, 2}
     for ledger in (lasting, other, empty):
         ledger.close()

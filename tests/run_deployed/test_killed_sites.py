@@ -10,17 +10,20 @@ import os
 import shutil
 import signal
 import struct
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lexfed.federation.programme.messages import Reply, answer_from_bytes
+from lexfed.ledger.charging import LastingLedger
 from support.deployed_leader import RUN, Leader, rounds
 from support.deployed_worlds import World, config_text
 
-SYNCS = 4
-"""Of one answer: the place and its folder, the two ledgers; more do not happen."""
+SYNCS = {"true": 3, "false": 8}
+"""Of one answer: the place and its folder, the run's ledger; with a lasting one also
+the pending charge and its folder, and the pin with its folders."""
 
 
 def reopened(world: World) -> Leader:
@@ -35,6 +38,13 @@ def reopened(world: World) -> Leader:
 def ledger(world: World) -> int:
     path = world.sites["north"].state / "runs" / RUN / "ledger.jsonl"
     return len(path.read_text().splitlines())
+
+
+def lasting(world: World) -> int:
+    with closing(LastingLedger.open(world.sites["north"].state / "lasting.ledger")) as (
+        ledger
+    ):
+        return len(ledger.rounds(RUN).paid)
 
 
 def answered_by_a_process(
@@ -103,7 +113,9 @@ def test_a_site_that_is_killed_answers_no_round_twice(
         two = world.open_doors["north"](first)
         assert is_reply(one) + is_reply(two) <= 1
         assert ledger(world) >= is_reply(one) + is_reply(two)
+        if test == "false":
+            assert lasting(world) == ledger(world)
         if one is not None:
             assert is_reply(one)
             break
-    assert died >= SYNCS - 1
+    assert died >= SYNCS[test] - 1

@@ -2,8 +2,7 @@
 """Checks of when a joining pays; each passes on the real code, not on its mutants."""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ from lexfed.errors import DataError, Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import LedgerPlace
 from lexfed.randomness import SeededSource
 from lexfed.run.joining import payment
-from lexfed.run.joining.payment import JoiningPurse
 from lexfed.sketch.joining.keys import people_of
 from lexfed.sketch.joining.terms import JoiningTerms
 from support.paying_checks import Watched
@@ -23,19 +22,16 @@ TERMS = JoiningTerms(400, 7, 1.0)
 PEOPLE = people_of(f"p{n}" for n in range(300))
 
 
-class _Here(JoiningPurse):
+class _Here(LedgerPlace):
     """A ledger whose pins are beside it."""
 
-    @contextmanager
-    def opened(self) -> Iterator[LastingLedger]:
+    def open(self) -> LastingLedger:
         state = self.folder / "state"
-        ledger = LastingLedger.open(self.path, self.site, self.data_set, state=state)
-        with closing(ledger):
-            yield ledger
+        return LastingLedger.open(self.path, self.site, self.data_set, state=state)
 
 
-def _rows(purse: JoiningPurse) -> list[str]:
-    with purse.opened() as ledger:
+def _rows(purse: LedgerPlace) -> list[str]:
+    with closing(purse.open()) as ledger:
         return [row.kind for row in ledger.rows()]
 
 
@@ -45,7 +41,7 @@ def paid_before_noise_is_drawn() -> None:
         purse = _Here(Path(folder), "north", "people.csv")
         payment.make_offer(TERMS, PEOPLE, purse, SeededSource(1))
         assert _rows(purse) == ["open", "commit"]
-        with purse.opened() as ledger:
+        with closing(purse.open()) as ledger:
             set_ceiling(ledger, "record", Ceiling.of(0.1, 1e-6), "enough")
         source = Watched()
         with pytest.raises(Refused):

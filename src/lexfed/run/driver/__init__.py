@@ -3,9 +3,9 @@
 
 Start with `training_loop`. `open_run` makes the folder of a run or opens that
 of an interrupted one, `engine_choice` picks the engine that reaches the sites,
-`round_replies` has the participants of a round, `site_accounts` charges the
-lasting ledgers of the sites. `rehearsal` trains in memory, writes nothing, and
-by itself charges nobody.
+`round_replies` has the participants of a round, `site_accounts` the purses of
+all data holders. `rehearsal` trains in memory, writes nothing, and by itself
+charges nobody.
 
 The guarantee rests on the order within a round: the journal and the
 ledgers are charged before a site is asked, the ledgers are told before anything

@@ -7,9 +7,10 @@ before its noise is drawn. The steps are files, so that they travel as people li
 
 from dataclasses import dataclass
 
+from lexfed.ledger.purse import LedgerPlace
 from lexfed.randomness import RandomSource
 from lexfed.run.joining import set_intersection
-from lexfed.run.joining.payment import JoiningPurse, charge_joining
+from lexfed.run.joining.payment import charge_joining
 from lexfed.sketch.joining import exact_count
 from lexfed.sketch.joining.exact_count import Agreement
 from lexfed.sketch.joining.exact_messages import ExactMessage
@@ -44,7 +45,7 @@ def make_answer(
     agreement: Agreement,
     question: ExactMessage,
     people: PersonKeys,
-    purse: JoiningPurse | None,
+    ledger: LedgerPlace | None,
     source: RandomSource,
 ) -> ExactMessage:
     """Check a question, pay for the answer, then answer with noise.
@@ -64,7 +65,7 @@ def make_answer(
     require_within(people, agreement.size)
     (request,) = question.parts
     set_intersection.check_question(request, agreement)
-    charge_joining(purse, agreement.event())
+    charge_joining(ledger, agreement.event())
     keys = exact_count.answering_keys(agreement, people, source)
     parts = tuple(set_intersection.answer(request, agreement, keys))
     size, epsilon = agreement.size, agreement.epsilon
@@ -104,7 +105,7 @@ def open_answer(secret: ExactMessage, answer: ExactMessage) -> CommonCount:
 def tell_count(
     secret: ExactMessage,
     found: CommonCount,
-    purse: JoiningPurse | None,
+    ledger: LedgerPlace | None,
     source: RandomSource,
 ) -> CommonCount:
     """Pay for telling the count to the answering side, then add noise of one's own.
@@ -114,7 +115,7 @@ def tell_count(
         LedgerError: if the ledger cannot be used.
     """
     agreement = secret.agreement
-    charge_joining(purse, agreement.event())
+    charge_joining(ledger, agreement.event())
     return _shared(
         agreement, found.value + exact_count.drawn_noise(agreement, source), noises=2
     )

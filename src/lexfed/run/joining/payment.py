@@ -6,61 +6,32 @@ in between leaves something paid for that never left: that is the safe side.
 """
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 
 from lexfed.data.problems import Problems
 from lexfed.data.reading.conversion import plain_texts
 from lexfed.data.reading.table_files import read_file
-from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import ChargeTerms, LedgerPlace
 from lexfed.privacy.releases import Release
 from lexfed.randomness import RandomSource
-from lexfed.run.driver.site_accounts import ALL_PARTS, DataHolder
+from lexfed.run.driver.site_accounts import ALL_PARTS
 from lexfed.sketch.joining.keys import PersonKeys, people_of
 from lexfed.sketch.joining.offered_sketch import OfferedSketch, exact_tables, offer
 from lexfed.sketch.joining.terms import JoiningTerms
 
 
-@dataclass(frozen=True)
-class JoiningPurse:
-    """Which lasting ledger pays.
+def ledger_of(folder: Path | None, site: str | None, file: Path) -> LedgerPlace | None:
+    """Return the ledger that pays for what is told about a file, if one was named.
 
-    Attributes:
+    Args:
         folder: of ledgers, as `budget.ledgers` of a configuration names it.
         site: whose data it is, as runs name it; one file without sites is of all parts.
-        data_set: name of the file with the data.
+        file: with the data.
     """
-
-    folder: Path
-    site: str
-    data_set: str
-
-    @property
-    def path(self) -> Path:
-        """The ledger that runs on these data charge, too."""
-        return self.folder / DataHolder(self.site, self.data_set, ()).file
-
-    @contextmanager
-    def opened(self) -> Iterator[LastingLedger]:
-        """Open the ledger, or make it.
-
-        Raises:
-            LedgerError: if it cannot be used.
-        """
-        ledger = LastingLedger.open(self.path, self.site, self.data_set)
-        try:
-            yield ledger
-        finally:
-            ledger.close()
-
-
-def purse_of(folder: Path | None, site: str | None, file: Path) -> JoiningPurse | None:
-    """Return who pays for what is told about a file; None if no ledger was named."""
-    return (
-        None if folder is None else JoiningPurse(folder, site or ALL_PARTS, file.name)
-    )
+    if folder is None:
+        return None
+    return LedgerPlace(folder, site or ALL_PARTS, file.name)
 
 
 def read_people(file: Path, column: str) -> PersonKeys:
@@ -78,24 +49,24 @@ def read_people(file: Path, column: str) -> PersonKeys:
     return people_of(text or "" for text in texts)
 
 
-def charge_joining(purse: JoiningPurse | None, event: Release) -> None:
+def charge_joining(ledger: LedgerPlace | None, event: Release) -> None:
     """Charge an event, once and for ever; on return it is on disk.
 
     Raises:
         Refused: if a ceiling leaves no room; nothing was charged then.
         LedgerError: if the ledger cannot be used.
     """
-    if purse is None:
+    if ledger is None:
         return
-    with purse.opened() as ledger:
-        name = f"joining {secrets.token_hex(8)}"
-        ledger.commit(name, 1, event, neighbours="add-remove")
+    name = f"joining {secrets.token_hex(8)}"
+    with closing(ledger.purse(ChargeTerms(name, "record", "add-remove"))) as purse:
+        purse.pay(1, event)
 
 
 def make_offer(
     terms: JoiningTerms,
     people: PersonKeys,
-    purse: JoiningPurse | None,
+    ledger: LedgerPlace | None,
     source: RandomSource,
 ) -> OfferedSketch:
     """Pay for a sketch, then make it.
@@ -110,5 +81,5 @@ def make_offer(
         LedgerError: if the ledger cannot be used.
     """
     tables = exact_tables(terms, people)
-    charge_joining(purse, terms.noise.event(terms.width))
+    charge_joining(ledger, terms.noise.event(terms.width))
     return offer(terms, tables, source)

@@ -6,14 +6,13 @@ Gaussian that dominates it (`lexfed.privacy.dominating_gaussian`), all at once a
 before the first run: how many runs there are must not show, not even here.
 """
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from lexfed.errors import Refused
-from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import ChargeTerms
 from lexfed.privacy.dominating_gaussian import dominating_releases
-from lexfed.run.driver.site_accounts import FOLDER, KEPT, data_holders
+from lexfed.run.driver.site_accounts import FOLDER, data_holders
 from lexfed.run.tuning.charged_search import ChargedSearch
 
 
@@ -41,28 +40,23 @@ def charge_search(search: ChargedSearch, name: str, base: Path) -> int:
         first.budget.sites_per_person,
     )
     folder = base / (budget.ledgers or FOLDER)
+    # The releases are already those of a person at several sites.
+    terms = ChargeTerms(name, budget.unit, budget.neighbours)
     with ExitStack() as opened:
-        ledgers = []
+        purses = []
         for holder in data_holders(first):
-            path = folder / holder.file
-            ledger = LastingLedger.open(path, holder.site, holder.data_set)
-            opened.callback(ledger.close)
-            ledgers.append(ledger)
-        planned = [(release, 1) for release in releases]
+            purse = holder.ledger(folder).purse(terms)
+            opened.callback(purse.close)
+            purses.append(purse)
         try:
-            for ledger in ledgers:
-                until = int(time.time()) + KEPT
-                ledger.reserve(
-                    name, planned, until, budget.unit, neighbours=budget.neighbours
-                )
+            for purse in purses:
+                purse.reserve((release, 1) for release in releases)
         except Refused:
-            for ledger in ledgers:
-                ledger.release(name)
+            for purse in purses:
+                purse.give_back()
             raise
-        for ledger in ledgers:
+        for purse in purses:
             for number, release in enumerate(releases, start=1):
-                ledger.commit(
-                    name, number, release, budget.unit, neighbours=budget.neighbours
-                )
-            ledger.release(name)
-    return len(ledgers)
+                purse.pay(number, release)
+            purse.give_back()
+    return len(purses)

@@ -10,7 +10,7 @@ from lexfed.cli.commands.joining.sketches import (
     Payer,
     announced_people,
     out_of_range,
-    paying_purse,
+    paying_ledger,
 )
 from lexfed.cli.inputs import print_json
 from lexfed.randomness import SecureSource
@@ -54,9 +54,9 @@ def answer(
     agreement = _agreement(numbers)
     asked = read_message(read_bytes(question, MOST_BYTES), "question", parts=1)
     people = announced_people(file, key)
-    purse = paying_purse(payer, file)
+    ledger = paying_ledger(payer, file)
     with new_file(out) as written:
-        made = make_answer(agreement, asked, people, purse, SecureSource())
+        made = make_answer(agreement, asked, people, ledger, SecureSource())
         written.write(made.to_bytes())
     talk.say(
         f"It costs each of your people ε = {agreement.epsilon:g} (pure), once, towards "
@@ -75,9 +75,9 @@ def show_answer(
         kept, read_message(read_bytes(path, MOST_BYTES), "answer", parts=2)
     )
     if told is not None:
-        purse = paying_purse(payer, Path(kept.data_set))
+        ledger = paying_ledger(payer, Path(kept.data_set))
         with new_file(told) as written:
-            number = tell_count(kept, found, purse, SecureSource())
+            number = tell_count(kept, found, ledger, SecureSource())
             written.write(canonical_bytes(_plain(number)) + b"\n")
     if as_json:
         print_json({**_plain(found), "your_people": kept.people})

@@ -8,8 +8,9 @@ from lexfed.cli.commands.joining.exchanged_files import new_file, read_bytes
 from lexfed.cli.display.overlaps import lines, plain
 from lexfed.cli.inputs import print_json
 from lexfed.errors import ConfigError, Problem
+from lexfed.ledger.purse import LedgerPlace
 from lexfed.randomness import SecureSource
-from lexfed.run.joining.payment import JoiningPurse, make_offer, purse_of, read_people
+from lexfed.run.joining.payment import ledger_of, make_offer, read_people
 from lexfed.sketch.joining.comparison import compare as compared
 from lexfed.sketch.joining.keys import PersonKeys
 from lexfed.sketch.joining.offered_sketch import MOST_BYTES, OfferedSketch
@@ -31,9 +32,9 @@ def sketch(
     except ValueError as error:
         raise out_of_range(error) from error
     people = announced_people(file, key)
-    purse = paying_purse(payer, file)
+    ledger = paying_ledger(payer, file)
     with new_file(out) as written:
-        written.write(make_offer(terms, people, purse, SecureSource()).to_bytes())
+        written.write(make_offer(terms, people, ledger, SecureSource()).to_bytes())
     noise = "pure" if terms.delta is None else f"δ = {terms.delta:g}"
     talk.say(
         f"It costs each of your people ε = {terms.epsilon:g} ({noise}), once. "
@@ -66,15 +67,15 @@ def announced_people(file: Path, key: str) -> PersonKeys:
     return people
 
 
-def paying_purse(payer: Payer, file: Path) -> JoiningPurse | None:
+def paying_ledger(payer: Payer, file: Path) -> LedgerPlace | None:
     """Return the ledger that pays; say so where there is none."""
-    purse = purse_of(*payer, file)
-    if purse is None:
+    ledger = ledger_of(*payer, file)
+    if ledger is None:
         talk.warn(
             "no ledger pays for this: what was spent on these people is not remembered",
             "name the folder of your runs' ledgers with `--ledgers`",
         )
-    return purse
+    return ledger
 
 
 def out_of_range(error: ValueError) -> ConfigError:

@@ -4,8 +4,8 @@
 Start with `door`, which answers every message, and `enrolment`, the steps
 before the first round. `consent` keeps which configurations people agreed to,
 each for one run; `own_data` reads the site's file, `own_profiles` remembers
-profiles it paid for, `purse` pays from the run's ledger and the lasting one,
-`run_state` and `state_lock` hold what survives a restart.
+profiles it paid for, `run_state` and `state_lock` hold what survives a restart.
+Rounds are paid from both ledgers by `lexfed.ledger.purse`.
 
 The coordinator hears a code word or a fixed sentence, never a number of a
 ledger or a value of a row. Consent is taken before the first round, and a

@@ -23,11 +23,11 @@ from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
 from lexfed.federation.programme.json_form import first_difference, from_bytes
 from lexfed.federation.site.data_holder import Site
 from lexfed.ledger.charging import LastingLedger
+from lexfed.ledger.purse import Purse, SiteLogWriter, SitePurse
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run.deployed.site import consent
 from lexfed.run.deployed.site.own_data import OwnData, read_own_data, site_data
 from lexfed.run.deployed.site.own_profiles import OwnProfiles
-from lexfed.run.deployed.site.purse import SiteLogWriter, SitePurse
 from lexfed.run.deployed.site.run_state import RunState
 from lexfed.run.deployed.terms.agreement import agreed_programme
 from lexfed.run.deployed.terms.bundle import Bundle
@@ -49,6 +49,7 @@ from lexfed.run.deployed.wire.messages import (
     unseal,
 )
 from lexfed.run.driver.random_sources import sources_of
+from lexfed.run.driver.site_accounts import charge_terms
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer, load_key
 
@@ -225,7 +226,7 @@ class SiteEnrolment:
         if ledger is not None:
             # Last of all: what cannot begin leaves no room set aside.
             place = priced.programme.sites.index(self._kit.name)
-            ledger.reserve(priced.programme.charges(place))
+            ledger.resume(priced.programme.charges(place))
         self.rounds, self._agreed = rounds, None
         return seal("begun", begin, self._signer)
 
@@ -234,7 +235,7 @@ class SiteEnrolment:
         end = self._signed("end", content, RunEnd)
         self._of_run(end.run)
         if self._purse is not None:
-            self._purse.release()
+            self._purse.give_back()
         self.close()
         return seal("end", end, self._signer)
 
@@ -253,19 +254,26 @@ class SiteEnrolment:
         ).handle
 
     def _ledger(self, priced: PricedRun, joined: _SiteJoin) -> SitePurse | None:
-        """Open what this run is paid from."""
+        """Open the ledgers that pay for this run."""
         self._open.close()  # a run that could not begin may have left it open
         rules = priced.site_ledger(self._kit.name)
-        lasting = self._lasting()
-        if rules is None or priced.config.run.test:
+        # An answer leaves at once, so no round is asked again.
+        terms = charge_terms(priced, joined.run, again=False)
+        lasting = Purse(self._lasting(), terms)
+        test = priced.config.run.test
+        if rules is None or test:
             # The coordinator knows the seed: to it there is no noise.
-            lasting.unprotected(joined.run)
+            lasting.unprotected()
         if rules is None:
             return None
         own = FileLedger(joined.state.ledger, rules)
         self._open.callback(own.close)
-        counts = None if priced.config.run.test else lasting
-        return SitePurse(own, counts, priced, joined.run, self._note)
+        return SitePurse(
+            own,
+            None if test else lasting,
+            pending=joined.state.pending,
+            note=self._note,
+        )
 
     def _lasting(self) -> LastingLedger:
         rules = OwnRules.read(self._kit)

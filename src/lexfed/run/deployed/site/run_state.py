@@ -10,6 +10,7 @@
       epoch             the last set-up of masks it took part in
       answered          round, stage and step that it answered last
       ledger.jsonl      what it was charged for
+      pending.json      the charge it began last, before its lasting ledger has it
       claim.json        of a profile: what it promises, as the site computed it
       encoding.json     of a profile: its columns and their tiers
 
@@ -52,8 +53,13 @@ class RunState:
 
     @property
     def ledger(self) -> Path:
-        """What the site was charged for in this run."""
+        """The site's ledger of this run."""
         return self.folder / "ledger.jsonl"
+
+    @property
+    def pending(self) -> Path:
+        """The charge that was begun last."""
+        return self.folder / "pending.json"
 
     def keep(self, name: str, content: bytes) -> bool:
         """Write something once; say whether it is what was written the first time.

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The purse: every charge of a site's lasting ledger, and of its ledger of one run.
+
+    purse = place.purse(terms)       the lasting ledger, as one run charges it
+    purse.reserve(plan)              room for the whole run, or Refused
+    site = SitePurse(own, purse)     both ledgers, as a `Site` asks them
+    site.charge(release)             the lasting one, then its own; before any answer
+    purse.publish(number)            before anything of a round can leave
+    purse.give_back()                unused room is free again
+
+**Order.** The lasting ledger is charged before the ledger of the run, so that other
+runs see the spend before anything of the round exists. Both are on disk when `charge`
+returns, and nothing is computed before it has returned.
+
+**When the second charge fails.** The run's ledger is asked for room before the lasting
+one is charged, so after that only its disk can fail it. The lasting charge then stays:
+the round is spent and nothing was released under it. It is never lent to another
+release: before the next charge the run's ledger is brought up to date, which gives that
+charge a number of its own in the lasting ledger.
+
+**When the process dies between the two.** In one process the journal of the run has
+the round, and the lasting ledger says whether something of it can have left
+(`PaidRounds.open`). A site elsewhere has no journal: it keeps the charge that it is
+about to make in a file (`pending`), on disk before the lasting ledger is charged. That
+tells a death in between, after which the run's ledger catches up and the round is
+lost, from an older copy of the run's ledger, which pays for nothing.
+"""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lexfed.durable import read_lines, write_atomically
+from lexfed.errors import LexfedError, Refused, RunFolderError
+from lexfed.ledger.charging import LastingLedger, PaidRounds
+from lexfed.privacy.releases import Release
+from lexfed.privacy.run_ledger import BudgetExcess
+from lexfed.privacy.scopes import CountedRelease, release_per_person
+from lexfed.privacy.site_ledger import SiteLedger
+from lexfed.terms import Neighbours, Unit
+
+RESERVED_FOR = 30 * 86_400
+"""Seconds for which room is set aside for a run that does not come to its end."""
+
+SiteLogWriter = Callable[[str], None]
+"""Tells the site's own people."""
+
+
+@dataclass(frozen=True)
+class ChargeTerms:
+    """The terms under which a run charges lasting ledgers.
+
+    Attributes:
+        run: its name, one for ever.
+        unit: whom its releases protect.
+        neighbours: the relation that it was planned under.
+        sites_per_person: at how many sites a person may be.
+        again: whether a round may be asked again after a crash, until it is published;
+            whoever says so lets nothing of a round leave before.
+    """
+
+    run: str
+    unit: Unit
+    neighbours: Neighbours
+    sites_per_person: int = 1
+    again: bool = False
+
+    def per_person(self, release: Release) -> Release:
+        """Return the release as a person pays who may be at several sites.
+
+        With coins of their own at each site several contributions move together at
+        most as if all took part: a mixture over coins, each dominated by that.
+        """
+        if self.sites_per_person == 1:
+            return release
+        full = replace(release, sampling_rate=1.0)
+        return release_per_person(full, self.sites_per_person)
+
+
+@dataclass(frozen=True)
+class LedgerPlace:
+    """The lasting ledger of a data holder, in a folder of ledgers.
+
+    Attributes:
+        folder: as `budget.ledgers` of a configuration names it.
+        site: whose data it is, as runs name it.
+        data_set: name of the file with the data.
+    """
+
+    folder: Path
+    site: str
+    data_set: str
+
+    @property
+    def path(self) -> Path:
+        """The file: its name is readable, and one for each holder."""
+        words = re.sub(r"[^a-z0-9]+", "-", f"{self.data_set}-{self.site}".lower())
+        full = hashlib.sha256(f"{self.data_set}\n{self.site}".encode()).hexdigest()
+        return self.folder / f"{words.strip('-')[:60]}-{full[:8]}.ledger"
+
+    def open(self) -> LastingLedger:
+        """Open the ledger, or make it.
+
+        Raises:
+            LedgerError: if it cannot be used.
+        """
+        return LastingLedger.open(self.path, self.site, self.data_set)
+
+    def purse(self, terms: ChargeTerms) -> "Purse":
+        """Open the ledger for the charges of a run; whoever asks closes the purse."""
+        return Purse(self.open(), terms)
+
+
+class Purse:
+    """A lasting ledger, as one run charges it.
+
+    Guarantees:
+        A round is committed in one transaction, once, however often it is paid through
+        this purse; after `publish` it is not given again.
+        Unit and relation of the run go with every charge.
+        A refusal has no numbers: they tell what others spend at the site.
+
+    Attributes:
+        ledger: the lasting ledger.
+        terms: of the run.
+        ahead: number of the round that was paid ahead of the site's own charge, for
+            all sites before anybody computes; 0 before the first.
+    """
+
+    def __init__(self, ledger: LastingLedger, terms: ChargeTerms) -> None:
+        self.ledger = ledger
+        self.terms = terms
+        self.ahead = 0
+        self._paid: tuple[int, Release] | None = None
+
+    def reserve(self, releases: Iterable[CountedRelease]) -> None:
+        """Set room aside for everything that the run will release at this site.
+
+        Raises:
+            Refused: if a ceiling leaves no room; nothing was changed then.
+            LedgerError: if it cannot be written.
+        """
+        counts: dict[Release, int] = {}
+        for release, count in releases:
+            owed = self.terms.per_person(release)
+            counts[owed] = counts.get(owed, 0) + count
+        run, unit, neighbours = self.terms.run, self.terms.unit, self.terms.neighbours
+        until = int(time.time()) + RESERVED_FOR
+        try:
+            self.ledger.reserve(
+                run, list(counts.items()), until, unit, neighbours=neighbours
+            )
+        except Refused as refusal:
+            raise _without_numbers(refusal) from refusal
+
+    def pay_ahead(self, number: int, release: Release) -> None:
+        """Pay for a round before its site is asked; the site's charge is then paid.
+
+        Raises:
+            Refused, LedgerError: as `pay` does.
+        """
+        self.ahead = number
+        self.pay(number, release)
+
+    def pay(self, number: int, release: Release, *, closed: bool = False) -> None:
+        """Pay for a round before it happens; on return it is on disk.
+
+        Args:
+            number: of the round, from 1.
+            release: what will leave.
+            closed: whether something of it may have left already, so that it is never
+                asked again.
+
+        Raises:
+            Refused: if the ledger does not pay.
+            LedgerError: if it cannot be written.
+        """
+        owed, terms = self.terms.per_person(release), self.terms
+        if self._paid == (number, owed):
+            return
+        try:
+            self.ledger.commit(
+                terms.run,
+                number,
+                owed,
+                terms.unit,
+                neighbours=terms.neighbours,
+                again=terms.again and not closed,
+            )
+        except Refused as refusal:
+            raise _without_numbers(refusal) from refusal
+        self._paid = (number, owed)
+
+    def publish(self, number: int) -> None:
+        """Let the release of a round leave; on return that is on disk.
+
+        Raises:
+            Refused: if another process has gone on with this run.
+            LedgerError: if it cannot be written.
+        """
+        self._paid = None
+        self.ledger.publish(self.terms.run, number)
+
+    def would_exceed(self, number: int, release: Release) -> BudgetExcess | None:
+        """Say which ceiling a round would break, without changing anything."""
+        terms = self.terms
+        return self.ledger.would_exceed(
+            terms.run,
+            number,
+            terms.per_person(release),
+            terms.unit,
+            neighbours=terms.neighbours,
+        )
+
+    def unprotected(self) -> None:
+        """Record that the run adds no noise, or noise that others know.
+
+        Raises:
+            Refused: if there is any ceiling.
+        """
+        self.ledger.unprotected(self.terms.run)
+
+    def rounds(self) -> PaidRounds:
+        """Return which rounds of the run are paid for."""
+        return self.ledger.rounds(self.terms.run)
+
+    def give_back(self) -> None:
+        """Free the room that was set aside and not used."""
+        self.ledger.release(self.terms.run)
+
+    def close(self) -> None:
+        """Close the file; everything paid is on disk."""
+        self.ledger.close()
+
+
+@dataclass(frozen=True)
+class _PendingCharge:
+    """A charge that is being made, with its number in the lasting ledger."""
+
+    number: int
+    release: Release
+
+
+class SitePurse:
+    """Both ledgers of a site in one run: a `SiteLedger` that charges each once.
+
+    Guarantees:
+        The lasting ledger is charged first, and both before `charge` returns.
+        No two charges of a run share a number in the lasting ledger, but for a round
+        that was paid ahead and is charged here under the same release.
+        A release that the run's ledger has no room for is charged to neither.
+        An older copy of the run's ledger pays for nothing after `resume`, and what a
+        restored lasting ledger has forgotten is paid again.
+        With `note` no refusal says what others spend at this site or names a file.
+    """
+
+    def __init__(
+        self,
+        own: SiteLedger,
+        lasting: Purse | None,
+        *,
+        pending: Path | None = None,
+        note: SiteLogWriter | None = None,
+    ) -> None:
+        """Take the ledgers.
+
+        Args:
+            own: ledger of the run.
+            lasting: None where a run protects nobody.
+            pending: file for the charge that is being made, where no journal has it.
+            note: is told why something is not paid, where refusals leave the site.
+
+        Raises:
+            RunFolderError: if `pending` cannot be read.
+        """
+        self._own = own
+        self._lasting = lasting
+        self._pending_file = pending
+        self._note = note
+        self._pending = None if pending is None else _read_pending(pending)
+
+    def resume(self, planned: Iterable[CountedRelease]) -> None:
+        """Bring both ledgers to the same charges, then reserve for the whole run.
+
+        Raises:
+            Refused: if a ceiling leaves no room, or the run's ledger is an older copy.
+            LedgerError, RunFolderError: if one of them cannot be written.
+        """
+        if self._lasting is None:
+            return
+        self._settle(self._lasting)
+        events, paid = self._own.events(), self._lasting.rounds().paid
+        if max(paid, default=0) > len(events):
+            raise Refused(
+                f"{max(paid)} answers were paid for, and the state of this run knows "
+                f"of {len(events)} only: it is an old copy",
+                scope="site",
+            )
+        for number, release in enumerate(events, start=1):
+            if number not in paid:
+                self._lasting.pay(number, release, closed=True)
+        self._lasting.reserve(planned)
+
+    def would_exceed(self, release: Release) -> BudgetExcess | None:
+        """Say which budget the release would break, without changing anything.
+
+        Where the answer leaves the site only the run's own budget is asked.
+        """
+        excess = self._own.would_exceed(release)
+        if excess is not None or self._lasting is None or self._note is not None:
+            return excess
+        return self._lasting.would_exceed(self._number(self._lasting), release)
+
+    def charge(self, release: Release) -> None:
+        """Charge the lasting ledger, then the run's; on return both are on disk.
+
+        Raises:
+            Refused: if one of them does not pay; with `note` also if one cannot be
+                written.
+            LedgerError, RunFolderError: if one cannot be written.
+        """
+        try:
+            if self._lasting is not None:
+                self._charge_lasting(self._lasting, release)
+            self._own.charge(release)
+        except LexfedError as error:
+            if self._note is None:
+                raise
+            self._note(error.message)
+            raise Refused("its ledger does not pay for it", scope="site") from error
+        self._pending = None
+
+    def events(self) -> tuple[Release, ...]:
+        """Return what was charged in this run, oldest first."""
+        return self._own.events()
+
+    def give_back(self) -> None:
+        """Free the room that was set aside and not used."""
+        if self._lasting is not None:
+            self._lasting.give_back()
+
+    def _charge_lasting(self, lasting: Purse, release: Release) -> None:
+        self._settle(lasting)
+        excess = self._own.would_exceed(release)
+        if excess is not None:
+            raise Refused(f"release `{release.name}` refused: {excess}")
+        number = self._number(lasting)
+        # Coins may have left the site out of earlier rounds, which were paid ahead.
+        if number < lasting.ahead and number in lasting.rounds().paid:
+            return
+        self._keep_pending(_PendingCharge(number, release))
+        lasting.pay(number, release)
+
+    def _number(self, lasting: Purse) -> int:
+        """Return the number of the next charge in the lasting ledger.
+
+        Charges are numbered one by one. Where noise is the sites' a missed round is
+        never charged, so there the round that was paid ahead says which one it is.
+        """
+        if lasting.ahead and not lasting.terms.again:
+            return lasting.ahead
+        return len(self._own.events()) + 1
+
+    def _settle(self, lasting: Purse) -> None:
+        """Charge the run's ledger for what only the lasting one was charged for."""
+        pending = self._pending
+        if (
+            pending is not None
+            and pending.number == len(self._own.events()) + 1
+            and pending.number in lasting.rounds().paid
+        ):
+            self._own.charge(pending.release)
+        self._pending = None
+
+    def _keep_pending(self, pending: _PendingCharge) -> None:
+        self._pending = pending
+        if self._pending_file is not None:
+            row = {"number": pending.number, "release": pending.release.to_json()}
+            line = json.dumps(row, sort_keys=True, allow_nan=False)
+            write_atomically(self._pending_file, f"{line}\n".encode())
+
+
+def _read_pending(path: Path) -> _PendingCharge | None:
+    """Return the last charge that was begun; None if there was none.
+
+    Raises:
+        RunFolderError: if the file cannot be read.
+    """
+    rows = read_lines(path)
+    if not rows:
+        return None
+    try:
+        row = rows[-1]
+        return _PendingCharge(int(row["number"]), Release.from_json(row["release"]))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RunFolderError(
+            f"`{path}` is damaged",
+            "this run cannot go on here: no older copy says what was charged",
+        ) from error
+
+
+def _without_numbers(refusal: Refused) -> Refused:
+    """Return the refusal without numbers: they tell what others spend at the site."""
+    return Refused(refusal.message, refusal.hint, scope="site")
