@@ -91,7 +91,7 @@ def killed(*_: object) -> None:
 
 STOPS = {
     "charged": (folders.RunFolder, "stage", killed),
-    "logged": (folders, "publish", killed),
+    "logged": (folders, "publish_file", killed),
 }
 
 
