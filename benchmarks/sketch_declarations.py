@@ -27,7 +27,7 @@ from benchmarks.tables import Table, write_table
 from lexfed.cli.commands.setup.init_profile import learned_columns
 from lexfed.config import from_mapping
 from lexfed.config.open_columns import examine_open
-from lexfed.config.writing.learned_domains import with_learned_domains
+from lexfed.config.writing.edits import with_learned_domains
 from lexfed.errors import ConfigError
 from lexfed.run import price, seeded_population
 from lexfed.run.driver.rehearsal import rehearse

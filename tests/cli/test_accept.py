@@ -156,7 +156,7 @@ def test_a_configuration_that_cannot_be_added_to(
     begun.write_text(
         '[data]\nsource = "people.csv"\n'
         '[data.columns]\nhiv_status = { kind = "flag" }\n'
-        '[law]\ncolumns.alter = { tier = "personal", reason = "age" }\n'
+        "[[law.columns]]\n"
     )
     before = begun.read_text()
     said = lexfed("tag", "--accept")

@@ -3,24 +3,16 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lexfed.config import loads
 from lexfed.config.search_grid import (
     MOST_SETTINGS,
     SEARCHABLE,
-    SearchSetting,
     parse_grid,
     searched_configs,
-    set_key,
     toml_value,
 )
-from lexfed.config.text.positions import key_lines
-from lexfed.config.writing.tuned_values import with_setting
 from lexfed.errors import ConfigError
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
@@ -165,64 +157,6 @@ def test_only_keys_that_exist_can_be_searched() -> None:
     schema = Config.model_json_schema()
     for path in SEARCHABLE:
         assert path[-1] in schema_node(schema, path[:-1])["properties"]
-
-
-# Writing
-
-
-@pytest.mark.parametrize("path", SEARCHABLE)
-@pytest.mark.parametrize("text", [GOOD, GOOD.replace("\n", "\r\n"), GOOD.rstrip()])
-def test_a_setting_is_written_and_nothing_else(
-    path: tuple[str, ...], text: str
-) -> None:
-    setting = SearchSetting(((path, "new"),))
-    result = with_setting(text, setting)
-    wanted = tomllib.loads(text)
-    set_key(wanted, path, "new")
-    assert tomllib.loads(result) == wanted
-    # Every other line stays as it was.
-    lost = set(text.splitlines()) - set(result.splitlines())
-    assert len(lost) <= 1
-
-
-def test_tables_that_are_not_there_are_made() -> None:
-    text = 'version = 1\n[run]\nname = "x" # mine\n'
-    setting = SearchSetting(
-        ((("federation", "rounds"), 3), (("privacy", "clip", "default"), 0.5))
-    )
-    result = with_setting(text, setting)
-    assert result.startswith(text)
-    assert tomllib.loads(result)["privacy"] == {"clip": {"default": 0.5}}
-    assert key_lines(result)[("federation", "rounds")] == 6
-
-
-def test_an_empty_inline_table_is_filled() -> None:
-    text = "privacy = { clip = {} }"
-    setting = SearchSetting(((("privacy", "clip", "default"), 0.5),))
-    assert with_setting(text, setting) == "privacy = { clip = { default = 0.5 } }"
-
-
-def test_what_cannot_be_written_is_said() -> None:
-    text = "federation.model = 'linear'\n"
-    setting = SearchSetting(((("federation", "rounds"), 3),))
-    with pytest.raises(ConfigError, match=r"cannot change `federation.rounds`"):
-        with_setting(text, setting)
-
-
-@given(
-    st.sampled_from([0.5, 1e-7, 3, "logistic", "mlp:8,4", 'a"b']),
-    st.sampled_from(SEARCHABLE),
-)
-def test_values_survive_writing(value: float | str, path: tuple[str, ...]) -> None:
-    found: Any = tomllib.loads(with_setting(GOOD, SearchSetting(((path, value),))))
-    for part in path:
-        found = found[part]
-    assert found == value
-
-
-def test_the_written_file_is_a_configuration() -> None:
-    setting = parse_grid(["federation.rounds=7"]).settings()[0]
-    assert loads(with_setting(GOOD, setting)).federation.rounds == 7
 
 
 def test_values_are_written_the_way_toml_does() -> None:

@@ -9,14 +9,13 @@ law applies, and the tagger's settings. The rest is left to `lexfed check`.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from lexfed.config.examination import ConfigProblem, examine
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import undecided_in
+from lexfed.config.text.findings import UNDECIDED, undecided_in
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
-from lexfed.config.writing.column_decisions import is_open
 from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.law.tagger.settings import TaggerSettings
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
@@ -44,16 +43,16 @@ class TagSource:
     """
 
     text: str
-    files: tuple[FilePath, ...]
+    files: tuple[Path, ...]
     jurisdictions: tuple[str, ...]
-    catalogues: tuple[FilePath, ...]
+    catalogues: tuple[Path, ...]
     settings: TaggerSettings
     person: str | None
     needed: tuple[str, ...]
     undecided: tuple[str, ...]
 
 
-def tag_source(path: FilePath) -> TagSource:
+def tag_source(path: Path) -> TagSource:
     """Read what tagging needs from a configuration.
 
     Raises:
@@ -92,7 +91,12 @@ def tag_source(path: FilePath) -> TagSource:
     )
 
 
-def _read(path: FilePath) -> str:
+def is_open(entry: object) -> bool:
+    """Say whether nobody has decided anything in an entry of `[law.columns]`."""
+    return isinstance(entry, Mapping) and all(v == UNDECIDED for v in entry.values())
+
+
+def _read(path: Path) -> str:
     try:
         # The mark that some editors put in front stays part of the text.
         return read_plain(path, MOST_OF_A_DOCUMENT, links=True).decode()
@@ -107,7 +111,7 @@ def _read(path: FilePath) -> str:
         raise ConfigError([Problem(str(path), "not UTF-8 text", hint)]) from error
 
 
-def _best(text: str, path: FilePath) -> tuple[Mapping[str, Any], Config]:
+def _best(text: str, path: Path) -> tuple[Mapping[str, Any], Config]:
     """Return the tables of a text, and as much of them as is a configuration."""
     body = text.removeprefix("\ufeff")
     problems = examine(body, str(path)).problems

@@ -12,10 +12,9 @@ it stops quietly with what it has, so it can also serve messages about such text
 
 import re
 import tomllib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 KeyPath = tuple[str | int, ...]
 """The way to a value: table and key names, and numbers of array entries from 0."""
@@ -45,8 +44,6 @@ class _Scanner:
         self.repeats: list[tuple[KeyPath, int, int]] = []
         self.declared: set[KeyPath] = set()
         self.arrays: dict[KeyPath, int] = {}
-        self.values: dict[KeyPath, tuple[int, int]] = {}
-        self.ends: dict[KeyPath, int] = {}
         self.starts = [0, *(m.end() for m in re.finditer("\n", text))]
 
     def line(self, at: int) -> int:
@@ -83,7 +80,6 @@ class _Scanner:
                 table = self.header()
             else:
                 self.pair(table)
-            self.ends[table] = self.at
 
     def header(self) -> KeyPath:
         start = self.at
@@ -133,9 +129,7 @@ class _Scanner:
         self.declared.add(path)
         self.expect("=")
         self.take(_BLANK)
-        begin = self.at
         self.value(path)
-        self.values[path] = (begin, self.at)
 
     def value(self, path: KeyPath) -> None:
         if self.peek("{"):
@@ -203,34 +197,6 @@ def key_lines(text: str) -> dict[KeyPath, int]:
         Text that is not TOML raises nothing.
     """
     return _scan(text).lines
-
-
-@dataclass(frozen=True)
-class TextPositions:
-    """Where the parts of a TOML text are, as positions in it.
-
-    Attributes:
-        values: from where to where the value of a key goes.
-        ends: where the last key of a table ends, or its header if it has none.
-    """
-
-    values: Mapping[KeyPath, tuple[int, int]]
-    ends: Mapping[KeyPath, int]
-
-
-def text_positions(text: str) -> TextPositions:
-    """Return where values and tables of a valid TOML text are."""
-    scanner = _scan(text)
-    # The scanner's text lacks the first half of every "\r\n".
-    lost = [m.start() - n for n, m in enumerate(re.finditer("\r\n", text))]
-
-    def here(at: int) -> int:
-        return at + bisect_left(lost, at)
-
-    return TextPositions(
-        {path: (here(a), here(b)) for path, (a, b) in scanner.values.items()},
-        {path: here(at) for path, at in scanner.ends.items()},
-    )
 
 
 def first_repeat(text: str) -> tuple[KeyPath, int, int] | None:

@@ -2,9 +2,8 @@
 """Texts of `lexfed.toml` that lexfed writes: first drafts, and edits in place.
 
 `scaffold` writes a draft from a table's header, with a "?" wherever a person must
-decide. The other modules edit a file of the author: `column_decisions` for
-`lexfed tag --accept`, `learned_domains` for what a profile found, `tuned_values`
-for the result of `lexfed tune`.
+decide. `edits` changes a file of its author: decisions of `lexfed tag --accept`,
+domains that a profile learned, the setting that `lexfed tune` chose.
 
 Every edit keeps comments, order and line ends, and reads its result again: a text
 that would not say exactly what was asked for is refused, not written. Keep that

@@ -18,7 +18,7 @@ from lexfed.config.search_grid import (
     searched_configs,
     set_key,
 )
-from lexfed.config.writing.tuned_values import with_setting
+from lexfed.config.writing.edits import with_setting
 from lexfed.data.builtin.registry import is_builtin
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError

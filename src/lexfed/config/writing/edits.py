@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Edits of an author's `lexfed.toml`: a few values change, and nothing else does.
+
+    age = { tier = "?", reason = "?" }      `lexfed tag --accept` fills in a decision
+    age = { kind = "number", range = "?" }  `lexfed init --profile` a learned domain
+    rounds = 10                             `lexfed tune` the chosen value
+
+`tomlkit` keeps comments, order, blank lines and line ends. A new key goes below the
+last key of its table, before comments that introduce what follows; a new table goes to
+the end of the file. Every result is read again with `tomllib`: it must say what the
+file said, with the new values, or the edit is refused.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, InlineTable, Item, Table, Whitespace
+
+from lexfed.config.search_grid import SearchSetting, set_key, toml_value
+from lexfed.config.text.positions import KeyPath
+from lexfed.config.text.wording import dotted, listed, quoted
+from lexfed.errors import ConfigError, Problem
+
+_MARK = "\ufeff"
+"""The byte order mark, which some editors put in front of UTF-8."""
+_BARE_LINE_END = re.compile(r"(?<!\r)\n")
+
+
+@dataclass(frozen=True)
+class ColumnDecision:
+    """The decision of a person about a column."""
+
+    tier: str
+    category: str
+    reason: str
+
+    def fields(self) -> dict[str, str]:
+        """Return the keys of the decision, in the order in which they are written."""
+        return {"tier": self.tier, "category": self.category, "reason": self.reason}
+
+    def inline(self) -> str:
+        """Return the decision as an inline table."""
+        inner = ", ".join(f"{key} = {quoted(v)}" for key, v in self.fields().items())
+        return f"{{ {inner} }}"
+
+
+@dataclass(frozen=True)
+class LearnedDomain:
+    """The declaration of a column that a profile found: its range, or its values."""
+
+    range: tuple[float, float] | None = None
+    values: tuple[str, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of the column that is declared."""
+        return "values" if self.range is None else "range"
+
+    @property
+    def written(self) -> str:
+        """The value as TOML writes it."""
+        if self.range is not None:
+            return f"[{', '.join(repr(_short(end)) for end in self.range)}]"
+        return f"[{', '.join(map(quoted, self.values or ()))}]"
+
+
+def _short(number: float) -> float | int:
+    """Return a whole number as one, where it is not too long to read."""
+    return int(number) if number == int(number) and abs(number) < 1e15 else number
+
+
+def with_decisions(
+    text: str, decisions: Mapping[str, ColumnDecision], name: str
+) -> str:
+    """Return the text of a configuration with decisions in it.
+
+    Args:
+        text: valid TOML, in which none of these columns is decided.
+        decisions: by column.
+        name: stands for the file in messages.
+
+    Guarantees:
+        The result says what the text said, and the decisions.
+        Every character outside `[law.columns]` stays.
+
+    Raises:
+        ConfigError: if `[law.columns]` is written in a way that cannot be added to.
+    """
+    values: dict[KeyPath, str] = {
+        ("law", "columns", key): decision.inline()
+        for key, decision in decisions.items()
+    }
+    result = _edited(text, values)
+    if result is None:
+        lines = "; ".join(f"{dotted(path[2:])} = {v}" for path, v in values.items())
+        what = "cannot add to `[law.columns]` as it is written here"
+        hint = f"write it as a table `[law.columns]`, or add by hand: {lines}"
+        raise ConfigError([Problem(name, what, hint)])
+    return result
+
+
+def with_learned_domains(
+    text: str, learned: Mapping[str, LearnedDomain], profile: str, name: str
+) -> str:
+    """Return the text of a configuration with the domains that a profile learned.
+
+    Args:
+        text: valid TOML that declares these columns.
+        learned: by column.
+        profile: folder of the profile, as the configuration should name it.
+        name: stands for the file in messages.
+
+    Guarantees:
+        The result says what the text said, and what was learned.
+        Every character outside `[data]` and its columns stays.
+
+    Raises:
+        ConfigError: if `[data]` is written in a way that cannot be added to.
+    """
+    values: dict[KeyPath, str] = {("data", "profile"): quoted(profile)}
+    for column, found in learned.items():
+        values["data", "columns", column, found.key] = found.written
+    result = _edited(text, values)
+    if result is None:
+        what = "cannot add to `[data]` as it is written here"
+        hint = "write `[data]` and `[data.columns]` as tables, or fill in by hand"
+        raise ConfigError([Problem(name, what, hint)])
+    return result
+
+
+def with_setting(text: str, setting: SearchSetting) -> str:
+    """Return the text of a configuration with the values of a setting.
+
+    Guarantees:
+        The result says what the text said, and the setting.
+        Comments, order and layout of everything else stay.
+
+    Raises:
+        ConfigError: if a key is written in a way that cannot be changed in place.
+    """
+    result = _edited(text, {path: toml_value(v) for path, v in setting.values})
+    if result is None:
+        names = listed(dotted(path) for path, _ in setting.values)
+        what = f"cannot change {names} as the file is written"
+        hint = f"write by hand: {setting}"
+        raise ConfigError([Problem("configuration", what, hint)])
+    return result
+
+
+def _edited(text: str, values: Mapping[KeyPath, str]) -> str | None:
+    """Return a text with values, written as TOML, at their paths; None if impossible.
+
+    Guarantees:
+        The result says what the text said, and the values.
+    """
+    if text.startswith(_MARK):
+        result = _edited(text.removeprefix(_MARK), values)
+        return None if result is None else _MARK + result
+    try:
+        wanted = tomllib.loads(text)
+        for path, value in values.items():
+            set_key(wanted, path, tomllib.loads(f"value = {value}")["value"])
+        document = tomlkit.parse(text)
+        if tomlkit.dumps(document) != text:
+            return None
+        document = _with_headers(document, values)
+        indents = list(_loosened(document))
+        for path, value in values.items():
+            _set(document, path, tomlkit.value(value))
+        for table, indent in indents:
+            table.trivia.indent = indent
+        result = tomlkit.dumps(document)
+        if "\r\n" in text and not _BARE_LINE_END.search(text):
+            result = _BARE_LINE_END.sub("\r\n", result)
+        return result if tomllib.loads(result) == wanted else None
+    except (TOMLKitError, ValueError, AttributeError, TypeError):
+        # Not TOML any more, or a value stands where a table is needed.
+        return None
+
+
+def _with_headers(
+    document: tomlkit.TOMLDocument, paths: Iterable[KeyPath]
+) -> tomlkit.TOMLDocument:
+    """Return a document with a header at its end for every table that it lacks.
+
+    `tomlkit` would put `[law.columns]` right behind `[law]`, below comments that
+    introduce the next table.
+    """
+    for path in paths:
+        if _lacks(document, path):
+            text = tomlkit.dumps(document)
+            line_end = "" if text.endswith("\n") or not text else "\n"
+            text += f"{line_end}\n[{dotted(path[:-1])}]\n"
+            document = tomlkit.parse(text)
+    return document
+
+
+def _lacks(table: Any, path: KeyPath) -> bool:
+    """Say whether a key is missing, and so is the table that would take it."""
+    for number, part in enumerate(path, start=1):
+        if part not in table:
+            taken_inline = isinstance(table, InlineTable)
+            return not taken_inline and (number < len(path) or _is_implicit(table))
+        table = table[part]
+    return False
+
+
+def _is_implicit(table: Any) -> bool:
+    """Say whether only headers of its sub-tables mention a table."""
+    if isinstance(table, Table):
+        return table.is_super_table() and all(
+            isinstance(item, Table | AoT) and not key.is_dotted()
+            for key, item in table.value.body
+            if key is not None
+        )
+    # `tomlkit` has a type of its own for a table in several places of a file.
+    return all(isinstance(item, Table | AoT) for item in table.values())
+
+
+def _loosened(table: Container) -> Iterator[tuple[Table, str]]:
+    """Let comments behind the last key of every table give way to new keys.
+
+    `tomlkit` adds a key behind the comments that end a table, which speak of the next
+    one, but before blank space; so they become blank space, which is written as it
+    stands. It also puts an empty line between a new key and a table below.
+
+    Yields:
+        Every table below, with the space before its header.
+    """
+    waiting: list[int] = []
+    for number, (key, item) in enumerate(table.body):
+        if key is None:
+            waiting.append(number)
+            continue
+        if not isinstance(item, Table | AoT) or key.is_dotted():
+            waiting.clear()
+        for inner in item.body if isinstance(item, AoT) else [item]:
+            if isinstance(inner, Table):
+                yield inner, inner.trivia.indent
+                yield from _loosened(inner.value)
+    for number in waiting:
+        table.body[number] = (None, Whitespace(table.body[number][1].as_string()))
+
+
+def _set(table: Any, path: KeyPath, value: Item) -> None:
+    """Set a key; a table on the way that is missing belongs to an inline one."""
+    *above, key = path
+    for part in above:
+        if part not in table:
+            _append(table, part, tomlkit.inline_table())
+        table = table[part]
+    old = table.get(key)
+    if isinstance(value, InlineTable) and _has_lines(old):
+        for inner, entry in value.items():
+            entry.trivia.trail = "\n"
+            old[inner] = entry
+    elif old is None and isinstance(table, InlineTable):
+        _append(table, key, value)
+    else:
+        table[key] = value
+
+
+def _has_lines(table: object) -> bool:
+    """Say whether each key of a table is on a line of its own."""
+    return isinstance(table, Mapping) and not isinstance(table, InlineTable)
+
+
+def _append(table: InlineTable, key: Any, value: Item) -> None:
+    """Add to an inline table, spaced as TOML is written, before its closing space."""
+    body = table.value.body
+    closing = "" if table else " "
+    while body and body[-1][0] is None:
+        closing = body.pop()[1].as_string() or closing
+    value.trivia.indent = " "
+    table[key] = value
+    body.append((None, Whitespace(closing)))
