@@ -380,7 +380,7 @@ def test_an_odd_file_keeps_its_comments_and_layout(
     try:
         result = with_decisions(text, decisions, "lexfed.toml")
     except ConfigError:
-        # A header `[law.columns]` behind its sub-tables is legal, but not for `tomlkit`.
+        # `tomlkit` does not take a header `[law.columns]` behind its sub-tables.
         assert new in chosen
         assert '[law.columns."' in text
         return
