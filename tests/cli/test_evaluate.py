@@ -58,9 +58,10 @@ def test_tables_are_written_and_what_is_missing_is_told(
     assert "3/3" not in told.err
     assert "**Not whole**: 0 of 1 runs" in told.out
     assert {each.name for each in out.glob("*.csv")} == {"results.csv", "good.csv"}
-    assert page.read_text() != ""
+    assert "- [" in page.read_text()
     assert (page.parent / "results" / "good-iot_like-cascade.svg").exists()
-    assert "](results/good-iot_like-cascade.svg)" in page.read_text()
+    about = (page.parent / "results" / "good.md").read_text()
+    assert "](good-iot_like-cascade.svg)" in about
     with pytest.raises(RunFolderError, match="holds the results"):
         evaluate(False, ["good"], out, None, False, 1, False)
     evaluate(False, ["good"], out, None, True, 1, True)

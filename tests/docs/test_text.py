@@ -80,7 +80,10 @@ def test_the_readme_and_the_index_lead_to_every_document(
     documents: dict[Path, str], root: Path
 ) -> None:
     first, index = root / "README.md", root / "docs" / "index.md"
-    linked = _linked(first, documents[first]) | _linked(index, documents[index])
+    results = root / "docs" / "results.md"
+    linked = set().union(
+        *(_linked(page, documents[page]) for page in (first, index, results))
+    )
     assert index in _linked(first, documents[first])
     assert set(documents) - linked - {first} == set()
 

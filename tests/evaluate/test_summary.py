@@ -2,6 +2,7 @@
 """Lines of tables: what is averaged, what is compared, what is said and not shown."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from lexfed.evaluate.harness.jobs import Job
 from lexfed.evaluate.harness.summary import Result, Summary, estimate, summarise
 from lexfed.evaluate.harness.tables import PublishedFigure, TableTarget, unique_jobs
 from lexfed.evaluate.harness.verdicts import TargetVerdict, verdicts
+from lexfed.evaluate.results.extract import measured_table
 from lexfed.evaluate.results.page import page
 from support.evaluation import result_of, table_of
 
@@ -55,15 +57,18 @@ def test_gains_are_paired_by_seed() -> None:
     assert gain.half == pytest.approx(0.0, abs=1e-9)
 
 
+def page_of(summary: Summary, machine: str) -> str:
+    return page([measured_table(summary, machine)], ".")
+
+
 def test_a_table_with_a_missing_job_has_no_lines() -> None:
     table = table_of(*JOBS, targets=(TableTarget({}, "auc", at_least=0.1),))
     summary = summarise(table, lambda job: None if job == JOBS[-1] else found(job))
     assert (summary.done, summary.whole, summary.lines) == (5, False, ())
-    assert verdicts(summary) == ()
-    text = page([summary], "a machine", ".")
+    assert verdicts(summary.table, summary.lines) == ()
+    text = page_of(summary, "a machine")
     assert "5 of 6 runs" in text
-    # Versions of libraries stand above the first table.
-    assert "0.7" not in text[text.index("## ") :]
+    assert "0.7" not in text
 
 
 def test_what_diverged_is_said_and_not_averaged() -> None:
@@ -75,7 +80,7 @@ def test_what_diverged_is_said_and_not_averaged() -> None:
     summary = summarise(table_of(*JOBS), diverged)
     assert summary.lines[0].values["auc"].count == 2
     assert summary.lines[0].notes == ("diverged in 1 of 3", "a note")
-    assert "- uniform, cascade: diverged in 1 of 3" in page([summary], "m", ".")
+    assert "- uniform, cascade: diverged in 1 of 3" in page_of(summary, "m")
 
 
 def test_a_refusal_stands_in_the_table() -> None:
@@ -83,7 +88,7 @@ def test_a_refusal_stands_in_the_table() -> None:
         table_of(*JOBS), lambda _: result_of({}, "refused", "no library")
     )
     assert summary.whole
-    text = page([summary], "m", ".")
+    text = page_of(summary, "m")
     assert "refused: no library" in text
 
 
@@ -147,13 +152,14 @@ def test_targets_are_judged_by_the_worst_line() -> None:
         TableTarget({"method": "nobody"}, "auc", at_least=0.0),
         TableTarget({}, "brier", at_least=0.0),
     )
-    judged = verdicts(whole(against="uniform", targets=targets))
+    summary = whole(against="uniform", targets=targets)
+    judged = verdicts(summary.table, summary.lines)
     assert [one.reached for one in judged] == [True, False, False, True, False, False]
     assert "found 0.700 ± 0.248 (dataset small, method uniform)" in str(judged[1])
     assert "at most 0.75; found 0.800" in str(judged[2])
     assert "no such line" in str(judged[4])
     assert "no number for a seed" in str(judged[5])
-    text = page([whole(against="uniform", targets=targets)], "m", ".")
+    text = page_of(whole(against="uniform", targets=targets), "m")
     assert "- **missed**: auc at least 0.75" in text
     # Its interval, of two seeds, is far wider than the distance.
     assert "- reached by the mean: auc at least 0.65" in text
@@ -193,14 +199,14 @@ def test_seeds_that_went_wrong_reach_nothing() -> None:
     summary = summarise(
         table, lambda job: lost if job.seed else result_of({"auc": 0.9})
     )
-    (verdict,) = verdicts(summary)
+    (verdict,) = verdicts(summary.table, summary.lines)
     assert not verdict.reached
-    assert "0.900 (1 of 3)" in page([summary], "m", ".")
+    assert "0.900 (1 of 3)" in page_of(summary, "m")
 
 
 def test_a_miss_is_told_first_and_with_its_reason() -> None:
     few = TableTarget({}, "auc", at_least=0.75, reason="The table is too small.")
-    text = page([whole(targets=(TableTarget({}, "auc", at_least=0.65), few))], "m", ".")
+    text = page_of(whole(targets=(TableTarget({}, "auc", at_least=0.65), few)), "m")
     short = text.partition("## In short")[2].partition("\n## ")[0]
     assert "The table is too small." in short
     assert short.index("**missed**") < short.index("- reached")
@@ -209,14 +215,15 @@ def test_a_miss_is_told_first_and_with_its_reason() -> None:
 def test_a_table_says_when_and_where_it_was_measured() -> None:
     made = {"took": 90.0, "date": "2026-01-02", "machine": "another machine"}
     summary = summarise(table_of(*JOBS), lambda _: {**result_of({"auc": 0.8}), **made})
-    text = page([summary], "this machine", ".")
-    assert "measured 2026-01-02, on another machine" in text
+    text = page_of(summary, "this machine")
+    assert "4.5 minutes" not in text
+    assert "9.0 minutes of one core · measured 2026-01-02, on another machine" in text
     assert "on this machine" not in text
 
 
 def test_published_figures_stand_beside_ours_with_a_reason() -> None:
     told = PublishedFigure({"method": "cascade"}, "auc", 0.96, "somebody", "other data")
-    text = page([whole(published=(told,))], "m", ".")
+    text = page_of(whole(published=(told,)), "m")
     lines = {line.split(" | ")[1]: line for line in text.splitlines() if " | " in line}
     assert lines["cascade"].endswith("| 0.960 (somebody) |")
     assert lines["uniform"].endswith("| – |")
@@ -225,14 +232,15 @@ def test_published_figures_stand_beside_ours_with_a_reason() -> None:
 
 def test_a_page_says_how_it_came_about() -> None:
     summary = whole()
-    text = page([summary], "a machine", ".")
+    text = page_of(summary, "a machine")
     assert "machine: a machine" in text
+    assert re.search(r"code `[0-9a-f]{12}`", text)
     assert f"configuration `{summary.table.digest}`" in text
     assert "6 runs, 3 seeds" in text
     assert "never" not in text.partition("do not edit")[0]
     assert "lexfed evaluate --table made-up" in text
     quick = summarise(table_of(*JOBS[:1], name="quick"), found)
-    assert "`lexfed evaluate --quick`" in page([quick], "m", ".")
+    assert "`lexfed evaluate --quick`" in page_of(quick, "m")
 
 
 def test_jobs_that_tables_share_run_once() -> None:

@@ -7,7 +7,7 @@ published figures beside it and targets that it must reach. Start with
 record, equal attribute) that tables are built from. To add a table, write a
 function that returns a `ResultTable` and enter it in `_TABLES`. Names of tables
 are part of the command line and of file names; the text of a question is
-printed in docs/results.md.
+printed on its page in docs/results.
 """
 
 from collections.abc import Callable, Mapping

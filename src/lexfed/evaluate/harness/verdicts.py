@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine
-from lexfed.evaluate.harness.tables import TableTarget
+from lexfed.evaluate.harness.summary import MeanEstimate, TableLine
+from lexfed.evaluate.harness.tables import ResultTable, TableTarget
 
 GAIN = "gain "
 """What the name of a metric begins with if the gain over `against` is meant."""
@@ -60,11 +60,13 @@ class TargetVerdict:
         return f"{self.target.metric} {asked}; found {found}{half} ({self.where})"
 
 
-def verdicts(summary: Summary) -> tuple[TargetVerdict, ...]:
-    """Return what became of every target of a table; nothing if it is not whole."""
-    if not summary.whole:
+def verdicts(
+    table: ResultTable, lines: tuple[TableLine, ...]
+) -> tuple[TargetVerdict, ...]:
+    """Return what became of every target of a table; nothing if it has no lines."""
+    if not lines:
         return ()
-    return tuple(_verdict(target, summary.lines) for target in summary.table.targets)
+    return tuple(_verdict(target, lines) for target in table.targets)
 
 
 def _verdict(target: TableTarget, lines: tuple[TableLine, ...]) -> TargetVerdict:

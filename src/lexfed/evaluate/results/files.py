@@ -6,8 +6,10 @@
     TABLE.svg        its figure, or one for each data set and method
     results.md       all of it as one page
 
-Everything is written from the journal alone. A table that is not whole has no file: one
-from before is removed, so that nobody takes old lines for new ones.
+Pages elsewhere, such as those of the documentation, are an index and a page for each
+table, written from an extract (`extract.py`). Everything else is written from the
+journal alone. A table that is not whole has no file: one from before is removed, so
+that nobody takes old lines for new ones.
 """
 
 import csv
@@ -18,15 +20,29 @@ from typing import Any
 
 from lexfed.durable import write_atomically
 from lexfed.evaluate.harness.summary import Summary, TableLine
-from lexfed.evaluate.results import draw
-from lexfed.evaluate.results.page import page
+from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.results.extract import (
+    EXTRACT,
+    MeasuredTable,
+    read_extract,
+    write_extract,
+)
+from lexfed.evaluate.results.figures import draw
+from lexfed.evaluate.results.page import head, in_short, page, section
 
 ALL = "results.csv"
 PAGE = "results.md"
 
 
-def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
+def write_all(
+    folder: Path, summaries: Sequence[Summary], measured: Sequence[MeasuredTable]
+) -> None:
     """Write every file of an evaluation.
+
+    Args:
+        folder: where they go.
+        summaries: the tables, from the journal.
+        measured: the same tables, as pages show them.
 
     Guarantees:
         A table has files if and only if every one of its jobs has run.
@@ -41,7 +57,7 @@ def write_all(folder: Path, summaries: Sequence[Summary], machine: str) -> None:
             write_atomically(folder / f"{name}.csv", _csv(lines))
             for file, content in draw(summary).items():
                 write_atomically(folder / file, content)
-    write_atomically(folder / PAGE, page(summaries, machine, ".").encode())
+    write_atomically(folder / PAGE, page(measured, ".").encode())
 
 
 def write_results(folder: Path, summaries: Sequence[Summary]) -> None:
@@ -52,14 +68,61 @@ def write_results(folder: Path, summaries: Sequence[Summary]) -> None:
     )
 
 
-def write_page(path: Path, summaries: Sequence[Summary], machine: str) -> None:
-    """Write the page elsewhere, with its figures in a folder of its name beside it."""
-    figures = path.with_suffix("")
-    figures.mkdir(parents=True, exist_ok=True)
+def write_pages(
+    path: Path,
+    summaries: Sequence[Summary],
+    measured: Sequence[MeasuredTable],
+    tables: Sequence[ResultTable],
+) -> None:
+    """Write the pages elsewhere: an index, and a folder of its name beside it.
+
+    The folder holds the extract, a page for each table and the figures. Tables that
+    were measured earlier keep their lines in the extract, and their pages.
+
+    Args:
+        path: of the index.
+        summaries: what was measured, from the journal.
+        measured: the same tables, as pages show them.
+        tables: every table that the index lists, in order.
+    """
+    folder = path.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
     for summary in summaries:
         for file, content in draw(summary).items():
-            write_atomically(figures / file, content)
-    write_atomically(path, page(summaries, machine, figures.name).encode())
+            write_atomically(folder / file, content)
+    write_extract(folder / EXTRACT, measured)
+    for place, text in pages(path, tables).items():
+        write_atomically(place, text.encode())
+
+
+def pages(index: Path, tables: Sequence[ResultTable]) -> dict[Path, str]:
+    """Return the index and the page of every measured table, as the extract has them.
+
+    Args:
+        index: where the index is; the extract is in the folder of its name.
+        tables: every table that the index lists, in order.
+    """
+    folder = index.with_suffix("")
+    found = read_extract(folder / EXTRACT, tables)
+    links = {name: f"{folder.name}/{name}.md" for name in found}
+    whole = [found[table.name] for table in tables if table.name in found]
+    lines = [f"- [{one.table.title}]({links[one.table.name]})" for one in whole]
+    lines += [
+        f"- {table.title}: not measured yet, {len(table.jobs)} runs "
+        f"(`lexfed evaluate --table {table.name}`)"
+        for table in tables
+        if table.name not in found
+    ]
+    listed = "\n".join(["## Tables\n", *lines, ""])
+    return {
+        index: "\n".join([head(whole), listed, in_short(whole, links)]),
+        **{
+            folder / f"{one.table.name}.md": (
+                f"[Results](../{index.name})\n\n{section(one, '', 1)}"
+            )
+            for one in whole
+        },
+    }
 
 
 def _flat(result: Mapping[str, Any]) -> dict[str, Any]:

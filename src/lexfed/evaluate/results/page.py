@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results as one Markdown page, written by the evaluation and never by hand.
+"""The results as Markdown, written by the evaluation and never by hand.
 
-Every table says what was asked, with which configuration, seeds and machine, and what
-others published beside what we find. A table of which jobs are missing shows none of
-its figures: it says how many are missing.
+Every table says what was asked, with which configuration, code, seeds and machine, and
+what others published beside what we find. A table of which jobs are missing shows none
+of its figures: it says how many are missing.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import lexfed
-from lexfed.evaluate.harness.jobs import code_digest
-from lexfed.evaluate.harness.machine import software, today
-from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine
+from lexfed.evaluate.harness.summary import MeanEstimate, TableLine
 from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable
 from lexfed.evaluate.harness.verdicts import TargetVerdict, verdicts
-from lexfed.evaluate.results import draw
+from lexfed.evaluate.results.extract import MeasuredTable
 
 _HEAD = """\
 # Results
@@ -27,15 +23,14 @@ are means over splits with the half-width of a 95 % interval (Student's t). Spli
 one table share rows; intervals of trainings allow for that, which makes those of 20 \
 splits three times as wide, too wide where the noise of a run decides. Accuracy stands \
 beside the accuracy of always answering with the more frequent class. Noise is fresh \
-in every run; only splits repeat.
+in every run; only splits repeat. Every table names the hash of its configuration and \
+of the code that measured it.
 
 An attribute's ε is about one value of the most sensitive tier. It is never about the \
 outcome that is learned, which the ε of the whole record protects.
-
-- machine: {machine}
-- software: {software}, code `{code}`
-- written on {date} from {runs:,} runs, {minutes:.0f} minutes of one core
 """
+_LEARNED = 0.7
+"""Part of the rows of a public table that is learned from; the rest are test rows."""
 _NAMES = {
     "attribute_epsilon": "attribute ε",
     "record_epsilon": "record ε",
@@ -47,31 +42,38 @@ _NAMES = {
 _NOTHING = "–"
 
 
-def page(summaries: Sequence[Summary], machine: str, figures: str) -> str:
-    """Return the page.
+def page(tables: Sequence[MeasuredTable], figures: str) -> str:
+    """Return everything as one page.
 
     Args:
-        summaries: the tables, in order.
-        machine: what they were measured on.
+        tables: in order.
         figures: folder of the figures, as seen from the page.
     """
-    runs = {str(r["key"]): r for one in summaries for r in one.results}
-    head = _HEAD.format(
-        machine=machine,
-        software=software(),
-        code=code_digest(Path(lexfed.__file__).parent)[:12],
-        date=today(),
-        runs=len(runs),
-        minutes=sum(result.get("took", 0.0) for result in runs.values()) / 60.0,
-    )
-    sections = [_section(summary, machine, figures) for summary in summaries]
-    return "\n".join([head, _short(summaries), *sections])
+    sections = [section(one, figures) for one in tables]
+    links = {one.table.name: f"#{_anchor(one.table)}" for one in tables}
+    return "\n".join([head(tables), in_short(tables, links), *sections])
 
 
-def _short(summaries: Sequence[Summary]) -> str:
-    """Return every verdict in one place, what was missed first."""
+def head(tables: Sequence[MeasuredTable]) -> str:
+    """Return what every reader of results must know first."""
+    machines = dict.fromkeys(one for table in tables for one in table.machines)
+    versions = dict.fromkeys(table.software for table in tables if table.whole)
+    said = [f"- machine: {one}" for one in machines]
+    said += [f"- software: {one}" for one in versions]
+    return "\n".join([_HEAD, *said, ""])
+
+
+def in_short(tables: Sequence[MeasuredTable], links: Mapping[str, str]) -> str:
+    """Return every verdict in one place, what was missed first.
+
+    Args:
+        tables: in order.
+        links: where each table stands, by its name.
+    """
     judged = [
-        (summary.table, one) for summary in summaries for one in verdicts(summary)
+        (one.table, verdict)
+        for one in tables
+        for verdict in verdicts(one.table, one.lines)
     ]
     if not judged:
         return ""
@@ -79,9 +81,10 @@ def _short(summaries: Sequence[Summary]) -> str:
     lines = [f"## In short\n\n{len(judged)} things were asked; {len(missed)} missed.\n"]
     for table, one in missed:
         why = f" {one.target.reason}" if one.target.reason else ""
-        lines.append(f"- **missed** in [{table.title}](#{_anchor(table)}): {one}.{why}")
+        link = f"[{table.title}]({links[table.name]})"
+        lines.append(f"- **missed** in {link}: {one}.{why}")
     lines += [
-        f"- {one.word} in [{table.title}](#{_anchor(table)}): {one}"
+        f"- {one.word} in [{table.title}]({links[table.name]}): {one}"
         for table, one in judged
         if one.reached
     ]
@@ -96,46 +99,57 @@ def _anchor(table: ResultTable) -> str:
     return "".join(kept).replace(" ", "-")
 
 
-def _section(summary: Summary, machine: str, figures: str) -> str:
-    table = summary.table
+def section(one: MeasuredTable, figures: str, level: int = 2) -> str:
+    """Return the section about a table, with a heading of some level."""
+    table = one.table
     asked = f"`lexfed evaluate --table {table.name}`"
     if table.name == "quick":
         asked = "`lexfed evaluate --quick`"
     parts = [
-        f"## {table.title}\n",
+        f"{'#' * level} {table.title}\n",
         f"{table.question}\n",
-        f"{asked} · configuration `{table.digest}` · {len(table.jobs)} runs, "
-        f"{_count(table.seeds, 'seed')} · {_measured(summary, machine)}\n",
+        f"{asked} · {_provenance(one)}\n",
     ]
-    if not summary.whole:
+    if not one.whole:
         parts.append(
-            f"**Not whole**: {summary.done} of {len(table.jobs)} runs are there, so no "
+            f"**Not whole**: {one.done} of {len(table.jobs)} runs are there, so no "
             "figure is shown.\n"
         )
         return "\n".join(parts)
-    parts.append(_lines(summary))
-    parts += [f"![{table.title}]({figures}/{name})\n" for name in draw(summary)]
+    if not one.current:
+        parts.append(
+            "**Measured before the table changed**: what it asks now has the "
+            f"configuration `{table.digest}`.\n"
+        )
+    parts.append(_lines(one))
+    place = f"{figures}/" if figures else ""
+    parts += [f"![{table.title}]({place}{name})\n" for name in one.figures]
     parts.append(_published(table))
-    parts.append(_verdicts(verdicts(summary)))
-    parts.append(_notes(summary.lines))
+    parts.append(_verdicts(verdicts(table, one.lines)))
+    parts.append(
+        "".join(f"- {', '.join(who)}: {note}\n" for note, who in one.notes.items())
+    )
     return "\n".join(part for part in parts if part)
 
 
-def _measured(summary: Summary, machine: str) -> str:
-    """Say when the runs of a table were made, and where if that is elsewhere."""
-    dates = sorted({str(result.get("date", today())) for result in summary.results})
-    others = {str(result.get("machine", machine)) for result in summary.results}
-    where = "".join(f", on {one}" for one in sorted(others - {machine}))
-    return f"measured {' to '.join(dict.fromkeys((*dates[:1], *dates[-1:])))}{where}"
+def _provenance(one: MeasuredTable) -> str:
+    """Say with which configuration and code, when and where a table was measured."""
+    runs = f"{one.done or len(one.table.jobs)} runs, {_count(one.table.seeds, 'seed')}"
+    facts = [f"configuration `{one.configuration}`", f"code `{one.code}`", runs]
+    if one.minutes:
+        facts.append(f"{one.minutes:.1f} minutes of one core")
+    if one.dates:
+        facts.append(f"measured {' to '.join(one.dates)}, on {', '.join(one.machines)}")
+    return " · ".join(facts)
 
 
-def _lines(summary: Summary) -> str:
-    table = summary.table
-    shown = [m for m in table.shows if any(m in one.values for one in summary.lines)]
+def _lines(measured: MeasuredTable) -> str:
+    table, lines = measured.table, measured.lines
+    shown = [m for m in table.shows if any(m in one.values for one in lines)]
     facts = [
         fact
         for fact in table.across
-        if fact != "rows" and any(one.facts[fact] is not None for one in summary.lines)
+        if fact != "rows" and any(one.facts[fact] is not None for one in lines)
     ]
     head = [*map(heading, facts), *map(heading, shown)]
     gain = bool(table.against) and bool(shown)
@@ -144,11 +158,13 @@ def _lines(summary: Summary) -> str:
     if table.published:
         head.append("published")
     body = []
-    for one in summary.lines:
-        cells = [_fact(fact, one.facts) for fact in facts]
-        cells += [_value(one.values.get(metric), metric, one.seeds) for metric in shown]
+    for one in lines:
+        cells = [fact_cell(fact, one.facts) for fact in facts]
+        cells += [
+            value_cell(one.values.get(metric), metric, one.seeds) for metric in shown
+        ]
         if gain:
-            cells.append(_signed(one.gains.get(shown[0]), one.seeds))
+            cells.append(gain_cell(one.gains.get(shown[0]), one.seeds))
         if table.published:
             cells.append(_beside(one, table.published))
         body.append(cells)
@@ -161,16 +177,18 @@ def heading(name: str) -> str:
     return _NAMES.get(name, name.replace("_", " "))
 
 
-def _fact(name: str, facts: Mapping[str, Any]) -> str:
+def fact_cell(name: str, facts: Mapping[str, Any]) -> str:
+    """Return a fact of a line; a data set with the rows that are learned from."""
     value = facts[name]
     if value is None:
         return _NOTHING
     if name == "dataset" and facts.get("rows"):
-        return f"{value}, {facts['rows']:,} rows"
+        return f"{value} ({round(_LEARNED * facts['rows']):,} rows to learn from)"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _value(found: MeanEstimate | None, metric: str, seeds: int) -> str:
+def value_cell(found: MeanEstimate | None, metric: str, seeds: int) -> str:
+    """Return a mean with the half-width of its interval."""
     if found is None:
         return _NOTHING
     places = 3
@@ -183,7 +201,8 @@ def _value(found: MeanEstimate | None, metric: str, seeds: int) -> str:
     return f"{text}{half}{_of(found, seeds)}"
 
 
-def _signed(found: MeanEstimate | None, seeds: int) -> str:
+def gain_cell(found: MeanEstimate | None, seeds: int) -> str:
+    """Return a difference with its sign and the half-width of its interval."""
     if found is None:
         return _NOTHING
     return f"{found.mean:+.3f} ± {found.half or 0.0:.3f}{_of(found, seeds)}"
@@ -215,22 +234,6 @@ def _verdicts(found: Sequence[TargetVerdict]) -> str:
         return ""
     lines = [f"- {one.word if one.reached else '**missed**'}: {one}" for one in found]
     return "Asked of this table:\n\n" + "\n".join(lines) + "\n"
-
-
-def _notes(lines: Sequence[TableLine]) -> str:
-    notes: dict[str, list[str]] = {}
-    for one in lines:
-        who = str(one.facts.get("method", ""))
-        for part in dict.fromkeys(p for note in one.notes for p in _parts(note)):
-            notes.setdefault(part, []).append(who)
-    return "".join(
-        f"- {', '.join(dict.fromkeys(who))}: {note}\n" for note, who in notes.items()
-    )
-
-
-def _parts(note: str) -> list[str]:
-    """Return what a note says, piece by piece; a refusal stays whole."""
-    return [note] if note.startswith("refused") else note.split("; ")
 
 
 def _count(number: int, word: str) -> str:

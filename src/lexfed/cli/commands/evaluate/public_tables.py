@@ -17,7 +17,8 @@ from lexfed.evaluate.harness.machine import machine
 from lexfed.evaluate.harness.summary import Summary
 from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.harness.verdicts import verdicts
-from lexfed.evaluate.results.files import PAGE, write_all, write_page
+from lexfed.evaluate.results.extract import measured_table
+from lexfed.evaluate.results.files import PAGE, write_all, write_pages
 from lexfed.evaluate.results.page import page
 from lexfed.evaluate.suite import Evaluation, EvaluationStep
 
@@ -50,13 +51,14 @@ def evaluate(
         )
         run_jobs(found)
         summaries = found.summaries()
-    write_all(out, summaries, machine())
+    measured = [measured_table(summary, machine()) for summary in summaries]
+    write_all(out, summaries, measured)
     if published is not None:
-        write_page(published, summaries, machine())
+        write_pages(published, summaries, measured, _chosen(False, ()))
     if as_json:
         print_json([summary_json(summary) for summary in summaries])
     else:
-        print(page(summaries, machine(), str(out)))
+        print(page(measured, str(out)))
     talk.say(f"\nResults: {out / PAGE}")
     missing = [one.table.name for one in summaries if not one.whole]
     if missing:
@@ -120,6 +122,7 @@ def summary_json(summary: Summary) -> dict[str, object]:
             for line in summary.lines
         ],
         "verdicts": [
-            {"what": str(one), "reached": one.reached} for one in verdicts(summary)
+            {"what": str(one), "reached": one.reached}
+            for one in verdicts(summary.table, summary.lines)
         ],
     }

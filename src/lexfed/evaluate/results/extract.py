@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of whole tables as JSON lines: the source of every figure in a document.
+
+The journal of an evaluation is large and stays where it was made. Its extract is
+small enough to be kept beside the documents: for every table its lines, the hash of
+its configuration, the hash of the code that measured it, machine, software and dates.
+Pages are written from it (`pages.py`), so that a figure that is in no extract is in no
+page, and a page can be compared with its extract at any time.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lexfed
+from lexfed.durable import write_atomically
+from lexfed.evaluate.harness.jobs import code_digest
+from lexfed.evaluate.harness.machine import software, today
+from lexfed.evaluate.harness.summary import MeanEstimate, Summary, TableLine
+from lexfed.evaluate.harness.tables import ResultTable
+from lexfed.evaluate.results.figures import draw
+
+EXTRACT = "tables.jsonl"
+_PLACES = 6
+"""Decimals that are kept; pages show three at most."""
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """A table with everything that a page says about it.
+
+    Attributes:
+        table: what was asked.
+        lines: empty unless every job has run.
+        done: how many of the jobs have run.
+        configuration: hash of what was asked when it was measured.
+        code: hash of the code that measured it, its first twelve digits.
+        software: versions of libraries.
+        machines: what it was measured on.
+        dates: first and last day.
+        minutes: of one core, over all runs; None where nobody wrote it down.
+        figures: names of its drawings.
+        notes: what a reader must know, and the methods that it is about.
+    """
+
+    table: ResultTable
+    lines: tuple[TableLine, ...]
+    done: int
+    configuration: str
+    code: str
+    software: str
+    machines: tuple[str, ...]
+    dates: tuple[str, ...]
+    minutes: float | None
+    figures: tuple[str, ...]
+    notes: Mapping[str, tuple[str, ...]]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every job had run; a table that is not whole shows no figure."""
+        return bool(self.lines)
+
+    @property
+    def current(self) -> bool:
+        """Whether what was asked then is what the catalogue asks now."""
+        return self.configuration == self.table.digest
+
+
+def measured_table(summary: Summary, machine: str) -> MeasuredTable:
+    """Return a table as it was measured just now, by this code.
+
+    Args:
+        summary: from the journal.
+        machine: what results without a machine of their own were measured on.
+    """
+    found = summary.results
+    dates = sorted({str(result.get("date", today())) for result in found})
+    return MeasuredTable(
+        table=summary.table,
+        lines=summary.lines,
+        done=summary.done,
+        configuration=summary.table.digest,
+        code=code_digest(Path(lexfed.__file__).parent)[:12],
+        software=software(),
+        machines=tuple(sorted({str(r.get("machine", machine)) for r in found})),
+        dates=tuple(dict.fromkeys((*dates[:1], *dates[-1:]))),
+        minutes=sum(result.get("took", 0.0) for result in found) / 60.0,
+        figures=tuple(draw(summary)),
+        notes=_notes(summary.lines),
+    )
+
+
+def read_extract(path: Path, tables: Iterable[ResultTable]) -> dict[str, MeasuredTable]:
+    """Return the measured ones among some tables, by name; none without a file."""
+    if not path.exists():
+        return {}
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    known = {str(row["table"]): row for row in rows}
+    return {
+        one.name: _from_json(known[one.name], one)
+        for one in tables
+        if one.name in known
+    }
+
+
+def write_extract(path: Path, tables: Sequence[MeasuredTable]) -> None:
+    """Add whole tables to an extract, in place of what it had of them.
+
+    Guarantees:
+        Tables that are not among them keep their lines and their hashes.
+    """
+    old = path.read_text("utf-8").splitlines() if path.exists() else []
+    rows = {str(json.loads(line)["table"]): line for line in old}
+    for one in tables:
+        if one.whole:
+            rows[one.table.name] = json.dumps(_to_json(one), ensure_ascii=False)
+    write_atomically(path, "".join(f"{line}\n" for line in rows.values()).encode())
+
+
+def _to_json(one: MeasuredTable) -> dict[str, Any]:
+    return {
+        "table": one.table.name,
+        "configuration": one.configuration,
+        "code": one.code,
+        "software": one.software,
+        "machines": one.machines,
+        "dates": one.dates,
+        "minutes": None if one.minutes is None else round(one.minutes, 1),
+        "runs": one.done,
+        "figures": one.figures,
+        "notes": one.notes,
+        "lines": [
+            {
+                "facts": line.facts,
+                "values": {name: _plain(v) for name, v in line.values.items()},
+                "gains": {name: _plain(v) for name, v in line.gains.items()},
+                "seeds": line.seeds,
+            }
+            for line in one.lines
+        ],
+    }
+
+
+def _from_json(row: Mapping[str, Any], table: ResultTable) -> MeasuredTable:
+    return MeasuredTable(
+        table=table,
+        lines=tuple(
+            TableLine(
+                line["facts"],
+                {name: MeanEstimate(*v) for name, v in line["values"].items()},
+                {name: MeanEstimate(*v) for name, v in line["gains"].items()},
+                line["seeds"],
+                (),
+            )
+            for line in row["lines"]
+        ),
+        done=row["runs"],
+        configuration=row["configuration"],
+        code=row["code"],
+        software=row["software"],
+        machines=tuple(row["machines"]),
+        dates=tuple(row["dates"]),
+        minutes=row["minutes"],
+        figures=tuple(row["figures"]),
+        notes={note: tuple(who) for note, who in row["notes"].items()},
+    )
+
+
+def _plain(found: MeanEstimate) -> tuple[float, float | None, int]:
+    half = None if found.half is None else round(found.half, _PLACES)
+    return round(found.mean, _PLACES), half, found.count
+
+
+def _notes(lines: Sequence[TableLine]) -> dict[str, tuple[str, ...]]:
+    """Return every note once, with the methods that it is about."""
+    notes: dict[str, list[str]] = {}
+    for one in lines:
+        who = str(one.facts.get("method", ""))
+        for part in dict.fromkeys(p for note in one.notes for p in _parts(note)):
+            notes.setdefault(part, []).append(who)
+    return {note: tuple(dict.fromkeys(who)) for note, who in notes.items()}
+
+
+def _parts(note: str) -> list[str]:
+    """Return what a note says, piece by piece; a refusal stays whole."""
+    return [note] if note.startswith("refused") else note.split("; ")
