@@ -12,8 +12,8 @@ from lexfed.report.profile import page
 from lexfed.sketch.estimates.intervals import normal_quantile
 from lexfed.sketch.profile import cell_spread, site_comparisons, value_lists
 from lexfed.sketch.profile.answers import ProfiledNumber
+from lexfed.sketch.profile.cell_spread import PersonTotal
 from lexfed.sketch.profile.federation_profile import FederationProfile
-from lexfed.sketch.profile.person_total import PersonTotal
 from lexfed.sketch.queries import refinements
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 from support import answer_checks as checks

@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from lexfed.sketch.profile.cell_spread import Spread
+from lexfed.sketch.profile.cell_spread import PersonTotal, Spread
 from lexfed.sketch.profile.federation_profile import build_profile
-from lexfed.sketch.profile.person_total import PersonTotal
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.sketch.profile.value_lists import unlisted_count
 from lexfed.tiers import Tier

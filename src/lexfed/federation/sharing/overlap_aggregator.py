@@ -34,6 +34,7 @@ from lexfed.federation.sharing.overlap_protocol import (
 )
 from lexfed.privacy.noise.shares import draw_share
 from lexfed.randomness import RandomSource, SecureSource
+from lexfed.secagg.envelopes.admission import check_size
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.key_agreement import pairwise_key
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -43,7 +44,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.masks.cohort import check_size
 from lexfed.secagg.primitives.keystreams import KEY_BYTES, add_mask
 from lexfed.secagg.shares.aggregator import AggregatorSession
 from lexfed.secagg.shares.site import NONCE, channel, read_keys

@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
+from lexfed.secagg.envelopes.admission import check_enrolled
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.envelopes.key_agreement import Context, derived_key
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -46,7 +47,6 @@ from lexfed.secagg.shares.site import (
     OperatorSetting,
     OperatorTerms,
     channel,
-    check_enrolled,
     read_keys,
 )
 from lexfed.sketch.sharing.beaver_triples import TripleShare, completed_share

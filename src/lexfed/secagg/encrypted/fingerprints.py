@@ -104,7 +104,7 @@ def open_secret(
     pair: tuple[str, str],
     sealed: bytes | memoryview,
 ) -> bytes:
-    """Decrypt what the other of the pair sealed in this context.
+    """Decrypt a secret that the other of the pair sealed in this context.
 
     Raises:
         SecAggError: if it was sealed with another key, or in another context.

@@ -28,6 +28,7 @@ from lexfed.secagg.encrypted.opened_sum import OpenedSum, pack_opened, receipts_
 from lexfed.secagg.encrypted.server import RECEIPT
 from lexfed.secagg.encrypted.tenseal_bfv import BfvSecretKey
 from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes.admission import check_enrolled, check_later, check_size
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import SEAT, pack_seats, read_bundle, read_seats
@@ -38,8 +39,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.masks.cohort import check_size
-from lexfed.secagg.shares.site import check_enrolled, check_later
 
 _LONGEST_RECEIPT = 4 + 512
 """Of an entry in the list: its length, its envelope, and what it says."""

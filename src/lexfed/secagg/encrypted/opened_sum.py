@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a key holder says about a round: a sum, whose it is, signed.
+"""A key holder's signed statement about a round: a sum, with its contributing sites.
 
 Whoever has the setting can check it, without any secret. The digest is of the signed
 receipts of the sites in the sum; a receipt names the SHA-256 of what its site sent.
@@ -11,21 +11,15 @@ from hashlib import sha256
 
 from lexfed.arrays import Integers
 from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes.admission import check_size
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import SEAT, pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind, open_sealed
-from lexfed.secagg.masks.cohort import check_size
 
 
 @dataclass(frozen=True)
 class OpenedSum:
-    """A sum that the key holder decrypted.
-
-    Attributes:
-        values: the sum.
-        sites: whose vectors are in it.
-        receipts: SHA-256 over what these sites signed in the round.
-    """
+    """A sum that the key holder decrypted, its sites, and SHA-256 of their receipts."""
 
     values: Integers
     sites: tuple[str, ...]

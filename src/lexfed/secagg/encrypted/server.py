@@ -14,6 +14,7 @@ from lexfed.errors import SecAggError
 from lexfed.secagg.encrypted.coefficients import add, pack, unpack, zeros
 from lexfed.secagg.encrypted.fingerprints import SEALED_TAGS
 from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes.admission import check_enrolled, check_later, check_size
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import pack_bundle
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -22,8 +23,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.masks.cohort import check_size
-from lexfed.secagg.shares.site import check_enrolled, check_later
 
 RECEIPT = DIGEST + SEALED_TAGS
 """Bytes of what a receipt says."""

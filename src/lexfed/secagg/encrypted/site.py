@@ -39,6 +39,7 @@ from lexfed.secagg.encrypted.fingerprints import (
 )
 from lexfed.secagg.encrypted.tenseal_bfv import BfvPublicKey
 from lexfed.secagg.encrypted.terms import EncryptionSetting
+from lexfed.secagg.envelopes.admission import check_enrolled, check_later
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import SEAT
@@ -49,7 +50,6 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.shares.site import check_enrolled, check_later
 
 ADMITTED = SEAT + SEALED_SEED
 """Bytes that a key holder's announcement has for each site."""

@@ -37,7 +37,7 @@ def _library() -> Any:
 
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
-    """Turn what SEAL throws into words."""
+    """Turn exceptions of SEAL into words."""
     try:
         yield
     except (RuntimeError, ValueError, IndexError) as error:
@@ -100,7 +100,7 @@ def _coefficients(ciphertext: Any) -> Coefficients:
 
 
 class BfvPublicKey:
-    """What sites encrypt with."""
+    """The key that sites encrypt with."""
 
     def __init__(self, moduli: Moduli, row: Coefficients) -> None:
         """Take a public key as it was announced.
@@ -131,7 +131,7 @@ class BfvPublicKey:
 
 
 class BfvSecretKey:
-    """What the key holder decrypts with; made here, and never leaves the process."""
+    """The key holder's decryption key; made here, and never leaves the process."""
 
     def __init__(self, moduli: Moduli) -> None:
         """Draw a key pair; SEAL's generator is seeded by the operating system."""

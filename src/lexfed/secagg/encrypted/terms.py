@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sums under encryption are bound to: who holds the key, and which numbers.
+"""Terms of sums under encryption: the key holder, and the numbers that follow.
 
 BFV [FV12] over the ring of degree N = 4096 adds vectors modulo a prime t, encrypted
 modulo a prime q. Both follow from the terms, so nobody chooses them:
@@ -66,7 +66,7 @@ class Moduli:
 
 
 def is_prime(number: int) -> bool:
-    """Return whether an odd number above 37 and below 2^64 is prime.
+    """Return True if an odd number above 37 and below 2^64 is prime.
 
     Miller and Rabin's test, which the first twelve primes make exact there [SW17].
     """
@@ -113,7 +113,7 @@ def moduli_for(bound: int, sites: int) -> Moduli:
 
 @dataclass(frozen=True)
 class EncryptionTerms:
-    """What sums under encryption are bound to.
+    """The public terms that bind sums under encryption.
 
     Attributes:
         least_sites: fewest sites whose sum may be decrypted; two more than may help
@@ -138,7 +138,7 @@ class EncryptionTerms:
 
     @property
     def blocks(self) -> int:
-        """How many ciphertexts a vector takes."""
+        """Number of ciphertexts of a vector."""
         return -(-self.length // DEGREE)
 
     def packed(self) -> bytes:
@@ -195,7 +195,7 @@ class EncryptionSetting:
         return self.terms.blocks * self.key_bytes
 
     def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
-        """Return what a round belongs to; the set-up by default."""
+        """Return the context of a round; of the set-up by default."""
         moduli = self.moduli
         numbers = (DEGREE, moduli.plain, moduli.cipher)
         parts = (

@@ -2,6 +2,7 @@
 """Signed messages between sites and servers, bound to one round of one session.
 
     identities       Ed25519 identities, and rosters of those enrolled
+    admission        enrolled keys, rounds in their order, enough sites
     key_agreement    the context of a round, and the keys that two sites share in it
     sealed_messages  the envelope: kind, context, sender, payload, signature
     payloads         what the messages of masking hold, as bytes of known lengths

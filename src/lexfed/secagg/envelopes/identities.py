@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part: Ed25519 identities, enrolled before anything is sent.
+"""The parties: Ed25519 identities, enrolled before anything is sent.
 
 Every site knows the public keys of all others from outside of the protocol (a letter,
 a meeting, a signed policy). So a server that passes messages on cannot put a key of

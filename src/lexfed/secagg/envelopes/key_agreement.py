@@ -27,7 +27,7 @@ _DOMAIN = b"lexfed secagg context"
 
 @dataclass(frozen=True)
 class Context:
-    """What all sites of a round must see alike.
+    """The values that all sites of a round must see alike.
 
     Attributes:
         session: 32 bytes, chosen anew for every session.

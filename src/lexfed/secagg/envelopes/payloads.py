@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What messages say, as bytes of lengths that are known beforehand.
+"""Payloads of messages, as bytes of lengths that are known beforehand.
 
 A *seat* is a site's place in the key list, from 0; its point for shares is one more.
 A list of seats is strictly increasing, so no site can be in it twice.
@@ -53,7 +53,7 @@ class AdvertisedKeys:
 
     @staticmethod
     def length(rounds: int) -> int:
-        """Return how many bytes it takes."""
+        """Return its length in bytes."""
         return DIGEST * (1 + 2 * rounds)
 
     def packed(self) -> bytes:
@@ -71,7 +71,7 @@ class AdvertisedKeys:
 
 @dataclass(frozen=True)
 class SealedPart:
-    """What one site deals to another.
+    """The shares that one site deals to another.
 
     Attributes:
         root: commits the dealer to all shares in it.
@@ -88,7 +88,7 @@ class SealedPart:
 
     @staticmethod
     def length(rounds: int) -> int:
-        """Return how many bytes it takes."""
+        """Return its length in bytes."""
         return 2 * DIGEST + SIGNATURE + 2 * SECRET_BYTES * rounds + TAG
 
     def packed(self) -> bytes:
@@ -108,19 +108,14 @@ class SealedPart:
 
 @dataclass(frozen=True)
 class Deal:
-    """Everything that one site deals.
-
-    Attributes:
-        commitments: to the shares of each seat of its circle, its own included.
-        parts: by the seats of the others.
-    """
+    """A site's whole deal: commitments by seat of its circle, parts by the others."""
 
     commitments: Mapping[int, bytes]
     parts: Mapping[int, SealedPart]
 
     @staticmethod
     def length(circle: int, rounds: int) -> int:
-        """Return how many bytes it takes in a circle of that many."""
+        """Return its length in bytes, in a circle of that many."""
         others = (circle - 1) * (SealedPart.length(rounds) - DIGEST)
         return circle * 2 * DIGEST * rounds + others
 
@@ -143,7 +138,7 @@ class Deal:
 
 
 def longest_deal(sites: int, rounds: int) -> int:
-    """Return how long messages of a site in a set-up of up to that many may be."""
+    """Return the largest length of a site's message in a set-up of up to that many."""
     return ENVELOPE + max(Deal.length(sites, rounds), AdvertisedKeys.length(rounds))
 
 
@@ -175,7 +170,7 @@ def read_seats(data: bytes | memoryview, seats: int) -> tuple[int, ...]:
 
 
 def key_list_lengths(sites: int, rounds: int) -> range:
-    """Return how long a key list of up to that many sites may be."""
+    """Return the possible lengths of a key list of up to that many sites."""
     return range(SEAT + sites * (4 + ENVELOPE + AdvertisedKeys.length(rounds)) + 1)
 
 
@@ -202,7 +197,7 @@ def pack_delivery(parts: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def delivery_lengths(seats: int, rounds: int) -> range:
-    """Return how long a delivery from up to that many dealers may be."""
+    """Return the possible lengths of a delivery from up to that many dealers."""
     return range(seats * (SEAT + SealedPart.length(rounds)) + 1)
 
 

@@ -42,7 +42,7 @@ _LONGEST_PAYLOAD = 2**32 - 1
 
 
 class EnvelopeKind(IntEnum):
-    """What a message is; odd numbers come from sites, even ones from servers."""
+    """The kind of a message; odd numbers come from sites, even ones from servers."""
 
     ADVERTISE = 1
     KEYS = 2
@@ -132,7 +132,7 @@ def _head(kind: EnvelopeKind, context: Context, sender: str, length: int) -> byt
 def signed_bytes(
     kind: EnvelopeKind, context: Context, sender: str, payload: bytes | memoryview
 ) -> bytes:
-    """Return what the sender of a message signs."""
+    """Return the bytes that the sender of a message signs."""
     head = _head(kind, context, sender, len(payload))
     return _DOMAIN + head + sha256(payload).digest()
 
@@ -153,10 +153,7 @@ def seal(
 class OpenedMessage:
     """A message whose form, context and signature are right.
 
-    Attributes:
-        sender: who signed it.
-        payload: what it says, unread.
-        signature: under which its sender can be held to it.
+    Its payload is still unread; the signature holds the sender to it.
     """
 
     sender: str

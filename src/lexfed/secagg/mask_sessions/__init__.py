@@ -5,7 +5,7 @@
     server_setup, server_rounds  the server likewise; `collector` takes its messages
     unmasking                    opens a round; blames bad dealers and holders
     relay                        a regional node that adds masked vectors
-    round_record, record_json    evidence that sites agreed to one sum, as JSON
+    round_record                 evidence that sites agreed to one sum, as JSON
 
 Start with `site_rounds`; its docstring lists all messages in order. The machines
 have no network and no clock: the caller passes bytes and decides when to stop

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server does in every stage: take one message from each site, until it closes.
+"""A stage of a server: one message from each site, until the stage closes.
 
 The caller decides when to stop waiting and closes a stage. A message that comes later
 is refused: a vector that arrives after its masks were opened must not be added.
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_enrolled
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -21,7 +22,7 @@ from lexfed.secagg.masks.terms import MaskSetting
 
 
 class ServerPhase(Enum):
-    """What a server waits for."""
+    """The message that a server waits for."""
 
     ADVERTISE = "keys"
     DEAL = "shares"
@@ -40,8 +41,7 @@ class Collector:
     def __init__(
         self, identity: Identity, setting: MaskSetting, phase: ServerPhase
     ) -> None:
-        if setting.server.public(identity.name) != identity.public:
-            raise SecAggError(f"`{identity.name}` is enrolled with another key")
+        check_enrolled(identity, setting.server)
         self._identity = identity
         self._setting = setting
         self._setup = setting.context().digest

@@ -21,6 +21,7 @@ Vectors that travel in pieces do not go through relays.
 from pathlib import Path
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_enrolled, check_later
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.envelopes.payloads import SEAT, pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -34,7 +35,6 @@ from lexfed.secagg.mask_sessions.server_rounds import ServerSession
 from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch
 from lexfed.secagg.masks.terms import MaskSetting
 from lexfed.secagg.masks.vector_pieces import count_of
-from lexfed.secagg.shares.site import check_enrolled, check_later
 
 
 class MaskRelay:
@@ -49,14 +49,7 @@ class MaskRelay:
     def __init__(
         self, identity: Identity, setting: MaskSetting, relays: Roster, agreed: bytes
     ) -> None:
-        """Go on from a set-up.
-
-        Args:
-            identity: of the relay.
-            setting: the epoch.
-            relays: names and identity keys of all relays.
-            agreed: digest of the set-up, which vectors carry.
-        """
+        """Go on from a set-up with the digest `agreed`, which vectors carry."""
         check_enrolled(identity, relays)
         self._identity, self._setting, self._agreed = identity, setting, agreed
         self._context = setting.context()

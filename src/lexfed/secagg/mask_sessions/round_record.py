@@ -1,26 +1,142 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shows afterwards that a sum was opened for one list of sites, and for which.
+"""Evidence that a sum was opened for one list of sites, and for which.
 
 The signatures under which sites gave out their shares are receipts: t of them on one
 list cannot exist for a second list of the round (2t > n + c). Whoever has the record
 and the sites' public keys can check them, without any secret. They cover the names of
 all sites, so nobody can make a cohort look smaller than it was, and with it the number
 of signatures it needs; and the terms, so nobody can say that fewer may have colluded.
-`record_json.py` writes a record as bytes and reads it.
+
+A record is written as canonical JSON, for logs and for verifiers of others.
+docs/theory/secure-aggregation.md lists the fields and the bytes that sites signed, so
+that a verifier needs none of this code.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from lexfed.canonical import canonical_bytes
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_size
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.payloads import pack_seats, read_seats
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind, signed_bytes
-from lexfed.secagg.mask_sessions.record_json import WrittenRecord
-from lexfed.secagg.masks.cohort import MaskCohort, agreed_digest, check_size
+from lexfed.secagg.masks.cohort import MaskCohort, agreed_digest
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms, terms_digest
 from lexfed.secagg.masks.thresholds import Threshold
+from lexfed.secagg.primitives.ring import Ring
+
+_MOST_BYTES = 16 * 2**20
+_DIGESTS = ("session", "policy", "server", "roster", "model", "key_list")
+
+RecordedDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+RecordedSignature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{85}[AQgw]==$")]
+RecordedName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")]
+RecordedNumber = Annotated[int, Field(ge=0, le=2**53 - 1)]
+RecordedSeat = Annotated[int, Field(ge=0, lt=2**16)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class WrittenTerms(_Strict):
+    """The terms of an epoch."""
+
+    rounds: RecordedNumber
+    colluders: RecordedNumber
+    least_sites: RecordedNumber
+    bits: RecordedNumber
+    length: RecordedNumber
+    least_change: RecordedNumber
+
+
+class WrittenRecord(_Strict):
+    """A record with text in place of bytes."""
+
+    format: Literal["lexfed-secagg-round-v1"] = "lexfed-secagg-round-v1"
+    session: RecordedDigest
+    epoch: RecordedNumber
+    policy: RecordedDigest
+    server: RecordedDigest
+    roster: RecordedDigest
+    terms: WrittenTerms
+    round: RecordedNumber
+    model: RecordedDigest
+    key_list: RecordedDigest
+    names: tuple[RecordedName, ...]
+    cohort: tuple[RecordedSeat, ...]
+    survivors: tuple[RecordedSeat, ...]
+    consents: dict[RecordedName, RecordedSignature]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "WrittenRecord":
+        """Write the values of a record."""
+        terms: MaskTerms = values["terms"]
+        text = {name: values[name].hex() for name in _DIGESTS}
+        text["terms"] = WrittenTerms(
+            rounds=terms.rounds,
+            colluders=terms.colluders,
+            least_sites=terms.least_sites,
+            bits=terms.ring.bits,
+            length=terms.length,
+            least_change=terms.least_change,
+        )
+        text["consents"] = {
+            name: b64encode(signature).decode()
+            for name, signature in values["consents"].items()
+        }
+        return cls(**{**values, **text})
+
+    def to_bytes(self) -> bytes:
+        """Return the canonical JSON."""
+        return canonical_bytes(self.model_dump(mode="json"))
+
+    @classmethod
+    def read(cls, data: bytes) -> "WrittenRecord":
+        """Read canonical JSON.
+
+        Raises:
+            SecAggError: if it is anything else.
+        """
+        if len(data) > _MOST_BYTES:
+            raise SecAggError(f"a record of {len(data)} bytes is too long")
+        try:
+            found = cls.model_validate_json(data)
+            found._terms()
+        except ValueError as error:
+            raise SecAggError("this is not the record of a round") from error
+        # One record, one hash: no spaces, no order of one's own, no key twice.
+        if found.to_bytes() != data:
+            raise SecAggError("the record of a round is not in canonical form")
+        return found
+
+    def _terms(self) -> MaskTerms:
+        terms = self.terms
+        return MaskTerms(
+            terms.rounds,
+            terms.colluders,
+            terms.least_sites,
+            Ring(terms.bits),
+            terms.length,
+            terms.least_change,
+        )
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of a record."""
+        parts = {name: getattr(self, name) for name in type(self).model_fields}
+        del parts["format"]
+        parts |= {name: bytes.fromhex(parts[name]) for name in _DIGESTS}
+        parts["terms"] = self._terms()
+        parts["consents"] = {
+            name: b64decode(signature) for name, signature in self.consents.items()
+        }
+        return parts
 
 
 @dataclass(frozen=True)
@@ -101,7 +217,7 @@ class RoundRecord:
 
     @property
     def context(self) -> Context:
-        """What the messages of the round belonged to."""
+        """The context of the round's messages."""
         agreed = terms_digest(self.policy, self.server, self.terms)
         return Context(
             self.session, self.epoch, self.round, self.model, agreed, self.roster
@@ -119,7 +235,7 @@ class RoundRecord:
 
     @property
     def quorum(self) -> int:
-        """How many had to sign the list; 2 quorum > sites + colluders."""
+        """Fewest signatures that the list needs; 2 quorum > sites + colluders."""
         return Threshold.malicious(len(self.names), self.terms.colluders).shares
 
     def check(self, setting: MaskSetting) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_size
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import pack_consents
 from lexfed.secagg.envelopes.sealed_messages import DIGEST, EnvelopeKind
@@ -24,7 +25,6 @@ from lexfed.secagg.mask_sessions.collector import Collector, ServerPhase
 from lexfed.secagg.mask_sessions.round_record import RoundRecord
 from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch
 from lexfed.secagg.mask_sessions.unmasking import RoundOpening
-from lexfed.secagg.masks.cohort import check_size
 from lexfed.secagg.masks.vector_pieces import IncomingVector, count_of, read_piece
 from lexfed.secagg.primitives.shamir import SECRET_BYTES
 
@@ -86,7 +86,7 @@ class ServerSession(Collector):
 
     @property
     def pieces(self) -> int:
-        """In how many pieces vectors of the round come; 0 if they come whole."""
+        """Number of pieces of each vector of the round; 0 if they come whole."""
         return count_of(len(self._sum))
 
     def masked(self, message: bytes) -> None:
@@ -131,7 +131,7 @@ class ServerSession(Collector):
             del self._arriving[seat]
 
     def missing(self, name: str) -> tuple[int, ...]:
-        """Return which pieces of a site's vector, whose header came, have not come."""
+        """Return the pieces still missing of a site's vector whose header came."""
         incoming = self._arriving.get(self._names.index(name))
         return incoming.missing if incoming else ()
 
@@ -185,7 +185,7 @@ class ServerSession(Collector):
         return self._cohort.listed.quorum
 
     def record(self) -> RoundRecord:
-        """Return what shows to others which sum was opened, once it can be."""
+        """Return the evidence for others of the sum that was opened, once it can be."""
         self._expect(ServerPhase.OPENED, ServerPhase.IDLE)
         return RoundRecord.of(
             self._setting, self._round, self._cohort, self._survivors, self._consents

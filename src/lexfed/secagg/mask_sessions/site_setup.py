@@ -43,7 +43,7 @@ from lexfed.secagg.primitives.small_field import Elements
 
 
 class SitePhase(Enum):
-    """What a site has answered last."""
+    """The last message that a site has answered."""
 
     NEW = "has not advertised keys"
     ADVERTISED = "has advertised keys"
@@ -102,7 +102,7 @@ class SiteSetup:
 
     @property
     def cohort(self) -> frozenset[str]:
-        """Who is in the epoch; to be kept for later epochs."""
+        """The sites of the epoch; to be kept for later epochs."""
         return self._cohort.names
 
     def _expect(self, *stages: SitePhase) -> None:

@@ -15,9 +15,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_size
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.sealed_messages import DIGEST
-from lexfed.secagg.masks.cohort import MaskCohort, check_size
+from lexfed.secagg.masks.cohort import MaskCohort
 from lexfed.secagg.masks.epoch_secrets import (
     OWN,
     PAIR,
@@ -144,7 +145,7 @@ class RoundOpening:
         return found
 
     def _is_right(self, seat: int, seed: bytes) -> bool:
-        """Whether a secret is the one that its site published the hash or key of."""
+        """Return True if a secret has the hash or key that its site published."""
         name, keys = self._cohort.listed.names[seat], self._cohort.listed.keys[seat]
         if self._which(seat) == OWN:
             published = keys.marks[self._round - 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in an epoch, as every site and the server must see it alike.
+"""The sites of an epoch, as every site and the server must see them alike.
 
 The key list names the sites that advertised keys, in the order of the roster; it fixes
 seats, points and the threshold. The cohort are those of them that also dealt shares.
@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_size
 from lexfed.secagg.envelopes.payloads import (
     SEAT,
     AdvertisedKeys,
@@ -52,7 +53,7 @@ class KeyList:
 
     @property
     def most_shown(self) -> int:
-        """How many parts of one dealer may be shown: t - 1 - c, at least one.
+        """Most parts of one dealer that may be shown: t - 1 - c, at least one.
 
         With the shares of all colluders these open nothing. Else a server could open
         the mask keys of sites that it silenced by inquiries, list them among survivors
@@ -123,7 +124,7 @@ class MaskCohort:
     def of(
         cls, setting: MaskSetting, listed: KeyList, seats: tuple[int, ...]
     ) -> "MaskCohort":
-        """Check who dealt shares.
+        """Return the cohort of the sites that dealt shares.
 
         Raises:
             SecAggError: if they are too few for a sum, or for opening one. On a sparse
@@ -157,7 +158,7 @@ class MaskCohort:
         }
 
     def survivors_lengths(self) -> range:
-        """Return how long a list of survivors may be."""
+        """Return the possible lengths of a list of survivors."""
         most = len(self.agreed) + SEAT * len(self.seats)
         return range(len(self.agreed), most + 1)
 
@@ -205,15 +206,6 @@ def delivered_digest(agreed: bytes, delivery: bytes | memoryview) -> bytes:
     """
     bound = b"lexfed secagg delivery\x00" + agreed
     return sha256(bound + sha256(delivery).digest()).digest()
-
-
-def check_size(found: int, least: int, what: str) -> None:
-    """Refuse too few sites."""
-    if found < least:
-        raise SecAggError(
-            f"{what} of {found} sites is too small: at least {least} are needed",
-            "wait for more sites, or agree on other terms",
-        )
 
 
 def check_change(

@@ -42,12 +42,12 @@ PAIR = 1
 
 
 def row(round_number: int, which: int) -> int:
-    """Return where a secret of a round stands among all secrets of an epoch."""
+    """Return the place of a round's secret among all secrets of an epoch."""
     return 2 * (round_number - 1) + which
 
 
 def seed_mark(setup: bytes, name: str, round_number: int, seed: bytes) -> bytes:
-    """Return what a site publishes of the seed of its own mask."""
+    """Return the public hash of the seed of a site's own mask."""
     text = f"lexfed secagg mark {round_number} {name} ".encode()
     return sha256(text + setup + seed).digest()
 
@@ -87,7 +87,7 @@ class EpochSecrets:
         return mask_key(self._setup, self._name, round_number, seed)
 
     def public(self) -> AdvertisedKeys:
-        """Return what everybody may know of them."""
+        """Return the public half."""
         keys = [self.mask_key(at).public_key() for at in self._rounds]
         return AdvertisedKeys(
             self.channel.public_key().public_bytes_raw(),
@@ -127,7 +127,7 @@ def commitments(listed: bytes, dealer: str, holder: str, shares: Elements) -> by
 
 
 def part_bytes(listed: bytes, dealer: str, holder: str, part: SealedPart) -> bytes:
-    """Return what the dealer of a part signs."""
+    """Return the bytes that the dealer of a part signs."""
     text = f"lexfed secagg part {dealer} {holder} ".encode()
     sealed = sha256(part.sealed).digest()
     return b"".join((text, listed, part.root, part.key, sealed))
@@ -142,17 +142,7 @@ def seal_part(
     shares: Elements,
     root: bytes,
 ) -> SealedPart:
-    """Encrypt and sign the shares of one holder, with the commitments to them.
-
-    Args:
-        listed: digest of the key list.
-        identity: of the dealer.
-        holder: its name.
-        key: of this part alone.
-        peer: the holder's public channel key.
-        shares: one row for each secret.
-        root: of the commitments to them.
-    """
+    """Encrypt and sign the shares of one holder, with the commitments to them."""
     dealer = identity.name
     cipher = AESGCM(_part_key(listed, key, peer, dealer, holder))
     # A key encrypts one part: one nonce will do.
@@ -169,14 +159,7 @@ def open_part(
     channel: X25519PrivateKey,
     part: SealedPart,
 ) -> Elements:
-    """Check and decrypt the shares that a dealer sent.
-
-    Args:
-        listed: digest of the key list.
-        roster: the enrolled sites.
-        names: the dealer and the holder.
-        channel: the holder's channel key.
-        part: what came.
+    """Check and decrypt the shares from a dealer; `names` are dealer and holder.
 
     Raises:
         SecAggError: if it is not what the dealer signed, or not what it committed to.
@@ -189,14 +172,10 @@ def open_part(
 def is_good(
     listed: bytes, names: tuple[str, str], key: bytes, peer: bytes, part: SealedPart
 ) -> bool:
-    """Say whether a part holds what its holder could use.
+    """Return True if a part's content is one that its holder could use.
 
-    Args:
-        listed: digest of the key list.
-        names: the dealer and the holder.
-        key: the part's private key, as its dealer says.
-        peer: the holder's public channel key.
-        part: as the dealer signed it.
+    `names` are dealer and holder, `key` the part's private key as its dealer says, and
+    `peer` the holder's public channel key.
 
     Guarantees:
         Of a part that an honest dealer made: yes. Of a part that an honest holder

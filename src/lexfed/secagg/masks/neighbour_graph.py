@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who masks with whom: all with all up to 60 sites, a random regular graph above.
+"""Masking pairs: all with all up to 60 sites, a random regular graph above.
 
 Sites are put on a circle in a random order, and each is joined to the k/2 nearest on
 both sides [BBG+20]. So every site's neighbours are a uniform choice of k others, and
@@ -38,7 +38,7 @@ SEED_BYTES = 32
 
 @dataclass(frozen=True)
 class Density:
-    """How many neighbours each site has, and how many shares open a secret of one.
+    """Number of neighbours of each site, and of the shares that open a secret of one.
 
     Attributes:
         sites: how many sites there are.
@@ -54,7 +54,7 @@ class Density:
 
     @property
     def complete(self) -> bool:
-        """Whether all are joined to all."""
+        """True if all are joined to all."""
         return self.degree == self.sites - 1
 
 

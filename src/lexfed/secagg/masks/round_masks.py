@@ -19,12 +19,7 @@ from lexfed.secagg.primitives.ring import RingWords
 
 
 def binding(context: Context, agreed: bytes) -> bytes:
-    """Return what all masks of a round are bound to.
-
-    Args:
-        context: of the round, with its model.
-        agreed: digest of the set-up: the key list and the cohort.
-    """
+    """Return the digest of context and set-up that masks of a round are bound to."""
     return sha256(b"lexfed secagg masks\x00" + context.digest + agreed).digest()
 
 
@@ -41,16 +36,7 @@ def add_pairs(
     peers: Iterable[tuple[str, bytes]],
     sign: int,
 ) -> None:
-    """Add one site's masks with others to a vector, or take them off.
-
-    Args:
-        total: the vector.
-        bound: what the masks are bound to.
-        name: the site.
-        key: its mask key of the round.
-        peers: the others' names and public mask keys.
-        sign: 1 adds, -1 takes off.
-    """
+    """Add one site's masks with others to a vector, or take them off (sign -1)."""
     for other, public in peers:
         mask = pairwise_key(
             key, public, bound, "mask of a pair", (name, other), KEY_BYTES

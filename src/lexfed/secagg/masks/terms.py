@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all parties agree on before the first message, as one digest.
+"""The agreement of all parties before the first message, as one digest.
 
 The terms bind privacy: how many may collude, how few sites a sum may have, how far
 two cohorts must differ. A server that could choose them could choose them badly, so
@@ -26,7 +26,7 @@ _MOST_VALUES = 2**29
 
 @dataclass(frozen=True)
 class MaskTerms:
-    """What an epoch of secure sums is bound to.
+    """The public terms that bind the sums of an epoch.
 
     Attributes:
         rounds: how many rounds one set-up serves.
@@ -95,7 +95,7 @@ class MaskSetting:
         in_range(0, _MOST_EPOCHS, epoch=self.epoch)
 
     def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
-        """Return what a round belongs to; the set-up by default."""
+        """Return the context of a round; of the set-up by default."""
         agreed = terms_digest(self.policy, self.server.digest, self.terms)
         return Context(
             self.session, self.epoch, round_number, model, agreed, self.sites.digest
@@ -103,12 +103,6 @@ class MaskSetting:
 
 
 def terms_digest(policy: bytes, server: bytes, terms: MaskTerms) -> bytes:
-    """Return what a context names as its policy: the policy and what comes with it.
-
-    Args:
-        policy: SHA-256 of the policy itself.
-        server: digest of the server's roster.
-        terms: what the sums are bound to.
-    """
+    """Return the policy field of a context: a digest of policy, server and terms."""
     parts = (policy, server, terms.packed())
     return sha256(b"lexfed secagg terms\x00" + b"".join(parts)).digest()

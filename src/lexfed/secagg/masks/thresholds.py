@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many shares open a secret when the server itself may lie.
+"""Thresholds for opening a secret when the server itself may lie.
 
 A malicious server may tell some sites that a victim is present and others that it is
 gone, to collect shares of both of its secrets. Of n sites c collude and give both
@@ -18,7 +18,7 @@ from lexfed.errors import ConfigError, Problem
 
 @dataclass(frozen=True)
 class Threshold:
-    """How many of n shares open a secret, and what that withstands.
+    """The number of n shares that open a secret, and the collusion it withstands.
 
     Attributes:
         sites: how many sites hold shares of one secret, itself included.
@@ -60,12 +60,12 @@ class Threshold:
 
     @property
     def dropouts(self) -> int:
-        """How many sites may be lost: n - t."""
+        """Most sites that may be lost: n - t."""
         return self.sites - self.shares
 
     @property
     def honest(self) -> int:
-        """How many honest sites are in every sum that can be opened: t - c."""
+        """Fewest honest sites in every sum that can be opened: t - c."""
         return self.shares - self.colluders
 
 

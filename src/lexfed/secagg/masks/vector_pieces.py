@@ -42,18 +42,18 @@ def count_of(length: int) -> int:
 
 
 def longest_piece(ring: Ring) -> int:
-    """Return how long a piece may be, in bytes."""
+    """Return the largest length of a piece, in bytes."""
     return SEAT + _NUMBER + PIECE_VALUES * ring.bits // 8
 
 
 def longest_masked(ring: Ring, length: int) -> int:
-    """Return how long a masked vector, or its header, may be as a message."""
+    """Return the largest length of a masked vector, or of its header, as a message."""
     whole = 0 if count_of(length) else length * ring.bits // 8
     return ENVELOPE + DIGEST + max(whole, IncomingVector.header_bytes(length))
 
 
 def _part(length: int, number: int) -> slice:
-    """Return where the values of a piece are."""
+    """Return the slice of a piece's values."""
     start = number * PIECE_VALUES
     return slice(start, min(start + PIECE_VALUES, length))
 
@@ -67,11 +67,7 @@ class OutgoingVector:
         self._words = words
 
     def header(self, agreed: bytes) -> bytes:
-        """Return the payload of the header.
-
-        Args:
-            agreed: digest of the set-up.
-        """
+        """Return the payload of the header, with the digest of the set-up."""
         length = len(self._words)
         hashes = [sha256(self._values(at)).digest() for at in range(count_of(length))]
         return b"".join((agreed, length.to_bytes(_NUMBER, "big"), *hashes))
@@ -96,7 +92,7 @@ class OutgoingVector:
 
 
 class IncomingVector:
-    """What has come of one site's masked vector.
+    """The received pieces of one site's masked vector.
 
     Guarantees:
         A piece is kept only if it is the one that the header has the hash of.
@@ -117,7 +113,7 @@ class IncomingVector:
 
     @staticmethod
     def header_bytes(length: int) -> int:
-        """Return how many bytes the payload of a header has."""
+        """Return the number of bytes of a header's payload."""
         return DIGEST + _NUMBER + DIGEST * count_of(length)
 
     @classmethod

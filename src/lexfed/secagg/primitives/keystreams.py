@@ -32,7 +32,7 @@ _TRIAL = 1 << 17
 
 
 class Stream(Protocol):
-    """What turns zeros into the next bytes of a key's stream."""
+    """A cipher that turns zeros into the next bytes of a key's stream."""
 
     def update_into(self, data: memoryview, buf: memoryview) -> int:
         """Write the encryption of `data` to `buf`."""

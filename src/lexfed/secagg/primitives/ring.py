@@ -48,7 +48,7 @@ class Ring:
         return np.dtype(np.uint16 if self.bits == 16 else np.uint32)
 
     def fits(self, bound: int) -> bool:
-        """Whether sums up to `bound` in size do not wrap."""
+        """Return True if sums up to `bound` in size do not wrap."""
         return 0 <= bound <= self.largest
 
     def zeros(self, length: int) -> RingWords:

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from lexfed.arrays import Integers
 from lexfed.errors import SecAggError
+from lexfed.secagg.envelopes.admission import check_enrolled, check_later, check_size
 from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.key_agreement import Context
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -31,14 +32,7 @@ from lexfed.secagg.envelopes.sealed_messages import (
     open_sealed,
     seal,
 )
-from lexfed.secagg.masks.cohort import check_size
-from lexfed.secagg.shares.site import (
-    NONCE,
-    OperatorSetting,
-    channel,
-    check_enrolled,
-    check_later,
-)
+from lexfed.secagg.shares.site import NONCE, OperatorSetting, channel
 
 _SEAT = 2
 _ENTRY = _SEAT + DIGEST
@@ -49,13 +43,7 @@ Deals = dict[str, bytes]
 
 @dataclass(frozen=True)
 class SignedList:
-    """A list that enough aggregators signed.
-
-    Attributes:
-        sites: whose shares are added.
-        digest: SHA-256 of the list and its context.
-        signers: the aggregators.
-    """
+    """A list of sites that enough aggregators signed, its digest and its signers."""
 
     sites: tuple[str, ...]
     digest: bytes
@@ -161,9 +149,6 @@ class AggregatorSession:
     def add(self, signed: Sequence[bytes]) -> bytes:
         """Return the signed sum of the shares of a list.
 
-        Args:
-            signed: the list, as signed by each of a quorum of aggregators.
-
         Raises:
             SecAggError: if they are too few, differ, or are not what was signed here.
         """
@@ -190,14 +175,7 @@ class AggregatorSession:
 def propose_list(
     setting: OperatorSetting, round_number: int, model: bytes, held: Iterable[bytes]
 ) -> bytes:
-    """Return the list of all deals that each of some aggregators holds.
-
-    Args:
-        setting: the epoch.
-        round_number: from 1.
-        model: SHA-256 of the round's model.
-        held: messages of the aggregators that are there.
-    """
+    """Return the list of all deals that each of some aggregators holds."""
     context = setting.context(round_number, model)
     common: set[tuple[str, bytes]] | None = None
     for message in held:

@@ -75,7 +75,7 @@ def times(values: Residues, factor: int) -> Residues:
 
 
 def interpolate(points: Sequence[int], rows: Sequence[Residues], at: int) -> Residues:
-    """Return what polynomials through some points are elsewhere (Lagrange)."""
+    """Return the values at `at` of polynomials through some points (Lagrange)."""
     total = np.zeros_like(rows[0])
     for point, row in zip(points, rows, strict=True):
         above, below = 1, 1

@@ -49,17 +49,17 @@ class SharingScheme(Protocol):
 
     @property
     def operators(self) -> int:
-        """How many aggregators there are, R."""
+        """Number of aggregators, R."""
         ...
 
     @property
     def length(self) -> int:
-        """How many values a vector has."""
+        """Number of values in a vector."""
         ...
 
     @property
     def needed(self) -> int:
-        """How many aggregators' sums open the sum; one fewer learn nothing."""
+        """Number of aggregators' sums that open the sum; one fewer learn nothing."""
         ...
 
     @property

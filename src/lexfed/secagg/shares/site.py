@@ -29,6 +29,7 @@ from lexfed.arrays import Integers
 from lexfed.checks import in_range
 from lexfed.errors import SecAggError
 from lexfed.randomness import RandomSource, SecureSource
+from lexfed.secagg.envelopes.admission import check_enrolled, check_later
 from lexfed.secagg.envelopes.identities import Identity, Roster
 from lexfed.secagg.envelopes.key_agreement import Context, pairwise_key
 from lexfed.secagg.envelopes.sealed_messages import (
@@ -46,7 +47,7 @@ _MOST_SITES = 2**16
 
 @dataclass(frozen=True)
 class OperatorTerms:
-    """What sums over several aggregators are bound to.
+    """The public terms that bind sums over several aggregators.
 
     Attributes:
         scheme: how vectors are shared.
@@ -68,12 +69,12 @@ class OperatorTerms:
 
     @property
     def quorum(self) -> int:
-        """How many aggregators sign a list before it is added: 2 q > R + liars."""
+        """Signatures of aggregators that a list needs: 2 q > R + liars."""
         return max(self.scheme.needed, (self.scheme.operators + self.liars) // 2 + 1)
 
     @property
     def may_be_lost(self) -> int:
-        """How many aggregators a round survives without."""
+        """Most aggregators that a round survives without."""
         return self.scheme.operators - self.quorum
 
     def packed(self) -> bytes:
@@ -107,7 +108,7 @@ class OperatorSetting:
             raise ValueError("expected as many aggregators as the scheme shares among")
 
     def context(self, round_number: int = 0, model: bytes = NO_MODEL) -> Context:
-        """Return what a round belongs to; the set-up by default."""
+        """Return the context of a round; of the set-up by default."""
         parts = (self.policy, self.operators.digest, self.terms.packed())
         agreed = sha256(b"lexfed operators terms\x00" + b"".join(parts)).digest()
         return Context(
@@ -117,21 +118,6 @@ class OperatorSetting:
     def sealed_bytes(self, seat: int) -> int:
         """Return the length of what a site sends to an aggregator: key, seat, share."""
         return DIGEST + 1 + self.terms.scheme.share_bytes(seat) + _TAG
-
-
-def check_enrolled(identity: Identity, roster: Roster) -> None:
-    """Refuse to act under a name that others know by another key."""
-    if roster.public(identity.name) != identity.public:
-        raise SecAggError(f"`{identity.name}` is enrolled with another key")
-
-
-def check_later(round_number: int, last: int) -> None:
-    """Refuse a round that was met before, or that lies before one that was."""
-    if round_number <= last:
-        raise SecAggError(
-            f"round {round_number} is over: the last one was {last}",
-            "deal every round once, in their order",
-        )
 
 
 def channel(
@@ -164,12 +150,6 @@ class SharingSite:
         source: RandomSource | None = None,
     ) -> None:
         """Start an epoch.
-
-        Args:
-            identity: the site's.
-            setting: the epoch.
-            announced: the aggregators' signed keys.
-            source: where seeds and coefficients come from; secure by default.
 
         Raises:
             SecAggError: if a key is not signed by an enrolled aggregator for this

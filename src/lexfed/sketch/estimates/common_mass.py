@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of two distributions is common: the sum over bins of min(p, q).
+"""The common mass of two distributions: the sum over bins of min(p, q).
 
 It is 1 - sum |p - q| / 2, one less the total variation. Noise makes it too small: where
 p = q, every bin seems to differ. No function of a noised difference is right in mean
@@ -35,12 +35,7 @@ _TAIL = 0.025
 
 @dataclass(frozen=True)
 class NoisedBins:
-    """A histogram with independent noise of known variance on every bin.
-
-    Attributes:
-        counts: of the bins, as released.
-        variance: of the noise on each of them.
-    """
+    """A histogram with independent noise of known variance on every bin."""
 
     counts: Floats
     variance: float
@@ -64,7 +59,7 @@ class NoisedBins:
         return self.counts / total
 
     def errors(self, rng: np.random.Generator, draws: int) -> Floats:
-        """Return what noise does to shares, to first order, [draws, bins]."""
+        """Return draws of the noise in shares, to first order, [draws, bins]."""
         noise = rng.normal(0, self.variance**0.5, (draws, len(self.counts)))
         total = noise.sum(axis=1, keepdims=True)
         error: Floats = (noise - self.shares * total) / float(self.counts.sum())

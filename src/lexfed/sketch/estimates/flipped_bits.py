@@ -96,7 +96,7 @@ def _counted(ones: float, flips: float, width: int) -> _Counted:
 
 
 def set_size(filter_: FlippedBits) -> Estimate:
-    """How many different items a set has.
+    """Return the number of different items of a set.
 
     Guarantees:
         The bias is below a tenth of the standard deviation.
@@ -112,7 +112,7 @@ def set_size(filter_: FlippedBits) -> Estimate:
 
 
 def union_size(left: FlippedBits, right: FlippedBits) -> Estimate:
-    """How many different items two sets have together.
+    """Return the number of different items of two sets together.
 
     Guarantees:
         As for `set_size`.
@@ -126,7 +126,7 @@ def union_size(left: FlippedBits, right: FlippedBits) -> Estimate:
 
 
 def intersection_size(left: FlippedBits, right: FlippedBits) -> Estimate:
-    """How many items two sets share.
+    """Return the number of items that two sets share.
 
     Guarantees:
         As for `set_size`.

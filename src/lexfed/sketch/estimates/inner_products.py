@@ -94,13 +94,9 @@ def product_variance(
 ) -> float:
     """Variance of the inner product, from the formula at the top.
 
-    Args:
-        left: one table; only its shape and noise are used.
-        right: the other.
-        left_moment: |f|^2.
-        right_moment: |g|^2.
-        product: <f, g>.
-        fourth: sum f^2 g^2; 0 gives an upper bound.
+    `left_moment` is |f|^2, `right_moment` |g|^2, `product` <f, g>, and `fourth` the sum
+    of f^2 g^2, where 0 gives an upper bound. Of the tables only shape and noise are
+    used.
     """
     f, g = max(left_moment, 0.0), max(right_moment, 0.0)
     s, t = left.noise_variance, right.noise_variance

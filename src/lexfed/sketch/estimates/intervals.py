@@ -55,12 +55,12 @@ class Estimate:
 
 
 def normal_quantile(confidence: float) -> float:
-    """How many standard deviations a two-sided normal interval reaches."""
+    """Return the reach of a two-sided normal interval, in standard deviations."""
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def student_quantile(confidence: float, freedom: int) -> float:
-    """How many standard errors a two-sided t interval reaches.
+    """Return the reach of a two-sided t interval, in standard errors.
 
     The probability of [-t, t] is a finite sum for whole degrees of freedom (Abramowitz
     and Stegun 1964, 26.7.3 and 26.7.4); it grows with t, so bisection finds t.
@@ -163,7 +163,7 @@ def summed_estimates(
 
 
 def lost_in_noise(name: str) -> DataError:
-    """What is raised where a quantity may be zero and something is divided by it."""
+    """Return the error for a denominator that may be zero."""
     return DataError(
         [
             Problem(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often an item occurs.
+"""Counts of single items.
 
 Each row answers c sgn(x) S[h(x)] with centred rows S and the stretch c of `table`:
 
@@ -43,7 +43,7 @@ def point_variance(table: NoisedCells, moment: float, count: float) -> float:
 
 
 def counts(table: NoisedCells, hashes: HashedPlaces, items: Items) -> list[Estimate]:
-    """How often each of some items occurs.
+    """Return the count of each of some items.
 
     Guarantees:
         Each value is unbiased.

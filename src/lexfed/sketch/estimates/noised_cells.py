@@ -22,7 +22,7 @@ Items = NDArray[np.uint64]
 
 
 class HashedPlaces(Protocol):
-    """Where the items of a table lie; the seed is public."""
+    """The places of items in a table; the seed is public."""
 
     def columns(self, items: Items) -> Integers:
         """Column of each item in each row, [depth, n]."""
@@ -63,12 +63,12 @@ class NoisedCells:
 
     @property
     def depth(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.cells)
 
     @property
     def width(self) -> int:
-        """How many cells a row has."""
+        """Number of cells in a row."""
         return len(self.cells[0])
 
     @property

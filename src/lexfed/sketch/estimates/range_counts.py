@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many values lie in a range, and where a share of them ends.
+"""Counts of values in ranges, and quantiles.
 
 A range of leaves of a consistent tree is a weighted sum. Below its exact levels a tree
 may have levels that are sketches: a range is then at most 2 (b - 1) nodes of each of
@@ -64,7 +64,7 @@ class QuantileBin:
 def range_count(
     tree: NoisedTree, finer: Sequence[SketchedLevel], start: int, stop: int
 ) -> Estimate:
-    """How many values lie in [start, stop), numbered at the finest level.
+    """Return the number of values in [start, stop), numbered at the finest level.
 
     Args:
         tree: the exact levels.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How alike two sites are: union, Jaccard, cosine and distance of distributions.
+"""Similarity of two sites: union, Jaccard, cosine and distance of distributions.
 
 All are smooth functions of J = <f, g> and of the two moments |f|^2 and |g|^2, which
 every row estimates. Their errors are dependent, since one hash serves all three; the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many people two organisations share, before they agree to join.
+"""The number of people that two organisations share, before they agree to join.
 
     keys            keys of people, written alike on both sides
     noise           Laplace or Gaussian noise on one table and one count; its price

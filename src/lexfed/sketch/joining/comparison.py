@@ -31,7 +31,7 @@ from lexfed.sketch.joining.offered_sketch import OfferedSketch
 
 @dataclass(frozen=True)
 class PeopleOverlap:
-    """What two sketches say; each interval holds the truth with 95 %.
+    """The comparison of two sketches; each interval holds the truth with 95 %.
 
     Attributes:
         left: people of the first organisation.
@@ -55,7 +55,7 @@ class PeopleOverlap:
 def compare(
     left: OfferedSketch, right: OfferedSketch, where: str = "sketch"
 ) -> PeopleOverlap:
-    """Return what two sketches have in common.
+    """Return the overlap of two sketches.
 
     Guarantees:
         Sizes, `both` and `either` are unbiased but for being cut to what is possible.
@@ -100,7 +100,7 @@ def compare(
 
 
 def combined_price(left: OfferedSketch, right: OfferedSketch) -> tuple[float, float]:
-    """Return what both sketches cost a person who is in both: epsilon and delta.
+    """Return the price of both sketches for a person in both: epsilon and delta.
 
     Guarantees:
         The sum of pure epsilons if both are pure, and 0: pure as one sketch is, up to

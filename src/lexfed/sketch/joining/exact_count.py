@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many people two organisations share, exactly but for noise of a few.
+"""The number of people that two organisations share, exactly but for a little noise.
 
 Private set intersection by Diffie and Hellman, of which only the size is seen
 (`lexfed.run.joining.set_intersection`): the asking side sends its keys x as H(x)^a. The
@@ -61,7 +61,7 @@ MOST_PEOPLE = 2**20
 
 @dataclass(frozen=True)
 class Agreement:
-    """What both sides agree on in public.
+    """The public agreement of both sides.
 
     Attributes:
         size: neither side has more people than this.
@@ -98,11 +98,11 @@ class Agreement:
 
     @property
     def elements(self) -> int:
-        """How many keys each side sends, people and others."""
+        """Number of keys that each side sends, people and others."""
         return self.size + 2 * self.margin
 
     def event(self) -> Release:
-        """Return what a side is charged for telling a count once.
+        """Return the release that a side is charged for telling a count once.
 
         Guarantees:
             The noise is at least that of epsilon; one sample pays for where it is cut.
@@ -110,7 +110,7 @@ class Agreement:
         return pure_release("people shared with another", self.epsilon, None, samples=1)
 
     def reach(self, noises: int) -> int:
-        """Return how far a count with so many noises is off, with 95 %."""
+        """Return the 95 % error of a count with so many noises."""
         return spread_within((self.scale,) * noises, CONFIDENCE)
 
 

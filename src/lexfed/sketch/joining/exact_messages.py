@@ -55,7 +55,7 @@ class ExactMessage:
 
     @property
     def agreement(self) -> Agreement:
-        """What was agreed, as the file says."""
+        """The agreement that the file states."""
         return Agreement(self.size, self.epsilon)
 
     def to_bytes(self) -> bytes:
@@ -80,7 +80,7 @@ class ExactMessage:
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
     def check_agreed(self, agreement: Agreement) -> None:
-        """Refuse what was made for another agreement.
+        """Refuse a message that was made for another agreement.
 
         Raises:
             DataError: naming what differs.
@@ -96,12 +96,7 @@ class ExactMessage:
 
 
 def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessage:
-    """Read a file.
-
-    Args:
-        data: the bytes.
-        kind: what it must be.
-        parts: how many parts it must have.
+    """Read a file, which must be of that kind and have that many parts.
 
     Guarantees:
         Bytes that are read are, written again, the same bytes.
@@ -143,7 +138,7 @@ def read_message(data: bytes, kind: ExactMessageKind, parts: int) -> ExactMessag
 
 
 class _Header(BaseModel):
-    """What a file says before its parts; unknown fields are errors."""
+    """The head of a file, before its parts; unknown fields are errors."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False

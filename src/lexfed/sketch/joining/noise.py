@@ -44,7 +44,7 @@ _ROOM = 1e-9  # relative room for rounding, within the budget
 
 @dataclass(frozen=True)
 class JoiningNoise:
-    """How much noise a sketch has; public.
+    """The noise of a sketch; public.
 
     Attributes:
         kind: its law.
@@ -113,7 +113,7 @@ class JoiningNoise:
 
     @property
     def count_reach(self) -> float:
-        """How far the count is from the truth at most, with 95 %."""
+        """The 95 % error of the count."""
         if self.kind == "laplace":
             return float(spread_within((self.count,), CONFIDENCE))
         return normal_quantile(CONFIDENCE) * self.count

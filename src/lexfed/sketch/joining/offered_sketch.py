@@ -67,7 +67,7 @@ class OfferedSketch:
 
     @property
     def event(self) -> Release:
-        """What a ledger is charged for it."""
+        """The release that a ledger is charged for it."""
         return self.noise.event(self.shape.width)
 
     def to_bytes(self) -> bytes:
@@ -185,7 +185,7 @@ def offer(
 
 
 class _Header(BaseModel):
-    """What a file says before its cells; unknown fields are errors."""
+    """The head of a file, before its cells; unknown fields are errors."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False

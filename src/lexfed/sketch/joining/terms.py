@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two organisations agree on in public before they look at their keys.
+"""The public agreement of two organisations, made before they look at their keys.
 
 **Size of the table.** For sets of n people each, noise of variance s^2 and m cells, the
 size of an intersection of nobody has variance n^2/m + 2 n s^2 + m s^4 (`comparison`),
@@ -33,7 +33,7 @@ _LEAST_EPSILON = 1e-6
 
 @dataclass(frozen=True)
 class JoiningTerms:
-    """What both sides agree on, and what one of them pays.
+    """The agreement of both sides, and the price that one of them pays.
 
     Attributes:
         size: no organisation has more people than this, as both know.

@@ -7,7 +7,7 @@ costs nothing, and from declarations that are public.
 Start with `federation_profile`, which builds a profile and reads and writes
 `profile.json`; `answers` has the classes that the file holds. `column_profile`
 puts one column together from `number_summaries` and `value_lists`, which read
-cells through `cell_spread` and `person_total`; `site_comparisons` compares sites.
+cells through `cell_spread`; `site_comparisons` compares sites.
 Fields of the classes in `answers`, `column_profile` and `federation_profile` are
 the keys of the file: a change that an older reader would misunderstand raises
 `VERSION`. How answers are computed may be improved freely.

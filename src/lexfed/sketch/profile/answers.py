@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile says: every number with the interval that holds the truth in 95 %.
+"""The answers of a profile: numbers with intervals that hold the truth in 95 %.
 
 These classes are what `profile.json` holds. They check themselves, since files come
 from others.
@@ -19,7 +19,7 @@ def check(holds: bool, what: str) -> None:
 
 
 def all_finite(numbers: Iterable[float]) -> bool:
-    """Whether all of them are numbers."""
+    """Return True if all of them are finite numbers."""
     return all(map(math.isfinite, numbers))
 
 
@@ -84,13 +84,7 @@ class ProfiledHistogram:
 
 @dataclass(frozen=True)
 class ValueCount:
-    """A value and how many persons have it.
-
-    Attributes:
-        value: the text.
-        count: persons.
-        whole: False if only the beginning of a longer text is known.
-    """
+    """A value and its persons; not `whole` if only its beginning is known."""
 
     value: str
     count: ProfiledNumber
@@ -99,7 +93,7 @@ class ValueCount:
 
 @dataclass(frozen=True)
 class SiteDistance:
-    """How far the distributions of one column are apart at two sites.
+    """The distance between the distributions of one column at two sites.
 
     |p - q|, the root of the sum of squared differences: 0 if they are the same, 1.41 if
     each site has one value, and another one.

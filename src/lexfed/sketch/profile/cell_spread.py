@@ -18,6 +18,7 @@ the noise, as `queries.refinements` has it.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -78,9 +79,7 @@ class Spread:
     def of(cls, told: ReleasedTable, people: Estimate) -> "Spread":
         """Return the cells of a table of one row, all sites together.
 
-        Args:
-            told: the table.
-            people: how many persons there are, independent of this table.
+        `people` must be independent of this table.
         """
         counts, variance = pooled(told)
         return cls(counts[0], variance, people.value, people.variance)
@@ -99,12 +98,12 @@ class Spread:
 
     @property
     def _lengths(self) -> list[int]:
-        """How long runs of cells are."""
+        """Lengths of runs of cells."""
         return [2**power for power in range((len(self.noised) - 1).bit_length())]
 
     @cached_property
     def hidden(self) -> float:
-        """How many persons a cell must have to stand out."""
+        """Fewest persons that a cell must have to stand out."""
         runs = sum(len(self.noised) - length for length in self._lengths)
         return threshold(runs, self.variance, ERROR)
 
@@ -183,7 +182,7 @@ class Spread:
         return self._within(share, low, high)
 
     def _within(self, share: float, low: int, high: int) -> QuantileSpan:
-        """Where the occupied cells reach a share; an interval holds it in any case."""
+        """Return the place where the occupied cells reach a share, in an interval."""
         first, stop = self.occupied
         kept = np.append(self.noised[first:stop], self.noised[-1])
         inside = replace(self, noised=kept).counts[:-1]
@@ -194,3 +193,46 @@ class Spread:
         cell = first + at
         share = float(np.clip(into, 0, 1))
         return QuantileSpan(cell, share, min(low, cell), max(high, cell))
+
+
+@dataclass(frozen=True)
+class PersonTotal:
+    """The number of persons counted: sums of tables, put together by their precision.
+
+    Everybody is in one cell of each table, at each of their sites, so the sum of a
+    table's cells is the number of persons with noise. A table of few cells tells it
+    well, and with it the sum of every other table. The public number of persons is not
+    used for that: it may be rough, and a person at two sites is counted at both.
+    """
+
+    told: tuple[ReleasedTable, ...]
+
+    @property
+    def counted(self) -> Estimate:
+        """The number of persons, from all tables."""
+        return _together(self.told)
+
+    def without(self, told: ReleasedTable) -> Estimate:
+        """Return the number of persons from all other tables: independent of this one.
+
+        Returns:
+            An estimate of infinite variance if there is no other table.
+        """
+        return _together([other for other in self.told if other is not told])
+
+
+def _together(told: Sequence[ReleasedTable]) -> Estimate:
+    sums = [_sum(table) for table in told]
+    exact = [value for value, variance in sums if not variance]
+    if exact:
+        return from_variance(exact[0], 0.0)
+    precision = sum(1 / variance for _, variance in sums)
+    if not precision:
+        return Estimate(0.0, math.inf, -math.inf, math.inf)
+    value = sum(value / variance for value, variance in sums) / precision
+    return from_variance(value, 1 / precision)
+
+
+def _sum(told: ReleasedTable) -> tuple[float, float]:
+    counts, variance = pooled(told)
+    return float(counts.sum()), variance * counts.size

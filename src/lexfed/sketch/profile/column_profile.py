@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about one column: whatever its tables can say, and what they cannot."""
+"""The profile of one column: whatever its tables can say, and what they cannot."""
 
 import math
 from collections.abc import Sequence
@@ -16,8 +16,7 @@ from lexfed.sketch.profile.answers import (
     ValueCount,
     check,
 )
-from lexfed.sketch.profile.cell_spread import Spread
-from lexfed.sketch.profile.person_total import PersonTotal
+from lexfed.sketch.profile.cell_spread import PersonTotal, Spread
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn, ProfiledKind
 from lexfed.sketch.queries.refinements import asked_prefixes
 from lexfed.sketch.queries.requested_tables import ReleasedTable
@@ -39,7 +38,7 @@ ColumnNote = Literal[
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a profile says about a column.
+    """The profile of a column.
 
     Attributes:
         name: as in the configuration.
@@ -90,7 +89,7 @@ def profile_of(
     people: PersonTotal,
     names: Sequence[str],
 ) -> ColumnProfile:
-    """Return what the tables of a column say.
+    """Return the profile of a column from its tables.
 
     Args:
         column: as declared.

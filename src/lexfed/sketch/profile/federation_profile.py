@@ -16,8 +16,8 @@ from lexfed import checks
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.profile.answers import SiteDuplicates, SiteOverlap
+from lexfed.sketch.profile.cell_spread import PersonTotal
 from lexfed.sketch.profile.column_profile import ColumnProfile, profile_of
-from lexfed.sketch.profile.person_total import PersonTotal
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn
 from lexfed.sketch.profile.site_comparisons import elsewhere, overlaps
 from lexfed.sketch.queries.requested_tables import ReleasedTable
@@ -31,7 +31,7 @@ MOST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class FederationProfile:
-    """What is known about a federation.
+    """The profile of a federation.
 
     Attributes:
         people: how many persons there are, which is public.
@@ -56,7 +56,7 @@ class FederationProfile:
             raise ValueError("expected every column once")
 
     def column(self, name: str) -> ColumnProfile | None:
-        """Return what is known about a column, if it was asked about."""
+        """Return the profile of a column, if it was asked about."""
         return next((each for each in self.columns if each.name == name), None)
 
     def to_bytes(self) -> bytes:
@@ -67,11 +67,7 @@ class FederationProfile:
     def from_bytes(
         cls, data: bytes, where: str = "profile.json"
     ) -> "FederationProfile":
-        """Read a profile.
-
-        Args:
-            data: the bytes of a file.
-            where: which file it is, for the message.
+        """Read a profile; `where` names the file in messages.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.
@@ -107,7 +103,7 @@ def build_profile(
     sites: tuple[str, ...],
     people: float,
 ) -> FederationProfile:
-    """Return what released tables say about a federation.
+    """Return the profile of a federation from released tables.
 
     Args:
         told: all tables, in any order.

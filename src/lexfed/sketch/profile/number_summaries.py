@@ -54,9 +54,7 @@ _STEPS = 20
 class CellScale:
     """Cells of a number, the last one for missing values.
 
-    Attributes:
-        spread: how many persons are in each.
-        edges: of the cells of numbers; the outer ones are infinite.
+    There is one edge more than cells of numbers; the outer ones are infinite.
     """
 
     spread: Spread
@@ -181,12 +179,7 @@ def rounded(low: float, high: float, ends: tuple[float, float]) -> tuple[float, 
 
 
 def histogram(bins: CellScale, sizes: CellScale | None) -> ProfiledHistogram:
-    """Bars of equal width, or half octaves where one bar would have most values.
-
-    Args:
-        bins: the table of bins.
-        sizes: that of half octaves, if there is one.
-    """
+    """Bars of equal width, or half octaves where one bar would have most values."""
     shown = _bars(bins, list(range(1, len(bins.edges) - 1)), by_size=False)
     if sizes is None or max(shown.counts) <= _CROWDED * sum(shown.counts):
         return shown

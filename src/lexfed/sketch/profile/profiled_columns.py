@@ -38,5 +38,5 @@ class ProfiledColumn:
 
     @property
     def codes(self) -> tuple[str, ...] | None:
-        """What cells of exact codes stand for: the list, or no and yes of a flag."""
+        """Labels of cells of exact codes: the list, or no and yes of a flag."""
         return ("no", "yes") if self.kind == "flag" else self.values

@@ -56,7 +56,7 @@ def overlaps(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteOverlap, ..
 
 
 def elsewhere(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteDuplicates, ...]:
-    """Return how many persons of each site are at others.
+    """Return the number of each site's persons that are at others.
 
     Guarantees:
         Intervals cover the truth in 93 to 97 % of seeds.
@@ -75,7 +75,7 @@ def elsewhere(told: ReleasedTable, sites: Sequence[str]) -> tuple[SiteDuplicates
 def distances(
     told: ReleasedTable, people: Sequence[float | None], sites: Sequence[str]
 ) -> tuple[SiteDistance, ...]:
-    """Return how far the distributions of a column are apart at every two sites.
+    """Return the distance between the distributions of a column at every two sites.
 
     Args:
         told: its table with one part for each site.
@@ -93,7 +93,7 @@ def distances(
 
 
 def people_by_site(told: Sequence[ReleasedTable]) -> list[float | None]:
-    """Return how many persons each site has, from tables in which each is once.
+    """Return the number of persons of each site, from tables in which each is once.
 
     Returns:
         None for a site whose number is lost in the noise.

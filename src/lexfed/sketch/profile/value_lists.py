@@ -55,7 +55,7 @@ def declared_values(
 
 
 def other_count(told: ReleasedTable, people: Estimate) -> ProfiledNumber:
-    """Return how many persons have a value that is not on a declared list."""
+    """Return the number of persons with a value that is not on a declared list."""
     spread = Spread.of(told, people)
     return ProfiledNumber.of(
         spread.of_cell(len(spread.noised) - 2).within(0.0, math.inf)
@@ -64,9 +64,6 @@ def other_count(told: ReleasedTable, people: Estimate) -> ProfiledNumber:
 
 def found_values(told: Sequence[ReleasedTable]) -> list[ValueCount]:
     """Return the values that were found, the most frequent first.
-
-    Args:
-        told: the tables of letters of a column, of any levels.
 
     Guarantees:
         The interval of a value that is listed covers its true count in 95 % of seeds.
@@ -84,7 +81,7 @@ def found_values(told: Sequence[ReleasedTable]) -> list[ValueCount]:
 def unlisted_count(
     told: Sequence[ReleasedTable], listed: Sequence[ValueCount], people: Estimate
 ) -> ProfiledNumber | None:
-    """Return how many persons have a value that was not found.
+    """Return the number of persons with a value that was not found.
 
     All less those without a value and those listed; the noise of the counts adds up.
 
@@ -102,7 +99,7 @@ def unlisted_count(
 
 
 def _counted(told: ReleasedTable) -> list[tuple[tuple[int, ...], ProfiledNumber]]:
-    """What stands out in a table, with counts that allow for having been chosen."""
+    """Return the cells that stand out, with counts corrected for their choice."""
     _, variance = pooled(told)
     cells = len(asked_prefixes(told)) * PAIRS
     least = threshold(max(cells, 1), variance, ERROR / LEVELS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two released histograms are of different populations.
+"""Drift: a test of two released histograms for different populations.
 
 With p and q the two distributions, the distance is |p - q|, the root of the sum of
 squared differences: .1 is as if 7 of 100 persons were in another cell. What is measured
@@ -55,7 +55,7 @@ class NoisedHistogram:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the number of persons cannot be told from nobody."""
+        """True if the number of persons cannot be told from nobody."""
         noise = math.sqrt(self.variance * self.counts.size)
         return float(self.counts.sum()) <= max(TOTAL * noise, 1.0)
 
@@ -64,7 +64,7 @@ class NoisedHistogram:
         return np.asarray(self.counts / self.counts.sum())
 
     def covariance(self) -> Floats:
-        """Return what noise and chance add to the parts, to first order.
+        """Return the covariance of the parts from noise and chance, to first order.
 
         With c = N p + e the parts are p + (e - p sum e) / N; chance adds
         (diag p - p p') / N, with p cut to what is possible.
@@ -80,7 +80,7 @@ class NoisedHistogram:
 
 @dataclass(frozen=True)
 class Drift:
-    """How far two distributions are apart.
+    """The distance between two distributions.
 
     Attributes:
         distance: as measured, noise included.
@@ -92,17 +92,14 @@ class Drift:
 
     @property
     def warns(self) -> bool:
-        """Whether it is worth a word."""
+        """True if it is worth a warning."""
         return self.at_least > WORTH_A_WARNING
 
 
 def drift(before: NoisedHistogram, now: NoisedHistogram, asked: int = 1) -> Drift:
     """Compare two histograms of the same cells with independent noise.
 
-    Args:
-        before: one of them.
-        now: the other.
-        asked: how many comparisons are made together.
+    `asked` is the number of comparisons that are made together.
 
     Guarantees:
         Where both are samples of one distribution, one of `asked` comparisons warns
@@ -123,7 +120,7 @@ def drift(before: NoisedHistogram, now: NoisedHistogram, asked: int = 1) -> Drif
 
 
 def _largest_square(spread: Floats, asked: int) -> float:
-    """Return what a sum of squares with these variances hardly exceeds."""
+    """Return a bound that a sum of squares with these variances hardly exceeds."""
     x = math.log(asked / ERROR)
     deviation = math.sqrt(x * float(np.square(spread).sum()))
     return float(spread.sum()) + 2.0 * deviation + 2.0 * x * float(spread.max())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many of a site's persons are at other sites too, from tables of keys by site.
+"""Duplicates: a site's persons that are at other sites too, from tables of keys.
 
 Every site has a Count-Sketch of the keys of its persons, with noise. The inner product
 of a site's table with the sum of all others counts its persons elsewhere, once for each
@@ -48,10 +48,7 @@ class DuplicateShare:
 
 
 def duplicate_shares(told: ReleasedTable) -> tuple[DuplicateShare, ...]:
-    """Return for each site how many of its persons are seen elsewhere.
-
-    Args:
-        told: keys of persons, a table for each site.
+    """Return for each site the share of its persons that are seen elsewhere.
 
     Guarantees:
         Where no two sites share a person, some `at_least` is above zero in at most 5 %
@@ -71,7 +68,7 @@ def duplicate_shares(told: ReleasedTable) -> tuple[DuplicateShare, ...]:
 
 
 def persons_by_site(told: ReleasedTable) -> Floats:
-    """Return how many persons each site has, as far as its table of keys shows it.
+    """Return the number of persons of each site, as its table of keys shows it.
 
     Guarantees:
         Whatever the cells are, every number is finite and at least 0.
@@ -98,7 +95,7 @@ def noise_of_overlap(cells: int, square: float, site: float, rest: float) -> flo
 
 
 def reach(sites: int) -> float:
-    """Return how many deviations a site's lower end is away, for so many sites."""
+    """Return the distance of a site's lower end in deviations, for so many sites."""
     return NormalDist().inv_cdf(1.0 - ERROR / (2 * sites))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked next, from what was released: ends of bins, and prefixes of texts.
+"""The next queries, from released tables: ends of bins, and prefixes of texts.
 
 Both are functions of released tables alone, so choosing costs nothing. A cell *stands
 out* if it is above s sqrt(2 ln(m / a)), s the standard deviation of its noise and m the
@@ -45,7 +45,7 @@ def pooled(told: ReleasedTable) -> tuple[Floats, float]:
 
 
 def threshold(cells: int, variance: float, error: float) -> float:
-    """What noise exceeds in any of some cells with probability `error` at most."""
+    """Return the level that noise exceeds in any cell with chance `error` at most."""
     return math.sqrt(2 * variance * math.log(cells / error))
 
 
@@ -104,10 +104,6 @@ def _written(whole: int, power: int) -> float:
 
 def prefixes_after(told: ReleasedTable, level: int) -> Floats:
     """Return the prefixes to be asked at a level, from the level before it.
-
-    Args:
-        told: the released table of level - 1.
-        level: the one that is about to be asked, 2 ... LEVELS.
 
     Returns:
         MOST_PREFIXES prefixes of level - 1 pairs each, one after the other, the largest

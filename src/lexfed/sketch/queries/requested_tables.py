@@ -98,7 +98,7 @@ class RequestedTable:
 
     @property
     def level(self) -> int:
-        """How many pairs of letters of a text are looked at."""
+        """Number of pairs of letters of a text that are looked at."""
         return len(self.slots)
 
     @property
@@ -108,17 +108,17 @@ class RequestedTable:
 
     @property
     def cells(self) -> int:
-        """How many cells there are in all."""
+        """Number of cells in all."""
         return math.prod(self.shape)
 
     @property
     def clip(self) -> float:
-        """How far one person at one site moves the table, added or removed."""
+        """Largest move of the table by one person at one site, added or removed."""
         return math.sqrt(self.depth)
 
 
 def are_ends(low: float, high: float) -> bool:
-    """Say whether bins fit between two numbers."""
+    """Return True if bins fit between two numbers."""
     return math.isfinite(low) and math.isfinite(high - low) and low < high
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cell of a table a value falls into: one for every value, whatever it is.
+"""The cell of a table for a value: one for every value, whatever it is.
 
 Values come from files that nobody looked at, and ends and prefixes from a coordinator
 that nobody need trust. So every function here is total: what fits nowhere falls into

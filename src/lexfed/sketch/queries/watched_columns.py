@@ -59,12 +59,12 @@ class WatchedColumn:
 
     @property
     def cells(self) -> int:
-        """How many cells there are, the last one for what is missing."""
+        """Number of cells, the last one for missing values."""
         return (len(self.edges) + 1 if self.edges else len(self.slots)) + 1
 
     @property
     def before(self) -> NoisedHistogram | None:
-        """What was released before; None if nothing was."""
+        """The histogram that was released before; None if there is none."""
         if not self.expected:
             return None
         return NoisedHistogram(np.array(self.expected), self.variance)
@@ -111,14 +111,7 @@ def _watched(encoding: Encoding, name: str) -> WatchedColumn:
 def places_for(
     tier: str, columns: int, width: int, sites: int
 ) -> tuple[RequestedTable, ...]:
-    """Return places for columns that are chosen later, a table for each site in each.
-
-    Args:
-        tier: label of the most sensitive one that is looked at.
-        columns: how many places.
-        width: cells of the largest column.
-        sites: how many sites.
-    """
+    """Return places for columns chosen later, each with a table for every site."""
     return tuple(
         RequestedTable(f"column {place} up to {tier}", "chosen", (), width, sites=sites)
         for place in range(1, columns + 1)

@@ -35,7 +35,7 @@ from lexfed.sketch.releases.noised_sketch import NoisedSketch, NoisePlan, releas
 
 @dataclass(frozen=True)
 class Cadence:
-    """How often new noise is drawn; public, and fixed before the first round.
+    """The rounds in which new noise is drawn; public, fixed before the first round.
 
     Attributes:
         rounds: how many rounds there are.
@@ -60,7 +60,7 @@ class Cadence:
         return planned + self.changes
 
     def period(self, at: int) -> int:
-        """Return which planned renewal a round comes after."""
+        """Return the number of the planned renewal that a round comes after."""
         return 0 if self.every is None else at // self.every
 
 
@@ -71,7 +71,7 @@ def planned_releases(
     accountant: Accountant = "rdp",
     sites_per_person: int = 1,
 ) -> CountedRelease:
-    """Return what a ledger must have planned for a sketch of that cadence.
+    """Return the releases that a ledger must have planned for a sketch of a cadence.
 
     Guarantees:
         As many releases as `RenewedSketch` may make.

@@ -91,7 +91,7 @@ class LaplaceColumn:
 
 @dataclass(frozen=True)
 class LaplacePlan:
-    """What leaves together; public, and fixed before anybody looks at data.
+    """A joint release; public, and fixed before anybody looks at data.
 
     Attributes:
         name: of the release; the same whenever it is repeated.
@@ -142,12 +142,8 @@ def release_laplace(
 ) -> NoisedSketch:
     """Charge for a noised sketch, then draw the noise.
 
-    Args:
-        plan: what leaves.
-        tables: exact counts, int64 [depth, width], each person in them bounded as the
-            plan says.
-        ledger: who pays.
-        source: where the noise comes from.
+    `tables` are exact counts, int64 [depth, width], each person in them bounded as the
+    plan says.
 
     Guarantees:
         The ledger is charged `plan.event()` before a bit of noise is drawn.

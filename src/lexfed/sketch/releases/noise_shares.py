@@ -86,14 +86,14 @@ class MaskedPlan:
         return ring_bits([self.bound()])
 
     def bound(self) -> int:
-        """Return what no cell of an honest sum exceeds, but for `wrap_probability`."""
+        """Return the bound on cells of an honest sum, but for `wrap_probability`."""
         return max(
             people + math.ceil(_DEVIATIONS * math.sqrt(2 * half * self.cohort.sites))
             for people, half in zip(self.reach(), self.halves(), strict=True)
         )
 
     def reach(self) -> list[int]:
-        """Return what all declared people together add to one cell of every table."""
+        """Return the most that all declared people add to one cell of every table."""
         people = self.plan.people
         return [people * column.person.occurrences for column in self.plan.columns]
 

@@ -85,13 +85,13 @@ class GaussianColumn:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.person.depth * self.width
 
 
 @dataclass(frozen=True)
 class NoisePlan:
-    """What leaves together; public, and fixed before anybody looks at data.
+    """A joint release; public, and fixed before anybody looks at data.
 
     Attributes:
         name: of the release; the same whenever it is repeated.
@@ -163,13 +163,7 @@ class NoisePlan:
 
 @dataclass(frozen=True)
 class NoisedTable:
-    """One table with noise.
-
-    Attributes:
-        name: of its column.
-        cells: [depth, width].
-        variance: of the noise on every cell.
-    """
+    """The noised cells of a column, [depth, width], and the variance on each."""
 
     name: str
     cells: Floats
@@ -178,7 +172,7 @@ class NoisedTable:
 
 @dataclass(frozen=True)
 class NoisedSketch:
-    """What may leave, and what was charged for it.
+    """A noised sketch that may leave, and the event that was charged for it.
 
     Attributes:
         tables: in the order of the plan.
@@ -196,12 +190,8 @@ def release_sketch(
 ) -> NoisedSketch:
     """Charge for a noised sketch, then draw the noise.
 
-    Args:
-        plan: what leaves.
-        tables: the exact sums, int64 [depth, width], each person in them bounded as
-            the plan says.
-        ledger: who pays.
-        source: where the noise comes from.
+    `tables` are the exact sums, int64 [depth, width], each person in them bounded as
+    the plan says.
 
     Guarantees:
         The ledger is charged `plan.event()` before a bit of noise is drawn.

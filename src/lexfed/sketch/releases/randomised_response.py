@@ -46,7 +46,7 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class FlipPlan:
-    """How the bits of one filter are flipped; public.
+    """The flipping of the bits of one filter; public.
 
     Attributes:
         person: what one person may put into the filter, which has one row.
@@ -105,10 +105,6 @@ class FlipPlan:
 
         Guarantees:
             It is that of the pure epsilon under add/remove, whatever `neighbours` is.
-
-        Args:
-            name: of the release; the same whenever it is repeated.
-            reads: tier of the column; None for who is there.
         """
         joined = self.epsilon * self.person.occurrences / self.changed
         return pure_release(name, joined * (1.0 + _ROUNDING), reads, samples=0)
@@ -148,12 +144,8 @@ def release_bits(
 ) -> FlippedFilter:
     """Charge for a flipped filter, then flip its bits.
 
-    Args:
-        plan: how bits are flipped.
-        event: of the plan, with the name and tier of the filter.
-        bits: of the filter, each person in it bounded as the plan says.
-        ledger: who pays.
-        source: where the coins come from.
+    `event` is that of the plan, with the name and tier of the filter; each person in
+    `bits` is bounded as the plan says.
 
     Guarantees:
         The ledger is charged before a coin is flipped, and nothing for what is no row

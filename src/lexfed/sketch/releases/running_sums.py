@@ -69,7 +69,7 @@ class TreePlan:
 
     @property
     def levels(self) -> int:
-        """How many lengths of nodes there are: floor(log2 rounds) + 1."""
+        """Number of lengths of nodes: floor(log2 rounds) + 1."""
         return self.rounds.bit_length()
 
     def event(self) -> Release:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far one person moves a sketch: the sensitivity that noise is sized for.
+"""The sensitivity of sketches: the largest move by one person, which noise must hide.
 
 A table has `depth` rows, and every occurrence of an item adds +1, or its sign, to one
 cell of every row. A person with `records` records of at most `items` items has
@@ -40,7 +40,7 @@ MOST = 2**20
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one person may put into one table; whoever fills the table holds to it.
+    """A person's share in one table; whoever fills the table holds to it.
 
     Attributes:
         depth: rows of the table; 1 for exact counts.
@@ -67,7 +67,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighbouring data move all tables together.
+    """The distance between all tables of neighbouring data, together.
 
     Attributes:
         l1: bound on the sum of absolute changes.
@@ -79,7 +79,7 @@ class Sensitivity:
 
 
 def person_moves(tables: Iterable[Contribution], neighbours: Neighbours) -> Sensitivity:
-    """Return how far one person moves tables that are released together.
+    """Return the sensitivity to one person of tables that are released together.
 
     Guarantees:
         No person who keeps to the contributions moves them further, whatever the hash.

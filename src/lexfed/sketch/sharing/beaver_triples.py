@@ -68,13 +68,7 @@ def completed_share(first: TripleShare, mask: Words32) -> TripleShare:
 
 
 def gram_share(opened: Words32, triple: TripleShare, first: bool) -> Words32:
-    """Return a party's share of X X^T.
-
-    Args:
-        opened: D.
-        triple: the party's.
-        first: whether it is the party that adds what is public.
-    """
+    """Return a party's share of X X^T; the `first` party adds what is public."""
     crossed = product(opened, np.ascontiguousarray(triple.mask.T))
     share = crossed + crossed.T + triple.gram
     if first:
@@ -101,6 +95,6 @@ def bits_share(
 
 
 def all_bits(shares: tuple[Words32, Words32]) -> Bools:
-    """Return which rows passed the test, from both parties' shares."""
+    """Return the rows that passed the test, from both parties' shares."""
     found: Bools = ((shares[0] + shares[1]) == 0).all(axis=1)
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many keys every two sites have in common, from counts of common bits.
+"""The keys that every two sites have in common, from counts of common bits.
 
 With filters of m bits, t_A and t_B bits that are set and t_AB that both have set, the
 union has t_U = t_A + t_B - t_AB, and by linear counting (Whang et al. 1990)
@@ -49,7 +49,7 @@ class CommonBits:
     private: bool
 
     def overlap(self, left: str, right: str) -> Estimate:
-        """How many keys two sites have in common.
+        """Return the number of keys that two sites have in common.
 
         Guarantees:
             The bias is below a fifth of the standard deviation.
@@ -65,7 +65,7 @@ class CommonBits:
         return from_variance(float(self._all[0][at]), float(self._all[1][at]))
 
     def size(self, site: str) -> Estimate:
-        """How many keys a site has; guarantees and errors as `overlap`."""
+        """Return the number of keys of a site; guarantees and errors as `overlap`."""
         at = self._seat(site)
         items, _, variance = self._sizes
         return from_variance(float(items[at]), float(variance[at]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What overlaps of all pairs of sites cost, and how loud their noise is.
+"""Overlaps of all pairs of sites: their price, and the size of their noise.
 
 Every site has a Bloom filter of one hash of its keys, b_i in {0, 1}^m. Two aggregators
 that hold shares of all filters compute shares of
@@ -60,7 +60,7 @@ _ROOM = 8
 
 @dataclass(frozen=True)
 class OverlapPlan:
-    """What is computed and charged; public, the same for everybody.
+    """The computation and its charge; public, the same for everybody.
 
     Attributes:
         name: of the release.
@@ -102,12 +102,12 @@ class OverlapPlan:
 
     @property
     def bound(self) -> int:
-        """What no honest count exceeds, but for 8 deviations of the noise."""
+        """Bound on honest counts, but for 8 deviations of the noise."""
         return self.shape.width + int(_DEVIATIONS * self.variance**0.5) + 1
 
     @property
     def counts(self) -> int:
-        """How many counts are opened: all pairs and all sizes."""
+        """Number of opened counts: all pairs and all sizes."""
         return self.sites * (self.sites + 1) // 2
 
     @property
@@ -161,7 +161,7 @@ class OverlapPlan:
 
 
 def width_for(people: int) -> int:
-    """Return how many bits filters of sets up to that size should have.
+    """Return the number of bits for filters of sets up to that size.
 
     A wider filter costs time and bytes, but no privacy: eight places for each person
     bring the error of shared places below that of the noise at any modest budget.

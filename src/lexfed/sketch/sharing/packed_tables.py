@@ -61,11 +61,7 @@ def pack_integers(values: Integers) -> bytes:
 def unpack_integers(data: bytes, length: int, largest: int, where: str) -> Integers:
     """Read integers that somebody else packed.
 
-    Args:
-        data: the bytes.
-        length: how many there must be.
-        largest: the size that no honest value exceeds.
-        where: whose they are, for messages.
+    No honest value is beyond `largest`; `where` names the sender in messages.
 
     Guarantees:
         What was packed is read to the bit.

@@ -38,7 +38,7 @@ _HINT = "a site sent what no data give: find it before this sum is used"
 
 
 def implausibilities(plan: SharedPlan, sketch: NoisedSketch) -> tuple[Problem, ...]:
-    """Return what is wrong with an opened sum; nothing for nearly all honest ones.
+    """Return the problems of an opened sum; none for nearly all honest ones.
 
     Guarantees:
         Honest sums have a problem with probability `FALSE_ALARM` at most.
@@ -82,7 +82,7 @@ def _wrong(
 
 
 def _room(variance: float, chance: float) -> float:
-    """Return what noise of a variance exceeds with a probability of `chance` at most.
+    """Return the bound that noise of a variance exceeds with `chance` at most.
 
     z^2/2 = c (1 + z/(3 d)) with c = ln(1/chance), solved for z and times d.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all sites agree on before their tables are shared or masked.
+"""The agreement of all sites before their tables are shared or masked.
 
 A `MaskedPlan` says which tables leave and how loud each site's share of noise is. For
 cells of different sites to mean the same, their tables need the same kind, seed and
@@ -62,7 +62,7 @@ class SharedPlan:
 
     @property
     def length(self) -> int:
-        """How many cells all tables have."""
+        """Number of cells of all tables."""
         return sum(shape.cells for shape in self.shapes)
 
     @property
@@ -95,10 +95,6 @@ class SharedPlan:
 
     def check_announced(self, headers: bytes, where: str) -> None:
         """Refuse a site whose tables cannot be added to ours.
-
-        Args:
-            headers: what it announced.
-            where: whose it is, for the message.
 
         Raises:
             DataError: naming every difference of the first table that differs.

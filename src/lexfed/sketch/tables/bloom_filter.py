@@ -54,16 +54,12 @@ class BloomFilter:
         return cls(shape, bits)
 
     def holds(self, items: ItemKeys) -> Bools:
-        """Return which items may be in the set; the others are not."""
+        """Return True for items that may be in the set; the others are not."""
         found: Bools = self.bits[_columns(self.shape, items)]
         return found
 
     def union(self, other: "BloomFilter", where: str = "sketch") -> Self:
-        """Return the filter of both sets.
-
-        Args:
-            other: the second one.
-            where: whose it is, for the message.
+        """Return the filter of both sets; `where` names the second in messages.
 
         Raises:
             DataError: if it has another shape.
@@ -87,12 +83,7 @@ class BloomFilter:
     def from_bytes(
         cls, data: bytes, expected: SketchShape, where: str = "sketch"
     ) -> Self:
-        """Read a filter from somebody else.
-
-        Args:
-            data: the bytes.
-            expected: the shape that was agreed on.
-            where: whose it is, for messages.
+        """Read a filter of the agreed shape from somebody else, named `where`.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.

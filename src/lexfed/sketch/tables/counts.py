@@ -34,7 +34,7 @@ CELL_BYTES = 8
 
 @dataclass(frozen=True, eq=False)
 class CountTable(ABC):
-    """What all tables can do.
+    """A table of counts: built, added, written and read.
 
     Attributes:
         shape: everything public about it.
@@ -100,11 +100,7 @@ class CountTable(ABC):
         """Add a block of items to cells, in place."""
 
     def add(self, other: "CountTable", where: str = "sketch") -> Self:
-        """Return the sum of two tables.
-
-        Args:
-            other: the second one.
-            where: whose it is, for the message.
+        """Return the sum of two tables; `where` names the second in messages.
 
         Raises:
             DataError: if it has another shape, or a cell would leave +-2^53.
@@ -128,15 +124,11 @@ class CountTable(ABC):
     def from_bytes(
         cls, data: bytes, expected: SketchShape, largest: int, where: str = "sketch"
     ) -> Self:
-        """Read a table from somebody else.
+        """Read a table of the agreed shape from somebody else, named `where`.
+
+        No honest cell is beyond `largest` in size.
 
         Cells below zero are let through: sums with noise have them.
-
-        Args:
-            data: the bytes.
-            expected: the shape that was agreed on.
-            largest: the size that no honest cell exceeds.
-            where: whose it is, for messages.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.
@@ -156,7 +148,7 @@ class CountTable(ABC):
 
 
 class _Hashed(CountTable):
-    """Tables whose columns are hashes."""
+    """Tables with hashed columns."""
 
     _second_half: ClassVar[int]
     """What an item counts whose sign is -1."""
@@ -210,7 +202,7 @@ class ExactCounts(CountTable):
 
 
 def _histogram(places: Integers, counts: Integers | None, size: int) -> Integers:
-    """Return how often each place occurs.
+    """Return the number of occurrences of each place.
 
     Weights go through float64, which is exact: their sum is at most 2^53.
     """

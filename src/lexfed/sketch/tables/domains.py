@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a column may hold, as keys of 64 bits.
+"""Domains: the values that a column may hold, as keys of 64 bits.
 
-    Integers     a range of whole numbers       key = value - low
-    Bins         numbers, by declared edges     key = index of the bin
-    Categories   a list of words                key = index in the list
-    Texts        any text up to a length        key = a hash
+    IntegerDomain    a range of whole numbers       key = value - low
+    BinDomain        numbers, by declared edges     key = index of the bin
+    CategoryDomain   a list of words                key = index in the list
+    TextDomain       any text up to a length        key = a hash
 
 Domains are declared in public, before anybody looks at the data. What lies outside is
 refused, by row and never by value: to leave it out silently would change the meaning
@@ -44,7 +44,7 @@ class IntegerDomain:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return self.high - self.low + 1
 
     @property
@@ -79,7 +79,7 @@ class BinDomain:
 
     @property
     def size(self) -> int:
-        """How many bins there are."""
+        """Number of bins."""
         return len(self.edges) - 1
 
     @property
@@ -113,7 +113,7 @@ class CategoryDomain:
 
     @property
     def size(self) -> int:
-        """How many words there are."""
+        """Number of words."""
         return len(self.values)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an item goes in each row of a table, and with which sign.
+"""Hashes: the column and the sign of an item in each row of a table.
 
 An item is a 64-bit key x. It is mixed once, then multiplied for each row r:
 

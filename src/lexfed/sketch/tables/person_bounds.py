@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one person puts into a sketch, bounded before anything is counted.
+"""Bounds on one person's part in a sketch, before anything is counted.
 
 A person may have many records, and a record many values. The charge for a sketch is
 that of a person with `most` items, so nobody may have more. Which items of a person
@@ -18,12 +18,7 @@ from lexfed.sketch.tables.hashing import ItemKeys
 def flattened_values(
     persons: Integers, records: Sequence[Sequence[str]]
 ) -> tuple[Integers, list[str]]:
-    """Return the values of a multi-valued column one by one, and whose each is.
-
-    Args:
-        persons: whose each record is.
-        records: the values of each record, none or several.
-    """
+    """Return the values of a multi-valued column one by one, and whose each is."""
     lengths = [len(record) for record in records]
     return np.repeat(persons, lengths), [value for each in records for value in each]
 
@@ -56,7 +51,7 @@ def bounded_items(
 
 
 def _first_of_each(persons: Integers, items: ItemKeys) -> tuple[Integers, ItemKeys]:
-    """Drop what a person has had before, and keep the order."""
+    """Drop items that a person has had before, and keep the order."""
     order = np.lexsort((items, persons))  # stable, so the first of equals is first
     changes = np.ones(len(items), dtype=np.bool_)
     changes[1:] = np.diff(persons[order]) != 0

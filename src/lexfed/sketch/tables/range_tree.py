@@ -57,14 +57,14 @@ class TreeShape:
 
     @property
     def height(self) -> int:
-        """How many levels there are, without the root."""
+        """Number of levels, without the root."""
         height = 1
         while self.nodes(height) < self.size:
             height += 1
         return height
 
     def nodes(self, level: int) -> int:
-        """How many nodes a level has; those beyond the domain stay empty."""
+        """Return the number of nodes of a level; those beyond the domain stay empty."""
         return int(self.branching**level)
 
     def node(self, values: ItemKeys, level: int) -> ItemKeys:
@@ -134,11 +134,7 @@ class RangeTree:
         return cls(shape, tuple(tables))
 
     def add(self, other: "RangeTree", where: str = "tree") -> Self:
-        """Return the sum of two trees.
-
-        Args:
-            other: the second one.
-            where: whose it is, for the message.
+        """Return the sum of two trees; `where` names the second in messages.
 
         Raises:
             DataError: if it has another shape, or a cell would grow too large.
@@ -156,13 +152,9 @@ class RangeTree:
     def from_bytes(
         cls, data: bytes, expected: TreeShape, largest: int, where: str = "tree"
     ) -> Self:
-        """Read a tree from somebody else.
+        """Read a tree of the agreed shape from somebody else, named `where`.
 
-        Args:
-            data: the bytes.
-            expected: the shape that was agreed on.
-            largest: the size that no honest cell exceeds.
-            where: whose it is, for messages.
+        No honest cell is beyond `largest` in size.
 
         Guarantees:
             Bytes that are read are, written again, the same bytes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two sketches must have in common before they are added.
+"""Shapes: the facts that two sketches must share before they are added.
 
 Cells mean the same only if kind, size, seed, version and domain are the same. Anything
 else is refused in words, before a cell is touched.
@@ -24,7 +24,7 @@ HEADER_BYTES = _HEADER.size
 
 
 class SketchKind(Enum):
-    """What cells hold."""
+    """The content of cells."""
 
     COUNT_MIN = "count-min"
     COUNT_SKETCH = "count-sketch"
@@ -46,7 +46,7 @@ class SketchShape:
         width: columns; a power of two, except for exact counts, which have one for
             every value of the domain.
         seed: of the hash functions; 0 for exact counts, which have none.
-        bins: SHA-256 of the declared domain, in hexadecimal (`items.*.digest`).
+        bins: SHA-256 of the declared domain, in hexadecimal (`domains.*.digest`).
         version: of hashing and bytes.
     """
 
@@ -83,7 +83,7 @@ class SketchShape:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.depth * self.width
 
     def folded(self) -> Self:
@@ -99,11 +99,7 @@ class SketchShape:
         return replace(self, width=self.width // 2)
 
     def check_same(self, other: "SketchShape", where: str = "sketch") -> None:
-        """Refuse a sketch that cannot be added to one of this shape.
-
-        Args:
-            other: its shape.
-            where: whose it is, for the message.
+        """Refuse a sketch, named `where`, that cannot be added to one of this shape.
 
         Raises:
             DataError: naming every difference.
