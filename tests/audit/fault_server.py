@@ -36,7 +36,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prepare(folder: Path, job: str) -> Callable[[], object]:
-    """Return what is to happen between the two marks."""
+    """Return the action between the two marks."""
     name, _, number = job.partition(" ")
     match name:
         case "create":

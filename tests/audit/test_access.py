@@ -260,7 +260,7 @@ def test_a_backup_from_before_a_rotation_is_refused(
 
 
 def staged(run: Logged, *entries: Any) -> None:
-    """Leave what a writer leaves that is killed before its checkpoint."""
+    """Leave the files of a writer that is killed before its checkpoint."""
     signer = run_log_signer(run)
     evidence = run.evidence()
     checkpoint = evidence.view.signed.checkpoint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people append: every kind, every mistake, and nothing left of a refusal."""
+"""Entries by hand: every kind, every mistake, and nothing left of a refusal."""
 
 from hashlib import sha256
 from pathlib import Path

@@ -146,7 +146,7 @@ MUTATIONS: list[Callable[[Files, random.Random], None]] = [
 
 
 def sound_folder(files: Files) -> bool:
-    """Whether the names can exist together: none is a file and a folder."""
+    """Return True if the names can exist together: none is a file and a folder."""
     return not any(
         other.startswith(f"{name}/")
         for name in files

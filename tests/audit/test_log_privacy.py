@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must never be in a log: canary values in, none of them out (row 21).
+"""Secrets that must never be in a log: canary values in, none of them out (row 21).
 
 A run is given marked values wherever people or data can put something: names of sites,
 ids of patients, rows, seeds, reasons, texts for the record of processing. Then every

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of a run folder the log has a digest of, by both verifiers."""
+"""Files of a run folder that the log has a digest of, by both verifiers."""
 
 import os
 import time

@@ -33,7 +33,7 @@ from support.audit_worlds import LOG, ORIGIN, SITES, receipt_of, signer
 
 
 def accepts(parse: Callable[[Any], object], value: Any) -> bool:
-    """Say whether a parser takes a value; any other exception is a defect."""
+    """Return True if a parser takes a value; any other exception is a defect."""
     try:
         parse(value)
     except (AuditError, standalone.Unsound):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log says of masked sums, before both verifiers: whatever is changed shows."""
+"""Entries about masked sums, before both verifiers: whatever is changed shows."""
 
 import json
 from pathlib import Path

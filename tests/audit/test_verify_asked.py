@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sites were asked for is what the log charges for, before both verifiers.
+"""Queries to sites are those that the log charges for, before both verifiers.
 
 Each log here is right in every hash, signature and price, and states something else
 than the sites signed. Each has a control: the same log without the lie passes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose log it is: keys, their rotation (row 9), policies, witnesses, pins, clocks."""
+"""The owner of a log: keys, rotation (row 9), policies, witnesses, pins, clocks."""
 
 import shutil
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the coordinator asks in a stage, and what it learns from the release.
+"""The coordinator's question in a stage, and its learning from the release.
 
 The state of learning is a `Progress`: the released model and a few released vectors.
 `question` and `estimates` are functions of it and of the programme's public constants;
@@ -50,7 +50,7 @@ class Learner:
         self._looking = SketchLearner(programme)
 
     def start(self) -> Progress:
-        """Return where every run of the programme begins."""
+        """Return the state at which every run of the programme begins."""
         model = untrained_model(self._programme.shapes)
         if self._programme.networks:
             model = replace(
@@ -61,9 +61,7 @@ class Learner:
     def release(self, progress: Progress, most_noise: bool = False) -> Release | None:
         """Return the event of the next round, with the noise that steering chose.
 
-        Args:
-            progress: where the run stands.
-            most_noise: whether to take the most noise of the range instead.
+        With `most_noise` it is the most noise of the range instead.
         """
         stage = self._programme.stages[progress.stage]
         planned = planned_release(stage, progress.step)
@@ -75,7 +73,7 @@ class Learner:
         return with_noise(stage, planned, factor)
 
     def is_over(self, progress: Progress) -> bool:
-        """Say whether a stage has no further round, whatever is left of its budget."""
+        """Return True if a stage has no further round, whatever its budget has left."""
         stage = self._programme.stages[progress.stage]
         if progress.step >= most_rounds(stage):
             return True

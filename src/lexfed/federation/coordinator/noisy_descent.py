@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats, Integers
-from lexfed.federation.coordinator.steering import SteeringMemory, TowerSteering
+from lexfed.federation.coordinator.progress import Memory
+from lexfed.federation.coordinator.steering import TowerSteering
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.networks.flat_parameters import group_order
@@ -28,9 +29,7 @@ class NoisyDescent:
         self._steering = steering
         self._group_order: Integers | None = None
 
-    def question(
-        self, stage: Stage, memory: SteeringMemory, step: int
-    ) -> dict[str, Floats]:
+    def question(self, stage: Stage, memory: Memory, step: int) -> dict[str, Floats]:
         """Return the numbers that sites need to answer a round."""
         steering = self._steering.state(stage, memory)
         rate = self._descent(stage).rate(step) * steering.rate
@@ -43,7 +42,7 @@ class NoisyDescent:
         self,
         stage: Stage,
         tower: Tower,
-        memory: SteeringMemory,
+        memory: Memory,
         step: int,
         release: Release | None,
         mean: Floats,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a run stands: all of it is released or public."""
+"""The state of a run: all of it is released or public."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from lexfed.models.towers.cascade import Model
 
+Memory = Mapping[str, NDArray[Any]]
+"""Released vectors that a run keeps beside its model, by name."""
+
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: a function of released values and public facts.
+    """The state of a run: a function of released values and public facts.
 
     Attributes:
         done: rounds of the programme that are over, whether released or lost.
@@ -24,10 +27,10 @@ class Progress:
 
     done: int
     model: Model
-    memory: Mapping[str, NDArray[Any]]
+    memory: Memory
     stage: int = 0
     step: int = 0
 
     def after_round(self, stage: int, step: int) -> "Progress":
-        """Return where the run stands once a round at that place is over."""
+        """Return the state once a round at that place is over."""
         return replace(self, done=self.done + 1, stage=stage, step=step + 1)

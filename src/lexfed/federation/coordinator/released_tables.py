@@ -61,7 +61,7 @@ def table_memory(
     released: Floats,
     loudness: float,
 ) -> dict[str, Floats]:
-    """Return what is kept of a stage's release.
+    """Return the memory of a stage's release.
 
     Args:
         stage: what was asked.

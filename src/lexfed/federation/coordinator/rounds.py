@@ -35,12 +35,7 @@ class RoundRequest:
 
 @dataclass(frozen=True)
 class RoundRelease:
-    """What a round released.
-
-    Attributes:
-        progress: the state after it.
-        update: the noised sum on the integer grid.
-    """
+    """The release of a round: the state after it, and the noised sum on the grid."""
 
     progress: Progress
     update: Integers
@@ -84,7 +79,7 @@ class Coordinator:
         self.progress = progress
 
     def is_over(self, charged: bool = False) -> bool:
-        """Say whether there is no further round; the arguments are those of `next`."""
+        """Return True if there is no further round; arguments are those of `next`."""
         return not self._choose(charged)
 
     def next(self, charged: bool = False) -> RoundRequest | None:
@@ -154,7 +149,7 @@ class Coordinator:
         return ()
 
     def _fits(self, paid: Sequence[Release], release: Release | None) -> bool:
-        """Say whether a stage's part of a filter's budget has room for a round.
+        """Return True if a stage's part of a filter's budget has room for a round.
 
         Its part is what its planned rounds cost. Other stages keep theirs, so a tower
         cannot spend what a later one was promised.
@@ -171,7 +166,7 @@ class Coordinator:
     def _sums(
         self, ledger: Ledger, releases: Sequence[Release | None]
     ) -> list[Fraction]:
-        """Return what releases cost in each scope of the ledger, added up exactly."""
+        """Return the exact cost of releases in each scope of the ledger."""
         counts = Counter(release for release in releases if release is not None)
         for release in counts.keys() - self._costs.keys():
             self._costs[release] = [Fraction(cost) for cost in ledger.costs(release)]

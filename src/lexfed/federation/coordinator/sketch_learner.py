@@ -6,7 +6,7 @@ constants. So it is post-processing, and what it changes afterwards (weights of 
 more noise after a drift) is fixed before anything of the next round is computed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.budget.sites.overlap_weights import overlap_factors, site_weights
-from lexfed.federation.coordinator.progress import Progress
+from lexfed.federation.coordinator.progress import Memory, Progress
 from lexfed.federation.coordinator.released_tables import (
     table_memory,
     tables_before,
@@ -30,8 +30,6 @@ from lexfed.sketch.queries.drift import Drift, NoisedHistogram, drift
 from lexfed.sketch.queries.duplicates import duplicate_shares, persons_by_site
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.sketch.queries.watched_columns import WatchedColumn
-
-SketchMemory = Mapping[str, NDArray[Any]]
 
 DRIFTED = "sketch.drifted"
 FACTORS = "sketch.factors"
@@ -71,7 +69,7 @@ class SketchLearner:
         self._programme = programme
 
     def question(self, progress: Progress) -> dict[str, Floats] | None:
-        """Return what a sketch stage is asked with; None if there is nothing to ask."""
+        """Return the arrays of a sketch stage's query; None if none is needed."""
         stage = self._programme.stages[progress.stage]
         if stage.tables[0].domain == "chosen":
             return self._columns(stage, progress)
@@ -139,12 +137,12 @@ class SketchLearner:
         known = progress.memory.get(PERSONS)
         return weighted_stage(self._programme, stage, found[NAME], known)
 
-    def is_cautious(self, memory: SketchMemory) -> bool:
-        """Say whether noise must not be reduced, because the population has drifted."""
+    def is_cautious(self, memory: Memory) -> bool:
+        """Return True if the population has drifted, so that noise must not shrink."""
         return DRIFTED in memory
 
 
-def column_looks(programme: Programme, memory: SketchMemory) -> Iterator[ColumnLook]:
+def column_looks(programme: Programme, memory: Memory) -> Iterator[ColumnLook]:
     """Return the columns that were looked at, in order; each look once."""
     for told in tables_so_far(programme, memory):
         if told.table.domain == "chosen":
@@ -157,7 +155,7 @@ def _look(programme: Programme, told: ReleasedTable) -> ColumnLook:
 
 
 def column_drifts(
-    programme: Programme, memory: SketchMemory
+    programme: Programme, memory: Memory
 ) -> list[tuple[WatchedColumn, Drift]]:
     """Compare every column that was looked at with what was released before the run.
 
@@ -173,7 +171,7 @@ def column_drifts(
 
 
 def most_looks(programme: Programme) -> int:
-    """Return how many columns are looked at in all, at most."""
+    """Return the largest number of columns that are looked at in all."""
     return sum(
         table.domain == "chosen" for stage in programme.stages for table in stage.tables
     )

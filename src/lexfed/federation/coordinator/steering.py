@@ -6,7 +6,6 @@ radius that contributions were divided by, and where the clip bits stand.
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,15 @@ from lexfed.arrays import Floats
 from lexfed.budget.adaptation.clip_quantile import has_clip_bits
 from lexfed.budget.adaptation.release_signals import Signal
 from lexfed.budget.adaptation.tower_steering import ObservedRelease, Steering
+from lexfed.federation.coordinator.progress import Memory
 from lexfed.federation.programme.admission import planned_release
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.privacy.releases import CLIP_BIT, Release
 from lexfed.tiers import Tier
 
-SteeringMemory = Mapping[str, NDArray[Any]]
 
-
-def last_terms(tower: int, memory: SteeringMemory) -> dict[str, float]:
-    """Return what a tower's last release was asked with."""
+def last_terms(tower: int, memory: Memory) -> dict[str, float]:
+    """Return the terms of a tower's last release."""
     noise, radius, rate = memory[_used(tower)].tolist()
     return {"noise": noise, "radius": radius, "learning_rate": rate}
 
@@ -46,17 +44,17 @@ class TowerSteering:
         self._adapting = programme.adapting
 
     def steers(self, stage: Stage) -> bool:
-        """Say whether a stage adapts."""
+        """Return True if a stage adapts."""
         descends = stage.kind in ("gradient", "update")
         return self._adapting.active and descends and stage.releases[0] is not None
 
-    def state(self, stage: Stage, memory: SteeringMemory) -> Steering:
-        """Return where the steering of a stage's tower stands."""
+    def state(self, stage: Stage, memory: Memory) -> Steering:
+        """Return the state of the steering of a stage's tower."""
         found = Steering.from_memory(stage.tower, memory)
         return self._adapting.start(self._tier(stage)) if found is None else found
 
-    def is_over(self, stage: Stage, memory: SteeringMemory) -> bool:
-        """Say whether releases show no more progress."""
+    def is_over(self, stage: Stage, memory: Memory) -> bool:
+        """Return True if releases show no more progress."""
         if not self.steers(stage):
             return False
         return self._adapting.is_over(self.state(stage, memory))
@@ -64,12 +62,12 @@ class TowerSteering:
     def after(
         self,
         stage: Stage,
-        memory: SteeringMemory,
+        memory: Memory,
         step: int,
         release: Release | None,
         mean: Floats,
     ) -> dict[str, NDArray[Any]]:
-        """Return what is remembered of a release.
+        """Return the memory after a release.
 
         Args:
             stage: the round's.
@@ -114,7 +112,7 @@ class TowerSteering:
         )
 
     def _length(self, stage: Stage) -> int:
-        """Return how many numbers of a release are the tower's own."""
+        """Return the number of values of a release that are the tower's own."""
         return stage.dimension - int(has_clip_bits(stage.releases[0]))
 
     def _tier(self, stage: Stage) -> Tier:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How bytes get from a coordinator to sites and back; nobody here knows what they mean.
+"""Channels: bytes from a coordinator to sites and back, without their meaning.
 
 Every engine that moves messages between organisations is a `Channel`. What a message
 says, who may ask what, and what is charged for it is decided on both ends of it.

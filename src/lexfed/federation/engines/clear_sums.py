@@ -60,7 +60,7 @@ class Engine(Protocol):
     """Brings a query to the participating sites and returns what they answer."""
 
     def prepare(self) -> None:
-        """Do what can be done before a round is charged."""
+        """Do the work that needs no charge, before a round is charged."""
         ...
 
     def ask(
@@ -118,14 +118,7 @@ class OverChannel:
         dropouts: int,
         check: CheckReceipt,
     ) -> None:
-        """Take a channel.
-
-        Args:
-            programme: what is run.
-            channel: to the sites.
-            dropouts: how many may be missing before a round is given up.
-            check: of receipts.
-        """
+        """Take a channel; a round survives `dropouts` missing sites."""
         self._programme = programme
         self._channel = channel
         self._dropouts = dropouts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What coordinator and sites say to each other where sums are masked.
+"""Messages of coordinator and sites where sums are masked.
 
 Most of it are the messages of `lexfed.secagg`, as they are. Four things stand around
 them:
@@ -60,7 +60,7 @@ class PieceRequest:
 
 
 def read_request(content: bytes) -> EpochRequest | MaskedQuery | PieceRequest | None:
-    """Return what a coordinator wants; None if it is a message of the sums' own.
+    """Return a coordinator's request; None if it is a message of the sums' own.
 
     Raises:
         SecAggError: if the message is cut off, or has a number too large.
@@ -116,7 +116,7 @@ def refusal_in(content: bytes) -> Refusal | None:
 
 
 def sender_of(message: bytes) -> str:
-    """Return whom a message of secure aggregation says it is from, unchecked."""
+    """Return the sender that a message of secure aggregation names, unchecked."""
     reader = Reader(message, "message")
     reader.take(_BEFORE_NAME)
     return str(bytes(reader.take(reader.number(1))), "ascii", "replace")

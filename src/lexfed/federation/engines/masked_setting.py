@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sites and coordinator of a programme agree on for masked sums.
+"""The agreement of sites and coordinator of a programme on masked sums.
 
 Both sides make the setting of an epoch from the programme, the run's log and the
 enrolled keys, so a coordinator cannot choose terms. Sites stand in it under the start
@@ -38,7 +38,7 @@ def seat_identity(signer: Signer) -> Identity:
 def epoch_settings(
     programme: Programme, log: str, sites: Mapping[str, bytes], coordinator: bytes
 ) -> EpochSettings:
-    """Return what all agree on, for every epoch of a run.
+    """Return the settings of every epoch of a run.
 
     Args:
         programme: with a cohort.

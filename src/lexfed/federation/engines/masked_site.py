@@ -43,13 +43,7 @@ class MaskedSite:
     """
 
     def __init__(self, site: Site, identity: Identity, setting: EpochSettings) -> None:
-        """Open a site.
-
-        Args:
-            site: computes, charges and noises.
-            identity: its key, under the name that it is enrolled with.
-            setting: what all agreed on, by epoch.
-        """
+        """Open a site under the name that it is enrolled with."""
         self._site = site
         self._identity = identity
         self._settings = setting

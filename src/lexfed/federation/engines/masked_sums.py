@@ -65,7 +65,7 @@ class MaskedSum(Reply):
 
     @property
     def receipts(self) -> Mapping[str, bytes]:
-        """What each site in the sum signed about this round."""
+        """The signed receipt of each site in the sum."""
         return self.signed
 
 

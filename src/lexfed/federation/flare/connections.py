@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From where the others connected last, and since when: for people who wonder.
+"""Last known addresses of the other parties, and their dates, for people who wonder.
 
 TLS keys of a kit can be stolen, and whoever has them can connect in its name. Nothing
 that is signed can be forged with them, but rounds fail, and nobody would know why. So
@@ -42,7 +42,7 @@ _WE_IN = re.compile(r"Successfully registered client:")
 
 @dataclass(frozen=True)
 class PeerConnection:
-    """How a party is connected.
+    """The connection of a party.
 
     Attributes:
         address: where it connected from last; for a site, where the coordinator is.
@@ -78,7 +78,7 @@ class _Row(BaseModel):
 
 
 def last_connections(kit: Kit) -> dict[str, PeerConnection]:
-    """Return how parties were connected last, by name; what is damaged is not known."""
+    """Return the last connections of parties, by name; damaged ones are not known."""
     try:
         found = json.loads((kit.flare_folder / FILE).read_bytes())
         rows = {name: _Row.model_validate(row) for name, row in found.items()}
@@ -90,13 +90,7 @@ def last_connections(kit: Kit) -> dict[str, PeerConnection]:
 def connections_after(
     known: dict[str, PeerConnection], message: str, now: str
 ) -> dict[str, PeerConnection]:
-    """Return what is known after a message of FLARE's log.
-
-    Args:
-        known: what was known before.
-        message: of FLARE's log.
-        now: the time.
-    """
+    """Return the known connections after a message of FLARE's log."""
     name, address = _of(message)
     if not name:
         return known
@@ -110,7 +104,7 @@ def connections_after(
 
 
 def _of(message: str) -> tuple[str, str]:
-    """Return who a message is about, and the address if it is about a connection."""
+    """Return the party of a message, and the address if it is about a connection."""
     if found := _FROM_SITE.match(message):
         return found[2], found[1]
     if found := _TO_SERVER.match(message):

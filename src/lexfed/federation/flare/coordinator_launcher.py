@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the coordinator starts the process of a job: with our rules for TLS in force."""
+"""The coordinator's launcher of job processes: with our rules for TLS in force."""
 
 from typing import Any
 

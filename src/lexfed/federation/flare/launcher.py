@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a site starts the process of a job, such that its end is that site's alone.
+"""A site's launcher of job processes, whose end is that site's alone.
 
 FLARE ends a job for everybody when one site reports that its process failed, however
 many sites remain. Whether enough remain is for the protocol to say: so whatever ends a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the terminal says while a coordinator or site runs: few lines, no secrets.
+"""Lines on the terminal while a coordinator or site runs: few, and no secrets.
 
 FLARE says much in its logs, and those stay in the kit. Here a few of its messages are
 said again in other words, one line each, and the same line never twice in a row. A
@@ -36,7 +36,7 @@ _KNOWN = tuple((re.compile(pattern), words) for pattern, words in _WORDS)
 
 
 def words_for(message: str) -> str | None:
-    """Return what the terminal says for a message of FLARE's log, if anything."""
+    """Return the terminal's line for a message of FLARE's log, if there is one."""
     for pattern, words in _KNOWN:
         found = pattern.match(message)
         if found is None or message.endswith(" is starting"):

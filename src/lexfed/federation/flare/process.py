@@ -109,7 +109,7 @@ def start(kit: Kit, lock: FileLock) -> NoReturn:
 
 
 def is_running(kit: Kit) -> bool:
-    """Whether a process takes part for this kit now, on this machine."""
+    """Return True if a process takes part for this kit now, on this machine."""
     try:
         take(kit).close()
     except RunFolderError:

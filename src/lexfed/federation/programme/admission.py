@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which releases were agreed on for a step of a stage.
+"""Admission: the releases that were agreed on for a step of a stage.
 
 Rounds stand at a place of the programme: a stage and a step within it. A stage may end
 before its last planned step, and under a filter it may have further ones. Everything
@@ -13,7 +13,7 @@ from lexfed.privacy.releases import Release, ReleaseGroup
 
 
 def most_rounds(stage: Stage) -> int:
-    """Return how many rounds a stage has at most."""
+    """Return the largest number of rounds of a stage."""
     return len(stage.releases) + stage.extra
 
 
@@ -23,7 +23,7 @@ def planned_release(stage: Stage, step: int) -> Release | None:
 
 
 def rounds_before(programme: Programme, index: int, step: int) -> int:
-    """Return how many rounds are planned before a step of a stage."""
+    """Return the number of rounds planned before a step of a stage."""
     earlier = programme.stages[:index]
     return sum(len(stage.releases) for stage in earlier) + step
 
@@ -39,7 +39,7 @@ def with_noise(stage: Stage, release: Release | None, factor: float) -> Release 
 
 
 def admits(stage: Stage, step: int, release: Release | None) -> bool:
-    """Say whether a release is one that was agreed on for a step."""
+    """Return True if a release is one that was agreed on for a step."""
     if not 0 <= step < most_rounds(stage):
         return False
     planned = planned_release(stage, step)

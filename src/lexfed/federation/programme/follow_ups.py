@@ -31,12 +31,7 @@ something was."""
 
 
 def follow_up_name(table: RequestedTable, place: int) -> str:
-    """Return what a table's numbers are called in a query; empty if it needs none.
-
-    Args:
-        table: what is asked.
-        place: of the table in its stage.
-    """
+    """Return the name of a table's numbers in a query; empty if it needs none."""
     if table.domain == "bins" and table.ends is None:
         return f"ends.{place}"
     if table.domain == "letters" and table.level > 1:
@@ -45,7 +40,7 @@ def follow_up_name(table: RequestedTable, place: int) -> str:
 
 
 def follow_up_lengths(tables: Sequence[RequestedTable]) -> dict[str, int]:
-    """Return how many numbers each of a stage's second looks needs."""
+    """Return the length of the array for each of a stage's second looks."""
     return {
         name: _length(table)
         for place, table in enumerate(tables)
@@ -61,7 +56,7 @@ def _length(table: RequestedTable) -> int:
 def are_follow_ups(
     tables: Sequence[RequestedTable], arrays: Mapping[str, NDArray[Any]]
 ) -> bool:
-    """Say whether numbers of the right lengths can be the ends and prefixes they are.
+    """Return True if numbers of the right lengths can be such ends and prefixes.
 
     Guarantees:
         Ends are finite, rise and have a finite distance; codes are -1 or those of
@@ -118,7 +113,7 @@ def next_question(
 
 
 def _found(table: RequestedTable, told: Sequence[ReleasedTable]) -> Floats | None:
-    """Return what the last look at a column showed; None if that was nothing."""
+    """Return the finding of the last look at a column; None if it found nothing."""
     for earlier in reversed(told):
         if earlier.table.column != table.column:
             continue

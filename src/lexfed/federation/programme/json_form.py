@@ -62,7 +62,7 @@ def from_bytes(content: bytes) -> Programme:
 
 
 def first_difference(own: Programme, sent: Programme) -> str:
-    """Return where two programmes differ by more than rounding; empty if nowhere.
+    """Return the first difference of two programmes beyond rounding; empty if none.
 
     Guarantees:
         What a grid clips to and pays for is, to the bit, what a release is charged for.
@@ -73,7 +73,7 @@ def first_difference(own: Programme, sent: Programme) -> str:
 
 
 def _unpaid(own: Programme, sent: Programme) -> str:
-    """Return where a grid would let through more than its release is charged for."""
+    """Return the grid that lets through more than its release is charged for."""
     for at, (ours, theirs) in enumerate(zip(own.stages, sent.stages, strict=True)):
         paid = [release.groups for release in theirs.releases if release is not None]
         for place, (mine, block) in enumerate(

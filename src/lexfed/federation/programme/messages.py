@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What coordinator and sites say to each other.
+"""Messages between coordinator and sites.
 
 A `Query` asks every site for one contribution to one release; a site answers with a
 `Reply` (its sum on the integer grid) or a `Refusal` (a reason, and nothing computed).
@@ -162,7 +162,7 @@ class Reply:
 
     @property
     def receipts(self) -> Mapping[str, bytes]:
-        """What each site in the sum signed about this round."""
+        """The signed receipt of each site in the sum."""
         return {self.site: self.receipt}
 
     @property
@@ -185,11 +185,7 @@ LONGEST_RECEIPT = 2**16
 
 
 def longest_answer(dimension: int) -> int:
-    """Return how long an answer may be, in bytes: a sum, a receipt and what is around.
-
-    Args:
-        dimension: of the sum.
-    """
+    """Return the largest length of an answer in bytes: sum, receipt and the rest."""
     return 8 * dimension + 2 * LONGEST_RECEIPT
 
 

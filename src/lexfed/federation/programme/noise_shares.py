@@ -70,7 +70,7 @@ def noised_by_site(
     release: Release | None,
     source: RandomSource,
 ) -> Integers:
-    """Add what one site adds: all of the noise, or its share of it."""
+    """Add one site's noise: all of it, or its share."""
     cohort = programme.cohort
     if cohort is None or release is None:
         return add_noise(total, stage, release, source)
@@ -78,7 +78,7 @@ def noised_by_site(
 
 
 def stays_within(total: Integers, stage: Stage, cohort: NoiseCohort) -> bool:
-    """Say whether a sum is one that honest sites can have; else it may have wrapped."""
+    """Return True if honest sites can have this sum; else it may have wrapped."""
     return all(
         int(abs(total[block.start : block.stop]).max()) <= _bound(block.grid, cohort)
         for block in stage.blocks
@@ -86,7 +86,7 @@ def stays_within(total: Integers, stage: Stage, cohort: NoiseCohort) -> bool:
 
 
 def longest_sum(stage: Stage, cohort: NoiseCohort) -> int:
-    """Return what no coordinate of an honest sum of a stage exceeds."""
+    """Return the bound on coordinates of an honest sum of a stage."""
     return max(_bound(block.grid, cohort) for block in stage.blocks)
 
 

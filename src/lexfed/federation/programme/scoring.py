@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good a model is: metrics of scores, and a histogram of them that can be paid for.
+"""Quality of a model: metrics of scores, and a histogram of them that is charged.
 
 Metrics on rows that are not public are a query like any other. The histogram form puts
 each test row into one cell (label, score bin), so one person adds at most 1 to the

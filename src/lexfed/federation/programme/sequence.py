@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ClassScale:
-    """What the contributions of a class of records are multiplied by.
+    """The factor on contributions of a class of records.
 
     Attributes:
         name: of the class.
@@ -54,7 +54,7 @@ class ClassScale:
 
 @dataclass(frozen=True)
 class Programme:
-    """What is run, in which order, at which price.
+    """The whole run, fixed beforehand: its stages in order, with their prices.
 
     Attributes:
         mechanism: how noise is spread over tiers.
@@ -116,7 +116,7 @@ class Programme:
 
     @property
     def networks(self) -> bool:
-        """Whether the rule trains networks beside the linear parts of towers."""
+        """True if the rule trains networks beside the linear parts of towers."""
         return self.follows_rule and any(s.kind == "gradient" for s in self.stages)
 
     @property
@@ -165,7 +165,7 @@ class Programme:
         return replace(stage, divisor=stage.divisor * there / math.fsum(parts))
 
     def charges(self, *sites: int) -> tuple[tuple[Release, int], ...]:
-        """Return what the whole programme releases, in order: the envelope.
+        """Return the releases of the whole programme, in order: the envelope.
 
         Args:
             *sites: places of sites, for the most that one of them is charged for;

@@ -28,7 +28,7 @@ _UNWEIGHED = ("sketch", "metrics")
 
 
 def is_weighed(programme: Programme, stage: int) -> bool:
-    """Say whether queries of a stage carry weights: those that come after the keys."""
+    """Return True if queries of a stage carry weights: those after the keys."""
     if programme.sketching.weights == "none":
         return False
     before = (table for each in programme.stages[:stage] for table in each.tables)
@@ -37,7 +37,7 @@ def is_weighed(programme: Programme, stage: int) -> bool:
 
 
 def are_weights(array: NDArray[Any]) -> bool:
-    """Say whether numbers of the right length are weights that a site takes.
+    """Return True if numbers of the right length are weights that a site takes.
 
     Guarantees:
         None is above 1, nor below the least.
@@ -46,7 +46,7 @@ def are_weights(array: NDArray[Any]) -> bool:
 
 
 def sum_weights(query: Query, factors: Tensor, places: Sequence[int]) -> Tensor:
-    """Return what the sums of some sites are multiplied by.
+    """Return the factors of the sums of some sites.
 
     Args:
         query: was checked.

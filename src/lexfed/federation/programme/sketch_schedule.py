@@ -32,7 +32,7 @@ WeightRule = Literal["none", "overlap"]
 
 @dataclass(frozen=True)
 class SketchSchedule:
-    """What is sketched along the way; public, and part of the programme.
+    """The schedule of sketches in a run; public, and part of the programme.
 
     Attributes:
         share: part of a tower's budget that its sketches take; 0: there are none.
@@ -52,16 +52,16 @@ class SketchSchedule:
 
     @property
     def asks_persons(self) -> bool:
-        """Whether keys of persons are asked for."""
+        """True if keys of persons are asked for."""
         return self.share > 0.0 and self.persons
 
     def looks_before(self, tower: int, towers: int) -> bool:
-        """Say whether there is a look at columns before a tower."""
+        """Return True if there is a look at columns before a tower."""
         asked = self.share > 0.0 and self.columns > 0 and bool(self.watched)
         return asked and 0 < tower < towers and tower % self.every == 0
 
     def within(self, slots: Sequence[int]) -> tuple[int, ...]:
-        """Return which columns have all of their slots among these."""
+        """Return the columns that have all of their slots among these."""
         known = set(slots)
         return tuple(
             place

@@ -27,7 +27,7 @@ class Block:
 
 @dataclass(frozen=True)
 class SavingPhase:
-    """How the sites take part in the first rounds of a stage, while some save.
+    """The part of sites in the first rounds of a stage, while some save.
 
     Attributes:
         until: the first step of the stage that is no longer in this phase.
@@ -114,7 +114,7 @@ class Stage:
 
     @cached_property
     def limits(self) -> tuple[float, ...]:
-        """What contributions to each group are clipped to where there is privacy."""
+        """Clips of contributions to each group where there is privacy."""
         return tuple(block.grid.clip_to for block in self.blocks)
 
     @cached_property
@@ -124,7 +124,7 @@ class Stage:
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
-        """What each site's clipped sum is multiplied by, at most its weight.
+        """Factors of the sites' clipped sums, each at most the site's weight.
 
         A site of weight w is charged for the sensitivity w C. What the grid and float
         sums add to C is not smaller at a small weight, so that much is taken off.
@@ -138,7 +138,7 @@ class Stage:
 
     @cached_property
     def rounding(self) -> float:
-        """What grid and float sums add to a contribution, in contributions.
+        """The error of grid and float sums per contribution, in contributions.
 
         It does not shrink with a unit's share (`unit_factors`).
         """
@@ -148,7 +148,7 @@ class Stage:
 
     @cached_property
     def shrinking(self) -> tuple[float, ...]:
-        """What a contribution of at most the clip is multiplied by, in each group.
+        """Factors of contributions of at most the clip, in each group.
 
         Tables count in whole persons, whose norm is the charged clip itself. So that
         grid and float sums fit in it too, all are scaled alike, rather than clipped.
@@ -158,7 +158,7 @@ class Stage:
         return tuple(block.grid.clip_to / block.grid.clip for block in self.blocks)
 
     def release_for(self, release: Release | None, site: int) -> Release | None:
-        """Return what one site is charged for in a round.
+        """Return the release that one site is charged for in a round.
 
         A unit's contribution is clipped to C and then multiplied by the site's weight
         w, so it has norm at most w C; its coin shows heads less often by the factor.
@@ -212,5 +212,5 @@ def _inside(grid: Grid, weight: float) -> float:
 
 
 def _fixed(grid: Grid) -> float:
-    """Return what the grid and float sums take of the charged clip."""
+    """Return the part of the charged clip that grid and float sums take."""
     return grid.clip - grid.clip_to * (1.0 + CLIP_ROUNDING)

@@ -61,7 +61,7 @@ _TAG = 16
 
 @dataclass(frozen=True)
 class _Hidden:
-    """What an aggregator has after its list was agreed on.
+    """An aggregator's state after its list was agreed on.
 
     Attributes:
         named: digest of the list, and the key that names the triple.
@@ -80,7 +80,7 @@ class _Hidden:
 
 @dataclass(frozen=True)
 class _Tested:
-    """What it has after D was opened, and its share of the test, masked."""
+    """Its state after D was opened, and its share of the test, masked."""
 
     before: _Hidden
     opened: Words32

@@ -67,7 +67,7 @@ def overlap_terms(plan: OverlapPlan, least_sites: int) -> OperatorTerms:
 
 @dataclass(frozen=True)
 class OverlapSetting:
-    """Who takes part in which computation.
+    """An overlap computation and its parties.
 
     Attributes:
         plan: what is computed.
@@ -98,16 +98,16 @@ class OverlapSetting:
 
     @property
     def model(self) -> bytes:
-        """What stands where a round's model does: plan and dealer."""
+        """Digest of plan and dealer, in place of a round's model."""
         parts = self.plan.digest + self.dealer.digest
         return sha256(b"lexfed shared overlaps\x00" + parts).digest()
 
     def context(self, round_number: int) -> Context:
-        """Return what a round belongs to."""
+        """Return the context of a round."""
         return self.operators.context(round_number, self.model)
 
     def triple_bytes(self, seat: int) -> int:
-        """Return how long an aggregator's part of a triple is, without encryption."""
+        """Return the length of an aggregator's part of a triple, without encryption."""
         if seat == 0:
             return SEED
         sites = len(self.operators.sites)
@@ -201,7 +201,7 @@ def _words(seed: bytes, context: Context, what: str, shape: tuple[int, int]) -> 
 
 @dataclass(frozen=True)
 class OverlapVerdict:
-    """Which of the listed sites are in the counts.
+    """The listed sites that are in the counts.
 
     Attributes:
         listed: digest of the list that both aggregators signed.

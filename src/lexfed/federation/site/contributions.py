@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site adds up for each kind of query: one clipped vector per unit.
+"""A site's sums for each kind of query: one clipped vector per unit.
 
 Every function returns a float64 sum over units of a vector that depends on that unit
 and on released or public numbers alone, and whose norm is at most the stage's
@@ -30,8 +30,7 @@ from lexfed.federation.programme.scoring import score_histogram
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.federation.programme.site_weights import sum_weights
 from lexfed.federation.site.table_counts import batch_sums
-from lexfed.federation.site.unit_batch import UnitBatch
-from lexfed.federation.site.unit_factors import unit_factors
+from lexfed.federation.site.unit_batch import UnitBatch, unit_factors
 from lexfed.models.gradients.batch import Batch
 from lexfed.models.gradients.clipped_sum import clipped_sum
 from lexfed.models.gradients.cut_bits import CutBits

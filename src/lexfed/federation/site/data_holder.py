@@ -251,7 +251,7 @@ class Site:
         return "" if excess is None else str(excess)
 
     def _agreed(self, query: Query) -> bool:
-        """Say whether the programme has such a question at this place.
+        """Return True if the programme has such a question at this place.
 
         The shapes say which slots a tower reads. They come with the query, so they
         are compared: a tower that peeks at a more sensitive tier than its release is
@@ -283,7 +283,7 @@ class Site:
         return replace(query, model=replace(query.model, towers=towers))
 
     def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
-        """Return what the ledger is still to be charged for up to a round.
+        """Return the releases that the ledger is still to be charged for up to a round.
 
         Nothing, if the round itself was charged before an interruption: its answer
         never left the process then, because `handle` charges before it computes and a

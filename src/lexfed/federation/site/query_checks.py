@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the numbers in a query are as many as the programme has, and are numbers.
+"""Checks of the numbers in a query: as many as the programme has, and finite.
 
 Arithmetic on arrays stretches what is too short or has an axis too many. A coordinator
 that lies could so multiply one unit's contribution beyond its clip, or ask something
@@ -25,7 +25,7 @@ from lexfed.models.towers.shape import TowerShape
 
 
 def is_well_formed(query: Query, programme: Programme) -> bool:
-    """Say whether every array of a query is one that its place in a programme has.
+    """Return True if every array of a query is one that its place in a programme has.
 
     Its stage, kind and shapes are those of the programme, which was checked before.
 
@@ -54,7 +54,7 @@ _NO_WEIGHTS = np.zeros(0)
 
 
 def _may_be_chosen(query: Query, programme: Programme) -> bool:
-    """Say whether the columns to be counted are ones that the release reads.
+    """Return True if the columns to be counted are ones that the release reads.
 
     A column of a tier above would be told at the price of a tier below.
     """
@@ -119,5 +119,5 @@ def _is_vector(array: NDArray[Any], *sizes: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _parameters(shape: TowerShape) -> int:
-    """Return how many parameters a tower has."""
+    """Return the number of parameters of a tower."""
     return flatten(shape.untrained()).numel()

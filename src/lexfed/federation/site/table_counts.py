@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site's units count in tables: one cell of each row of a table per row of data.
+"""A site's counts in tables: one cell of each row of a table per row of data.
 
 A unit's rows have weights w_1 + ... + w_k <= 1, and each adds its own to one cell. So a
 row of a table moves by a vector of L1 norm 1 at most, hence of L2 norm 1, and `depth`
@@ -23,8 +23,7 @@ from torch import Tensor
 from lexfed.arrays import Floats, Integers
 from lexfed.federation.programme.follow_ups import asked_numbers
 from lexfed.federation.programme.stage import Stage
-from lexfed.federation.site.unit_batch import UnitBatch
-from lexfed.federation.site.unit_factors import unit_factors
+from lexfed.federation.site.unit_batch import UnitBatch, unit_factors
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.value_cells import (
     bin_cells,
@@ -128,11 +127,6 @@ def on_grid(total: Tensor, stage: Stage, factor: float) -> Tensor:
 
     Grids round once more, which changes nothing: so a sum over sites is the same
     whether they are rounded one by one or added first.
-
-    Args:
-        total: of `table_sums`.
-        stage: what is counted.
-        factor: public weight of the site.
     """
     parts = [
         torch.round(total[block.start : block.stop] * (factor * scale / step)) * step
@@ -169,7 +163,7 @@ _EMPTY = np.zeros((1, 0))
 
 
 def _weights(units: UnitBatch) -> Floats:
-    """Return what each row of each unit counts, [units, places]: 1 in all at most."""
+    """Return the weight of each row of each unit, [units, places]: 1 in all at most."""
     weights = torch.nan_to_num(units.weights, nan=0.0).clamp(0.0, 1.0)
     weights = weights / weights.sum(dim=1, keepdim=True).clamp_min(1.0)
     if units.shares is not None:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from lexfed.arrays import Bools
 from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.federation.programme.stage import Stage
 from lexfed.randomness import RandomSource, bernoulli
 
 
@@ -159,3 +160,13 @@ def flip_coins(
         for source, rate, units in zip(sources, rates, sites, strict=True)
     ]
     return np.concatenate(coins)
+
+
+def unit_factors(stage: Stage, shares: Tensor, weights: Tensor) -> Tensor:
+    """Return the factor of each unit's clipped contribution.
+
+    A unit of share s at a site of weight w is charged for s w C. Grid and float sums
+    add a part r of C that does not shrink with the share (`Stage.rounding`): the site's
+    factor f leaves it room in w C, and s f - (1 - s) r leaves it room in s w C.
+    """
+    return (shares * weights - (1.0 - shares) * stage.rounding).clamp_min(0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left behind has an end: folders of jobs, and files that only grow.
+"""An end for leftovers: folders of jobs, and files that only grow.
 
 FLARE keeps the folder of every job, at the coordinator also in its store, and appends
 to `audit.log` for ever; a run asks for its job's status three times a second.

@@ -40,7 +40,7 @@ class InnerServer(ThreadingMixIn, UnixStreamServer):
 
 
 class InnerDriver(BaseDriver):  # type: ignore[misc]  # FLARE has no types
-    """What FLARE calls a driver, for connections between processes of one kit.
+    """A FLARE driver for connections between processes of one kit.
 
     Guarantees:
         Only processes of the user that the kit belongs to can connect.
@@ -58,7 +58,7 @@ class InnerDriver(BaseDriver):  # type: ignore[misc]  # FLARE has no types
 
     @staticmethod
     def capabilities() -> dict[str, Any]:
-        """Return what FLARE may ask of it."""
+        """Return the capabilities that FLARE may ask of it."""
         return {
             DriverCap.SEND_HEARTBEAT.value: True,
             DriverCap.SUPPORT_SSL.value: False,
@@ -103,7 +103,7 @@ class InnerDriver(BaseDriver):  # type: ignore[misc]  # FLARE has no types
 
 
 def inner_folder(kit: Kit) -> Path:
-    """Return where the sockets of a kit are."""
+    """Return the folder of a kit's sockets."""
     return kit.flare_folder / "inner"
 
 

@@ -24,12 +24,12 @@ _NUMBER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def own_folders(kit: Kit) -> list[str]:
-    """Return where the settings of a kit are, and nothing else."""
+    """Return the folders of a kit's settings, and nothing else."""
     return [str(kit.flare_folder / name) for name in ("startup", "local")]
 
 
 def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
-    """Return where FLARE may look for a file.
+    """Return the folders in which FLARE may look for a file.
 
     Args:
         kit: of this process.
@@ -48,7 +48,7 @@ def confined(kit: Kit, name: str, folders: Sequence[str]) -> list[str]:
 
 
 def is_job(name: str) -> bool:
-    """Say whether a folder is called like a job."""
+    """Return True if a folder is called like a job."""
     return _NUMBER.fullmatch(name) is not None
 
 
@@ -64,7 +64,7 @@ def job_number(job_id: object) -> str:
 
 
 def confine(kit: Kit) -> None:
-    """Confine what FLARE reads and deletes in this process.
+    """Confine FLARE's reading and deleting in this process.
 
     Guarantees:
         After it no file of a job takes the place of a setting of the kit.

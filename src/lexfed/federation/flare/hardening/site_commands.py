@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site's FLARE does at the coordinator's word: start, stop and watch jobs.
+"""Commands that a site's FLARE takes from the coordinator: start, stop, watch jobs.
 
 FLARE's client lets the server say whether a command needs the site's permission, so
 `authorization.json` binds honest servers only. A coordinator that lies could have files

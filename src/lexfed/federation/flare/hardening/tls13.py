@@ -50,7 +50,7 @@ def fingerprint(path: Path) -> str:
 
 
 def server_context(root: Path, certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return what accepts connections.
+    """Return the TLS context for incoming connections.
 
     Guarantees:
         Only TLS 1.3, and only with a valid certificate under the root, is accepted.
@@ -64,7 +64,7 @@ def server_context(root: Path, certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def client_context(kit: Kit, certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return what connects for a kit.
+    """Return the TLS context for a kit's outgoing connections.
 
     Guarantees:
         Only TLS 1.3, and only with the pinned coordinator, is spoken.

@@ -95,11 +95,7 @@ class AdminSession:
     """
 
     def __init__(self, kit: Kit) -> None:
-        """Log in.
-
-        Args:
-            kit: of the coordinator.
-        """
+        """Log in with the coordinator's kit."""
         enforce(kit)
         from nvflare.fuel.flare_api.flare_api import new_secure_session
 
@@ -134,7 +130,7 @@ class AdminSession:
         return str(self._try(lambda: self._session.submit_job(str(job))))
 
     def over(self, job: str) -> bool:
-        """Say whether a job has ended, however it did."""
+        """Return True if a job has ended, however it did."""
         meta = self._try(lambda: self._session.get_job_meta(job))
         return str(meta.get("status", "")).startswith(_OVER)
 

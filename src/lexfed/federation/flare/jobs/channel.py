@@ -44,7 +44,7 @@ _BETWEEN_LOOKS = 0.2
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a coordinator waits, in seconds.
+    """The waiting times of a coordinator, in seconds.
 
     Attributes:
         gather: for the processes of all sites to be ready when a job begins.
@@ -200,7 +200,7 @@ class FlareChannel:
             next_time = time.monotonic() + self._patience.pulse
 
     def _signs(self, names: Collection[str], over: Signal) -> dict[str, str]:
-        """Return what each site says about itself; empty if it says nothing."""
+        """Return each site's sign of life; empty if it gives none."""
         if not names:  # FLARE takes an empty list for everybody
             return {}
         request, patience = Shareable(), self._patience.pulse
@@ -232,7 +232,7 @@ class FlareChannel:
 
 @dataclass(frozen=True)
 class _SiteReport:
-    """What a thread reports: how one site answered, or who is alive.
+    """A thread's report: the answer of one site, or the sites that are alive.
 
     Attributes:
         name: of the site; None for who is alive.

@@ -24,13 +24,7 @@ class EpochController(Controller):  # type: ignore[misc]  # FLARE has no types
 
     @abstractmethod
     def drive(self, channel: Channel, sites: Sequence[str], job: str) -> None:
-        """Run one epoch; it must not raise.
-
-        Args:
-            channel: to the sites.
-            sites: those that are ready.
-            job: FLARE's name for the job.
-        """
+        """Run one epoch with the sites that are ready; it must not raise."""
 
     def start_controller(self, fl_ctx: Any) -> None:
         """Do nothing before the job's own thread runs."""

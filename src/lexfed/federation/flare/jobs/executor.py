@@ -43,15 +43,11 @@ class SiteExecutor(Executor):  # type: ignore[misc]  # FLARE has no types
 
     @abstractmethod
     def open_door(self, job: str) -> Handler:
-        """Open the site.
-
-        Args:
-            job: FLARE's name of the job.
-        """
+        """Open the site for a job, by FLARE's name of it."""
 
     @abstractmethod
     def close_door(self) -> None:
-        """Close what was opened."""
+        """Close the site."""
 
     def handle_event(self, event_type: str, fl_ctx: Any) -> None:
         """Open the site when the job begins, and only then say that it is there."""

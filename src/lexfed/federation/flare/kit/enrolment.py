@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an organisation does in its own kit: make its key, and take over the roster.
+"""An organisation's own part in its kit: making its key, taking over the roster.
 
 The key is made where it is used and never leaves it. That is unlike the TLS keys, which
 whoever ran `lexfed deploy init` has seen: so no guarantee to a site rests on those.

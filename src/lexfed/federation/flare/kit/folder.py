@@ -39,7 +39,7 @@ SiteName = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
 
 
 class _File(BaseModel):
-    """What `kit.toml` says."""
+    """The content of `kit.toml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -133,7 +133,7 @@ class Kit:
         return kit if data is None else replace(kit, data=Path(data))
 
     def environment(self) -> dict[str, str]:
-        """Return what tells processes started for this kit where it is."""
+        """Return the variables that tell processes of this kit its folder."""
         said = {KIT_VARIABLE: str(self.folder)}
         if self.data is not None:
             said[DATA_VARIABLE] = str(self.data)
@@ -141,7 +141,7 @@ class Kit:
 
     @property
     def address(self) -> str:
-        """Where the coordinator is reached, as `host:port`."""
+        """The coordinator's address, as `host:port`."""
         return f"{self.host}:{self.port}"
 
     @property
@@ -156,7 +156,7 @@ class Kit:
 
     @property
     def enrolment(self) -> Path:
-        """What this organisation hands to whoever collects the roster."""
+        """The file that this organisation hands to whoever collects the roster."""
         return self.folder / "enrolment.json"
 
     @property

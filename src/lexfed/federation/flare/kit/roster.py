@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a deployment, agreed on by telephone.
+"""The parties of a deployment, agreed on by telephone.
 
 Every organisation makes its own Ed25519 key and hands out an enrolment: the public key,
 signed by itself together with project, name and the coordinator's pin. Whoever collects
@@ -112,12 +112,12 @@ class Enrolment(BaseModel):
             raise ConfigError([problem]) from error
 
     def to_bytes(self) -> bytes:
-        """Return what `enrolment.json` holds."""
+        """Return the content of `enrolment.json`."""
         return canonical_bytes(self.model_dump()) + b"\n"
 
 
 class _File(BaseModel):
-    """What `roster.json` says."""
+    """The content of `roster.json`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -183,12 +183,12 @@ class DeploymentRoster:
         return sha256(self.to_bytes()).hexdigest()
 
     def to_bytes(self) -> bytes:
-        """Return what `roster.json` holds, the same bytes at everybody."""
+        """Return the content of `roster.json`, the same bytes at everybody."""
         parties = [party.model_dump() for party in self.parties]
         return canonical_bytes({"version": 1, "parties": parties}) + b"\n"
 
     def problems(self, kit: Kit) -> Iterable[Problem]:
-        """Yield what does not fit a kit, apart from its own key."""
+        """Yield the contradictions to a kit, apart from its own key."""
         names = [party.name for party in self.parties]
         for name in (COORDINATOR, *kit.sites):
             if names.count(name) != 1:

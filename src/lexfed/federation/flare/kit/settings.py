@@ -69,7 +69,7 @@ def kit_settings(kit: Kit) -> dict[str, SettingsContent]:
 
 
 def certificate_owners(kit: Kit) -> dict[str, str]:
-    """Return who each TLS key of a kit is for, by the path of its certificate."""
+    """Return the owner of each TLS key of a kit, by the path of its certificate."""
     if kit.role == "site":
         return {"flare/startup/client.crt": kit.name}
     return {"flare/startup/server.crt": kit.name, "admin/startup/client.crt": ADMIN}

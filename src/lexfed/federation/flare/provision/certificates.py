@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the certificates of a kit are its own, valid, and the pinned ones."""
+"""Checks that the certificates of a kit are its own, valid, and the pinned ones."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ SOON = timedelta(days=30)
 
 
 def certificate_problems(kit: Kit) -> Iterator[Problem]:
-    """Yield what is wrong with the certificates and TLS keys of a kit."""
+    """Yield the problems of the certificates and TLS keys of a kit."""
     yield from _pinned(kit)
     for path, owner in certificate_owners(kit).items():
         crt = kit.folder / path
@@ -48,7 +48,7 @@ def certificate_problems(kit: Kit) -> Iterator[Problem]:
 
 
 def last_day(kit: Kit) -> datetime | None:
-    """Return when the first certificate of a kit ends, if all can be read."""
+    """Return the end of the first certificate of a kit, if all can be read."""
     paths = [kit.certificate, *(kit.folder / path for path in certificate_owners(kit))]
     found = [_load(path) for path in paths]
     ends = [one.not_valid_after_utc for one in found if one is not None]

@@ -135,7 +135,7 @@ def _certificates(
 
 
 class _Silent:
-    """Where FLARE says what it does; `lexfed` says it in its own words."""
+    """A sink for FLARE's words; `lexfed` says it in its own."""
 
     def info(self, _said: str) -> None:
         pass

@@ -154,7 +154,7 @@ def _differences(expected: Any, found: Any, key: str) -> Iterator[tuple[str, Any
 
 
 def _named(value: Any) -> bool:
-    """Whether a value is a list of parts that have names of their own."""
+    """Return True if a value is a list of parts that have names of their own."""
     return (
         isinstance(value, list)
         and len(value) > 0
