@@ -33,7 +33,7 @@ from lexfed.audit.standalone import verify as standalone
 from lexfed.audit.tree.merkle import Tree
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim.proof import build_claim, dump_claim
+from lexfed.privacy.claim.proof import dump_claim
 from lexfed.privacy.claim.sampler_error import check_sampler
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
@@ -49,6 +49,7 @@ from support.audit_worlds import (
     receipt_of,
     sha256,
 )
+from support.claims import claim_of
 from support.two_verifiers import Rows, compared, failed, tables
 
 RUNS = tables(Path(__file__).with_name("test_verify.py"))
@@ -205,13 +206,14 @@ def test_both_verifiers_let_every_line_pay_for_the_sampler(
     """At the edge, where a line's epsilon is large, they agree line by line."""
     group = (ReleaseGroup("special", 1.0, sigma),)
     release = Release("special", group, 1.0, Tier.SPECIAL, 0)
-    found = build_claim(
-        [(release, 1)], delta=1e-6, neighbours="add-remove", accountant="gdp",
-        mechanism="cascade", unit="record", trust="central", rounds=1,
-        columns={Tier.SPECIAL: ["a"]}, grids={}, private=True,
+    found = claim_of(
+        [(release, 1)],
+        accountant="gdp",
+        rounds=1,
+        columns={Tier.SPECIAL: ["a"]},
         profiles={"p": ClaimProfile(1, scaled_releases([(release, 1)], 0.5))},
         classes={"c": 0.5},
-    )  # fmt: skip
+    )
     value = json.loads(json.dumps(dump_claim(found)))
     value["version"] = version
     error = delta_sampler(samples, found.epsilon)

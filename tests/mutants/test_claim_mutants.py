@@ -19,7 +19,7 @@ from lexfed.federation.engines.clear_sums import InProcess
 from lexfed.federation.site.data_holder import Site
 from lexfed.privacy import selection
 from lexfed.privacy.claim import proof as claims
-from lexfed.privacy.claim.proof import build_claim, dump_claim, load_claim
+from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.claim.sampler_error import SamplerError
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.noise import gaussian
@@ -27,6 +27,7 @@ from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.selection import Repetitions, selection_cost
 from lexfed.tiers import Tier
+from support.claims import claim_of
 from support.mutant import Mutant, Patch, both_tests
 from support.worlds import play, seeded, world
 
@@ -39,11 +40,9 @@ def release(sigma: float, samples: int) -> Release:
 
 
 def build(sigma: float, samples: int) -> Claim:
-    return build_claim(
-        [(release(sigma, samples), 1)], delta=DELTA, neighbours="add-remove",
-        accountant="gdp", mechanism="cascade", unit="record", trust="central",
-        rounds=1, columns={Tier.SPECIAL: ["a"]}, grids={}, private=True,
-    )  # fmt: skip
+    counted = [(release(sigma, samples), 1)]
+    columns = {Tier.SPECIAL: ["a"]}
+    return claim_of(counted, delta=DELTA, accountant="gdp", rounds=1, columns=columns)
 
 
 def lines_pay_for_themselves() -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.gdp import epsilon_from
-from lexfed.privacy.claim.proof import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim.proof import check_claim, dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim, claim_schema
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
+from support.claims import claim_of
 
 
 def tower(tier: Tier, sigma: float, rate: float = 1.0) -> Release:
@@ -33,19 +34,13 @@ CASCADE: list[CountedRelease] = [
 
 def build(releases: list[CountedRelease] | None = None, **changes: Any) -> Claim:
     settings: dict[str, Any] = {
-        "delta": 1e-6,
-        "neighbours": "add-remove",
         "accountant": "pld",
-        "mechanism": "cascade",
-        "unit": "record",
-        "trust": "central",
         "rounds": 30,
         "columns": {Tier.PERSONAL: ["age"], Tier.SPECIAL: ["diagnosis"]},
         "grids": {"special": Grid(1.0, 80.0, 100, 1000)},
-        "private": True,
         "not_covered": ["the test rows"],
     }
-    return build_claim(CASCADE if releases is None else releases, **settings | changes)
+    return claim_of(CASCADE if releases is None else releases, **settings | changes)
 
 
 def stored(**changes: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.claim.proof import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim.proof import check_claim, dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.noise.gaussian import delta_sampler
@@ -18,6 +18,7 @@ from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
+from support.claims import claim_of
 
 COHORT = NoiseCohort(8, 1, 2)
 SHARES = Release(
@@ -34,19 +35,13 @@ PLAN: tuple[CountedRelease, ...] = ((SHARES, 30),)
 
 def build(releases: tuple[CountedRelease, ...] = PLAN, **changes: Any) -> Claim:
     settings: dict[str, Any] = {
-        "delta": 1e-6,
-        "neighbours": "add-remove",
         "accountant": "rdp",
-        "mechanism": "cascade",
-        "unit": "record",
         "trust": "distributed",
         "rounds": 30,
         "columns": {Tier.SPECIAL: ["diagnosis"]},
-        "grids": {},
-        "private": True,
         "cohort": COHORT,
     }
-    return build_claim(releases, **settings | changes)
+    return claim_of(releases, **settings | changes)
 
 
 def stored(**changes: Any) -> dict[str, Any]:

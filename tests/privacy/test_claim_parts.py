@@ -9,12 +9,13 @@ import pytest
 
 from lexfed.errors import ClaimError
 from lexfed.privacy.accountants.gdp import epsilon_from
-from lexfed.privacy.claim.proof import build_claim, check_claim, dump_claim, load_claim
+from lexfed.privacy.claim.proof import check_claim, dump_claim, load_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
+from support.claims import claim_of
 
 DELTA = 1e-6
 
@@ -35,17 +36,11 @@ SQUARE = 31 / 20**2 + 15 / 80**2
 def build(releases: tuple[CountedRelease, ...] = PLAN, **changes: Any) -> Claim:
     settings: dict[str, Any] = {
         "delta": DELTA,
-        "neighbours": "add-remove",
         "accountant": "gdp",
-        "mechanism": "cascade",
-        "unit": "record",
-        "trust": "central",
         "rounds": 46,
         "columns": {Tier.PERSONAL: ["age"], Tier.SPECIAL: ["diagnosis"]},
-        "grids": {},
-        "private": True,
     }
-    return build_claim(releases, **settings | changes)
+    return claim_of(releases, **settings | changes)
 
 
 def parts(weight: float = 0.5, scale: float = 0.25) -> Claim:

@@ -13,7 +13,7 @@ from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
 from lexfed.privacy.accountants.rdp import ORDERS, curve
 from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.claim.proof import build_claim, dump_claim, load_claim
+from lexfed.privacy.claim.proof import dump_claim, load_claim
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.pure_epsilon import gaussian_of, pure_release
 from lexfed.privacy.releases import Release, ReleaseGroup
@@ -22,6 +22,7 @@ from lexfed.privacy.running_total import RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
+from support.claims import claim_of
 
 EPSILONS = [1e-6, 1e-3, 0.05, 0.3, 0.999, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0]
 ACCOUNTANTS: tuple[Accountant, ...] = ("gdp", "pld", "rdp")
@@ -180,18 +181,12 @@ def test_a_tier_it_does_not_read_pays_nothing() -> None:
 def test_a_claim_rests_on_it_like_on_any_release(accountant: Accountant) -> None:
     pure = pure_release("overlap", 0.5, Tier.PERSONAL, 1)
     tower = Release("tower", (ReleaseGroup("all", 1.0, 9.0),), 1.0, Tier.PERSONAL, 10)
-    claim = build_claim(
+    claim = claim_of(
         [(pure, 2), (tower, 3)],
-        delta=1e-6,
-        neighbours="add-remove",
         accountant=accountant,
-        mechanism="cascade",
-        unit="record",
-        trust="central",
         rounds=5,
         columns={Tier.PERSONAL: ["age"]},
         grids={"all": Grid(1.0, 9.0, 10, 100)},
-        private=True,
         not_covered=["the test rows"],
     )
     assert load_claim(dump_claim(claim)) == claim

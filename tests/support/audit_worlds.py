@@ -51,7 +51,7 @@ from lexfed.data.schema import Column, Schema
 from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.privacy.accountants.composition import Accountant
-from lexfed.privacy.claim.proof import build_claim, dump_claim
+from lexfed.privacy.claim.proof import dump_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
 from lexfed.privacy.filters.names import Guarantee
@@ -63,6 +63,7 @@ from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import parse_note
 from lexfed.tiers import Tier
+from support.claims import claim_of
 from support.masked_rounds import MaskedRounds
 
 RUN = "0123456789abcdef"
@@ -414,18 +415,15 @@ class _Making:
 
     def claim(self, rounds: int) -> Claim:
         encoding = build_encoding(tagged().schema, tagged().tiers())
-        return build_claim(
+        return claim_of(
             self.plan,
             delta=DELTA,
-            neighbours="add-remove",
             accountant=self.accountant,
-            mechanism="cascade",
             unit=self.unit,
             trust="central" if self.cohort is None else "distributed",
             cohort=self.cohort,
             rounds=rounds,
             columns={tier: encoding.columns_of(tier) for tier in encoding.model_tiers},
-            grids={},
             private=not self.test,
             sites_per_person=self.sites_per_person,
             guarantee=self.guarantee,

@@ -10,7 +10,7 @@ import numpy as np
 from lexfed.errors import ClaimError, ConfigError
 from lexfed.privacy.accountants.rdp import curve
 from lexfed.privacy.accountants.steps import Step
-from lexfed.privacy.claim.proof import build_claim, check_claim
+from lexfed.privacy.claim.proof import check_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.filters.envelope import dominates
 from lexfed.privacy.noise.grids import Grid
@@ -27,6 +27,7 @@ from lexfed.privacy.scopes import record_epsilon
 from lexfed.randomness import SeededSource
 from lexfed.tiers import Tier
 from support import skellam_exact
+from support.claims import claim_of
 
 COHORT = NoiseCohort(6, 1, 1)
 STEP = 2.0**-7
@@ -122,18 +123,12 @@ def noise_of_another_law_is_outside_the_plan() -> None:
 
 def claim(release: Release = SHARES, cohort: NoiseCohort | None = COHORT) -> Claim:
     """Return a claim of one release."""
-    return build_claim(
+    return claim_of(
         [(release, 1)],
-        delta=1e-6,
-        neighbours="add-remove",
         accountant="rdp",
-        mechanism="cascade",
-        unit="record",
         trust="central" if cohort is None else "distributed",
         rounds=1,
         columns={},
-        grids={},
-        private=True,
         cohort=cohort,
     )
 

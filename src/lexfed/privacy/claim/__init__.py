@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims: the published statement about a model, computed from its releases alone.
 
+    premises        the facts that a claim is computed from
     proof           build a claim, write it, read it, price it again
     schema          the closed shape of the file, and its JSON schema
     subgroups       sites with budgets of their own, classes of units

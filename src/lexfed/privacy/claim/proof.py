@@ -18,8 +18,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.claim.cohort import cohort_record, require_trust, stated_cohort
+from lexfed.privacy.claim.premises import (
+    ClaimedRun,
+    ClaimTerms,
+    MechanismFacts,
+    ProtectedPopulation,
+)
 from lexfed.privacy.claim.sampler_error import (
     SamplerError,
     check_sampler,
@@ -38,7 +43,6 @@ from lexfed.privacy.claim.schema import (
 )
 from lexfed.privacy.claim.subgroups import (
     ClaimPricing,
-    ClaimProfile,
     check_parts,
     class_records,
     profile_records,
@@ -50,10 +54,9 @@ from lexfed.privacy.claim.subgroups import (
 from lexfed.privacy.filters.envelope import filter_name
 from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
 from lexfed.privacy.noise.grids import Grid
-from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import CLIP_BIT
 from lexfed.privacy.scopes import CountedRelease, tier_releases
-from lexfed.terms import ClaimedMechanism, Neighbours, Trust, Unit
+from lexfed.terms import ClaimedMechanism, Unit
 from lexfed.tiers import Tier
 
 RELEASED = "the noised sum of every round and all models computed from them"
@@ -64,53 +67,16 @@ _SECRECY: Mapping[Unit, str] = {
 
 
 def build_claim(
-    releases: Sequence[CountedRelease],
-    *,
-    delta: float,
-    neighbours: Neighbours,
-    accountant: Accountant,
-    mechanism: ClaimedMechanism,
-    unit: Unit,
-    trust: Trust,
-    rounds: int,
-    columns: Mapping[Tier, Sequence[str]],
-    grids: Mapping[str, Grid],
-    private: bool,
-    not_covered: Sequence[str] = (),
-    released: str = RELEASED,
-    records_per_person: int = 1,
-    sites_per_person: int = 1,
-    guarantee: Guarantee = "envelope",
-    profiles: Mapping[str, ClaimProfile] | None = None,
-    classes: Mapping[str, float] | None = None,
-    cohort: NoiseCohort | None = None,
+    run: ClaimedRun,
+    terms: ClaimTerms,
+    mechanism: MechanismFacts,
+    population: ProtectedPopulation,
 ) -> Claim:
     """Compute the claim of a run from its releases.
 
-    Args:
-        releases: every planned release and its count.
-        delta: of every guarantee.
-        neighbours: the relation of the record's guarantee.
-        accountant: who prices.
-        mechanism: what was run.
-        unit: whom the guarantee is about.
-        trust: who sees what before noise.
-        rounds: how many rounds were run.
-        columns: the columns of each tier that enter the model.
-        grids: the integer grid of each group, by its name.
-        private: whether the noise came from a secure source.
-        not_covered: what the guarantee does not speak about.
-        released: what leaves the federation.
-        records_per_person: rows that one unit may have.
-        sites_per_person: sites at which one person may be.
-        guarantee: whether rounds were held to the plan one by one or in their sums.
-        profiles: sites with budgets of their own, by the name of the budget.
-        classes: what contributions of units of a class are multiplied by, at most 1.
-        cohort: who adds noise, where `trust` is `distributed`.
-
     Guarantees:
-        Every number is computed from `releases`, a profile's from its own, and rounded
-        up, by at most 1e-7.
+        Every number is computed from the releases, a profile's from its own, and
+        rounded up, by at most 1e-7.
         No profile and no class has a larger epsilon than the claim.
         Every line pays for the noise sampler at its own epsilon; a label or tier for
         which that is more than delta is among what is not covered.
@@ -120,10 +86,18 @@ def build_claim(
         ClaimError: if the releases do not prove a claim of this form, or the sampler's
             error at the record's epsilon is more than delta.
     """
-    _require_mechanism(mechanism, releases, columns)
-    require_trust(trust, cohort, releases)
-    sampler = SamplerError(_samples(releases, guarantee), delta)
-    pricing = ClaimPricing(delta, neighbours, accountant, sites_per_person, sampler)
+    releases, columns, delta = run.releases, population.columns, terms.delta
+    cohort = mechanism.cohort
+    _require_mechanism(mechanism.name, releases, columns)
+    require_trust(mechanism.trust, cohort, releases)
+    sampler = SamplerError(_samples(releases, terms.guarantee), delta)
+    pricing = ClaimPricing(
+        delta,
+        terms.neighbours,
+        terms.accountant,
+        population.sites_per_person,
+        sampler,
+    )
     record, label = pricing.record(releases), pricing.label(releases)
     error = sampler.of_record(record)
     tiers = {}
@@ -140,33 +114,35 @@ def build_claim(
     lines["the label"] = label
     return Claim.model_validate(
         {
-            "stamp": None if private else "NOT PRIVATE",
-            "unit": unit,
-            "records_per_person": records_per_person,
-            "sites_per_person": sites_per_person,
-            "neighbours": neighbours,
+            "stamp": None if run.private else "NOT PRIVATE",
+            "unit": population.unit,
+            "records_per_person": population.records_per_person,
+            "sites_per_person": population.sites_per_person,
+            "neighbours": terms.neighbours,
             "epsilon": record,
             "delta": delta,
             "delta_sampler": error,
-            "accountant": _accountant(accountant, releases, guarantee),
+            "accountant": _accountant(terms, releases),
             "mechanism": MechanismRecord(
-                name=mechanism,
+                name=mechanism.name,
                 noise="rounded-gaussian" if cohort is None else "skellam-shares",
-                grid=_grids(grids),
+                grid=_grids(mechanism.grids),
             ),
-            "sampling": _sampling(releases, unit),
-            "rounds": rounds,
-            "trust": trust,
+            "sampling": _sampling(releases, population.unit),
+            "rounds": run.rounds,
+            "trust": mechanism.trust,
             "cohort": cohort_record(cohort),
-            "released": released,
+            "released": RELEASED,
             "tiers": tiers,
             "label": LabelRecord(
                 epsilon=label, delta=delta, delta_sampler=sampler.at(label)
             ),
-            "not_covered": (*not_covered, *sampler.empty_lines(lines)),
+            "not_covered": (*run.not_covered, *sampler.empty_lines(lines)),
             "releases": CountedRecord.all_of(releases),
-            "profiles": profile_records(pricing, releases, profiles or {}, columns),
-            "classes": class_records(pricing, releases, classes or {}),
+            "profiles": profile_records(
+                pricing, releases, population.profiles, columns
+            ),
+            "classes": class_records(pricing, releases, population.classes),
         }
     )
 
@@ -206,22 +182,16 @@ def check_claim(claim: Claim) -> None:
     releases = counted_releases(claim.releases)
     guarantee: Guarantee = "envelope" if claim.accountant.filter == "F0" else "filter"
     proof = build_claim(
-        releases,
-        delta=claim.delta,
-        neighbours=claim.neighbours,
-        accountant=claim.accountant.name,
-        mechanism=claim.mechanism.name,
-        unit=claim.unit,
-        trust=claim.trust,
-        rounds=claim.rounds,
-        columns={Tier.parse(t): record.columns for t, record in claim.tiers.items()},
-        grids={},
-        private=True,
-        sites_per_person=claim.sites_per_person,
-        guarantee=guarantee,
-        profiles=stated_profiles(claim),
-        classes=stated_classes(claim),
-        cohort=stated_cohort(claim.cohort),
+        ClaimedRun(releases, claim.rounds, private=True),
+        ClaimTerms(claim.delta, claim.neighbours, claim.accountant.name, guarantee),
+        MechanismFacts(claim.mechanism.name, claim.trust, stated_cohort(claim.cohort)),
+        ProtectedPopulation(
+            unit=claim.unit,
+            columns={Tier.parse(t): row.columns for t, row in claim.tiers.items()},
+            sites_per_person=claim.sites_per_person,
+            profiles=stated_profiles(claim),
+            classes=stated_classes(claim),
+        ),
     )
     require_equal("mechanism.noise", claim.mechanism.noise, proof.mechanism.noise)
     require_equal("accountant.filter", claim.accountant.filter, proof.accountant.filter)
@@ -272,9 +242,10 @@ def _names(releases: Sequence[CountedRelease]) -> tuple[str, ...]:
 
 
 def _accountant(
-    name: Accountant, releases: Sequence[CountedRelease], guarantee: Guarantee
+    terms: ClaimTerms, releases: Sequence[CountedRelease]
 ) -> AccountantRecord:
-    chosen = filter_name(guarantee, name)
+    name = terms.accountant
+    chosen = filter_name(terms.guarantee, name)
     sampled = any(release.sampling_rate < 1.0 for release, _ in releases)
     if chosen == "F2" and sampled:
         raise ClaimError(

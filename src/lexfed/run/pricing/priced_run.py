@@ -18,9 +18,15 @@ from lexfed.federation.planning.tower_shapes import read_tiers
 from lexfed.federation.planning.tower_sketches import refuse_every_round
 from lexfed.federation.programme.sequence import Programme
 from lexfed.models.networks.architectures import is_imported
-from lexfed.privacy.claim import subgroups
+from lexfed.privacy.claim.premises import (
+    ClaimedRun,
+    ClaimTerms,
+    MechanismFacts,
+    ProtectedPopulation,
+)
 from lexfed.privacy.claim.proof import build_claim
 from lexfed.privacy.claim.schema import Claim
+from lexfed.privacy.claim.subgroups import ClaimProfile
 from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
@@ -122,38 +128,43 @@ class PricedRun:
         mechanism = self.programme.mechanism
         if mechanism == "none":
             return None
-        config, encoding = self.config, self.population.encoding
-        return build_claim(
-            self.programme.charges(),
-            delta=self.budget.delta,
-            neighbours=self.budget.neighbours,
-            accountant=config.privacy.accountant,
-            mechanism=mechanism,
-            unit=config.budget.unit,
-            trust=config.privacy.trust,
+        config, budget, programme = self.config, self.budget, self.programme
+        run = ClaimedRun(
+            releases=programme.charges(),
             rounds=rounds,
-            columns={tier: encoding.columns_of(tier) for tier in self.read_tiers},
-            grids={
-                group.name: block.grid
-                for stage in self.programme.stages
-                for release in stage.releases[:1]
-                if release is not None
-                for group, block in zip(release.groups, stage.blocks, strict=True)
-            },
             private=not config.run.test,
             not_covered=(*not_covered(config), *self._bought_before()),
+        )
+        terms = ClaimTerms(
+            budget.delta,
+            budget.neighbours,
+            config.privacy.accountant,
+            programme.guarantee,
+        )
+        grids = {
+            group.name: block.grid
+            for stage in programme.stages
+            for release in stage.releases[:1]
+            if release is not None
+            for group, block in zip(release.groups, stage.blocks, strict=True)
+        }
+        trust, cohort = config.privacy.trust, programme.cohort
+        encoding = self.population.encoding
+        population = ProtectedPopulation(
+            unit=config.budget.unit,
+            columns={tier: encoding.columns_of(tier) for tier in self.read_tiers},
             records_per_person=self.population.records_per_person,
-            sites_per_person=self.budget.sites_per_person,
-            guarantee=self.programme.guarantee,
+            sites_per_person=budget.sites_per_person,
             profiles={
-                profile.name: subgroups.ClaimProfile(
-                    len(profile.sites), self.programme.charges(*self._places(profile))
+                profile.name: ClaimProfile(
+                    len(profile.sites), programme.charges(*self._places(profile))
                 )
                 for profile in self.profiles
             },
-            classes={one.name: one.scale for one in self.programme.classes},
-            cohort=self.programme.cohort,
+            classes={one.name: one.scale for one in programme.classes},
         )
+        made = MechanismFacts(mechanism, trust, cohort, grids)
+        return build_claim(run, terms, made, population)
 
     @property
     def joint_epsilon(self) -> float | None:
