@@ -16,6 +16,7 @@ from lexfed.data.conditions import parse_condition
 from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError
+from lexfed.privacy.accountants.calibration import PrivacyTarget
 from lexfed.privacy.claim.subgroups import scaled_releases
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import record_epsilon
@@ -99,18 +100,19 @@ def test_the_scale_is_a_ratio_of_roots_without_sampling(
     """mu is homogeneous in the clips, so the scale is mu_class / mu_plan."""
     for part in (0.9, 0.5, 0.01):
         budget = record_epsilon(scaled_releases(PLAN, part), 1e-6, neighbours, "gdp")
-        scale = class_scale(PLAN, budget, 1e-6, neighbours, "gdp")
+        scale = class_scale(PLAN, PrivacyTarget(budget, 1e-6, neighbours, "gdp"))
         assert part - 2e-6 <= scale <= part
 
 
 def test_the_scale_of_a_class_is_never_above_one() -> None:
     cost = record_epsilon(PLAN, 1e-6, "add-remove")
-    assert class_scale(PLAN, 2 * cost, 1e-6, "add-remove", "pld") == 1.0
+    assert class_scale(PLAN, PrivacyTarget(2 * cost, 1e-6, "add-remove")) == 1.0
 
 
 def test_a_person_at_several_sites_pays_for_all_of_them() -> None:
     cost = record_epsilon(PLAN, 1e-6, "add-remove", "gdp", 3)
-    scale = class_scale(PLAN, cost / 2, 1e-6, "add-remove", "gdp", 3)
+    half = PrivacyTarget(cost / 2, 1e-6, "add-remove", "gdp")
+    scale = class_scale(PLAN, half, 3)
     paid = record_epsilon(scaled_releases(PLAN, scale), 1e-6, "add-remove", "gdp", 3)
     assert paid <= cost / 2
     assert math.isclose(paid, cost / 2, rel_tol=1e-4)

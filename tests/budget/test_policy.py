@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.budget.policy import BudgetPolicy, Level, PolicyTerms, policy_terms
+from lexfed.budget.policy import (
+    BudgetPolicy,
+    Level,
+    PolicyTerms,
+    RunColumns,
+    policy_terms,
+)
 from lexfed.errors import ConfigError
 from lexfed.tiers import Tier
 
@@ -44,12 +50,13 @@ def under(policy: BudgetPolicy = STRICT, **changed: Any) -> PolicyTerms:
     given: dict[str, Any] = {
         "caps": {},
         "delta": 1e-8,
-        "columns": COLUMNS,
+        "inputs": COLUMNS,
         "target": Tier.SPECIAL,
         "assigned": {},
         **changed,
     }
-    return policy_terms(policy, **given)
+    caps, delta = given.pop("caps"), given.pop("delta")
+    return policy_terms(policy, caps, delta, RunColumns(**given))
 
 
 def refusals(policy: BudgetPolicy = STRICT, **changed: Any) -> list[str]:
@@ -125,17 +132,17 @@ def test_the_smallest_delta_of_the_levels_in_use_counts() -> None:
     ]
     columns = {**COLUMNS, Tier.SPECIAL: ()}
     # The label counts too, even where no input has its tier.
-    assert len(refusals(delta=1e-6, columns=columns)) == 1
-    found = under(delta=1e-6, columns=columns, target=Tier.PERSONAL)
+    assert len(refusals(delta=1e-6, inputs=columns)) == 1
+    found = under(delta=1e-6, inputs=columns, target=Tier.PERSONAL)
     assert Tier.SPECIAL not in found.caps
     only_metadata = {Tier.NON_PERSONAL: ("ward",)}
     assigned = {"ward": "metadata"}
     target = Tier.IDENTIFIER
-    under(delta=0.5, columns=only_metadata, assigned=assigned, target=target)
+    under(delta=0.5, inputs=only_metadata, assigned=assigned, target=target)
 
 
 def test_caps_of_tiers_that_nobody_reads_bind_nobody() -> None:
-    found = under(columns={Tier.PERSONAL: ("age",)}, caps={Tier.SPECIAL: 9.0})
+    found = under(inputs={Tier.PERSONAL: ("age",)}, caps={Tier.SPECIAL: 9.0})
     assert found.caps == {Tier.PERSONAL: 0.5, Tier.SPECIAL: 9.0}
 
 

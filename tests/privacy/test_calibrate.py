@@ -9,6 +9,7 @@ import pytest
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import pld
 from lexfed.privacy.accountants.calibration import (
+    PrivacyTarget,
     noise_multiplier,
     scale_to_budget,
     scaled_steps,
@@ -30,7 +31,7 @@ def test_rounding_of_floats_never_breaks_the_budget() -> None:
     steps, fixed = [Step(0.7, 1.0, 7), Step(3.1, 1.0, 11)], [Step(23.0, 1.0, 3)]
     for number in range(1, 300):
         budget = 2.0 + number / 7
-        factor = scale_to_budget(steps, budget, 1e-6, fixed=fixed)
+        factor = scale_to_budget(steps, PrivacyTarget(budget, 1e-6), fixed)
         assert epsilon([*scaled_steps(steps, factor), *fixed], 1e-6) <= budget
 
 
@@ -61,7 +62,9 @@ def test_sampled_steps_fit_and_fill(
         return composed(steps, neighbours)
 
     monkeypatch.setattr(pld, "composed_distribution", counting)
-    factor = scale_to_budget(steps, budget, 1e-6, "replace-one", accountant)
+    factor = scale_to_budget(
+        steps, PrivacyTarget(budget, 1e-6, "replace-one", accountant)
+    )
     assert len(calls) <= 12
 
     def cost(factor: float) -> float:
@@ -72,15 +75,15 @@ def test_sampled_steps_fit_and_fill(
 
 def test_budgets_below_what_renyi_orders_prove_are_found_by_distributions() -> None:
     steps = [Step(1.0, 0.05, 100)]
-    factor = scale_to_budget(steps, 5e-4, 1e-6)
+    factor = scale_to_budget(steps, PrivacyTarget(5e-4, 1e-6))
     assert epsilon(scaled_steps(steps, factor), 1e-6) <= 5e-4
     with pytest.raises(Refused):
-        scale_to_budget(steps, 5e-4, 1e-6, accountant="rdp")
+        scale_to_budget(steps, PrivacyTarget(5e-4, 1e-6, accountant="rdp"))
 
 
 def test_a_budget_met_by_hardly_any_noise_takes_the_smallest_factor() -> None:
     steps = [Step(100.0, 1e-4, 1)]
-    factor = scale_to_budget(steps, 500.0, 1e-3, accountant="rdp")
+    factor = scale_to_budget(steps, PrivacyTarget(500.0, 1e-3, accountant="rdp"))
     assert factor == pytest.approx(1e-3)
 
 
@@ -88,30 +91,34 @@ def test_a_budget_met_by_hardly_any_noise_takes_the_smallest_factor() -> None:
 def test_fixed_steps_are_paid_first(rate: float) -> None:
     fixed = [Step(8.0)]
     steps = [Step(1.0, rate, 20)]
-    factor = scale_to_budget(steps, 2.0, 1e-6, fixed=fixed)
+    factor = scale_to_budget(steps, PrivacyTarget(2.0, 1e-6), fixed)
     together = epsilon([*scaled_steps(steps, factor), *fixed], 1e-6)
     assert 2.0 * (1 - 1e-3) < together <= 2.0
     with pytest.raises(Refused, match="no amount of noise"):
-        scale_to_budget(steps, 2.0, 1e-6, fixed=[Step(1.0)])
+        scale_to_budget(steps, PrivacyTarget(2.0, 1e-6), [Step(1.0)])
 
 
 def test_a_budget_below_what_an_accountant_proves_is_named_as_that() -> None:
     """Rényi accounting with orders up to 4096 ends at about .002 for this delta."""
     with pytest.raises(Refused, match="RDP accounting proves no epsilon as small as"):
-        scale_to_budget([Step(1.0)], 1e-3, 1e-6, accountant="rdp")
+        scale_to_budget([Step(1.0)], PrivacyTarget(1e-3, 1e-6, accountant="rdp"))
     with pytest.raises(Refused, match="what is fixed costs more"):
-        scale_to_budget([Step(1.0)], 1e-3, 1e-6, fixed=[Step(1.0)], accountant="rdp")
-    assert scale_to_budget([Step(1.0)], 1e-3, 1e-6, accountant="gdp") > 0.0
+        scale_to_budget(
+            [Step(1.0)], PrivacyTarget(1e-3, 1e-6, accountant="rdp"), [Step(1.0)]
+        )
+    assert (
+        scale_to_budget([Step(1.0)], PrivacyTarget(1e-3, 1e-6, accountant="gdp")) > 0.0
+    )
 
 
 def test_nothing_to_scale() -> None:
-    assert scale_to_budget([], 1.0, 1e-6, fixed=[Step(10.0)]) == 0.0
+    assert scale_to_budget([], PrivacyTarget(1.0, 1e-6), [Step(10.0)]) == 0.0
     with pytest.raises(Refused):
-        scale_to_budget([], 0.1, 1e-6, fixed=[Step(1.0)])
+        scale_to_budget([], PrivacyTarget(0.1, 1e-6), [Step(1.0)])
 
 
 def test_impossible_budgets_are_refused() -> None:
     with pytest.raises(ValueError, match="epsilon"):
-        scale_to_budget([Step(1.0)], 0.0, 1e-6)
+        scale_to_budget([Step(1.0)], PrivacyTarget(0.0, 1e-6))
     with pytest.raises(ValueError, match="delta"):
-        scale_to_budget([Step(1.0)], 1.0, 0.0)
+        scale_to_budget([Step(1.0)], PrivacyTarget(1.0, 0.0))

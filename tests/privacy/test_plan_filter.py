@@ -38,9 +38,9 @@ PLAN: tuple[CountedRelease, ...] = (
 SAMPLED = tuple((replace(r, sampling_rate=0.2), n) for r, n in PLAN)
 
 
-def start(by: Accountant, **changes: float) -> PlanFilter:
+def start(by: Accountant, room: float = 0.0) -> PlanFilter:
     plan = SAMPLED if by == "rdp" else PLAN
-    return PlanFilter.of(plan, DELTA, "add-remove", by, **changes)  # type: ignore[arg-type]
+    return replace(PlanFilter.of(plan, DELTA, "add-remove", by), room=room)
 
 
 @pytest.mark.parametrize("by", ["gdp", "pld", "rdp"])

@@ -28,8 +28,8 @@ import numpy as np
 from lexfed.arrays import Floats
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding.slots import Encoding
-from lexfed.privacy.accountants.calibration import scale_to_budget
-from lexfed.privacy.accountants.composition import Accountant, epsilon
+from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
+from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.rounding import down
 from lexfed.privacy.scopes import (
@@ -156,7 +156,6 @@ def _left(
     ]
     if not paid:
         return limit
-    rest = scale_to_budget(
-        [Step(1.0)], limit, budget.delta, neighbours, accountant, steps_of(paid)
-    )
-    return down(epsilon([Step(rest)], budget.delta, neighbours, accountant))
+    target = PrivacyTarget(limit, budget.delta, neighbours, accountant)
+    rest = scale_to_budget([Step(1.0)], target, steps_of(paid))
+    return down(target.price([Step(rest)]))

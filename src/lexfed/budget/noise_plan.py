@@ -17,7 +17,11 @@ from lexfed.budget.allocation import CappedShares
 from lexfed.budget.drafts import Draft
 from lexfed.errors import ConfigError, Problem, Refused
 from lexfed.privacy.accountants import gdp
-from lexfed.privacy.accountants.calibration import mu_from, scale_to_budget
+from lexfed.privacy.accountants.calibration import (
+    PrivacyTarget,
+    mu_from,
+    scale_to_budget,
+)
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
@@ -214,10 +218,7 @@ def searched_releases(
         return max(
             scale_to_budget(
                 scaled(range(low, stop)),
-                limit,
-                budget.delta,
-                relation,
-                accountant,
+                PrivacyTarget(limit, budget.delta, relation, accountant),
                 fixed,
             )
             for low, limit, relation in bounds

@@ -82,14 +82,24 @@ class PolicyTerms:
         )
 
 
+@dataclass(frozen=True)
+class RunColumns:
+    """The columns of a run, as a policy sees them.
+
+    Attributes:
+        inputs: that the model reads, by tier.
+        target: tier of the label; the largest delta counts for it too, its epsilon is
+            that of the record.
+        assigned: levels that people gave to single columns.
+    """
+
+    inputs: Mapping[Tier, Sequence[str]]
+    target: Tier
+    assigned: Mapping[str, str]
+
+
 def policy_terms(
-    policy: BudgetPolicy,
-    *,
-    caps: Mapping[Tier, float],
-    delta: float,
-    columns: Mapping[Tier, Sequence[str]],
-    target: Tier,
-    assigned: Mapping[str, str],
+    policy: BudgetPolicy, caps: Mapping[Tier, float], delta: float, run: RunColumns
 ) -> PolicyTerms:
     """Apply a policy to a run.
 
@@ -97,10 +107,7 @@ def policy_terms(
         policy: in force.
         caps: those that the run asks for.
         delta: of the run's claims.
-        columns: that the model reads, by tier.
-        target: tier of the label; the largest delta counts for it too, its epsilon is
-            that of the record.
-        assigned: levels that people gave to single columns.
+        run: its columns.
 
     Guarantees:
         A cap is the policy's, or the run's own inside the range of its level.
@@ -109,7 +116,8 @@ def policy_terms(
     Raises:
         ConfigError: with every contradiction, naming policy and level.
     """
-    problems = list(_misplaced(policy, columns, assigned))
+    columns, assigned = run.inputs, run.assigned
+    problems = list(_misplaced(policy, run))
     if problems:
         raise ConfigError(problems)
     by_name = {level.name: level for level in policy.levels}
@@ -118,7 +126,7 @@ def policy_terms(
         usual = policy.of_tier(tier)[0]
         given = (assigned.get(name) for name in columns.get(tier, ()))
         present = [by_name[name] if name else usual for name in given]
-        if tier is target:
+        if tier is run.target:
             used.append(usual)
         used += present
         strictest[tier] = min(present or [usual], key=lambda level: level.strictness)
@@ -138,14 +146,10 @@ def policy_terms(
     )
 
 
-def _misplaced(
-    policy: BudgetPolicy,
-    columns: Mapping[Tier, Sequence[str]],
-    assigned: Mapping[str, str],
-) -> Iterator[Problem]:
+def _misplaced(policy: BudgetPolicy, run: RunColumns) -> Iterator[Problem]:
     """Find columns at a level that their tier does not have."""
-    tiers = {name: tier for tier, names in columns.items() for name in names}
-    for name, level in assigned.items():
+    tiers = {name: tier for tier, names in run.inputs.items() for name in names}
+    for name, level in run.assigned.items():
         tier = tiers.get(name)
         if tier is None:
             what = f"no model input is called `{name}`"

@@ -40,10 +40,8 @@ from dataclasses import dataclass
 from lexfed.data.conditions import RowCondition, check_condition
 from lexfed.data.encoding.slots import Encoding
 from lexfed.errors import ConfigError, Problem
-from lexfed.privacy.accountants.calibration import scale_to_budget
-from lexfed.privacy.accountants.composition import Accountant
+from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
 from lexfed.privacy.scopes import CountedRelease, release_per_person, steps_of
-from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 _DIGITS = 10**6
@@ -102,24 +100,13 @@ def raised_reads(reads: Tier | None, classes: Sequence[RecordClass]) -> Tier | N
 
 def class_scale(
     releases: Sequence[CountedRelease],
-    epsilon: float,
-    delta: float,
-    neighbours: Neighbours,
-    accountant: Accountant,
+    target: PrivacyTarget,
     sites_per_person: int = 1,
 ) -> float:
-    """Return the largest scale at which the releases cost a class at most its budget.
-
-    Args:
-        releases: the plan.
-        epsilon: the budget of the class.
-        delta: of every guarantee.
-        neighbours: the relation of the record's guarantee.
-        accountant: who prices.
-        sites_per_person: sites at which one person may be.
+    """Return the largest scale at which the plan's releases meet a class's target.
 
     Guarantees:
-        The releases with clips times the scale cost at most `epsilon`.
+        The releases with clips times the scale cost at most the target.
         1 if they cost no more as they are.
         A scale larger by 2e-6 (exact Gaussian) or 3e-4 (otherwise) costs more.
     """
@@ -127,7 +114,7 @@ def class_scale(
         (release_per_person(release, sites_per_person), n) for release, n in releases
     ]
     # Noise times f at the same clip is the clip divided by f at the same noise.
-    louder = scale_to_budget(steps_of(paid), epsilon, delta, neighbours, accountant)
+    louder = scale_to_budget(steps_of(paid), target)
     if louder <= 1.0:
         return 1.0
     return int(_DIGITS / louder) / _DIGITS

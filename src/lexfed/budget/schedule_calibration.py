@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The noise of a schedule and a budget, in one call.
 
-The course of the noise is in `pace`; here is the one factor that meets the budget.
+The course of the noise is in `noise_schedule`; here is the one factor that meets the
+budget.
 
 >>> steps = calibrated(NoiseSchedule("geometric"), 3, epsilon=2.0, delta=1e-6)
 >>> [round(step.noise_multiplier, 3) for step in steps]
@@ -9,7 +10,11 @@ The course of the noise is in `pace`; here is the one factor that meets the budg
 """
 
 from lexfed.budget.noise_schedule import NoiseSchedule
-from lexfed.privacy.accountants.calibration import scale_to_budget, scaled_steps
+from lexfed.privacy.accountants.calibration import (
+    PrivacyTarget,
+    scale_to_budget,
+    scaled_steps,
+)
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.terms import Neighbours
@@ -45,5 +50,6 @@ def calibrated(
     rates = schedule.rates(rounds) if sampled else (1.0,) * rounds
     steps = [Step(z, rate * part) for z, part in zip(noise, rates, strict=True)]
     # More than a few levels of noise are rounded down to 64 by the accountant itself.
-    factor = scale_to_budget(steps, epsilon, delta, neighbours, accountant)
+    target = PrivacyTarget(epsilon, delta, neighbours, accountant)
+    factor = scale_to_budget(steps, target)
     return scaled_steps(steps, factor)

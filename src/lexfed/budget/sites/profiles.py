@@ -26,8 +26,11 @@ from scipy.optimize import brentq
 from lexfed.budget.noise_plan import Budget, TowerTiers, capped_towers
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.errors import Refused
-from lexfed.privacy.accountants import composition as price
-from lexfed.privacy.accountants.calibration import TOLERANCE, scale_to_budget
+from lexfed.privacy.accountants.calibration import (
+    TOLERANCE,
+    PrivacyTarget,
+    scale_to_budget,
+)
 from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.terms import Neighbours
@@ -175,7 +178,8 @@ def _filled(
                 for step in towers[tower]
             ]
             steps = [step for tower in moving for step in towers[tower]]
-            fits = largest(steps, fixed, limit, delta, relation, accountant)
+            target = PrivacyTarget(limit, delta, relation, accountant)
+            fits = largest(steps, fixed, target)
             if fits < level:
                 level, bound_by = fits, moving
         for tower in open_towers:
@@ -184,37 +188,25 @@ def _filled(
     return tuple(factors)
 
 
-_Largest = Callable[
-    [Sequence[Step], Sequence[Step], float, float, Neighbours, Accountant], float
-]
+_Largest = Callable[[Sequence[Step], Sequence[Step], PrivacyTarget], float]
 
 
 def _largest_weight(
-    steps: Sequence[Step],
-    fixed: Sequence[Step],
-    limit: float,
-    delta: float,
-    relation: Neighbours,
-    accountant: Accountant,
+    steps: Sequence[Step], fixed: Sequence[Step], target: PrivacyTarget
 ) -> float:
     try:
-        noise = scale_to_budget(steps, limit, delta, relation, accountant, fixed)
+        noise = scale_to_budget(steps, target, fixed)
     except Refused:
         return 0.0
     return min(1.0, 1.0 / noise)
 
 
 def _largest_rate(
-    steps: Sequence[Step],
-    fixed: Sequence[Step],
-    limit: float,
-    delta: float,
-    relation: Neighbours,
-    accountant: Accountant,
+    steps: Sequence[Step], fixed: Sequence[Step], target: PrivacyTarget
 ) -> float:
     def excess(factor: float) -> float:
         rarer = [_rarer(step, factor) for step in steps]
-        return price.epsilon((*rarer, *fixed), delta, relation, accountant) - limit
+        return target.price((*rarer, *fixed)) - target.epsilon
 
     # Coins of lower rate never cost more (joint convexity of divergences).
     if excess(1.0) <= 0.0:

@@ -117,13 +117,14 @@ def project(point: Floats, low: Floats, high: Floats, total: float) -> Floats:
             last = middle
     right = float(kinks[first])
     left = float(kinks[first - 1]) if first else 0.0
-    return _on_the_plane(point, low, high, total, left, right)
+    return _on_the_plane(point, low, high, total, (left, right))
 
 
 def _on_the_plane(
-    point: Floats, low: Floats, high: Floats, total: float, left: float, right: float
+    point: Floats, low: Floats, high: Floats, total: float, kinks: tuple[float, float]
 ) -> Floats:
     """Interpolate between two neighbouring kinks, and round the sum down."""
+    left, right = kinks
     above = math.fsum(np.clip(point - left, low, high)) - total
     below = total - math.fsum(np.clip(point - right, low, high))
     # Where rounding leaves nothing between the two, either will do.

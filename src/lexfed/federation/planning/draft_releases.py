@@ -70,20 +70,20 @@ def tower_drafts(
         part = left
         if shapes[tower].architecture not in LINEAR:
             part = left * (1.0 - network_part.SHARE)
-        wanted += _by_rule(facts, choices, shapes[tower], tower, square, part)
+        bought = _by_rule(facts, choices, shapes[tower], tower, square * part)
+        wanted += [item.at_part(part) for item in bought]
         if part < left:
             wanted.append(_network(choices, shapes[tower], tower, left - part))
     else:
         if first:
             cells = label_dimension(RuleFacts(shapes[tower], facts.loss))
-            wanted.append(_single("labels", "label rate", tower, 1.0, cells, None,
-                                  LABEL_SHARE))  # fmt: skip
+            group = DraftGroup("label rate", 1.0, cells)
+            wanted.append(_single("labels", group, tower, None, LABEL_SHARE))
             left -= LABEL_SHARE
         wanted.append(_descent(facts, choices, shapes[tower], tower, left))
     if metrics:
-        cells = histogram_cells(facts.loss)
-        tier = shapes[tower].tier
-        wanted.append(_single("metrics", "metrics", tower, 1.0, cells, tier, metrics))
+        group = DraftGroup("metrics", 1.0, histogram_cells(facts.loss))
+        wanted.append(_single("metrics", group, tower, shapes[tower].tier, metrics))
     senders = choices.senders(len(facts.sites))
     return [
         replace(
@@ -99,16 +99,10 @@ def tower_drafts(
 
 
 def _single(
-    kind: QueryKind,
-    name: str,
-    tower: int,
-    clip: float,
-    dimension: int,
-    reads: Tier | None,
-    share: float,
+    kind: QueryKind, group: DraftGroup, tower: int, reads: Tier | None, share: float
 ) -> DraftRelease:
-    groups = (DraftGroup(name, clip, dimension),)
-    return DraftRelease(kind, Draft(name, tower, groups, 1.0, (1.0,), reads, share))
+    draft = Draft(group.name, tower, (group,), 1.0, (1.0,), reads, share)
+    return DraftRelease(kind, draft)
 
 
 def _scheduled(choices: Choices, rounds: int, draft: Draft) -> Draft:
@@ -128,12 +122,11 @@ def _by_rule(
     shape: TowerShape,
     tower: int,
     square: float,
-    part: float,
 ) -> list[DraftRelease]:
-    """Return what a linear tower, or the linear part of one, buys with its part."""
+    """Return the purchases of a linear tower, or of the linear part of one."""
     # A number of rounds that a person chose is the network's, where there may be one.
     rounds = None if choices.wants_networks else choices.rounds
-    mu = _mu(facts, choices, square * part)
+    mu = _mu(facts, choices, square)
     bought = plan_tower(
         RuleFacts(shape, facts.loss), facts.divisor, mu, tower == 0, rounds
     )
@@ -151,7 +144,7 @@ def _by_rule(
             sampling_rate=1.0,
             profile=(1.0,),
             reads=None if item.kind == "labels" else shape.tier,
-            share=item.share * part,
+            share=item.share,
         )
         if item.kind == "residuals":
             draft = _scheduled(choices, item.rounds, draft)

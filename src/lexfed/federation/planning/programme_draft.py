@@ -2,7 +2,7 @@
 """A programme before its noise is known: towers, and the releases that they want."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lexfed.budget.drafts import Draft
 from lexfed.budget.noise_plan import Budget, TowerTiers, effective_budget
@@ -22,6 +22,11 @@ class DraftRelease:
     kind: QueryKind
     draft: Draft
     tables: tuple[RequestedTable, ...] = ()
+
+    def at_part(self, part: float) -> "DraftRelease":
+        """Return the same release with that part of its share."""
+        draft = replace(self.draft, share=self.draft.share * part)
+        return replace(self, draft=draft)
 
 
 @dataclass(frozen=True)

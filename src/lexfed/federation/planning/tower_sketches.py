@@ -28,7 +28,6 @@ from lexfed.sketch.queries.duplicates import noise_of_overlap, reach
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.watched_columns import places_for
 from lexfed.sketch.releases.cadence import Cadence, planned_releases
-from lexfed.tiers import Tier
 
 PERSONS = "persons at sites"
 """What the release of keys is called."""
@@ -51,22 +50,18 @@ def drafts_with_sketches(
     """Return what a tower releases, its sketches included; as `tower_drafts`."""
     rest = training_part(facts, choices, shapes, tower)
     own = tower_drafts(facts, choices, shapes, tower, square * rest)
-    trained = [
-        replace(item, draft=replace(item.draft, share=item.draft.share * rest))
-        for item in own
-    ]
+    trained = [item.at_part(rest) for item in own]
     keys, look = _asks_keys(facts, choices, tower), _looks(choices, shapes, tower)
     share = choices.sketching.share / max(1, keys + look)
+    senders = choices.senders(len(facts.sites))
+    draft = Draft(PERSONS, tower, (), 1.0, (1.0,), None, share, senders)
     if keys:
         table = _keys_table(facts, choices, square * share)
-        trained = [
-            _wanted(facts, choices, PERSONS, tower, None, share, (table,)),
-            *trained,
-        ]
+        trained = [_wanted(draft, (table,)), *trained]
     if look:
-        tables = _places(facts, choices, shapes, tower)
-        name, tier = f"columns up to {shapes[tower].tier.label}", shapes[tower].tier
-        trained.append(_wanted(facts, choices, name, tower, tier, share, tables))
+        tier = shapes[tower].tier
+        draft = replace(draft, name=f"columns up to {tier.label}", reads=tier)
+        trained.append(_wanted(draft, _places(facts, choices, shapes, tower)))
     return trained
 
 
@@ -95,21 +90,13 @@ def _watched_by(
     return choices.sketching.within(slots)
 
 
-def _wanted(
-    facts: PopulationFacts,
-    choices: Choices,
-    name: str,
-    tower: int,
-    reads: Tier | None,
-    share: float,
-    tables: tuple[RequestedTable, ...],
-) -> DraftRelease:
+def _wanted(draft: Draft, tables: tuple[RequestedTable, ...]) -> DraftRelease:
+    """Return the release of tables, one group each."""
     groups = tuple(
-        DraftGroup(table.column or name, table.clip, table.cells) for table in tables
+        DraftGroup(table.column or draft.name, table.clip, table.cells)
+        for table in tables
     )
-    senders = choices.senders(len(facts.sites))
-    draft = Draft(name, tower, groups, 1.0, (1.0,), reads, share, senders)
-    return DraftRelease("sketch", draft, tables)
+    return DraftRelease("sketch", replace(draft, groups=groups), tables)
 
 
 def _keys_table(

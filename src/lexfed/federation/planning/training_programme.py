@@ -34,6 +34,7 @@ from lexfed.federation.planning.tower_sketches import (
 )
 from lexfed.federation.programme.sequence import ClassScale, Programme
 from lexfed.models.towers.shape import TowerShape
+from lexfed.privacy.accountants.calibration import PrivacyTarget
 
 
 def plan_training(
@@ -93,14 +94,10 @@ def _class_scales(
     """
     scales = []
     for one in draft.facts.classes:
-        scale = class_scale(
-            programme.charges(),
-            one.epsilon,
-            budget.delta,
-            budget.neighbours,
-            draft.choices.accountant,
-            budget.sites_per_person,
+        target = PrivacyTarget(
+            one.epsilon, budget.delta, budget.neighbours, draft.choices.accountant
         )
+        scale = class_scale(programme.charges(), target, budget.sites_per_person)
         if any(scale <= (1.0 - scale) * stage.rounding for stage in programme.stages):
             raise ConfigError([_too_strict(one)])
         scales.append(ClassScale(one.name, one.condition.text, scale))

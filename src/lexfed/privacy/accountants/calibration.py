@@ -8,6 +8,7 @@ noise budget at small epsilon and is unsafe at large.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
@@ -24,7 +25,13 @@ from lexfed.privacy.accountants.steps import (
 )
 from lexfed.terms import Neighbours
 
-__all__ = ["epsilon_from", "mu_from", "noise_multiplier", "scale_to_budget"]
+__all__ = [
+    "PrivacyTarget",
+    "epsilon_from",
+    "mu_from",
+    "noise_multiplier",
+    "scale_to_budget",
+]
 
 TOLERANCE = 1e-4
 """How far above the smallest factor the search may stop when there is no formula."""
@@ -45,29 +52,40 @@ def noise_multiplier(
     Guarantees:
         `epsilon` of the releases is at most the budget, and equal to it to 1e-9.
     """
-    return scale_to_budget([Step(1.0, 1.0, releases)], epsilon, delta, neighbours)
+    target = PrivacyTarget(epsilon, delta, neighbours)
+    return scale_to_budget([Step(1.0, 1.0, releases)], target)
+
+
+@dataclass(frozen=True)
+class PrivacyTarget:
+    """A price that steps must not exceed: an epsilon at a delta.
+
+    Attributes:
+        epsilon: positive.
+        delta: positive, at most 1.
+        neighbours: the relation of the guarantee.
+        accountant: by which steps are priced.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours = "add-remove"
+    accountant: Accountant = "pld"
+
+    def price(self, steps: Sequence[Step]) -> float:
+        """Return the epsilon of steps, by the target's accountant."""
+        return price.epsilon(steps, self.delta, self.neighbours, self.accountant)
 
 
 def scale_to_budget(
-    steps: Sequence[Step],
-    epsilon: float,
-    delta: float,
-    neighbours: Neighbours = "add-remove",
-    accountant: Accountant = "pld",
-    fixed: Sequence[Step] = (),
+    steps: Sequence[Step], target: PrivacyTarget, fixed: Sequence[Step] = ()
 ) -> float:
-    """Return the smallest factor on the noise of `steps` that meets the budget.
+    """Return the smallest factor on the noise of `steps` that meets the target.
 
-    Args:
-        steps: their noise multipliers are multiplied by the factor.
-        epsilon: the budget, with `delta`.
-        delta: see `epsilon`.
-        neighbours: the relation of the budget.
-        accountant: who prices.
-        fixed: steps that are composed too but not scaled.
+    Steps that are `fixed` are composed too, but not scaled.
 
     Guarantees:
-        The scaled and the fixed steps together cost at most the budget.
+        The scaled and the fixed steps together cost at most the target.
         A factor smaller by 1e-9 (exact Gaussian) or 3e-4 (otherwise) does not fit.
         0 if there is nothing to scale.
 
@@ -75,16 +93,18 @@ def scale_to_budget(
         Refused: if the fixed steps alone cost at least the budget, or the accountant
             proves nothing as small.
     """
+    epsilon, delta = target.epsilon, target.delta
+    neighbours, accountant = target.neighbours, target.accountant
     checks.finite_positive(epsilon=epsilon)
     checks.in_range(5e-324, 1.0, delta=delta)
     moving = merged_steps(steps)
     if not moving:
-        _require_room(fixed, epsilon, delta, neighbours, accountant)
+        _require_room(fixed, target)
         return 0.0
     still = merged_steps(fixed)
     if accountant != "rdp" and without_sampling((*moving, *still)):
-        return _exact_factor(moving, still, epsilon, delta, neighbours)
-    _require_room(still, epsilon, delta, neighbours, accountant)
+        return _exact_factor(moving, still, target)
+    _require_room(still, target)
 
     def excess(log_factor: float, by: Accountant = accountant) -> float:
         louder = scaled_steps(moving, math.exp(log_factor))
@@ -115,19 +135,15 @@ def scaled_steps(steps: Sequence[Step], factor: float) -> tuple[Step, ...]:
 
 
 def _exact_factor(
-    moving: Sequence[Step],
-    still: Sequence[Step],
-    epsilon: float,
-    delta: float,
-    neighbours: Neighbours,
+    moving: Sequence[Step], still: Sequence[Step], target: PrivacyTarget
 ) -> float:
     """Solve mu_moving^2/factor^2 + mu_still^2 = mu^2, rounded up."""
     # 1e-12 is above the rounding of the lines below and of pricing the result.
-    mu = mu_from(epsilon, delta) * (1.0 - 1e-12)
-    room = mu**2 - gaussian_mu(still, neighbours) ** 2
+    mu = mu_from(target.epsilon, target.delta) * (1.0 - 1e-12)
+    room = mu**2 - gaussian_mu(still, target.neighbours) ** 2
     if room <= 0.0:
-        raise _no_room(epsilon)
-    return gaussian_mu(moving, neighbours) / math.sqrt(room)
+        raise _no_room(target.epsilon)
+    return gaussian_mu(moving, target.neighbours) / math.sqrt(room)
 
 
 def _smallest(
@@ -156,15 +172,9 @@ def _smallest(
     return found
 
 
-def _require_room(
-    fixed: Sequence[Step],
-    epsilon: float,
-    delta: float,
-    neighbours: Neighbours,
-    accountant: Accountant,
-) -> None:
-    if price.epsilon(fixed, delta, neighbours, accountant) > epsilon:
-        raise _no_room(epsilon)
+def _require_room(fixed: Sequence[Step], target: PrivacyTarget) -> None:
+    if target.price(fixed) > target.epsilon:
+        raise _no_room(target.epsilon)
 
 
 def _no_room(epsilon: float) -> Refused:

@@ -143,7 +143,6 @@ class PlanFilter:
         neighbours: Neighbours,
         accountant: Accountant,
         scales: Sequence[float] = (),
-        room: float = 0.0,
     ) -> "PlanFilter":
         """Return the filter whose guarantee is the accountant's price of the plan.
 
@@ -153,7 +152,6 @@ class PlanFilter:
             neighbours: the relation of the record's guarantee.
             accountant: who prices the plan: `rdp` makes it F1, others F2.
             scales: of the classes of units that are guaranteed more.
-            room: see above.
 
         Raises:
             Refused: for sampled releases under another accountant than `rdp`.
@@ -178,7 +176,7 @@ class PlanFilter:
             scopes.append(replace(empty, budget=_total(empty, read)))
         shapes = frozenset(release_shape(release) for release, _ in planned)
         drawn = sum(release.samples * count for release, count in planned)
-        return cls(shapes, tuple(scopes), MOST_SAMPLES * drawn, room)
+        return cls(shapes, tuple(scopes), MOST_SAMPLES * drawn)
 
     def after(self, release: Release) -> "PlanFilter | None":
         """Return the filter after the release, or None if it must not run."""

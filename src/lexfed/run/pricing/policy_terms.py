@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.budget.policy import BudgetPolicy, PolicyTerms, policy_terms
+from lexfed.budget.policy import BudgetPolicy, PolicyTerms, RunColumns, policy_terms
 from lexfed.config.policy_file import PolicyFile, read_policy
 from lexfed.config.tables.root import Config
 from lexfed.errors import ConfigError, Problem
@@ -87,14 +87,9 @@ def _terms(config: Config, population: Population, policy: BudgetPolicy) -> Poli
     columns = {tier: encoding.columns_of(tier) for tier in encoding.model_tiers}
     tagged = population.tagged
     _require_effect(config, policy, assigned, columns)
-    return policy_terms(
-        policy,
-        caps=own,
-        delta=config.budget.delta,
-        columns=columns,
-        target=tagged.tier_of(tagged.schema.target),
-        assigned=assigned,
-    )
+    target = tagged.tier_of(tagged.schema.target)
+    run = RunColumns(columns, target, assigned)
+    return policy_terms(policy, own, config.budget.delta, run)
 
 
 def _require_effect(

@@ -84,9 +84,8 @@ def _filter(
     if plan.filter == "F0":
         return PlanEnvelope(paid, policy.neighbours)
     delta = float(plan.delta or 0.0)
-    return PlanFilter.of(
-        paid, delta, policy.neighbours, policy.accountant, scales, ROOM
-    )
+    sums = PlanFilter.of(paid, delta, policy.neighbours, policy.accountant, scales)
+    return replace(sums, room=ROOM)
 
 
 def _own_shapes(planned: LoggedPlan, name: str, profile: ClaimProfile) -> Shapes:
