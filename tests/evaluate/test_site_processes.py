@@ -211,7 +211,7 @@ def test_the_first_site_answers(
 
 def test_a_site_needs_no_openmp_of_the_machine() -> None:
     script = (
-        "from lexfed.evaluate import tree_site; tree_site._load_openmp(); "
+        "from lexfed.evaluate.trees import site; site._load_openmp(); "
         "import lightgbm; print(open('/proc/self/maps').read())"
     )
     done = subprocess.run(

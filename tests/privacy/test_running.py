@@ -49,8 +49,11 @@ def test_never_below_the_exact_value(
         assert truth <= running.record <= truth * (1 + 1e-6)
         assert running.accountant == "gdp"
     else:
-        # Rounding multipliers down to 512 levels per octave costs below 0.4 %.
-        assert renyi * (1 - 1e-9) <= running.record <= renyi * 1.01 + 1e-6
+        # Rounding multipliers down to 512 levels per octave costs below 0.4 %; with
+        # rare samples up to 6 %, where it takes the amplification off the best order.
+        rare = min(one.sampling_rate for one in given_releases) < 0.1
+        most = 1.1 if rare else 1.01
+        assert renyi * (1 - 1e-9) <= running.record <= renyi * most + 1e-6
         assert running.accountant == "rdp"
 
 
