@@ -10,7 +10,7 @@ import pytest
 
 from lexfed.cli.commands.evidence import audit_privacy
 from lexfed.cli.commands.evidence.audit_privacy import rounded_down, table
-from lexfed.evaluate.empirical import ClaimAudit
+from lexfed.evaluate.empirical import ClaimAudit, claim_audit
 
 Lexfed = Callable[..., Any]
 Edit = Callable[..., None]
@@ -63,7 +63,7 @@ def test_a_refuted_claim_ends_with_1(
     lexfed: Lexfed, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it finds in broken code is tested in tests/evaluate/empirical."""
-    monkeypatch.setattr(audit_privacy, "audit", lambda *_, **__: (FALSE,))
+    monkeypatch.setattr(claim_audit, "audit", lambda *_, **__: (FALSE,))
     said = lexfed("audit-privacy")
     assert said.code == 1
     assert "`record` is at least 2.22, not 1.00" in said.err

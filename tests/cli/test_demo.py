@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lexfed.cli.commands.training import demo
 from lexfed.config import demo_config
 
 Lexfed = Callable[..., Any]
@@ -23,7 +22,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         full = demo_config(out, seed)
         return full.replace("6000", "1200") + "rounds = 2\n"
 
-    monkeypatch.setattr(demo, "demo_config", text)
+    monkeypatch.setattr("lexfed.config.demo_config", text)
 
 
 def test_the_demo_works_twice(

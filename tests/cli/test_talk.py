@@ -116,7 +116,8 @@ def test_a_defect_is_not_blamed_on_the_user(
     def broken(_: object) -> None:
         raise ZeroDivisionError("a secret value: 42")
 
-    monkeypatch.setattr("lexfed.cli.inputs.examine_file", broken)
+    lexfed("check", "nothing.toml")  # imports what the command needs
+    monkeypatch.setattr("lexfed.config.examine_file", broken)
     said = lexfed("check")
     assert said.code == 4
     assert "internal error: ZeroDivisionError" in said.err
@@ -154,7 +155,8 @@ def test_what_can_go_wrong_outside(
     def broken(_: object) -> None:
         raise error
 
-    monkeypatch.setattr("lexfed.cli.inputs.examine_file", broken)
+    lexfed("check", "nothing.toml")  # imports what the command needs
+    monkeypatch.setattr("lexfed.config.examine_file", broken)
     monkeypatch.setattr("lexfed.cli.app._drop_stdout", lambda: None)
     if isinstance(error, BrokenPipeError):
         # typer ends on its own when a pipe breaks inside a command.
@@ -182,9 +184,7 @@ def test_ctrl_c_between_rounds(
         def __exit__(self, *_: object) -> None:
             return None
 
-    monkeypatch.setattr(
-        "lexfed.cli.commands.training.run.progress_lines", lambda *_: Lines()
-    )
+    monkeypatch.setattr("lexfed.cli.progress.progress_lines", lambda *_: Lines())
     said = lexfed("run")
     assert said.code == 130
     assert (

@@ -70,6 +70,8 @@ def test_pdf_without_a_browser_says_so(
 
 
 def test_the_report_needs_no_torch() -> None:
-    module = "lexfed.cli.commands.evidence.report"
-    code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
+    modules = (
+        "lexfed.cli.commands.evidence.report, lexfed.report.documents.run_documents"
+    )
+    code = f"import {modules}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

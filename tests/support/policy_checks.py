@@ -5,7 +5,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from lexfed.privacy.accountants import rdp
 from lexfed.privacy.selection import Repetitions
 from lexfed.run import PricedRun, price, seeded_population
 from lexfed.run.pricing import policy_terms as run_policies
+from lexfed.run.tuning import charged_search, search_record
 from lexfed.run.tuning.search_record import write_record
 from lexfed.signing.keys import Signer, create_key, public_path
 
@@ -113,8 +114,8 @@ def a_search_is_on_disk_before_it_runs() -> None:
 
     with _folder() as place, pytest.MonkeyPatch.context() as patch:
         (place / "lexfed.toml").write_text(CONFIG)
-        patch.setattr(tuning, "run_search", look)
-        grid: Sequence[str] = ["federation.rounds=1,2"]
+        patch.setattr(charged_search, "run_search", look)
+        grid = ["federation.rounds=1,2"]
         path, out = Path("lexfed.toml"), Path("search")
         tuning.tune(path, grid, None, True, 3.0, "geometric", out, False)
     ((state, cost),) = [(row["state"], row["cost"]["record"]) for row in seen]
@@ -156,4 +157,4 @@ def searches_charged_afterwards(patch: Patch) -> None:
         if record["state"] == "done":
             real(folder, record)
 
-    patch.setattr(tuning, "write_record", broken)
+    patch.setattr(search_record, "write_record", broken)

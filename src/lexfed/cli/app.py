@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of `lexfed`.
+"""The program `lexfed`: its commands in order, its options, its exit codes.
 
 Data go to stdout, talk goes to stderr. Exit codes: 0 fine, 1 a check failed, 2 bad
 usage, configuration or data, 3 refused (a budget would be exceeded), 4 internal error.
@@ -7,7 +7,6 @@ usage, configuration or data, 3 refused (a budget would be exceeded), 4 internal
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,20 +14,25 @@ import typer
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy.group import coordinator, deploy, site
 from lexfed.cli.commands.evaluate.group import evaluate
-from lexfed.cli.commands.evidence import (
-    audit_privacy_arguments,
-    ledger_arguments,
-    log_arguments,
-)
+from lexfed.cli.commands.evidence.audit_privacy import audit_privacy
+from lexfed.cli.commands.evidence.ledger_arguments import ledger
+from lexfed.cli.commands.evidence.log_arguments import log
+from lexfed.cli.commands.evidence.report import report
+from lexfed.cli.commands.evidence.verify import verify
+from lexfed.cli.commands.evidence.witness import witness
 from lexfed.cli.commands.joining.group import joining
-from lexfed.cli.commands.setup import init_arguments, policy_arguments, tag_arguments
-from lexfed.cli.commands.training import (
-    importance_arguments,
-    profile_arguments,
-    tune_arguments,
-)
+from lexfed.cli.commands.setup.check import check
+from lexfed.cli.commands.setup.init import init
+from lexfed.cli.commands.setup.policy import policy
+from lexfed.cli.commands.setup.tag_arguments import tag
+from lexfed.cli.commands.training.demo import demo
+from lexfed.cli.commands.training.importance import importance
+from lexfed.cli.commands.training.plan import plan
+from lexfed.cli.commands.training.predict import predict
+from lexfed.cli.commands.training.profile_arguments import profile
+from lexfed.cli.commands.training.run import run
+from lexfed.cli.commands.training.tune import tune
 from lexfed.cli.interrupt import INTERRUPTED
-from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.terminal import shielded
 from lexfed.errors import LexfedError, system_reason
 from lexfed.version import __version__
@@ -69,168 +73,24 @@ def options(
     talk.verbose = verbose
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Run folder; a demo there is replaced.")] = (
-        Path("runs/demo")
-    ),
-    seeds: Annotated[
-        int, typer.Option(min=2, help="Trainings behind each interval.")
-    ] = 5,
-    as_json: AsJson = False,
-) -> None:
-    """Train a federated model on synthetic patients, and compare it."""
-    from lexfed.cli.commands.training.demo import demo as command
-
-    command(out, seeds, as_json)
-
-
-app.command()(init_arguments.init)
-app.command()(tag_arguments.tag)
-
-
-@app.command()
-def check(config: ConfigFile = DEFAULT, as_json: AsJson = False) -> None:
-    """List every problem of a configuration and of its data. Spends nothing."""
-    from lexfed.cli.inputs import check as command
-
-    command(config, as_json)
-
-
-@app.command()
-def plan(
-    config: ConfigFile = DEFAULT,
-    rounds: Annotated[
-        int | None, typer.Option(min=1, help="Price another number of rounds.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Price a run: noise, clip and epsilon of every release. Spends nothing."""
-    from lexfed.cli.inputs import plan as command
-
-    command(config, rounds, as_json)
-
-
-@app.command()
-def run(
-    config: ConfigFile = DEFAULT,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted run.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Train a model under the budgets of a configuration."""
-    from lexfed.cli.commands.training.run import run as command
-
-    command(config, resume, as_json)
-
-
-app.command()(tune_arguments.tune)
-app.command()(importance_arguments.importance)
-app.command()(profile_arguments.profile)
-app.command()(audit_privacy_arguments.audit_privacy)
-
-
-@app.command()
-def predict(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder of a finished run.", readable=False)
-    ],
-    table: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file.", readable=False)
-    ],
-    tiers: Annotated[
-        str,
-        typer.Option(help="Most sensitive tier to read: later towers are left out."),
-    ] = "special",
-) -> None:
-    """Score the rows of a table, one line each, as CSV on stdout."""
-    from lexfed.cli.inputs import predict as command
-
-    command(folder, table, tiers)
-
-
-@app.command()
-def verify(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
-        ),
-    ],
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
-        ),
-    ] = None,
-    pin: Annotated[
-        Path | None,
-        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
-    ] = None,
-    authorities: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Certificates (PEM) of time-stamp authorities."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check everything that the log of a run claims. Exit code 1 if anything fails."""
-    from lexfed.cli.commands.evidence.verify import verify as command
-
-    command(run, policy, pin, authorities, as_json)
-
-
-@app.command()
-def report(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
-        ),
-    ],
-    formats: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Of html,dpia,csv,card,statement,evidence; else as configured.",
-        ),
-    ] = None,
-    pdf: Annotated[
-        bool, typer.Option("--pdf", help="Print the page too, with a Chromium.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to write; else the run folder."),
-    ] = None,
-    keys: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Keys of the run; else where it left them."),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
-        ),
-    ] = None,
-    pin: Annotated[
-        Path | None,
-        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write the report, drafts for compliance and the evidence bundle of a run."""
-    from lexfed.cli.commands.evidence.report import report as command
-
-    command(run, formats, pdf, out, keys, policy, pin, as_json)
-
-
+app.command()(demo)
+app.command()(init)
+app.command()(tag)
+app.command()(check)
+app.command()(plan)
+app.command()(run)
+app.command()(tune)
+app.command()(importance)
+app.command()(profile)
+app.command()(audit_privacy)
+app.command()(predict)
+app.command()(verify)
+app.command()(report)
 app.add_typer(evaluate, name="evaluate")
-app.add_typer(log_arguments.log, name="log")
-app.add_typer(log_arguments.witness, name="witness")
-app.add_typer(policy_arguments.policy, name="policy")
-app.add_typer(ledger_arguments.ledger, name="ledger")
+app.add_typer(log, name="log")
+app.add_typer(witness, name="witness")
+app.add_typer(policy, name="policy")
+app.add_typer(ledger, name="ledger")
 app.add_typer(joining, name="joining")
 app.add_typer(deploy, name="deploy")
 app.add_typer(coordinator, name="coordinator")

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that a command writes where the user says: whole, or not at all."""
+"""Output of commands: JSON on stdout, and files, which are written whole or not."""
 
+import json
 import os
 import stat
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from lexfed.cli import talk
 from lexfed.errors import RunFolderError, system_reason
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value to stdout."""
+    print(json.dumps(value, indent=2, allow_nan=False))
 
 
 def write_parts(path: Path, parts: Iterable[str], keep_mode: bool = False) -> None:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of `lexfed`, one room per purpose.
 
-    setup/      init, tag, policy: from a table to a configuration
-    training/   demo, run, tune, importance, profile
+    setup/      init, tag, check, policy: from a table to a configuration
+    training/   demo, plan, run, predict, tune, importance, profile
     evidence/   verify, report, log, witness, ledger, audit-privacy
     evaluate/   evaluate: comparisons, attacks, tables and figures
     joining/    joining: how many people two organisations share
     deploy/     deploy, coordinator, site: runs between organisations
 
 Rooms do not import each other, except that `deploy` shows profiles as `training`
-does. This file and those of the rooms import nothing: `lexfed --help` reads the
-declarations of all commands, and must not load what they need to run.
+does. `lexfed --help` reads the declarations of all commands and must not load what
+they need to run, so a command imports numpy, torch and the like inside its functions.
+Long ones have their declaration in a module of its own (`tag_arguments`, ...).
 
-`check`, `plan` and `predict` are declared in `lexfed.cli.app` and done in
-`lexfed.cli.inputs`. Names, options and exit codes are promises to scripts.
+Names, options and exit codes are promises to scripts.
 """

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lexfed.cli import talk
-from lexfed.cli.inputs import print_json
+from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
 from lexfed.federation.flare.connections import last_connections
 from lexfed.federation.flare.kit.enrolment import write_roster

@@ -8,8 +8,8 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.commands.training.profile import closing, plain, write_page
 from lexfed.cli.display import profiles
-from lexfed.cli.inputs import print_json
 from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.cli.output import print_json
 from lexfed.cli.problem_lines import located_errors
 from lexfed.config.open_columns import load_open
 from lexfed.errors import ConfigError, Problem

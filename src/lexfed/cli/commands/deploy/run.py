@@ -7,8 +7,9 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy.profile import profile, stated_price
 from lexfed.cli.display import runs
-from lexfed.cli.inputs import load_config, print_json
+from lexfed.cli.inputs import load_config
 from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.cli.output import print_json
 from lexfed.cli.problem_lines import located_errors
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.provision.startup_check import check_kit

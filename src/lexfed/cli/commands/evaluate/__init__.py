@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `lexfed evaluate`: comparisons, attacks, tables and figures.
 
-`group` declares it: its first word may be a configuration, or a command such as
-`fetch`. `public_tables` runs the published tables, or goes on with them; `own_data`
-answers three questions about a configuration of one's own; `fetch` downloads a
-public data set.
+`group` declares it: its first word may be a configuration, or the command `fetch`,
+which downloads a public data set. `public_tables` runs the published tables, or goes
+on with them; `own_data` answers three questions about a configuration of one's own.
 
 `private_rows` lends a folder for a copy of private rows and removes both however
 the evaluation ends, also at SIGTERM and SIGHUP. Change it only together with its

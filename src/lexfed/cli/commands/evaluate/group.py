@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from lexfed.cli import talk
+
 
 class _ConfigurationOrCommand(TyperGroup):
     """A group whose first word may be a file: `evaluate lexfed.toml`, `evaluate fetch`.
@@ -126,6 +128,11 @@ def fetch(
     ] = None,
 ) -> None:
     """Download a public data set, where there is internet."""
-    from lexfed.cli.commands.evaluate.fetch import fetch as command
+    from lexfed.evaluate.datasets.archives.retrieval import fetch as download
+    from lexfed.evaluate.datasets.public.source_folder import VARIABLE, data_folder
 
-    command(name, into, archive, source)
+    home = data_folder() if into is None else into
+    found = download(name, home, source, archive)
+    print(found.folder)
+    talk.say(found.words)
+    talk.say(f"Set {VARIABLE}={home} to evaluate on it.")

@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from lexfed.cli import talk
-from lexfed.cli.inputs import print_json
 from lexfed.cli.interrupt import between_rounds
+from lexfed.cli.output import print_json
 from lexfed.cli.terminal import redraw
 from lexfed.errors import LexfedError
 from lexfed.evaluate.catalogue import NAMES, quick, table

@@ -6,25 +6,35 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lexfed.cli import talk
-from lexfed.cli.display import runs
-from lexfed.cli.inputs import load_config, load_priced, print_json
-from lexfed.cli.problem_lines import located_errors
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
+from lexfed.cli.output import print_json
 from lexfed.cli.terminal import act
 from lexfed.errors import ClaimError
-from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, ClaimAudit, audit
+
+if TYPE_CHECKING:
+    from lexfed.evaluate.empirical.claim_audit import ClaimAudit
 
 
-def audit_privacy(path: Path, canaries: int, as_json: bool) -> None:
-    """Attack the claims of a configuration, and print what was found.
+def audit_privacy(
+    config: ConfigFile = DEFAULT,
+    canaries: Annotated[
+        int, typer.Option(min=100, help="Made-up persons for each claim.")
+    ] = 5000,
+    as_json: AsJson = False,
+) -> None:
+    """Attack every claim of a run with made-up persons. Exit code 1 if one is false."""
+    from lexfed.cli.display import runs
+    from lexfed.cli.inputs import load_config, load_priced
+    from lexfed.cli.problem_lines import located_errors
+    from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, audit
 
-    Raises:
-        ClaimError: if more was found than is claimed.
-    """
-    priced = load_priced(path, load_config(path))
-    with located_errors(path):
+    priced = load_priced(config, load_config(config))
+    with located_errors(config):
         found = audit(priced, canaries, on_game=_show_progress)
     if as_json:
         rows = [{**asdict(one), "refuted": one.refuted} for one in found]
@@ -49,8 +59,10 @@ def audit_privacy(path: Path, canaries: int, as_json: bool) -> None:
     )
 
 
-def table(found: Sequence[ClaimAudit]) -> list[str]:
+def table(found: Sequence["ClaimAudit"]) -> list[str]:
     """Return what was found beside what is claimed, as lines."""
+    from lexfed.cli.display import runs
+
     lines = ["claim         between     proven ε   found ε   guessed right"]
     return lines + [
         f"{one.claim:13} {one.neighbours:11} {runs.rounded_up(one.epsilon):>8}   "

@@ -10,8 +10,7 @@ import typer
 
 from lexfed.cli import talk
 from lexfed.cli.display.ledgers import export_line, history_line, plain, table
-from lexfed.cli.inputs import print_json
-from lexfed.cli.output import write_parts
+from lexfed.cli.output import print_json, write_parts
 from lexfed.errors import LedgerError
 from lexfed.ledger import ceiling_decisions
 from lexfed.ledger.bookkeeping.ceilings import Ceiling

@@ -25,7 +25,7 @@ from lexfed.audit.log.manual_entries import append_by_hand
 from lexfed.audit.rules.evaluation import certify as evaluate
 from lexfed.audit.tree.proof_files import InclusionProof
 from lexfed.cli import talk
-from lexfed.cli.inputs import print_json
+from lexfed.cli.output import print_json
 from lexfed.config import load
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError

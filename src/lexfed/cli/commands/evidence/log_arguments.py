@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `lexfed log ...` and `lexfed witness ...`; declared, not done, here."""
+"""The commands `lexfed log ...`; declared, not done, here."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,11 +18,6 @@ log = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Look at a run's log, prove an entry, append what people state.",
-)
-witness = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run a witness, which keeps the logs of others to one history.",
 )
 
 
@@ -141,48 +136,3 @@ def rotate(
     from lexfed.cli.commands.evidence.log import rotate as command
 
     command(run, role, keys)
-
-
-WitnessArgument = Annotated[
-    Path, typer.Argument(help="Folder of the witness.", readable=False)
-]
-
-
-@witness.command("init")
-def witness_init(
-    folder: WitnessArgument,
-    name: Annotated[str, typer.Option(help="Its name, such as witness.example.org/1.")],
-) -> None:
-    """Make a witness: its key, and an empty list of logs."""
-    from lexfed.cli.commands.evidence.witness import init as command
-
-    command(folder, name)
-
-
-@witness.command("add")
-def witness_add(
-    folder: WitnessArgument,
-    vkey: Annotated[str, typer.Argument(help="Public key of the log, as a vkey.")],
-) -> None:
-    """Add a log to those that are witnessed."""
-    from lexfed.cli.commands.evidence.witness import add as command
-
-    command(folder, vkey)
-
-
-@witness.command("serve")
-def witness_serve(
-    folder: WitnessArgument,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8420,
-    certificate: Annotated[
-        Path | None, typer.Option(help="Certificate chain in PEM, for TLS.")
-    ] = None,
-    certificate_key: Annotated[
-        Path | None, typer.Option(help="Private key of the certificate.")
-    ] = None,
-) -> None:
-    """Answer logs until stopped; SIGHUP reads the list of logs again."""
-    from lexfed.cli.commands.evidence.witness import serve as command
-
-    command(folder, host, port, certificate, certificate_key)

@@ -1,42 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed report`: the page, the drafts and the bundle of a run."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from lexfed.cli import talk
 from lexfed.cli.commands.evidence.verify import read_small
+from lexfed.cli.options import AsJson
+from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
-from lexfed.report.documents.run_documents import (
-    Format,
-    ReportSource,
-    WrittenDocuments,
-    make_report,
-)
+
+if TYPE_CHECKING:
+    from lexfed.report.documents.run_documents import Format, WrittenDocuments
 
 
 def report(
-    run: Path,
-    formats: str | None,
-    pdf: bool,
-    out: Path | None,
-    keys: Path | None,
-    policy: Path | None,
-    pin: Path | None,
-    as_json: bool,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
+        ),
+    ],
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Of html,dpia,csv,card,statement,evidence; else as configured.",
+        ),
+    ] = None,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Print the page too, with a Chromium.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to write; else the run folder."),
+    ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keys of the run; else where it left them."),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
+        ),
+    ] = None,
+    pin: Annotated[
+        Path | None,
+        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Write the documents of a run; end with exit code 1 if a check failed."""
+    """Write the report, drafts for compliance and the evidence bundle of a run."""
+    from lexfed.report.documents.run_documents import ReportSource, make_report
+
     source = ReportSource(run, read_small(policy), read_small(pin), keys)
     made = make_report(source, _formats(formats), pdf=pdf, out=out)
     talk.say(made.sentence)
     for note in made.notes:
         talk.say(f"note: {note}")
     if as_json:
-        print(json.dumps(_plain(made), indent=2, allow_nan=False))
+        print_json(_plain(made))
     else:
         for path in made.paths:
             print(path)
@@ -44,9 +71,11 @@ def report(
         raise typer.Exit(1)
 
 
-def _formats(text: str | None) -> Sequence[Format] | None:
+def _formats(text: str | None) -> "Sequence[Format] | None":
     if text is None:
         return None
+    from lexfed.report.documents.run_documents import Format
+
     known: tuple[Format, ...] = get_args(Format)
     asked = [part.strip() for part in text.split(",")]
     strange = [name for name in asked if name not in known]
@@ -59,7 +88,7 @@ def _formats(text: str | None) -> Sequence[Format] | None:
     return [name for name in known if name in asked]
 
 
-def _plain(made: WrittenDocuments) -> dict[str, object]:
+def _plain(made: "WrittenDocuments") -> dict[str, object]:
     return {
         "files": [str(path) for path in made.paths],
         "sentence": made.sentence,

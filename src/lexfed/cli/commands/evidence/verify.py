@@ -1,41 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed verify`: one line per claim, and an exit code that scripts can trust."""
 
-import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexfed.audit.verify import RunVerdict, Status, verify_run
 from lexfed.cli import talk
+from lexfed.cli.options import AsJson
+from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError, system_reason
+
+if TYPE_CHECKING:
+    from lexfed.audit.verify import RunVerdict
 
 _MOST = 1 << 20
 """Bytes of a trust file or checkpoint; real ones have a few hundred."""
 
 
 def verify(
-    folder: Path,
-    policy: Path | None,
-    pin: Path | None,
-    authorities: Path | None,
-    as_json: bool,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run, or of an unpacked evidence bundle.", readable=False
+        ),
+    ],
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Trust file: whose log, which witnesses (tlog-policy)."
+        ),
+    ] = None,
+    pin: Annotated[
+        Path | None,
+        typer.Option(metavar="CHECKPOINT", help="A checkpoint of it that you kept."),
+    ] = None,
+    authorities: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Certificates (PEM) of time-stamp authorities."
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Print what holds and what does not; end with exit code 1 if anything fails."""
+    """Check everything that the log of a run claims. Exit code 1 if anything fails."""
+    from lexfed.audit.verify import verify_run
+
     verdict = verify_run(
-        folder, read_small(policy), read_small(pin), authorities=authorities
+        run, read_small(policy), read_small(pin), authorities=authorities
     )
     if as_json:
-        print(json.dumps(verdict.to_json(), indent=2, allow_nan=False))
+        print_json(verdict.to_json())
     else:
         for check in verdict.checks:
             print(check)
-    talk.say(_sentence(folder, verdict))
+    talk.say(_sentence(run, verdict))
     if not verdict.ok:
         raise typer.Exit(1)
 
 
-def _sentence(folder: Path, verdict: RunVerdict) -> str:
+def _sentence(folder: Path, verdict: "RunVerdict") -> str:
+    from lexfed.audit.verify import Status
+
     failed = sum(check.status is Status.FAIL for check in verdict.checks)
     held = sum(check.status is Status.OK for check in verdict.checks)
     if failed:

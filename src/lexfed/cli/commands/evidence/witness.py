@@ -2,20 +2,32 @@
 """`lexfed witness`: what another organisation runs to keep logs to one history."""
 
 from pathlib import Path
+from typing import Annotated
 
-from lexfed.audit.witness.cosigner import Witness
-from lexfed.audit.witness.memory import parse_logs
-from lexfed.audit.witness.server import TlsCertificate, WitnessServer
-from lexfed.audit.witness.server import serve as serve_witness
+import typer
+
 from lexfed.cli import talk
-from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, RunFolderError
-from lexfed.signing.keys import load_public
-from lexfed.signing.notes import VerifierKey
+
+witness = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run a witness, which keeps the logs of others to one history.",
+)
+
+WitnessArgument = Annotated[
+    Path, typer.Argument(help="Folder of the witness.", readable=False)
+]
 
 
-def init(folder: Path, name: str) -> None:
-    """Make a witness and print its public key."""
+@witness.command("init")
+def witness_init(
+    folder: WitnessArgument,
+    name: Annotated[str, typer.Option(help="Its name, such as witness.example.org/1.")],
+) -> None:
+    """Make a witness: its key, and an empty list of logs."""
+    from lexfed.audit.witness.cosigner import Witness
+
     made = Witness.create(folder, name)
     try:
         print(made.key.vkey)
@@ -28,8 +40,17 @@ def init(folder: Path, name: str) -> None:
     )
 
 
-def add(folder: Path, vkey: str) -> None:
-    """Add a log to the list; a witness that runs reads it on SIGHUP."""
+@witness.command("add")
+def witness_add(
+    folder: WitnessArgument,
+    vkey: Annotated[str, typer.Argument(help="Public key of the log, as a vkey.")],
+) -> None:
+    """Add a log to those that are witnessed."""
+    from lexfed.audit.witness.memory import parse_logs
+    from lexfed.durable import write_atomically
+    from lexfed.signing.keys import load_public
+    from lexfed.signing.notes import VerifierKey
+
     _require(folder)
     path = folder / "logs"
     try:
@@ -51,14 +72,22 @@ def add(folder: Path, vkey: str) -> None:
     talk.say(f"`{key.name}` is witnessed from the next start, or SIGHUP, on")
 
 
-def serve(
-    folder: Path,
-    host: str,
-    port: int,
-    certificate: Path | None,
-    certificate_key: Path | None,
+@witness.command("serve")
+def witness_serve(
+    folder: WitnessArgument,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8420,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Certificate chain in PEM, for TLS.")
+    ] = None,
+    certificate_key: Annotated[
+        Path | None, typer.Option(help="Private key of the certificate.")
+    ] = None,
 ) -> None:
-    """Answer logs until stopped."""
+    """Answer logs until stopped; SIGHUP reads the list of logs again."""
+    from lexfed.audit.witness.server import TlsCertificate, WitnessServer
+    from lexfed.audit.witness.server import serve as serve_witness
+
     _require(folder)
     if (certificate is None) != (certificate_key is None):
         raise RunFolderError(

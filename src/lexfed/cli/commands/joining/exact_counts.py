@@ -12,7 +12,7 @@ from lexfed.cli.commands.joining.sketches import (
     out_of_range,
     paying_ledger,
 )
-from lexfed.cli.inputs import print_json
+from lexfed.cli.output import print_json
 from lexfed.randomness import SecureSource
 from lexfed.run.joining.exact_count import (
     CommonCount,

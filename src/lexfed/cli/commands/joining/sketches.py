@@ -6,7 +6,7 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.commands.joining.exchanged_files import new_file, read_bytes
 from lexfed.cli.display.overlaps import lines, plain
-from lexfed.cli.inputs import print_json
+from lexfed.cli.output import print_json
 from lexfed.errors import ConfigError, Problem
 from lexfed.ledger.purse import LedgerPlace
 from lexfed.randomness import SecureSource

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that lead from a table to a configuration: `init`, `tag` and `policy`.
+"""Commands that lead from a table to a configuration: `init`, `tag`, `check`, `policy`.
 
 Start with `tag`, the largest: it suggests how sensitive columns are, and
 `tag_acceptance` writes what a person accepts into `lexfed.toml`. `init_profile`

@@ -1,28 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lexfed policy`: what a policy says, and who vouches for it."""
+"""`lexfed policy`: levels of a budget policy, and the keys that vouch for it."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from lexfed.budget.policy import BudgetPolicy, Level
+import typer
+
 from lexfed.cli import talk
-from lexfed.cli.inputs import print_json
-from lexfed.config.policy_file import parse_policy, policy_bytes, read_policy
-from lexfed.config.policy_signature import (
-    check_signature,
-    signature_path,
-    with_signature,
-)
-from lexfed.durable import write_atomically
+from lexfed.cli.options import AsJson
+from lexfed.cli.output import print_json
 from lexfed.errors import AuditError, ConfigError
-from lexfed.signing.keys import Signer, create_key, load_key, public_path
+
+if TYPE_CHECKING:
+    from lexfed.budget.policy import BudgetPolicy, Level
 
 SIGNER = "lexfed-budget-policy"
 
+PolicyArgument = Annotated[Path, typer.Argument(help="A policy file.", readable=False)]
 
-def show(name: str, as_toml: bool, as_json: bool) -> None:
-    """Print the levels of a policy, or its file."""
+policy = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Show, sign and check budget policies.",
+)
+
+
+@policy.command()
+def show(
+    name: Annotated[
+        str, typer.Argument(help="`default`, `published`, or a policy file.")
+    ],
+    as_toml: Annotated[
+        bool, typer.Option("--toml", help="Print the file itself, byte for byte.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the levels of a policy."""
+    from lexfed.config.policy_file import read_policy
+
     found = read_policy(name)
     if as_toml:
         sys.stdout.write(found.content.decode())
@@ -32,8 +48,22 @@ def show(name: str, as_toml: bool, as_json: bool) -> None:
         print(_table(found.policy))
 
 
-def sign(file: Path, key: Path) -> None:
-    """Add a signature to those beside a policy file."""
+@policy.command()
+def sign(
+    file: PolicyArgument,
+    key: Annotated[
+        Path,
+        typer.Option(
+            metavar="KEY", help="Private key (PEM); made if it is not there yet."
+        ),
+    ],
+) -> None:
+    """Sign a policy file; the signature is FILE.sig."""
+    from lexfed.config.policy_file import parse_policy, policy_bytes
+    from lexfed.config.policy_signature import signature_path, with_signature
+    from lexfed.durable import write_atomically
+    from lexfed.signing.keys import Signer, create_key, load_key, public_path
+
     content = policy_bytes(file, str(file))
     parse_policy(content, str(file))
     if not key.exists():
@@ -49,18 +79,30 @@ def sign(file: Path, key: Path) -> None:
     )
 
 
-def verify(file: Path, keys: Sequence[Path]) -> None:
-    """Check that every key has signed a policy file."""
+@policy.command()
+def verify(
+    file: PolicyArgument,
+    key: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="PUBLIC", help="Public key (PEM); several: all must have signed."
+        ),
+    ],
+) -> None:
+    """Check who signed a policy file. Exit code 1 if somebody has not."""
+    from lexfed.config.policy_file import parse_policy, policy_bytes
+    from lexfed.config.policy_signature import check_signature
+
     content = policy_bytes(file, str(file))
-    policy = parse_policy(content, str(file))
+    found = parse_policy(content, str(file))
     try:
-        check_signature(file, content, keys, str(file))
+        check_signature(file, content, key, str(file))
     except ConfigError as error:
         raise AuditError(error.message, error.hint) from error
-    talk.say(f"{file}: `{policy.title}`, signed by {len(keys)} of {len(keys)} key(s)")
+    talk.say(f"{file}: `{found.title}`, signed by {len(key)} of {len(key)} key(s)")
 
 
-def _plain(policy: BudgetPolicy) -> dict[str, object]:
+def _plain(policy: "BudgetPolicy") -> dict[str, object]:
     return {
         "name": policy.name,
         "title": policy.title,
@@ -78,7 +120,7 @@ def _plain(policy: BudgetPolicy) -> dict[str, object]:
     }
 
 
-def _table(policy: BudgetPolicy) -> str:
+def _table(policy: "BudgetPolicy") -> str:
     lines = [
         f"{policy.name}: {policy.title}",
         "",
@@ -97,7 +139,7 @@ def _number(value: float | None) -> str:
     return "any" if value is None else f"{value:g}"
 
 
-def _allowed(level: Level) -> str:
+def _allowed(level: "Level") -> str:
     if level.epsilon is None:
         return "any"
     if level.range is None:

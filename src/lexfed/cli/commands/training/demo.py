@@ -4,22 +4,16 @@
 import shutil
 import time
 from pathlib import Path
+from typing import Annotated
 
-from lexfed.audit.verify import Status
+import typer
+
 from lexfed.cli import talk
-from lexfed.cli.commands.training.run import show_training
-from lexfed.cli.display import runs
-from lexfed.cli.inputs import print_json
-from lexfed.config import demo_config, loads
+from lexfed.cli.options import AsJson
+from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
-from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
-from lexfed.report.documents.run_documents import ReportSource, make_report
-from lexfed.run import load_population, price, start
-from lexfed.run.driver.rehearsal import compare
-from lexfed.run.folder import RunFolder, is_run_file, never_began
 from lexfed.version import __version__
 
-_FIRST_LINE = demo_config().splitlines()[0]
 _WORDS = {
     "none": "no privacy",
     "cascade": "lexfed",
@@ -27,8 +21,24 @@ _WORDS = {
 }
 
 
-def demo(out: Path, seeds: int, as_json: bool) -> None:
-    """Train the demo federation, then compare on the same synthetic patients."""
+def demo(
+    out: Annotated[Path, typer.Option(help="Run folder; a demo there is replaced.")] = (
+        Path("runs/demo")
+    ),
+    seeds: Annotated[
+        int, typer.Option(min=2, help="Trainings behind each interval.")
+    ] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Train a federated model on synthetic patients, and compare it."""
+    from lexfed.audit.verify import Status
+    from lexfed.cli.commands.training.run import show_training
+    from lexfed.cli.display import runs
+    from lexfed.config import demo_config, loads
+    from lexfed.report.documents.run_documents import ReportSource, make_report
+    from lexfed.run import load_population, price, start
+    from lexfed.run.driver.rehearsal import compare
+
     begin = time.monotonic()
     _make_room(out)
     text = demo_config(str(out))
@@ -62,6 +72,8 @@ def demo(out: Path, seeds: int, as_json: bool) -> None:
 
 def _make_room(out: Path) -> None:
     """Remove an earlier demo, and nothing else."""
+    from lexfed.run.folder import RunFolder, never_began
+
     if not out.exists() or never_began(out):
         return
     if not _is_demo(out):
@@ -74,8 +86,13 @@ def _make_room(out: Path) -> None:
 
 
 def _is_demo(out: Path) -> bool:
+    from lexfed.config import demo_config
+    from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+    from lexfed.run.folder import is_run_file
+
     try:
         text = read_plain(out / "config.toml", MOST_OF_A_DOCUMENT).decode()
     except (OSError, UnicodeDecodeError):
         return False
-    return text.startswith(_FIRST_LINE) and all(map(is_run_file, out.iterdir()))
+    first_line = demo_config().splitlines()[0]
+    return text.startswith(first_line) and all(map(is_run_file, out.iterdir()))

@@ -1,37 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed importance`: buy importances of columns, and say what they are and cost."""
 
-from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from lexfed.cli import talk
-from lexfed.cli.display import runs
-from lexfed.cli.inputs import load_config, print_json
-from lexfed.cli.problem_lines import located_errors
-from lexfed.run import folder_of
-from lexfed.run.intake.column_importance import PAID, importance_of
-from lexfed.run.purchases.importance_purchase import buy_importance, priced_importance
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
+from lexfed.cli.output import print_json
 
 
 def importance(
-    path: Path, epsilon: float, out: Path | None, resume: bool, as_json: bool
+    config: ConfigFile = DEFAULT,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            metavar="E", help="What it may cost a record; part of the budget."
+        ),
+    ] = 0.1,
+    out: OutFolderOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted release.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Release importances, and print them."""
-    config = load_config(path)
-    run = folder_of(path, config)
-    folder = run.with_name(f"{run.name}-importance") if out is None else out
-    with located_errors(path):
-        priced = priced_importance(config, path.parent, epsilon)
-        talk.say("\n".join(runs.opening(priced)))
-        result = buy_importance(path, epsilon, folder, resume=resume)
-    source = PAID + str(folder.resolve())
-    bought = config.model_copy(
-        update={"budget": config.budget.model_copy(update={"importance_from": source})}
+    """Release how useful columns are, once, charged to the budget."""
+    from lexfed.cli.display import runs
+    from lexfed.cli.inputs import load_config
+    from lexfed.cli.problem_lines import located_errors
+    from lexfed.run import folder_of
+    from lexfed.run.intake.column_importance import PAID, importance_of
+    from lexfed.run.purchases.importance_purchase import (
+        buy_importance,
+        priced_importance,
     )
-    found = importance_of(bought, path.parent, priced.population.encoding)
+
+    found = load_config(config)
+    run = folder_of(config, found)
+    folder = run.with_name(f"{run.name}-importance") if out is None else out
+    with located_errors(config):
+        priced = priced_importance(found, config.parent, epsilon)
+        talk.say("\n".join(runs.opening(priced)))
+        result = buy_importance(config, epsilon, folder, resume=resume)
+    source = PAID + str(folder.resolve())
+    bought = found.model_copy(
+        update={"budget": found.budget.model_copy(update={"importance_from": source})}
+    )
+    values = importance_of(bought, config.parent, priced.population.encoding)
     if as_json:
-        print_json({"folder": str(result.folder), "importance": found.values})
+        print_json({"folder": str(result.folder), "importance": values.values})
     else:
-        rows = sorted(found.values.items(), key=lambda item: -item[1])
+        rows = sorted(values.values.items(), key=lambda item: -item[1])
         print("\n".join(f"{value:8.3f}  {name}" for name, value in rows))
     if result.lost:
         talk.say(

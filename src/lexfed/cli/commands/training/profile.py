@@ -8,7 +8,7 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.commands.training.run import show_training
 from lexfed.cli.display import profiles, runs
-from lexfed.cli.inputs import print_json
+from lexfed.cli.output import print_json
 from lexfed.cli.problem_lines import located_errors
 from lexfed.cli.tier_hints import with_suggestions
 from lexfed.config.examination import config_text

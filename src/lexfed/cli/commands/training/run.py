@@ -3,56 +3,60 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lexfed.cli import talk
-from lexfed.cli.display import runs
-from lexfed.cli.inputs import load_config, load_priced, print_json
 from lexfed.cli.interrupt import INTERRUPTED, between_rounds
-from lexfed.cli.progress import progress_lines
-from lexfed.config.examination import config_text
-from lexfed.run import (
-    OpenRun,
-    PricedRun,
-    RoundReport,
-    RunResult,
-    finished_result,
-    folder_of,
-    resume,
-    start,
-    train,
-)
-from lexfed.run.api import require_here
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
+from lexfed.cli.output import print_json
+
+if TYPE_CHECKING:
+    from lexfed.run import OpenRun, PricedRun, RoundReport, RunResult
 
 
-def run(path: Path, resuming: bool, as_json: bool) -> None:
-    """Train, or continue an interrupted training."""
-    config = load_config(path)
-    require_here(config)
-    out = folder_of(path, config)
-    result = finished_result(config, out) if resuming else None
+def run(
+    config: ConfigFile = DEFAULT,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model under the budgets of a configuration."""
+    from lexfed.cli.display import runs
+    from lexfed.cli.inputs import load_config, load_priced
+    from lexfed.config.examination import config_text
+    from lexfed.run import finished_result, folder_of, start
+    from lexfed.run import resume as continue_run
+    from lexfed.run.api import require_here
+
+    found = load_config(config)
+    require_here(found)
+    out = folder_of(config, found)
+    result = finished_result(found, out) if resume else None
     if result is not None:
         talk.say(f"`{out}` is finished already; nothing was spent")
     else:
-        priced = load_priced(path, config, resume=resuming)
-        text = config_text(path)
-        opened = (resume if resuming else start)(priced, out, text, path.parent)
+        priced = load_priced(config, found, resume=resume)
+        text = config_text(config)
+        opened = (continue_run if resume else start)(priced, out, text, config.parent)
         result = show_training(
-            priced, opened, f"continue with `lexfed run {path} --resume`"
+            priced, opened, f"continue with `lexfed run {config} --resume`"
         )
-    for line in runs.closing(config, result):
+    for line in runs.closing(found, result):
         talk.say(line)
     if as_json:
         print_json(result.to_json())
 
 
 def show_training(
-    priced: PricedRun,
-    opened: OpenRun,
+    priced: "PricedRun",
+    opened: "OpenRun",
     again: str,
     opening: Sequence[str] | None = None,
     what: str = "training",
-) -> RunResult:
+) -> "RunResult":
     """Train with progress on the screen.
 
     Args:
@@ -62,13 +66,17 @@ def show_training(
         opening: what is said first; by default what a training begins with.
         what: is done, in a word.
     """
+    from lexfed.cli.display import runs
+    from lexfed.cli.progress import progress_lines
+    from lexfed.run import train
+
     for line in runs.opening(priced) if opening is None else opening:
         talk.say(line)
     reached = ""
     try:
         with between_rounds() as stop, progress_lines(priced, what) as on_round:
 
-            def each(report: RoundReport) -> None:
+            def each(report: "RoundReport") -> None:
                 nonlocal reached
                 reached = f" after round {report.round} of {report.rounds}"
                 on_round(report)

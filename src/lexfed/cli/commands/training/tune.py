@@ -5,92 +5,106 @@ import secrets
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from lexfed.cli import talk
-from lexfed.cli.display import runs as show
-from lexfed.cli.inputs import allow_own_models, load_config, print_json
-from lexfed.cli.problem_lines import located_errors
-from lexfed.config.examination import config_text
-from lexfed.config.search_grid import (
-    SearchSetting,
-    parse_grid,
-    searched_configs,
-    set_key,
-)
-from lexfed.config.writing.edits import with_setting
-from lexfed.data.builtin.registry import is_builtin
-from lexfed.durable import write_atomically
+from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
+from lexfed.cli.output import print_json
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
-from lexfed.privacy.selection import MOST_RUNS, Distribution, Repetitions
-from lexfed.randomness import SecureSource
-from lexfed.run import folder_of, load_population
-from lexfed.run.tuning.charged_search import (
-    ChargedSearch,
-    ReleasedSetting,
-    plan_search,
-    run_search,
-)
-from lexfed.run.tuning.ledger_charge import charge_search
-from lexfed.run.tuning.public_search import PublicTrial, search_public
-from lexfed.run.tuning.search_record import (
-    FREE,
-    charged_record,
-    finished_record,
-    make_folder,
-    public_record,
-    write_record,
-)
+
+if TYPE_CHECKING:
+    from lexfed.config.search_grid import SearchSetting
+    from lexfed.run.tuning.charged_search import ChargedSearch, ReleasedSetting
+    from lexfed.run.tuning.public_search import PublicTrial
 
 
 def tune(
-    path: Path,
-    grid: Sequence[str],
-    public: Path | None,
-    charged: bool,
-    runs: float,
-    law: Distribution,
-    out: Path | None,
-    as_json: bool,
+    config: ConfigFile = DEFAULT,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=V1,V2,...",
+            help="Values to try of a key, such as federation.rounds=5,10; repeatable.",
+        ),
+    ] = None,
+    public: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Search on public data of the same schema."),
+    ] = None,
+    charged: Annotated[
+        bool,
+        typer.Option(
+            "--charged", help="Search on the private data, at the cost of budget."
+        ),
+    ] = False,
+    runs: Annotated[
+        float,
+        typer.Option(metavar="MEAN", help="With --charged: runs on average."),
+    ] = 10.0,
+    law: Annotated[
+        Literal["geometric", "logarithmic", "poisson"],
+        typer.Option(help="With --charged: how the secret number of runs is drawn."),
+    ] = "geometric",
+    out: OutFolderOption = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Search, write what was chosen, and print it."""
+    """Search for settings, on public data or charged, and say what it cost."""
+    from lexfed.cli.inputs import allow_own_models, load_config
+    from lexfed.cli.problem_lines import located_errors
+    from lexfed.config.examination import config_text
+    from lexfed.config.search_grid import parse_grid, searched_configs, set_key
+    from lexfed.config.writing.edits import with_setting
+    from lexfed.data.builtin.registry import is_builtin
+    from lexfed.durable import write_atomically
+    from lexfed.privacy.selection import Repetitions
+    from lexfed.randomness import SecureSource
+    from lexfed.run import folder_of, load_population
+    from lexfed.run.tuning import search_record
+    from lexfed.run.tuning.charged_search import plan_search, run_search
+    from lexfed.run.tuning.public_search import search_public
+
     _require_one_kind(public, charged, runs)
-    config = load_config(path)
-    axes = parse_grid(grid)
-    text = config_text(path)
-    run = folder_of(path, config)
+    found = load_config(config)
+    axes = parse_grid(grid or [])
+    text = config_text(config)
+    run = folder_of(config, found)
     folder = run.with_name(f"{run.name}-tune") if out is None else out
-    tuned = path.with_name(f"{path.stem}-tuned.toml")
+    tuned = config.with_name(f"{config.stem}-tuned.toml")
     _require_free(tuned)
     tables = tomllib.loads(text)
-    allow_own_models(Path(), path.parent)
+    allow_own_models(Path(), config.parent)
     record: dict[str, Any]
     setting: SearchSetting | None
     if public is not None:
         source = str(public) if is_builtin(str(public)) else str(public.resolve())
-        with located_errors(path):
-            tried = search_public(tables, axes, source, path.parent)
-        make_folder(folder)
-        record = public_record(axes, tried)
+        with located_errors(config):
+            tried = search_public(tables, axes, source, config.parent)
+        search_record.make_folder(folder)
+        record = search_record.public_record(axes, tried)
         setting, lines = tried[0].setting, _public_lines(tried)
     else:
         set_key(tables, ("evaluation", "metrics"), "paid")
         settings = axes.settings()
-        with located_errors(path):
+        with located_errors(config):
             configs = searched_configs(tables, settings)
-            population = load_population(configs[0], path.parent)
+            population = load_population(configs[0], config.parent)
             planned = plan_search(
-                settings, configs, population, Repetitions(law, runs), path.parent
+                settings, configs, population, Repetitions(law, runs), config.parent
             )
-        make_folder(folder)
-        record = charged_record(axes, planned, _paid(planned, folder, path.parent))
-        write_record(folder, record)  # the cost stands from here on, whatever happens
+        search_record.make_folder(folder)
+        record = search_record.charged_record(
+            axes, planned, _paid(planned, folder, config.parent)
+        )
+        # The cost stands from here on, whatever happens.
+        search_record.write_record(folder, record)
         for line in _cost_lines(planned):
             talk.say(line)
-        found = run_search(planned, SecureSource())
-        record = finished_record(record, found)
-        setting, lines = (found.setting if found else None), _charged_lines(found)
-    write_record(folder, record)
+        chosen = run_search(planned, SecureSource())
+        record = search_record.finished_record(record, chosen)
+        setting, lines = (chosen.setting if chosen else None), _charged_lines(chosen)
+    search_record.write_record(folder, record)
     if setting is not None:
         write_atomically(tuned, with_setting(text, setting).encode())
     if as_json:
@@ -102,8 +116,10 @@ def tune(
         talk.say(f"`lexfed run {tuned}` trains with it, under a budget of its own")
 
 
-def _paid(planned: ChargedSearch, folder: Path, base: Path) -> str | None:
+def _paid(planned: "ChargedSearch", folder: Path, base: Path) -> str | None:
     """Charge the sites' ledgers; return the name under which they paid, if any did."""
+    from lexfed.run.tuning.ledger_charge import charge_search
+
     name = f"tune/{planned.runs[0].config.run.name}/{secrets.token_hex(8)}"
     try:
         return name if charge_search(planned, name, base) else None
@@ -113,6 +129,8 @@ def _paid(planned: ChargedSearch, folder: Path, base: Path) -> str | None:
 
 
 def _require_one_kind(public: Path | None, charged: bool, runs: float) -> None:
+    from lexfed.privacy.selection import MOST_RUNS
+
     if charged == (public is not None):
         what = "expected one of `--public FILE` and `--charged`"
         hint = (
@@ -133,13 +151,17 @@ def _require_free(tuned: Path) -> None:
         )
 
 
-def _public_lines(tried: Sequence[PublicTrial]) -> list[str]:
+def _public_lines(tried: Sequence["PublicTrial"]) -> list[str]:
+    from lexfed.run.tuning.search_record import FREE
+
     lines = [f"  cost     {FREE}; the run's noise is simulated", ""]
     lines += [f"  {one.metric} {one.score:.4f}   {one.setting}" for one in tried]
     return [*lines, "", f"  chosen   {tried[0].setting}"]
 
 
-def _cost_lines(planned: ChargedSearch) -> list[str]:
+def _cost_lines(planned: "ChargedSearch") -> list[str]:
+    from lexfed.cli.display import runs as show
+
     cost, law = planned.cost, planned.repetitions
     tiers = ", ".join(
         f"{tier.label} {show.rounded_up(value)}"
@@ -156,7 +178,7 @@ def _cost_lines(planned: ChargedSearch) -> list[str]:
     ]
 
 
-def _charged_lines(found: ReleasedSetting | None) -> list[str]:
+def _charged_lines(found: "ReleasedSetting | None") -> list[str]:
     if found is None:
         return [
             "  chosen   nothing: the secret number of runs was 0; paid all the same"
