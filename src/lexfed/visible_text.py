@@ -48,9 +48,7 @@ TablePath = tuple[str | int, ...]
 def visible(text: str, keep: str = "") -> str:
     r"""Return the text with hidden characters spelled out.
 
-    Args:
-        text: from anywhere.
-        keep: characters that stay, such as the newlines of a text of several lines.
+    Characters in `keep` stay, such as the newlines of a text of several lines.
 
     >>> visible("a\x1b[2Kb\u202e")
     'a\\u001b[2Kb\\u202e'

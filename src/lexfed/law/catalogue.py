@@ -94,10 +94,7 @@ class LawCatalogue:
     ) -> tuple[Article, ...]:
         """Return the articles that apply to a column.
 
-        Args:
-            tier: of the column.
-            category: of the column.
-            words: English words of its name and description, phrases included.
+        `words` are English words of its name and description, phrases included.
 
         Guarantees:
             A rule with words applies only if the column has one of them.

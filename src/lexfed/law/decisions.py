@@ -59,11 +59,8 @@ def suggest_by_names(
 ) -> dict[str, Suggestion]:
     """Return the tagger's suggestions for columns by their names alone, by name.
 
-    Args:
-        names: of the columns of one table.
-        table: its name.
-        settings: of the tagger.
-        person: the column that is stated to hold the person key.
+    `names` are those of the columns of one table, among them that of the `person`
+    key.
     """
     columns = [
         DescribedColumn(table, name, PERSON_KEY if name == person else "")

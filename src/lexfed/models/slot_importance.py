@@ -26,10 +26,8 @@ def importance_radius(facts: RuleFacts) -> float:
 def importance_vectors(facts: RuleFacts, slots: Floats, slopes: Floats) -> Floats:
     """Return the scaled gradient of each record, slots times outputs.
 
-    Args:
-        facts: public facts about the tower.
-        slots: encoded values of its slots, [..., slots].
-        slopes: derivative of the loss where no column is used yet, [..., outputs].
+    `slots` are encoded values, [..., slots], and `slopes` the derivative of the
+    loss where no column is used yet, [..., outputs].
 
     Guarantees:
         A vector depends on its own record and is at most 1 long.

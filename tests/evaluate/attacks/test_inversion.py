@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lexfed.evaluate.attacks.attribute_inference import LabelledRows
 from lexfed.evaluate.attacks.gradient_inversion import (
+    InversionSize,
     RoundKnowledge,
     SlotKinds,
     attack_updates,
@@ -87,7 +88,8 @@ def test_one_row_comes_back_as_it_was() -> None:
     of = rounds("logistic", clip=100.0)
     inputs, labels = rows(1)
     seen = of.sums(inputs, labels).unsqueeze(0)
-    found = invert(of, LAYOUT, seen, labels.unsqueeze(0), tries=2, steps=300)
+    size = InversionSize(tries=2, steps=300)
+    found = invert(of, LAYOUT, seen, labels.unsqueeze(0), size)
     shown = [i for own in LAYOUT.categories for i in own]
     assert np.abs(found[0, 0].numpy() - INPUTS[0])[shown].max() < 0.1
     assert np.abs(found[0, 0].numpy() - INPUTS[0]).mean() < 0.1
@@ -95,13 +97,13 @@ def test_one_row_comes_back_as_it_was() -> None:
 
 def test_values_come_back_without_noise_and_not_beyond_the_bound_with_it() -> None:
     people = LabelledRows(INPUTS, LABELS)
-    exact = attack_updates(rounds(), CODE, SEX, people, updates=15, tries=2, steps=80)
+    size = InversionSize(updates=15, tries=2, steps=80)
+    exact = attack_updates(rounds(), CODE, SEX, people, size)
     assert exact.low > 0.8
     assert exact.bound == 1.0
     assert exact.n == 30
-    noised = attack_updates(
-        rounds(sigma=10.0), CODE, SEX, people, updates=15, tries=2, steps=40
-    )
+    fewer = InversionSize(updates=15, tries=2, steps=40)
+    noised = attack_updates(rounds(sigma=10.0), CODE, SEX, people, fewer)
     assert not noised.contradicts_proof
     assert 0.5 < noised.bound < 0.60
     # Negative control: what is found without noise contradicts the bound with it.

@@ -135,10 +135,8 @@ def across_releases(
 ) -> Interval:
     """Return the AUC over pairs of people from different releases.
 
-    Args:
-        scores: of the people of each release.
-        positive: whether they are those it is about.
-        confidence: that the interval holds the truth.
+    `scores` are those of the people of each release, `positive` marks the ones it
+    is about.
 
     Guarantees:
         The interval holds the AUC as often as it says, also where all people of a
@@ -191,10 +189,7 @@ def more_gain_among(
 ) -> Interval:
     """Return a gain among some people less that among others.
 
-    Args:
-        some: scores, scores of the baseline, positives, as in `gain_over`.
-        others: the same of other people.
-        confidence: that the interval holds the truth.
+    Both have scores, scores of the baseline and positives, as in `gain_over`.
     """
     one, other = gain_over(*some, confidence), gain_over(*others, confidence)
     value = one.value - other.value

@@ -47,8 +47,6 @@ from lexfed.models.losses import Loss
 from lexfed.models.networks.flat_parameters import load, trainable
 from lexfed.run.pricing.priced_run import PricedRun
 
-TRIES = 4
-STEPS = 200
 _RATE = 0.1
 
 
@@ -158,14 +156,32 @@ class SlotKinds:
         return made
 
 
+@dataclass(frozen=True)
+class InversionSize:
+    """The size of an attack: its sites, and the work on the update of each.
+
+    Attributes:
+        people: of each site.
+        updates: number of sites.
+        tries: starts of the descent for each update.
+        steps: of the descent.
+    """
+
+    people: int = 2
+    updates: int = 40
+    tries: int = 4
+    steps: int = 200
+
+
+_USUAL = InversionSize()
+
+
 def invert(
     rounds: RoundKnowledge,
     layout: SlotKinds,
     seen: Tensor,
     labels: Tensor,
-    *,
-    tries: int = TRIES,
-    steps: int = STEPS,
+    size: InversionSize = _USUAL,
     seed: int = 0,
 ) -> Tensor:
     """Return rows that explain the sums seen of each update.
@@ -175,13 +191,13 @@ def invert(
         layout: of the slots.
         seen: [updates, rounds, parameters].
         labels: of the people of each update, [updates, people].
-        tries: starts of the descent for each update.
-        steps: of the descent.
+        size: of the work on each update.
         seed: of the starts.
 
     Returns:
         [updates, people, slots].
     """
+    tries = size.tries
     slots = len(layout.numbers) + len(layout.flags) + sum(map(len, layout.categories))
     updates, people = labels.shape
     generator = torch.Generator().manual_seed(seed)
@@ -192,10 +208,10 @@ def invert(
     sizes = wanted.square().sum(dim=-1) + 1e-30
     known = labels.repeat_interleave(tries, dim=0)
     descent = torch.optim.Adam([free], lr=_RATE)
-    for step in range(steps + 1):
+    for step in range(size.steps + 1):
         sums = torch.stack(rounds.tried(layout.rows(free), known), dim=1)
         misfit = ((sums - wanted).square().sum(dim=-1) / sizes).sum(dim=1)
-        if step < steps:
+        if step < size.steps:
             descent.zero_grad()
             # Each try has rows of its own, so the sum descends all of them alike.
             misfit.sum().backward()  # type: ignore[no-untyped-call]
@@ -210,11 +226,8 @@ def attack_updates(
     encoding: Encoding,
     about: TargetValue,
     of: LabelledRows,
+    size: InversionSize = _USUAL,
     *,
-    people: int = 2,
-    updates: int = 40,
-    tries: int = TRIES,
-    steps: int = STEPS,
     seed: int = 0,
     confidence: float = CONFIDENCE,
 ) -> AttackResult:
@@ -225,10 +238,7 @@ def attack_updates(
         encoding: of the rows.
         about: the column.
         of: the people that sites are made of; those without a value are left out.
-        people: of each site.
-        updates: number of sites.
-        tries: as in `invert`.
-        steps: as in `invert`.
+        size: of the attack.
         seed: of sites, coins, noise and starts.
         confidence: of the interval, which is over sites.
 
@@ -239,8 +249,8 @@ def attack_updates(
     generator = np.random.default_rng([seed, 0x1417])
     chosen = np.stack(
         [
-            generator.choice(len(of.labels), people, replace=False)
-            for _ in range(updates)
+            generator.choice(len(of.labels), size.people, replace=False)
+            for _ in range(size.updates)
         ]
     )
     high = generator.random(chosen.shape) < 0.5
@@ -259,7 +269,7 @@ def attack_updates(
     noise = torch.from_numpy(generator.normal(size=tuple(exact.shape)))
     seen = exact + rounds.sigma * noise
     layout = SlotKinds.of(encoding)
-    made = invert(rounds, layout, seen, labels, tries=tries, steps=steps, seed=seed)
+    made = invert(rounds, layout, seen, labels, size, seed)
     scores = [
         _scores(about, found, truth)
         for found, truth in zip(made.numpy(), planted, strict=True)
@@ -270,7 +280,7 @@ def attack_updates(
         mu = 2.0 * math.sqrt(len(rounds.weights)) * rounds.clip / rounds.sigma
         bound = of_gaussian(mu).auc
     return AttackResult(
-        f"{about.column} by gradient inversion, {people} people",
+        f"{about.column} by gradient inversion, {size.people} people",
         value.value,
         value.low,
         value.high,
@@ -295,11 +305,8 @@ def rounds_of(
 ) -> RoundKnowledge:
     """Return the first gradient rounds of a run.
 
-    Args:
-        priced: the run.
-        run: its rounds (`observed_run.observe_run`).
-        observer: `round` sees them with the release's noise, `central` without.
-        most: number of rounds to use at most.
+    At most `most` of the rounds are used. The observer `round` sees them with the
+    release's noise, `central` without.
 
     Raises:
         ValueError: if no round sums gradients of one network that reads every slot, in

@@ -74,11 +74,8 @@ def plant_values(
 ) -> tuple[SiteData, ...]:
     """Return the sites with a column's values decided by coins.
 
-    Args:
-        sites: with their training units.
-        about: the column.
-        high: of each training unit, one site after the other, whether all its rows
-            hold the wanted value rather than its rival.
+    `high` says of each training unit, one site after the other, whether all its
+    rows hold the wanted value rather than its rival.
     """
     planted, start = [], 0
     for site in sites:

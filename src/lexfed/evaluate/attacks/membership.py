@@ -137,10 +137,8 @@ def calibrated(margins: Floats, attacked: int) -> Floats:
 def likelihood_ratios(margins: Floats, members: Bools, attacked: int) -> Floats:
     """Return the LiRA score of every person for one of the models.
 
-    Args:
-        margins: of everybody under every model, [models, people].
-        members: the people that each model was trained on.
-        attacked: the model that is attacked; its own row of `members` is not used.
+    `margins` are those of everybody under every model, [models, people]. The
+    `attacked` model's own row of `members` is not used.
     """
     others = np.arange(len(margins)) != attacked
     shadows, there = margins[others], members[others]

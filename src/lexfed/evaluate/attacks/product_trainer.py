@@ -81,9 +81,8 @@ class ProductTrainer:
 def restrict_population(population: Population, members: Bools) -> Population:
     """Return the population in which these training units are left.
 
-    Args:
-        population: everybody.
-        members: of the training units of all sites, one site after the other.
+    `members` is a mask of the training units of all sites, one site after the
+    other.
     """
     sites, start = [], 0
     for site in population.sites:

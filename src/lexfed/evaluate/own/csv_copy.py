@@ -42,14 +42,11 @@ BANDS = (40.0, 65.0)
 def own_table(priced: PricedRun, base: Path, into: Path) -> Dataset:
     """Write the rows of a configuration into a folder and return their public facts.
 
+    The folder `into` is empty.
+
     Guarantees:
         The file can be read by its owner only, and takes the place of no other.
         Other rows, declarations or tiers have another digest.
-
-    Args:
-        priced: the configuration, with its population.
-        base: folder that its paths are relative to.
-        into: an empty folder.
 
     Raises:
         DataError: with every problem of the files.

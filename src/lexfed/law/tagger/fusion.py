@@ -103,10 +103,8 @@ def probabilities(odds: Odds) -> Chances:
 def fused_tag(chances: Chances, strongest: float, settings: TaggerSettings) -> FusedTag:
     """Return the answer that probabilities lead to, before the table is asked.
 
-    Args:
-        chances: the probabilities of the categories.
-        strongest: the largest log-odds that speak for a category by the column itself.
-        settings: thresholds and number of tiers.
+    `strongest` is the largest log-odds that speak for a category by the column
+    itself.
     """
     within = _within(settings)
     tiers = {tier: sum(chances[c] for c in within[tier]) for tier in within}

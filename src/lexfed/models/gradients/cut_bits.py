@@ -21,10 +21,9 @@ class CutBits:
     ) -> None:
         """Add the bits of some units.
 
-        Args:
-            factors: factor of each contribution by clipping, [units].
-            shares: weight of each unit, [units]; None: all 1.
-            broken: units whose contribution is not finite, [units]; None: none.
+        `factors` are those of clipping, [units]; `shares` the weights of the
+        units, None: all 1; `broken` a mask of contributions that are not
+        finite, None: none.
         """
         bits = torch.where(factors < 1.0, -0.5, 0.5).double()
         if broken is not None:

@@ -118,9 +118,8 @@ class CapturedModel(nn.Module):
     ) -> Tensor:
         """Return the logits of records, [records, outputs] in float64.
 
-        Args:
-            records: [records, slots].
-            weights: By name, as in `trainable`; by default the model's own.
+        `weights` go by name, as in `trainable`; by default they are the model's
+        own.
         """
         return self._run(self._graphs.logits, weights, records)[0]
 
@@ -133,10 +132,8 @@ class CapturedModel(nn.Module):
     ) -> Tensor:
         """Return the gradients of records, [records, all weights] in float64.
 
-        Args:
-            records: [records, slots].
-            slopes: Of the differentiated value in the logits, [records, outputs].
-            weights: By name, as in `trainable`; by default the model's own.
+        `slopes` are those of the differentiated value in the logits, [records,
+        outputs]; `weights` go by name, by default the model's own.
         """
         parts = self._run(self._graphs.gradient, weights, records, slopes)
         return torch.cat([part.flatten(1) for part in parts], dim=1)

@@ -36,11 +36,7 @@ class DenseModel:
     ) -> None:
         """Take the weights; those that need no padding or cast are not copied.
 
-        Args:
-            layers: Linear, ReLU, Linear, ..., Linear.
-            dtype: Type to compute in.
-            rows: The most rows of one `run`.
-            records: Rows per unit.
+        One `run` has at most `rows` rows, `records` of them per unit.
         """
         linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
         self._outputs = linear[-1].out_features

@@ -69,9 +69,8 @@ def first_linear(module: nn.Module, slots: int) -> nn.Linear | None:
 def grouped_layer(module: nn.Module, groups: Sequence[int]) -> nn.Linear:
     """Give the layer whose columns the groups divide.
 
-    Args:
-        module: A model whose first parametrised layer is a Linear over the slots.
-        groups: Group of every slot, numbered 0, 1, ..., `max(groups)`.
+    It is the first parametrised layer, a Linear over the slots. `groups` has the
+    group of every slot, numbered 0, 1, ..., `max(groups)`.
     """
     first = first_linear(module, len(groups))
     if first is None:

@@ -110,12 +110,8 @@ def learn_residuals(
 ) -> TowerState:
     """Return the state after one more round.
 
-    Args:
-        facts: public facts.
-        scales: geometry of the round that was released.
-        state: state before it.
-        mean: released mean of vectors of norm at most 1.
-        deviation: standard deviation of its noise.
+    `scales` are the geometry of the round that was released, `mean` that of vectors
+    of norm at most 1, `deviation` that of its noise.
     """
     unit = scales.residual * scales.focus_radius(state.focus)
     noise = (deviation * unit / state.focus) ** 2

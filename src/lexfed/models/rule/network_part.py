@@ -57,11 +57,8 @@ _PROBES = 256
 def kappa(parameters: int, units: float, mu: float) -> float:
     """Return the bound of a network's signal over the norm of its noise.
 
-    Args:
-        parameters: of the network.
-        units: public number of units.
-        mu: the whole tower's budget, as replace-one Gaussian privacy of the noise
-            that reaches the model.
+    `units` is public. `mu` is the whole tower's budget, as replace-one Gaussian
+    privacy of the noise that reaches the model.
     """
     return float(units * mu * np.sqrt(SHARE / parameters) / 2.0)
 

@@ -91,10 +91,8 @@ def governance_entries(
 ) -> list[GovernanceEntry]:
     """Return the entries that come between the plan and the first round.
 
-    Args:
-        audit: the statements.
-        base: folder that paths are relative to.
-        sites: the key id of every site by name; None where it has no key.
+    `sites` has the key id of every site by name; None where it has no key. Paths
+    are relative to `base`.
 
     Guarantees:
         Where nothing is stated there is no entry.

@@ -53,11 +53,9 @@ def run_keys(
 ) -> RunKeys:
     """Return the keys of a run.
 
-    Args:
-        folder: of the keys.
-        origin: of the log; the log's key signs under this name.
-        sites: names of the sites that sign receipts in this process.
-        make: make those that are missing; else they are an error.
+    The log's key signs under the name `origin`. Missing keys are made if `make`
+    says so, and an error otherwise. `sites` names those that sign receipts in this
+    process.
 
     Raises:
         RunFolderError: if a key cannot be used, or others can read it.

@@ -103,12 +103,8 @@ def check_receipt(
 ) -> bytes:
     """Return a site's receipt, if it is one for a question and for the answer to it.
 
-    Args:
-        query: the question.
-        name: of the site.
-        envelope: the signed receipt.
-        keys: public key of every site by its name.
-        reply: the site's sum in the clear; None where it is masked.
+    `envelope` is the signed receipt, `reply` the site's sum in the clear; None
+    where it is masked.
 
     Raises:
         Refused: if it is not the site's, not for this round, or not for this sum.

@@ -10,6 +10,7 @@ that is not the logged one could state a lower price.
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from lexfed.audit.verify import Status, verify_run
@@ -27,23 +28,35 @@ _STRENGTH = {"central": 0, "distributed": 1, "local": 2}
 """Of trust: whom one trusts less is stronger."""
 
 
+@dataclass(frozen=True)
+class EarlierRun:
+    """The folder of an earlier run, as the configuration of a new one names it.
+
+    Attributes:
+        folder: of the earlier run.
+        key: that names the folder, for messages.
+        make: the command that makes such a folder, for messages.
+    """
+
+    folder: Path
+    key: str
+    make: str
+
+    def content(self, name: str) -> bytes:
+        """Return a file of the run; see `content_of`."""
+        return content_of(self.folder, name, self.make)
+
+    def problem(self, what: str) -> Problem:
+        """Return a problem of the run, with the key that names it."""
+        return Problem(self.key, f"`{self.folder}` {what}", self.make)
+
+
 def earlier_releases(
-    folder: Path,
-    config: Config,
-    schema: Schema,
-    tiers: Mapping[str, Tier],
-    where: str,
-    make: str,
+    earlier: EarlierRun, config: Config, schema: Schema, tiers: Mapping[str, Tier]
 ) -> tuple[CountedRelease, ...]:
     """Return the releases of an earlier run that the run using them must pay for.
 
-    Args:
-        folder: of the earlier run.
-        config: of the run that uses it.
-        schema: of the run that uses it.
-        tiers: of that run's columns.
-        where: the key that names the folder, for messages.
-        make: the command that makes such a folder, for messages.
+    Configuration, schema and tiers are those of the run that uses it.
 
     Guarantees:
         Refused unless the folder verifies, and person, label, unit, neighbours, sites
@@ -54,16 +67,14 @@ def earlier_releases(
         RunFolderError: if the folder does not hold a finished run.
         ClaimError: if its claim does not hold.
     """
-    stated = content_of(folder, "claim.json", make)
-    columns = content_of(folder, "encoding.json", make)
-    for what in _unverified(folder):  # before anything that they say counts
-        raise ConfigError([Problem(where, f"`{folder}` {what}", make)])
+    stated = earlier.content("claim.json")
+    columns = earlier.content("encoding.json")
+    for what in _unverified(earlier.folder):  # before anything that they say counts
+        raise ConfigError([earlier.problem(what)])
     claim, known = load_claim(stated), Encoding.from_dict(json.loads(columns))
     wrong = list(composition_obstacle(claim, known, config, schema, tiers))
     if wrong:
-        raise ConfigError(
-            [Problem(where, f"`{folder}` {what}", make) for what in wrong]
-        )
+        raise ConfigError([earlier.problem(what) for what in wrong])
     return counted_releases(claim.releases)
 
 

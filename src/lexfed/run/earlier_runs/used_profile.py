@@ -13,7 +13,11 @@ from lexfed.audit.log.logged_files import PROFILE
 from lexfed.config.tables.root import Config
 from lexfed.law.tags import TaggedSchema
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.run.earlier_runs.charged_releases import content_of, earlier_releases
+from lexfed.run.earlier_runs.charged_releases import (
+    EarlierRun,
+    content_of,
+    earlier_releases,
+)
 from lexfed.sketch.profile.federation_profile import FederationProfile
 
 ProfileReleaseReader = Callable[
@@ -42,8 +46,8 @@ def profile_releases(
         return ()
     folder = base / config.data.profile
     read_profile(folder)
-    key = "`data.profile`"
-    return earlier_releases(folder, config, tagged.schema, tagged.tiers(), key, MAKE)
+    earlier = EarlierRun(folder, "`data.profile`", MAKE)
+    return earlier_releases(earlier, config, tagged.schema, tagged.tiers())
 
 
 def read_profile(folder: Path) -> FederationProfile:

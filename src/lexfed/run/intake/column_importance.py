@@ -22,7 +22,7 @@ from lexfed.federation.planning.importance_programme import RELEASE
 from lexfed.models.slot_importance import slot_scales, slot_weights
 from lexfed.models.towers import cascade
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.run.earlier_runs.charged_releases import content_of, earlier_releases
+from lexfed.run.earlier_runs.charged_releases import EarlierRun, earlier_releases
 from lexfed.run.earlier_runs.released_model import released_model
 from lexfed.run.folder import STATE
 
@@ -142,15 +142,9 @@ def _from_weights(folder: Path, encoding: Encoding) -> dict[str, float]:
 def _from_paid(
     config: Config, folder: Path, encoding: Encoding
 ) -> tuple[dict[str, float], tuple[CountedRelease, ...]]:
-    releases = earlier_releases(
-        folder,
-        config,
-        encoding.schema,
-        encoding.tiers,
-        "`budget.importance_from`",
-        _MAKE,
-    )
-    known = Encoding.from_dict(json.loads(_content(folder, "encoding.json")))
+    earlier = EarlierRun(folder, "`budget.importance_from`", _MAKE)
+    releases = earlier_releases(earlier, config, encoding.schema, encoding.tiers)
+    known = Encoding.from_dict(json.loads(earlier.content("encoding.json")))
     if known.slots != encoding.slots:
         what = "holds importances of other columns, or of other declarations"
         raise ConfigError([Problem(f"`{folder}`", what, _MAKE)])
@@ -158,7 +152,7 @@ def _from_paid(
         raise ConfigError([Problem(f"`{folder}`", "holds no importances", _MAKE)])
     # If every round was lost there is no state, and the model has no memory.
     name = STATE if (folder / STATE).exists() else "model.safetensors"
-    model, _, memory = cascade.from_bytes(_content(folder, name))
+    model, _, memory = cascade.from_bytes(earlier.content(name))
     values = np.zeros((encoding.width, len(model.intercept)))
     noise = np.zeros(encoding.width)
     told: set[int] = set()
@@ -180,7 +174,3 @@ def _from_paid(
 
 
 _MAKE = "make them with `lexfed importance lexfed.toml --epsilon E --out FOLDER`"
-
-
-def _content(folder: Path, name: str) -> bytes:
-    return content_of(folder, name, _MAKE)

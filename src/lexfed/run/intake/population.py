@@ -155,10 +155,7 @@ def load_population(
 ) -> Population:
     """Read the data of a configuration and give every person a place.
 
-    Args:
-        config: the configuration.
-        base: folder that relative paths are relative to.
-        coins: give persons their places; by default new ones, as every run needs.
+    `coins` give persons their places; by default they are new, as every run needs.
 
     Raises:
         ConfigError: if a column has no tag, or declarations contradict each other.
@@ -293,11 +290,8 @@ def partition_of(
 ) -> Partition:
     """Return the division of rows among sites.
 
-    Args:
-        config: the configuration.
-        table: the rows.
-        coins: used where one table is dealt out.
-        own: the sites of a built-in source.
+    `coins` are used where one table is dealt out; `own` are the sites of a built-in
+    source.
 
     Raises:
         ConfigError: if the sites are declared nowhere.

@@ -38,10 +38,7 @@ class Predictions:
 def predict(folder: Path, table: Path, upto: Tier) -> Predictions:
     """Score the rows of a file with a trained model.
 
-    Args:
-        folder: a finished run.
-        table: CSV or Parquet with the columns that the used towers read.
-        upto: most sensitive tier to read.
+    The table is a CSV or Parquet file with the columns of the towers up to a tier.
 
     Raises:
         RunFolderError: if the folder holds no finished run.

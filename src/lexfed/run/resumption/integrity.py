@@ -84,10 +84,7 @@ def require_finished(folder: RunFolder) -> None:
 def require_whole(priced: PricedRun, folder: RunFolder, keys: Path) -> None:
     """Compare everything that an interrupted run rests on.
 
-    Args:
-        priced: the run.
-        folder: its folder, locked.
-        keys: folder of its keys.
+    The folder is locked; `keys` is the folder of the run's keys.
 
     Guarantees:
         Nothing is written.

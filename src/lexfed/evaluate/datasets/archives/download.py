@@ -17,13 +17,11 @@ _MOST_BYTES = 200_000_000
 def download(address: str, archive: str) -> bytes:
     """Return the content of an address of the web.
 
+    `archive` is the address of the archive that has the file or names it.
+
     Guarantees:
         Every address on the way to it, redirects included, has `https`, unless the
         archive itself was given with `http`.
-
-    Args:
-        address: of the file.
-        archive: address of the archive that has it or names it.
 
     Raises:
         DataError: if it is none or unprotected, cannot be reached, is cut off, or

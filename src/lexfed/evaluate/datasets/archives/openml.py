@@ -72,12 +72,10 @@ _FIRST_IS_0 = ("credit_history", "purpose")
 def files_of(name: str, address: str) -> dict[str, bytes]:
     """Return the table as a CSV file of the UCI archive, by the address it came from.
 
+    `name` is one of `NAMES`, `address` that of OpenML or of a mirror.
+
     Guarantees:
         The file is the one that OpenML's description has the MD5 of.
-
-    Args:
-        name: one of `NAMES`.
-        address: of OpenML or of a mirror.
 
     Raises:
         DataError: if OpenML cannot be reached, does not know the number, or sends

@@ -75,12 +75,8 @@ def evidence_of_name(
 ) -> list[TagEvidence]:
     """Return the evidence of a column's name and description by themselves.
 
-    Args:
-        name: of the column.
-        description: of the column.
-        table_nouns: the nouns of the table's name.
-        coded: whether the name is a number in a codebook.
-        title: the table's name. The network has learned without it.
+    A `coded` name is a number in a codebook. `title` is the table's name; the
+    network has learned without it.
     """
     trust = CODED if coded and description.words else 1.0
     name = _less_repeated(name, title)

@@ -32,9 +32,7 @@ def evidence_of_clinical_tables(
 ) -> dict[int, tuple[TagEvidence, ...]]:
     """Return the evidence that columns inherit from the clinical values beside them.
 
-    Args:
-        samples: of the columns of one table.
-        found: the evidence of each column's own values.
+    `found` is the evidence of each column's own values.
     """
     clinical = [at for at, items in enumerate(found) if _strongest(items) == "health"]
     if len(clinical) < max(FEWEST, SHARE * len(samples)):

@@ -32,8 +32,7 @@ _SCATTER = 15.0
 def evidence_of_places(samples: Sequence[Sample]) -> dict[int, TagEvidence]:
     """Return the evidence of places in columns of one table, by the column's index.
 
-    Args:
-        samples: the samples of a table's columns; their order does not matter.
+    The order of the columns does not matter.
     """
     found: dict[int, TagEvidence] = {}
     for at, sample in enumerate(samples):

@@ -65,9 +65,7 @@ def evidence_of_keys(
 ) -> dict[int, tuple[TagEvidence, ...]]:
     """Return evidence for the columns of a table that are keys of its people.
 
-    Args:
-        samples: of the columns of one table.
-        found: the evidence of each column's own values.
+    `found` is the evidence of each column's own values.
     """
     people = any(
         item.category == "direct_identifier" and item.weight >= _SURE

@@ -83,9 +83,8 @@ def category_probabilities(
 ) -> Singles:
     """Return the probabilities of the 27 categories, one row for each column.
 
-    Args:
-        tables: the tables, read; rows follow their columns, table after table.
-        network: the network to ask; by default the one of the package.
+    Rows follow the columns of the tables, table after table. By default the network
+    of the package is asked.
 
     Guarantees:
         Every row is non-negative and sums to one.

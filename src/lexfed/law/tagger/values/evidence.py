@@ -53,9 +53,8 @@ def evidence_of_values(
 ) -> tuple[tuple[TagEvidence, ...], ...]:
     """Return the evidence of each column's values, in the order of the columns.
 
-    Args:
-        columns: the columns of one or more tables; pairs of coordinates are looked
-            for among the neighbours of a table.
+    Columns may be of several tables; pairs of coordinates are looked for among the
+    neighbours of a table.
     """
     samples = [sample_of(column) for column in columns]
     tables: dict[str, list[int]] = {}

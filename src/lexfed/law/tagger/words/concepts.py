@@ -49,9 +49,7 @@ def concepts_of(
 ) -> tuple[frozenset[str], ...]:
     """Return the concepts of each word, in order; a plural counts as its singular.
 
-    Args:
-        english: the words.
-        roles: for each word, the role that its term stands for in the lexicon.
+    `roles` has, for each word, the role that its term stands for in the lexicon.
     """
     known = load_concepts()
     return tuple(

@@ -90,9 +90,8 @@ class LanguageVocabulary:
 def build_lexicon(texts: Mapping[str, bytes], where: str = "") -> Lexicon:
     """Return the lexicon of files.
 
-    Args:
-        texts: the bytes of each file, by language.
-        where: the file's name in errors, if not its language.
+    `texts` has the bytes of each file, by language; errors call a file `where`, or
+    by its language.
 
     Raises:
         ConfigError: naming every line that is not a term, a meaning and a weight.

@@ -64,11 +64,8 @@ def agreed_profile(
 ) -> PricedProfile:
     """Return the profile that follows from a configuration and all statements.
 
-    Args:
-        bundle: the configuration.
-        epsilon: the most that the profile may cost a record.
-        base: folder of the files it names.
-        statements: of all sites, checked, in the order of the programme.
+    It may cost a record at most `epsilon`. Statements are those of all sites,
+    checked, in the order of the programme.
 
     Raises:
         ConfigError: if that budget is too small for any answer.

@@ -40,14 +40,8 @@ def site_statement(
 ) -> SiteStatement:
     """Return a site's statement about itself.
 
-    Args:
-        bundle: the configuration, as the site read it.
-        run: number of the run.
-        name: of the site.
-        tagged: columns and tags of the configuration.
-        rules: of the site.
-        units: its persons for training and for testing.
-        public: key of its receipts.
+    `units` are its persons for training and for testing, `public` is the key of its
+    receipts.
 
     Raises:
         ConfigError: if a rule of the site speaks of a column that is not there.
@@ -96,11 +90,8 @@ def read_statements(
 ) -> tuple[SiteStatement, ...]:
     """Return the statements of all sites, in the order of the programme.
 
-    Args:
-        sealed: the signed statements, by name.
-        bundle: the terms that they are about.
-        run: number of the run.
-        roster: everybody's public keys.
+    `sealed` has the signed statements about the terms of a bundle, `roster`
+    everybody's public keys.
 
     Guarantees:
         There is exactly one statement of every site of the configuration, signed with
