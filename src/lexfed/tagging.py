@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lexfed.config.tag_source import TagSource
 
 CONFIGURATION = ".toml"
-"""How a file is called that says where the data are."""
+"""Ending of a configuration, which names the files of its data."""
 
 
 @dataclass(frozen=True)

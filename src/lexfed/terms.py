@@ -8,16 +8,16 @@ messages that list them, so it is part of the format.
 from typing import Literal
 
 Unit = Literal["record", "client"]
-"""What a guarantee protects: one record, or all records of one client."""
+"""The protected unit: one record, or all records of one client."""
 
 Neighbours = Literal["add-remove", "replace-one"]
 """Neighbouring data sets: one unit more or less, or one unit with other values."""
 
 Trust = Literal["central", "local", "distributed"]
-"""Who adds the noise: the coordinator, each site on its own, or the sites in shares."""
+"""The adder of noise: the coordinator, each site on its own, or sites in shares."""
 
 Mechanism = Literal["cascade", "grouped", "uniform", "none"]
-"""How budgets become noise; `none` trains without privacy."""
+"""The way from budgets to noise; `none` trains without privacy."""
 
 ClaimedMechanism = Literal["uniform", "grouped", "cascade"]
 """A mechanism that a claim may name: `none` has nothing to claim."""

@@ -37,7 +37,7 @@ _ABOUT_THE_NAME = re.compile(r"\bthe (name|description)\b.*")
 _KEY = frozenset({"id", "key", "number", "code", "identifier", "uuid", "unique"})
 """Words of a name that is the key of whatever its table is about."""
 _OF_TIME = ("date", "timestamp")
-"""What types of columns that hold dates are called, or begin with."""
+"""Names, or beginnings of names, of types of columns that hold dates."""
 
 
 @dataclass(frozen=True)

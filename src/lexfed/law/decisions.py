@@ -25,7 +25,7 @@ UNNAMED = "stated"
 
 
 PERSON_KEY = "key of the person"
-"""How a column is described that a configuration names as `data.person`."""
+"""Description of a column that a configuration names as `data.person`."""
 
 
 @dataclass(frozen=True)

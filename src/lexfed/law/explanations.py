@@ -22,7 +22,7 @@ KIND_WORDS = {
     "table": "table",
     "person": "person",
 }
-"""Where evidence comes from, in one word."""
+"""The source of evidence, in one word."""
 
 PUBLIC_KINDS = ("name", "description", "pack", "semantics", "table")
 """Evidence that rests on the schema alone. Values and what is counted from them stay

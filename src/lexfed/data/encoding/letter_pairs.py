@@ -18,10 +18,10 @@ END = SYMBOLS - 1
 """The symbol after the last one."""
 
 PAIRS = SYMBOLS * SYMBOLS
-"""How many pairs there are."""
+"""Number of all pairs."""
 
 LEVELS = 8
-"""How many pairs a text has."""
+"""Number of pairs of a text."""
 
 _FIRST = ord(" ")
 _PLAIN = "".join(chr(_FIRST + symbol) for symbol in range(END)).replace("%", "")

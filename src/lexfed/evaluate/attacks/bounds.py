@@ -55,7 +55,7 @@ from lexfed.terms import Neighbours
 from lexfed.tiers import Tier
 
 _EPSILONS = (0.0, *np.geomspace(0.003, 24.0, 47).tolist())
-"""Where a curve is read: from no ratio at all to one that nobody would publish."""
+"""Points at which a curve is read: from no ratio to one that nobody would publish."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ _SPENT = {
 }
 _NOTHING = "–"
 SOLVED = "solved"
-"""How the note about a linear model without noise begins (`exact.py`)."""
+"""Beginning of the note about a linear model without noise (`exact_solution.py`)."""
 
 
 @dataclass(frozen=True)

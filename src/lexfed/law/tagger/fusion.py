@@ -36,7 +36,7 @@ SENSITIVITY = {"special": 1.0, "identifier": 1.0, "personal": 0.5, "non_personal
 TIER_PRIOR = {
     "special": 0.25, "identifier": 0.15, "personal": 0.32, "non_personal": 0.28,
 }  # fmt: skip
-"""How common the tiers are before anything is known."""
+"""Frequencies of the tiers before anything is known."""
 WITHIN_TIER = {
     "health": 3.9, "genetic": 1.4, "biometric": 1.0, "religion": 1.0, "ethnicity": 1.4,
     "political": 1.4, "union": 0.7, "sex_life": 1.0, "criminal": 1.4,

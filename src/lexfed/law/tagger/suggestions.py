@@ -92,7 +92,7 @@ class TagEvidence:
 
 
 _STRENGTHS = ((0.9, "almost fully"), (0.6, "strongly"), (0.0, "in part"))
-"""How strongly a column gives away another one, in words."""
+"""Least strengths of proxies, each in words."""
 
 
 @dataclass(frozen=True)

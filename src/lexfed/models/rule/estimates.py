@@ -26,7 +26,7 @@ RATE_GUESS, RATE_SPREAD = 0.35, 0.2
 LOWEST_RATE = 0.02
 
 NUMBER_SPREAD, NUMBER_SQUARE = 0.4, 0.12
-"""How far means of targets lie from mid-range, and a guess of a target's variance."""
+"""Spread of targets' means around mid-range, and a guess of a target's variance."""
 
 SQUARE_DOUBT = 0.05
 """Variance of a number's mean square around its guess."""

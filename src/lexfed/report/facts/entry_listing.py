@@ -16,7 +16,7 @@ _ELSEWHERE = {
     "round": ("stage", "delta", "accountant", "budgets", "tags"),
     "event": ("groups", "sampling_rate", "reads", "samples"),
 }
-"""What other tables of the report show, and every round would repeat."""
+"""Fields that other tables of the report show, and every round would repeat."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ _FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20|%"
 _INLINE = re.compile(r"([\\`*_\[\]|~$!])")
 
 _BLOCK = re.compile(r"^(?:(?:#{1,6}|[-+])(?=\s|$)|[-=]+$)")
-"""What would begin a heading, a list or a rule if a line began with it."""
+"""Beginnings of a line that would make it a heading, a list or a rule."""
 
 
 def visible(text: str) -> str:

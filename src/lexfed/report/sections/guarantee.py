@@ -34,7 +34,7 @@ FILTERS = {
     "F2": "noise chosen along the way, squares of sensitivity over noise add up to "
     "those of the plan at most (filter F2)",
 }
-"""How rounds were held to the plan, whose price is the guarantee."""
+"""The filters that held rounds to the plan, whose price is the guarantee."""
 
 
 @dataclass(frozen=True)

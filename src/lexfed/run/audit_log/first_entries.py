@@ -44,7 +44,7 @@ from lexfed.tiers import Tier
 from lexfed.version import __version__
 
 SOFTWARE = f"lexfed-{__version__}"
-"""Who writes the log."""
+"""The writer of the log."""
 
 _NOT_IN_A_CODE = re.compile(r"[^A-Za-z0-9._:()+-]+")
 

@@ -25,7 +25,7 @@ from lexfed.privacy.scopes import CountedRelease
 from lexfed.tiers import Tier
 
 _STRENGTH = {"central": 0, "distributed": 1, "local": 2}
-"""Of trust: whom one trusts less is stronger."""
+"""Order of trusts: the less is trusted, the stronger the guarantee."""
 
 
 @dataclass(frozen=True)

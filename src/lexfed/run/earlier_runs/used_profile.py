@@ -23,7 +23,7 @@ from lexfed.sketch.profile.federation_profile import FederationProfile
 ProfileReleaseReader = Callable[
     [Config, Path, TaggedSchema], tuple[CountedRelease, ...]
 ]
-"""Finds out what the profile of a configuration has released."""
+"""Returns the releases of a configuration's profile."""
 
 MAKE = "make one with `lexfed profile lexfed.toml --out FOLDER`"
 

@@ -21,7 +21,7 @@ PUBLISHED: Mapping[str, str] = {
     "support2": "12032083064282f51bd1bd38f2647ed68f6fbe6c2aa637bf7eeac5ea0695c460",
     "taiwan_default": "b42230bb9fc6257075e1ae7854871b75b519dfede93b75b83f6319df0ac28fed",  # noqa: E501
 }
-"""Of the files whose checksums are kept."""
+"""Digests of the rows of the files whose checksums are kept."""
 
 
 def rows_digest(facts: TableDeclaration, frame: pd.DataFrame) -> str:

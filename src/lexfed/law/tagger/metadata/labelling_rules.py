@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 TableRole = Literal[
     "clinical", "person", "organisation", "thing", "dictionary", "device", "unknown"
 ]
-"""What the rows of a table are about."""
+"""The subject of the rows of a table."""
 ROLES: tuple[TableRole, ...] = get_args(TableRole)
 
 TOPICS = frozenset(
@@ -75,7 +75,7 @@ BARE = {
     "person": CompoundRule("mention", "person", "person_key", 2.0, "R3"),
     "organisation": CompoundRule("mention", "organisation", "business", 2.0, "R4"),
 }
-"""What a noun says of which nothing more is told: `surgeon`, `referring hospital`."""
+"""Meaning of a noun of which nothing more is told: `surgeon`, `referring hospital`."""
 
 
 ONLY_ALONE = frozenset({"first", "last", "middle", "given", "second"})
@@ -191,7 +191,7 @@ NOUN_KEEPS = {
     ),
     "organisation": frozenset({"business"}),
 }  # fmt: skip
-"""What a noun in the name itself (`contact_name`) keeps in a table of any role, R10."""
+"""Meanings that a noun in the name itself (`contact_name`) keeps in any table, R10."""
 
 CONTENT: dict[TableRole, str] = {
     "clinical": "health",
@@ -200,7 +200,7 @@ CONTENT: dict[TableRole, str] = {
     "dictionary": "reference",
     "device": "environment",
 }
-"""What a column with nothing to say for itself is, by the role of its table."""
+"""Category of a column with nothing to say for itself, by the role of its table."""
 PRIOR_WEIGHT: dict[TableRole, float] = {
     "clinical": 1.5, "person": 1.5, "organisation": 1.5, "thing": 1.5,
     "dictionary": 2.5, "device": 2.0, "unknown": 0.5,

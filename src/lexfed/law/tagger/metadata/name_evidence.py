@@ -37,13 +37,13 @@ _LONG_WORD = re.compile(r"[A-Za-z]{5}")
 _MORE = _SAID | {"relative", "measure", "deceased", "created", "income", "sampling"}
 _SHORT_TEXT = 3
 FROM_TABLE = 0.75
-"""How much a pair counts whose noun is the table's."""
+"""Factor on a pair whose noun is the table's."""
 CODED = 0.2
-"""How much a name counts that is a number in a codebook, beside a description."""
+"""Factor on a name that is a number in a codebook, beside a description."""
 IN_PAIR = 0.5
-"""How much a term counts that is part of a pair with another meaning."""
+"""Factor on a term that is part of a pair with another meaning."""
 REPEATED = 0.3
-"""How much a word counts by which a name repeats its table's: in a table of comments,
+"""Factor on a word by which a name repeats its table's: in a table of comments,
 `comment_author_email` is an e-mail address first."""
 
 

@@ -22,13 +22,13 @@ LOOKED_UP = 5.0
 SAME_TABLE = 1.0
 """Rare names that a table of the same name counts for."""
 PRECEDENT = 1.6
-"""What one standard that has the name weighs, unrecognised; more ones count less."""
+"""Weight of one unrecognised standard that has the name; further ones count less."""
 WORD = 1.3
 LEAST = 2.0
 CODE_TELLS = 0.15
-"""How well each sign of a number in a codebook does, after the first three."""
+"""Telling power of each sign of a number in a codebook, after the first three."""
 WORD_TELLS = 0.25
-"""How well each word of a name does that consists of words everybody uses."""
+"""Telling power of each word of a name that consists of words everybody uses."""
 _TELLING = 4
 """Letters a name needs to tell one standard from another."""
 

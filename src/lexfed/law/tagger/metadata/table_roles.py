@@ -35,7 +35,7 @@ _MEANING_POINTS: Mapping[str, tuple[TableRole, float]] = {
     "reference": ("dictionary", 3.0),
     "business": ("thing", 1.5),
 }
-"""What a term in the table's name says of its role."""
+"""Points for a role by a term in the table's name."""
 _NOUN_POINTS: Mapping[str, tuple[TableRole, float]] = {
     "person": ("person", 1.5),
     "case": ("person", 1.0),
@@ -43,7 +43,7 @@ _NOUN_POINTS: Mapping[str, tuple[TableRole, float]] = {
     "thing": ("thing", 1.5),
     "definition": ("dictionary", 2.0),
 }
-"""What the first noun of the table's name says of its role."""
+"""Points for a role by the first noun of the table's name."""
 _SHARE_POINTS: Mapping[str, tuple[TableRole, float]] = {
     "direct_identifier": ("person", 4.0),
     "contact": ("person", 3.0),
@@ -62,7 +62,7 @@ _SHARE_POINTS: Mapping[str, tuple[TableRole, float]] = {
     "business": ("thing", 4.0),
     "reference": ("dictionary", 4.0),
 }
-"""What a share of the columns being of a category says of the role."""
+"""Points for a role by the share of the columns of a category."""
 _DEFINITIONS = frozenset(
     {"d", "dim", "ref", "lkp", "lookup", "codes", "codelist", "dict", "dictionary"}
 )

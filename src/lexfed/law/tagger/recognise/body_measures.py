@@ -63,7 +63,7 @@ MEASURES = (
     _row("body mass index", "bmi imc", (8, 90)),
     _row("coma score", "gcs glasgow", (3, 15)),
 )  # fmt: skip
-"""What is measured on people."""
+"""Measures of people."""
 
 
 def evidence_of_measures(sample: Sample) -> Iterator[TagEvidence]:

@@ -26,7 +26,7 @@ _LONGITUDE = cues("lon lng long longitude longitud lange langengrad laenge longi
 _PRECISE = 3
 _LEAST = 5
 _SCATTER = 15.0
-"""How far the places of one country lie from zero, in standard deviations."""
+"""Least distance of one country's places from zero, in standard deviations."""
 
 
 def evidence_of_places(samples: Sequence[Sample]) -> dict[int, TagEvidence]:

@@ -26,14 +26,14 @@ from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, fold, words
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "<na>"}
 )
-"""How files write that a value is not there."""
+"""Spellings of a missing value in files."""
 MOST_VALUES = 200
 MOST_LETTERS = 400
-"""Of a value; what follows is not looked at."""
+"""Letters of a value that are looked at; the rest is not."""
 MOST_EXAMINED = 64
 """Different values that recognisers look at."""
 BY_CHANCE = 1.0001e-5
-"""How rarely chance may explain the values that fit."""
+"""The largest chance at which the fitting values are not taken for an accident."""
 _SEPARATORS = str.maketrans("", "", " .-/\u00a0\u2009")
 _PROBE = 7
 _LIST = re.compile(r"\s*[,;|]\s*")

@@ -10,7 +10,7 @@ from lexfed.errors import DataError, Problem, system_reason
 from lexfed.plain_files import plain_or_link
 
 MAX_BYTES = 256 * 1024 * 1024
-"""Of a schema; data files are read only as far as their sample."""
+"""Most bytes of a schema; data files are read only as far as their sample."""
 
 _MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",

@@ -114,7 +114,7 @@ class VariableStack:
 
 
 Strengths = tuple[Floats, Floats, Floats]
-"""Of one variable with each of many: strengths, those that chance reaches, rows."""
+"""Strengths of one variable with each of many, those that chance reaches, rows."""
 
 
 def cramers_v(levels: Floats, many: VariableStack) -> Strengths:

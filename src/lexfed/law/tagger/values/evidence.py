@@ -43,7 +43,7 @@ RECOGNISERS: tuple[Recogniser, ...] = (
 )  # fmt: skip
 """All recognisers of single values."""
 NEAR = 1.0
-"""How much weaker a second reading of the same values may be and still count."""
+"""Most log-odds by which a second reading of the same values may be weaker."""
 
 __all__ = ["NATIONAL", "RECOGNISERS", "evidence_of_values", "proxies_of"]
 

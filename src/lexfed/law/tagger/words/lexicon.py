@@ -35,7 +35,7 @@ from lexfed.law.tagger.words.normalisation import skeleton, spellings
 
 LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl")
 ROLES = ("person", "organisation", "dictionary", "device", "clinical")
-"""What the rows of a table are about, as far as one word can say it."""
+"""Roles of a table, as far as one word can tell them."""
 MEANINGS = frozenset({*CATEGORIES, "word", *(f"role:{role}" for role in ROLES)})
 
 

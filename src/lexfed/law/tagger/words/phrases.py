@@ -23,7 +23,7 @@ ENDINGS = (
 )  # fmt: skip
 """Endings of plurals and genders, and what stands there in the lexicon."""
 EXACT, INFLECTED, TAKEN_APART, SHORTENED, CUT_OFF = 1.0, 0.95, 0.9, 0.6, 0.55
-"""How surely a word means the term it is read as."""
+"""Certainty that a word means the term it is read as."""
 FOREIGN, FOREIGN_SHORT = 0.6, 0.25
 """The same for a term of a language that the table is not written in."""
 _LONGEST_TERM = 6

@@ -33,9 +33,9 @@ from lexfed.run.purchases.profile_purchase import profile_configuration, require
 CONFIG = "lexfed.toml"
 CLAIM = "claim.json"
 ENCODING = "encoding.json"
-"""Of a profile that training uses, beside what it says."""
+"""File of a profile that training uses, beside its answers."""
 MOST_BYTES = 1 << 20
-"""Of each file: policies and catalogues are pages, not books."""
+"""Most bytes of each file: policies and catalogues are pages, not books."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from lexfed.data.encoding.slots import Encoding
 from lexfed.errors import ConfigError, Problem
 
 MOST_ROUNDS = 10_000
-"""Of a tower: every one is a few hundred bytes of the programme that sites compare."""
+"""Most rounds of a tower: each is a few hundred bytes of the compared programme."""
 MOST_WEIGHTS = 10_000_000
-"""Of a model: 80 MB in every query, for each tower."""
+"""Most weights of a model: 80 MB in every query, for each tower."""
 MOST_PROGRAMME = 1 << 23
 """Bytes of a programme that a site reads."""
 

@@ -106,7 +106,7 @@ REACH = (
                             "domicilio endereco morada logradouro indirizzo adres "
                             "straat calle")),
 )  # fmt: skip
-"""How to reach a person."""
+"""Contact details of a person."""
 
 _POST_WORDS = cues(
     "zip zipcode postcode postal plz postleitzahl cp codigo cep cap postleit "

@@ -16,7 +16,7 @@ from lexfed.law.tagger.recognise.checksums import (
 from lexfed.law.tagger.recognise.patterns.europe_west import national
 
 DATED = 0.03
-"""How often a random number is a day and has the right check digit."""
+"""The chance that a random number is a day and has the right check digit."""
 
 
 def swedish_number(number: str) -> bool:

@@ -89,7 +89,7 @@ def spanish_letter(number: str) -> bool:
 
 _ODD = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10,
         22, 25, 24, 23)  # fmt: skip
-"""What a letter or digit counts in an odd place of a codice fiscale."""
+"""Values of letters and digits in odd places of a codice fiscale."""
 
 
 def italian_codice(code: str) -> bool:

@@ -14,7 +14,7 @@ _LENGTHS = cues(
     "SE24 SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20"
 )
 IBAN_LENGTHS = {entry[:2]: int(entry[2:]) for entry in _LENGTHS}
-"""How long an account number is in each country [SWIFT IBAN registry]."""
+"""Length of an account number in each country [SWIFT IBAN registry]."""
 
 COUNTRIES = cues(
     "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM "
