@@ -27,6 +27,7 @@ from benchmarks.shadow_models import FittedLogistic, ShadowPopulation
 from lexfed.config import Config, from_mapping
 from lexfed.errors import DataError
 from lexfed.evaluate.attacks import (
+    InferencePeople,
     LabelledRows,
     ProductTrainer,
     TargetValue,
@@ -126,9 +127,11 @@ def _inferred(
             model,
             Loss(programme.loss),
             about,
-            everybody.of(group < 2),
-            everybody.of(group == 2),
-            everybody.of(group == 3),
+            InferencePeople(
+                everybody.of(group < 2),
+                everybody.of(group == 2),
+                everybody.of(group == 3),
+            ),
             trade_off=trade_off,
             shadow=shadow,
         )

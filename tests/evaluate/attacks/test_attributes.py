@@ -10,6 +10,7 @@ from lexfed.arrays import Floats
 from lexfed.errors import DataError
 from lexfed.evaluate.attacks.attribute_inference import (
     ATTACKS,
+    InferencePeople,
     LabelledRows,
     attack_attribute,
     csmia,
@@ -56,7 +57,12 @@ def labelled(strength: float) -> tuple[LabelledRows, LabelledRows, LabelledRows]
 def test_a_model_that_only_learned_what_is_true_of_all_leaks_nothing() -> None:
     model = linear(only(int(ILL.slots[0]), 2.0), -1.0)
     found = attack_attribute(
-        model, LOGISTIC, ILL, *labelled(1.0), trade_off=None, shadow=model
+        model,
+        LOGISTIC,
+        ILL,
+        InferencePeople(*labelled(1.0)),
+        trade_off=None,
+        shadow=model,
     )
     by_name = {attack.name: attack for attack in found.attacks}
     # The attacks do find the illness: the label tells it, to whoever imputes too.
@@ -76,7 +82,11 @@ def test_a_model_that_remembers_its_members_gains_and_leaks() -> None:
     told = LabelledRows(members.inputs, members.inputs[:, ILL.slots[0]].copy())
     model = linear(only(int(ILL.slots[0]), 6.0), -3.0)
     found = attack_attribute(
-        model, LOGISTIC, ILL, told, others, outsiders, trade_off=of_gaussian(0.1)
+        model,
+        LOGISTIC,
+        ILL,
+        InferencePeople(told, others, outsiders),
+        trade_off=of_gaussian(0.1),
     )
     for name in ("inversion", "CSMIA"):
         assert found.gains[name].low > 0.3
@@ -102,7 +112,7 @@ def test_the_excess_of_honest_columns_stays_below_zero() -> None:
             model,
             LOGISTIC,
             ILL,
-            *people,
+            InferencePeople(*people),
             trade_off=trade_off,
             confidence=joint_confidence(2),
         )
@@ -121,7 +131,11 @@ def test_what_outsiders_are_guessed_by_is_no_leak_of_members() -> None:
     weights = only(int(ILL.slots[0]), 2.0)
     trade_off = of_gaussian(0.2)
     found = attack_attribute(
-        linear(weights), LOGISTIC, ILL, members, few, outsiders, trade_off=trade_off
+        linear(weights),
+        LOGISTIC,
+        ILL,
+        InferencePeople(members, few, outsiders),
+        trade_off=trade_off,
     )
     imputed, inverted = found.attacks[:2]
     known = outsiders.of(ILL.known(outsiders.inputs))
@@ -136,7 +150,12 @@ def test_a_stricter_confidence_lowers_gains_and_leaks() -> None:
     model = linear(np.ones(CODE.width))
     usual, strict = (
         attack_attribute(
-            model, LOGISTIC, ILL, *people, trade_off=None, confidence=level
+            model,
+            LOGISTIC,
+            ILL,
+            InferencePeople(*people),
+            trade_off=None,
+            confidence=level,
         )
         for level in (0.95, 0.9999)
     )
@@ -152,7 +171,11 @@ def test_bounds_are_the_best_guess_plus_what_the_proof_leaves() -> None:
     model = linear(np.zeros(CODE.width))
     trade_off = of_gaussian(0.2)
     found = attack_attribute(
-        model, LOGISTIC, ILL, members, others, outsiders, trade_off=trade_off
+        model,
+        LOGISTIC,
+        ILL,
+        InferencePeople(members, others, outsiders),
+        trade_off=trade_off,
     )
     imputed = next(a for a in found.attacks if a.name == "ill by imputation")
     for attack in found.attacks[1:]:
@@ -212,10 +235,14 @@ def test_tasks_with_several_classes_are_attacked_too() -> None:
     model = untrained_model(made.programme.shapes)
     rows = LabelledRows(PEOPLE[:600], GENERATOR.integers(0, 3, 600).astype(float))
     others = LabelledRows(PEOPLE[600:], GENERATOR.integers(0, 3, 2400).astype(float))
-    found = attack_attribute(model, SOFTMAX, ILL, rows, others, rows, trade_off=None)
+    found = attack_attribute(
+        model, SOFTMAX, ILL, InferencePeople(rows, others, rows), trade_off=None
+    )
     assert all(attack.low <= 0.5 <= attack.high for attack in found.attacks[:1])
     with pytest.raises(ValueError, match="classes"):
-        attack_attribute(model, SQUARED, ILL, rows, others, rows, trade_off=None)
+        attack_attribute(
+            model, SQUARED, ILL, InferencePeople(rows, others, rows), trade_off=None
+        )
 
 
 def test_a_run_of_the_product_gives_no_more_than_imputation() -> None:
@@ -231,9 +258,11 @@ def test_a_run_of_the_product_gives_no_more_than_imputation() -> None:
         made.trained(members),
         LOGISTIC,
         about,
-        everybody.of(members),
-        everybody.of(~members & (half == 0)),
-        everybody.of(~members & (half == 1)),
+        InferencePeople(
+            everybody.of(members),
+            everybody.of(~members & (half == 0)),
+            everybody.of(~members & (half == 1)),
+        ),
         trade_off=of_tier(made.priced.programme.charges(), Tier.SPECIAL),
         shadow=made.trained(~members & (half == 0)),
     )
@@ -250,7 +279,13 @@ def test_a_group_in_which_nobody_has_the_value_is_refused() -> None:
     nobody = LabelledRows(ILL.filled(outsiders.inputs, 0), outsiders.labels)
     model = linear(np.zeros(CODE.width))
     with pytest.raises(DataError, match="or nobody has"):
-        attack_attribute(model, LOGISTIC, ILL, members, others, nobody, trade_off=None)
+        attack_attribute(
+            model,
+            LOGISTIC,
+            ILL,
+            InferencePeople(members, others, nobody),
+            trade_off=None,
+        )
 
 
 def test_neither_imputation_nor_the_model_counts_against_the_other() -> None:
@@ -258,7 +293,12 @@ def test_neither_imputation_nor_the_model_counts_against_the_other() -> None:
     members, others, outsiders = labelled(1.0)
     wrong = linear(only(int(ILL.slots[0]), -2.0), 1.0)
     found = attack_attribute(
-        wrong, LOGISTIC, ILL, members, others, outsiders, trade_off=None, shadow=wrong
+        wrong,
+        LOGISTIC,
+        ILL,
+        InferencePeople(members, others, outsiders),
+        trade_off=None,
+        shadow=wrong,
     )
     by_name = {attack.name: attack.auc for attack in found.attacks}
     assert by_name["ill by inversion"] < 0.5

@@ -18,6 +18,7 @@ way of scoring people (one release, several, or across releases).
 
 from lexfed.evaluate.attacks.attribute_inference import (
     AttributeInference,
+    InferencePeople,
     LabelledRows,
     attack_attribute,
 )
@@ -33,6 +34,7 @@ from lexfed.evaluate.attacks.target_value import TargetValue, find_target_value
 __all__ = [
     "AttackResult",
     "AttributeInference",
+    "InferencePeople",
     "LabelledRows",
     "ProductTrainer",
     "TargetValue",

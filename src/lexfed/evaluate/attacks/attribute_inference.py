@@ -64,6 +64,28 @@ class LabelledRows:
 
 
 @dataclass(frozen=True)
+class InferencePeople:
+    """The people of an attack, in three groups.
+
+    Attributes:
+        members: the model was trained on them; their values score attacks only.
+        auxiliary: it was not trained on them, and the attacker knows their values.
+        outsiders: it was not trained on them, and they are attacked likewise.
+    """
+
+    members: LabelledRows
+    auxiliary: LabelledRows
+    outsiders: LabelledRows
+
+    def with_value(self, about: TargetValue) -> "InferencePeople":
+        """Return those of every group whose value is not missing."""
+        groups = self.members, self.auxiliary, self.outsiders
+        return InferencePeople(
+            *(group.of(about.known(group.inputs)) for group in groups)
+        )
+
+
+@dataclass(frozen=True)
 class AttributeInference:
     """Results of all attacks on one column.
 
@@ -86,9 +108,7 @@ def attack_attribute(
     model: Model,
     loss: Loss,
     about: TargetValue,
-    members: LabelledRows,
-    auxiliary: LabelledRows,
-    outsiders: LabelledRows,
+    people: InferencePeople,
     *,
     trade_off: TradeOff | None,
     shadow: Model | None = None,
@@ -100,9 +120,7 @@ def attack_attribute(
         model: that is attacked.
         loss: of its task: `logistic` or `softmax`.
         about: the column.
-        members: people it was trained on; the column is used to score attacks only.
-        auxiliary: people it was not trained on, whose values the attacker knows.
-        outsiders: other people it was not trained on, who are attacked likewise.
+        people: members, auxiliary people and outsiders.
         trade_off: the proven guarantee of the column's values; None without privacy.
         shadow: a model of the same making that was trained on the auxiliary people.
         confidence: of each gain and leak; more than usual if the best is looked for.
@@ -113,10 +131,9 @@ def attack_attribute(
     """
     if loss.name == "squared":
         raise ValueError("expected a task with classes, got a regression")
-    members = members.of(about.known(members.inputs))
-    auxiliary = auxiliary.of(about.known(auxiliary.inputs))
-    outsiders = outsiders.of(about.known(outsiders.inputs))
-    groups = members, auxiliary, outsiders
+    known = people.with_value(about)
+    auxiliary = known.auxiliary
+    groups = known.members, auxiliary, known.outsiders
     truth, learned, apart = (about.has(group.inputs) for group in groups)
     if any(kind.all() or not kind.any() for kind in (truth, learned, apart)):
         what = "everybody of a group has the value, or nobody has"
@@ -127,9 +144,9 @@ def attack_attribute(
 
     def timed(name: str, attack: Callable[[LabelledRows], Floats]) -> None:
         begun = time.perf_counter()
-        scores[name] = attack(members)
+        scores[name] = attack(known.members)
         seconds[name] = time.perf_counter() - begun
-        outside[name] = attack(outsiders)
+        outside[name] = attack(known.outsiders)
 
     classes = max(2, len(model.intercept))
     timed("imputation", lambda rows: _imputed(about, auxiliary, rows, classes))

@@ -19,7 +19,11 @@ import numpy as np
 
 from lexfed.errors import DataError, Problem
 from lexfed.evaluate.attacks.attribute_inference import ATTACKS as ATTRIBUTE_ATTACKS
-from lexfed.evaluate.attacks.attribute_inference import LabelledRows, attack_attribute
+from lexfed.evaluate.attacks.attribute_inference import (
+    InferencePeople,
+    LabelledRows,
+    attack_attribute,
+)
 from lexfed.evaluate.attacks.auc_intervals import Interval, joint_confidence
 from lexfed.evaluate.attacks.bounds import TradeOff, of_tier
 from lexfed.evaluate.attacks.gradient_inversion import attack_updates, rounds_of
@@ -139,14 +143,16 @@ def attribute(dataset: Dataset, case: Case, method: str) -> dict[str, float]:
     generator = np.random.default_rng([case.seed, 0xA77B])
     group = generator.integers(0, 4, trainer.people)
     parts = group < 2, group == 2, group == 3
-    members, auxiliary, outsiders = (_first_rows(population).of(part) for part in parts)
+    people = InferencePeople(*(_first_rows(population).of(part) for part in parts))
     model, shadow = trainer.trained(parts[0]), trainer.trained(parts[1])
-    columns = _columns(population, sensitive_tier(dataset, case), auxiliary)
+    columns = _columns(population, sensitive_tier(dataset, case), people.auxiliary)
     confidence = joint_confidence(LINES * len(columns) * len(ATTRIBUTE_ATTACKS))
     found = [
         attack_attribute(
-            *(model, Loss(trainer.priced.programme.loss), about),
-            *(members, auxiliary, outsiders),
+            model,
+            Loss(trainer.priced.programme.loss),
+            about,
+            people,
             trade_off=_allowed(trainer.priced, about),
             shadow=shadow,
             confidence=confidence,
