@@ -97,7 +97,7 @@ def _commits(row: LedgerRow) -> set[tuple[str, int, str, int]]:
 
 
 def _checked_costs(row: LedgerRow, book: Book) -> Costs:
-    """Return what a row charges or reserves, if that is what its releases cost."""
+    """Return the costs of a row, checked against those of its releases."""
     if row.kind not in ("reserve", "commit"):
         return {}
     stated = costs_from_text(row.body["cost"])
@@ -112,7 +112,7 @@ def _checked_costs(row: LedgerRow, book: Book) -> Costs:
 
 
 def _rest(planned: Costs, book: Book, run: str) -> Mapping[str, int]:
-    """Return what a reservation adds to what its run has committed."""
+    """Return a reservation less the costs that its run has committed."""
     known = book.runs[run].amounts if run in book.runs else {}
     paid = {name: known[name].committed for name in planned if name in known}
     return {name: cost - paid.get(name, 0) for name, cost in planned.items()}

@@ -26,7 +26,7 @@ from lexfed.ledger.bookkeeping.prices import Costs, Counting, meter
 
 @dataclass(frozen=True)
 class Amounts:
-    """What was paid, and what is set aside to be paid."""
+    """The amount paid, and the amount set aside to be paid."""
 
     committed: int = 0
     reserved: int = 0
@@ -37,7 +37,7 @@ class Amounts:
 
     @classmethod
     def from_json(cls, pair: Iterable[str]) -> "Amounts":
-        """Return what was stored."""
+        """Return the stored amounts."""
         committed, reserved = pair
         return cls(int(committed), int(reserved))
 
@@ -166,7 +166,7 @@ class Book:
         return None
 
     def unpriced_before(self, scope: str, ceiling: Ceiling) -> Counting | None:
-        """Return what was charged or reserved that a ceiling has no price for."""
+        """Return a kind of earlier charges that a ceiling has no price for."""
         for counting in _without_price(ceiling):
             if self.has(scope, counting):
                 return counting
@@ -275,7 +275,7 @@ class Book:
 
 
 def _without_price(ceiling: Ceiling) -> tuple[Counting, ...]:
-    """Return what a ceiling has no price for, whatever its bound is."""
+    """Return the kinds of charges that a ceiling has no price for."""
     return ("told", "shares") if ceiling.kind == "gdp" else ("told",)
 
 

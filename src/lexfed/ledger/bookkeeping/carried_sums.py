@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What earlier rows come to under a ceiling that is set now.
+"""The sums of earlier rows under a ceiling that is set now.
 
 A ceiling binds everything since the ledger began, not only what comes after it, so its
 sums are computed from all rows: for `gdp` from the costs in them, for `rdp` from the
@@ -28,15 +28,15 @@ from lexfed.terms import Neighbours
 def carried_sums(
     rows: Iterable[LedgerRow], scope: str, ceiling: Ceiling, time: int, raising: bool
 ) -> dict[str, Any]:
-    """Return what a row that sets a ceiling states about the rows before.
+    """Return the sums of all earlier rows that a new ceiling's row states.
 
     Args:
         rows: all of them, in order.
-        scope: what the ceiling is for.
+        scope: of the ceiling.
         ceiling: the new one.
         time: at which it is set.
-        raising: whether the operator raises the ceiling: only then is what a restore
-            took to be used up given back.
+        raising: whether the operator raises the ceiling: only then is room given back
+            that a restore took to be used up.
 
     Returns:
         `counted`: what the current period has paid, and `period`, which one that is;

@@ -80,8 +80,8 @@ class Ceiling:
         """Return the ceiling that guarantees (epsilon, delta).
 
         Args:
-            epsilon: of everything that passes.
-            delta: of everything that passes.
+            epsilon: of everything that passes, with `delta`.
+            delta: see `epsilon`.
             kind: `gdp`, or `rdp` where releases are sampled.
             days: length of a period.
             order: for `rdp`; by default the one that lets most Gaussians pass.
@@ -150,7 +150,7 @@ class Ceiling:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> "Ceiling":
-        """Return what was stored; raises KeyError, TypeError or ValueError."""
+        """Return the stored ceiling; raises KeyError, TypeError or ValueError."""
         found = cls(**row)
         return replace(found, bound=int(found.bound))
 

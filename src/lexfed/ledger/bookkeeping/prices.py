@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release costs each scope, as an exact integer.
+"""The cost of a release to each scope, as an exact integer.
 
 A cost is counted in units of 2^-60 and rounded up once, when it is computed; after
 that only integers are added. So the sum of all charges equals the ledger exactly, on
@@ -94,7 +94,7 @@ def costs_of(
     orders: Mapping[str, int],
     neighbours: Neighbours,
 ) -> dict[str, int]:
-    """Return what releases cost, by meter.
+    """Return the cost of releases by meter.
 
     Args:
         releases: each with its count.
@@ -117,7 +117,7 @@ def costs_of(
 
 @lru_cache(maxsize=4096)
 def mark_of(release: Release, unit: Unit) -> str:
-    """Return what tells a release of a run from others: its hash, with its unit."""
+    """Return the hash of a release and its unit, which tells rounds of a run apart."""
     return digest({"release": release.to_json(), "unit": unit})
 
 

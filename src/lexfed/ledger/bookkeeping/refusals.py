@@ -98,7 +98,7 @@ _NO_PRICE: dict[Counting, tuple[str, str]] = {
 
 
 def remaining_room(ceiling: Ceiling, total: int) -> str:
-    """Return how much may still be charged, rounded down, in the ceiling's measure."""
+    """Return the room that is left, rounded down, in the ceiling's measure."""
     rest = max(0, ceiling.bound - total) / SCALE
     if ceiling.kind == "gdp":
         return f"μ = {_down(math.sqrt(rest))}"

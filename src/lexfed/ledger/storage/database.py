@@ -156,7 +156,7 @@ class Database:
         self.query(f"PRAGMA user_version = {VERSION}")
 
     def is_new(self) -> bool:
-        """Whether the file has no tables yet."""
+        """Say whether the file has no tables yet."""
         with self._in_words():
             return self.query("PRAGMA application_id") == [(0,)]
 

@@ -42,7 +42,7 @@ class BrokenPin(LedgerError):
 
 @dataclass(frozen=True)
 class Pin:
-    """What is remembered of a ledger.
+    """The memory of a ledger: its last row, sums and ceilings.
 
     Attributes:
         ledger: its id.
@@ -89,7 +89,7 @@ class Pin:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Pin":
-        """Return what the file says; raises KeyError, TypeError or ValueError."""
+        """Return the stored pin; raises KeyError, TypeError or ValueError."""
         plain = json.loads(content)
         plain.setdefault("version", 1)  # which the first version did not say
         if set(plain) != _FIELDS:
@@ -179,7 +179,7 @@ def write_pin(state: Path, pin: Pin, back: bool = False) -> None:
 
     Args:
         state: folder of pins.
-        pin: what to remember.
+        pin: the new one.
         back: whether it takes the place of any other; for `restore` only.
 
     Guarantees:

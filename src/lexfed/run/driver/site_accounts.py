@@ -43,7 +43,7 @@ class DataHolder:
 
 
 def data_holders(priced: PricedRun) -> tuple[DataHolder, ...]:
-    """Return who holds the data of a run; nobody where it protects nobody."""
+    """Return the data holders of a run; none where it protects nobody."""
     config, names = priced.config, priced.programme.sites
     if config.run.test or config.data.built_in:
         return ()
@@ -151,7 +151,7 @@ class SiteAccounts:
                 account.purse.pay_ahead(query.round, own)
 
     def _own(self, account: _Account, asked: Query | RoundCharge) -> Release | None:
-        """Return what a ledger is charged for a round; None if it is not its own."""
+        """Return the release that a ledger pays in a round; None if none is its own."""
         stage = self._priced.programme.stages[asked.stage].at(asked.step)
         return stage.release_for_all(asked.release, account.places)
 
@@ -216,7 +216,7 @@ class SiteAccounts:
             account.purse.give_back()
 
     def behind(self, ledger: FileLedger, place: int) -> SiteLedger:
-        """Return what a site asks: its ledger of this run, and its lasting one."""
+        """Return a site's ledger of this run, with its lasting one behind it."""
         for account in self._accounts:
             if account.places == (place,):
                 return SitePurse(ledger, account.purse)

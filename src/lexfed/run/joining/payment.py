@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an organisation does for a joining: read its keys, pay, and only then answer.
+"""Paying for a joining: an organisation reads its keys, pays, and only then answers.
 
 Whoever keeps a lasting ledger of the data pays from it, before noise is drawn. A crash
 in between leaves something paid for that never left: that is the safe side.
@@ -22,7 +22,7 @@ from lexfed.sketch.joining.terms import JoiningTerms
 
 
 def ledger_of(folder: Path | None, site: str | None, file: Path) -> LedgerPlace | None:
-    """Return the ledger that pays for what is told about a file, if one was named.
+    """Return the ledger that pays for answers about a file, if one was named.
 
     Args:
         folder: of ledgers, as `budget.ledgers` of a configuration names it.

@@ -17,7 +17,7 @@ from lexfed.run.tuning.charged_search import ChargedSearch
 
 
 def charge_search(search: ChargedSearch, name: str, base: Path) -> int:
-    """Charge the ledgers of all who hold the data; return how many there are.
+    """Charge the ledgers of all data holders; return their number.
 
     Args:
         search: about to begin.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which configurations the people of a site agreed to, each for one run.
+"""Consents: configurations that the people of a site agreed to, each for one run.
 
     KIT/state/consents.json   {"consents": {digest of the terms: run, or null}}
 
@@ -50,7 +50,7 @@ def give_consent(kit: Kit, config_path: Path, profile: float | None = None) -> s
     Args:
         kit: of the site.
         config_path: the configuration.
-        profile: what a record pays for a profile; None for training.
+        profile: price of a profile to a record; None for training.
 
     Raises:
         ConfigError: if the configuration cannot be run here.
@@ -65,12 +65,12 @@ def give_consent(kit: Kit, config_path: Path, profile: float | None = None) -> s
 def cost_in_words(
     kit: Kit, config_path: Path, profile: float | None = None
 ) -> tuple[str, ...]:
-    """Return what a configuration would cost a site, for who decides.
+    """Return the cost of a configuration to a site, for those who decide.
 
     Args:
         kit: of the site.
         config_path: the configuration.
-        profile: what a record pays for a profile; None for training.
+        profile: price of a profile to a record; None for training.
 
     Raises:
         ConfigError: if the configuration cannot be run here.
@@ -138,7 +138,7 @@ def _checked(kit: Kit, path: Path, profile: float | None) -> Bundle:
 
 
 def _tells(bundle: Bundle) -> list[str]:
-    """Say what a profile is, if it is one."""
+    """Describe a profile; nothing for training."""
     if bundle.profile is None:
         return []
     lines = ["a PROFILE: no model; ranges, counts of values and missing values"]
@@ -150,7 +150,7 @@ def _tells(bundle: Bundle) -> list[str]:
 
 
 def _uses(before: Claim | None) -> list[str]:
-    """Say what a profile that the run uses has cost, if there is one."""
+    """State the cost of a profile that the run uses, if there is one."""
     if before is None:
         return []
     return [
@@ -189,7 +189,7 @@ def _spends(bundle: Bundle, rules: OwnRules) -> list[str]:
 
 
 def _of_label(config: Config, epsilon: float) -> str:
-    """Say what a run tells about the label, whose tier has no say in it.
+    """State the cost to the label, whose tier has no say in it.
 
     The number holds for Gaussians without sampling: with a record's budget under
     add/remove mu is at most that of the budget, and a replacement moves twice as far.

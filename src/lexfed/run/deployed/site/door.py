@@ -34,10 +34,6 @@ LOG = "site.log"
 def open_site(kit: Kit, data: Path) -> "SiteDoor":
     """Return the door of a site, for the process of one job.
 
-    Args:
-        kit: of the site.
-        data: its file.
-
     Raises:
         ConfigError, RunFolderError: if the kit cannot be used; nobody was answered.
     """

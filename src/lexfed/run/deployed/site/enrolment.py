@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site does before the first round: state, compare, consent, open its ledger.
+"""The steps of a site before the first round: state, compare, consent, open ledgers.
 
 A step that fails leaves nothing behind that a later one could build on.
 """
@@ -64,7 +64,7 @@ class StepRefusal(Exception):
 
 @dataclass(frozen=True)
 class _SiteJoin:
-    """What the site said about itself."""
+    """The site's statement about itself, and the run it is for."""
 
     run: str
     bundle: Bundle
@@ -242,7 +242,7 @@ class SiteEnrolment:
     def _masked(
         self, priced: PricedRun, joined: _SiteJoin, begin: RunStart, site: Site
     ) -> Handler:
-        """Return what answers rounds; behind masks where sums leave masked."""
+        """Return the handler of rounds; behind masks where sums leave masked."""
         programme = priced.programme
         if programme.cohort is None:
             return site.handle

@@ -58,7 +58,7 @@ def read_own_data(
     Args:
         bundle: the configuration.
         base: folder of the files that it names.
-        tagged: the declared columns with their tags.
+        tagged: the declared columns.
         data: the site's file.
         coins: of the site, for this run.
 
@@ -80,7 +80,7 @@ def read_own_data(
 
 
 def _raw_table(bundle: Bundle, tagged: TaggedSchema, data: Path) -> Table:
-    """Read what a profile counts, as it is in the file."""
+    """Read the columns of a profile as they are in the file."""
     encoding = build_encoding(tagged.schema, tagged.tiers())
     columns = profiled_columns(bundle.opened, encoding)
     problems = Problems()
@@ -89,13 +89,7 @@ def _raw_table(bundle: Bundle, tagged: TaggedSchema, data: Path) -> Table:
 
 
 def site_data(name: str, own: OwnData, population: Population) -> SiteData:
-    """Return a site's units: encoded as everybody agreed, or raw for a profile.
-
-    Args:
-        name: of the site.
-        own: its rows.
-        population: what all agreed on.
-    """
+    """Return a site's units: encoded as everybody agreed, or raw for a profile."""
     table = own.table
     if own.raw:
         return raw_site(name, table, own.split.train, population.records_per_person)

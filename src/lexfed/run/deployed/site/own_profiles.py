@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which profiles a site has paid for, and what a run that uses one takes off for it.
+"""A site's own record of profiles that it paid for, by which later runs pay less.
 
 Whoever wants to spend a budget twice would name a profile that was cheaper than it was.
 So a site believes no claim that is sent to it. When it agrees to a profile it writes
@@ -38,7 +38,7 @@ _HINT = "use a profile that was made by `lexfed deploy run --profile` with this 
 
 
 class OwnProfiles:
-    """What a site knows about profiles that it took part in."""
+    """A site's records of the profiles that it took part in."""
 
     def __init__(self, kit: Kit) -> None:
         self._runs = kit.state / "runs"
@@ -59,14 +59,14 @@ class OwnProfiles:
         return same and state.keep(CLAIM, canonical_bytes(dump_claim(claim)))
 
     def claim(self, config: Config, base: Path) -> Claim | None:
-        """Return the site's own record of the profile that a run uses.
+        """Return the claim of the profile that a run uses, by the site's own record.
 
         Args:
             config: the configuration of that run.
             base: folder of the files that it names.
 
         Returns:
-            What the profile promised; None if the run uses none.
+            None if the run uses no profile.
 
         Raises:
             ConfigError: if the site has no record of it.
@@ -78,7 +78,7 @@ class OwnProfiles:
     def paid(
         self, config: Config, base: Path, tagged: TaggedSchema
     ) -> tuple[CountedRelease, ...]:
-        """Return what the profile of a run has released, by the site's own record.
+        """Return the releases of a run's profile, by the site's own record.
 
         Args:
             config: the configuration of that run.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site keeps of one run, so that a restart changes nothing it agreed to.
+"""A site's state of one run, so that a restart changes nothing it agreed to.
 
     KIT/state/runs/<number of the run>/
       terms/            the files that the configuration names
