@@ -51,10 +51,10 @@ def made(folder: Path) -> None:
 def commits(folder: Path, run: str, seconds: float, durable: bool) -> list[float]:
     """Commit rounds of one run; return when each was acknowledged."""
     ledger = opened(folder, durable)
-    ledger.reserve(run, [(ROUND, 1000)], YEARS, neighbours="add-remove")
+    ledger.reserve(run, [(ROUND, 1000)], YEARS, "record", neighbours="add-remove")
     times = [time.perf_counter()]
     while times[-1] - times[0] < seconds:
-        ledger.commit(run, len(times), ROUND, neighbours="add-remove")
+        ledger.commit(run, len(times), ROUND, "record", neighbours="add-remove")
         times.append(time.perf_counter())
     ledger.close()
     return times

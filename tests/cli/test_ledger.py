@@ -36,9 +36,9 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("XDG_STATE_HOME", "state")
     path = Path("ledgers/north.ledger")
     opened = LastingLedger.open(path, "north", "patients.csv")
-    opened.reserve("run-a", [(ROUND, 4)], YEARS, neighbours="add-remove")
-    opened.commit("run-a", 1, ROUND, neighbours="add-remove")
-    opened.commit("run-a", 2, ROUND, neighbours="add-remove")
+    opened.reserve("run-a", [(ROUND, 4)], YEARS, "record", neighbours="add-remove")
+    opened.commit("run-a", 1, ROUND, "record", neighbours="add-remove")
+    opened.commit("run-a", 2, ROUND, "record", neighbours="add-remove")
     opened.close()
     return str(path)
 
@@ -163,7 +163,7 @@ def test_a_ceiling_has_a_price_for_every_trust_unless_told_otherwise(
     shares = Release(
         "tower", (ReleaseGroup("all", 1.0, 20.0),), 1.0, Tier.SPECIAL, 10, "skellam"
     )
-    opened.reserve("run-b", [(shares, 1)], YEARS, neighbours="add-remove")
+    opened.reserve("run-b", [(shares, 1)], YEARS, "record", neighbours="add-remove")
     opened.close()
     for epsilon, delta in ((0.5, 1e-5), (2.0, 1e-6), (3.0, 1e-6), (8.0, 1e-6)):
         squares = Ceiling.of(epsilon, delta, "gdp").bound

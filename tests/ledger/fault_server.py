@@ -24,9 +24,11 @@ def prepare(folder: Path, job: str) -> Callable[[], object]:
     mark_of(release(), "record")  # a module that is imported late is no part of this
     if job == "reserve":
         return lambda: opened.reserve(
-            "b", [(release(), 2)], START + 1, neighbours="add-remove"
+            "b", [(release(), 2)], START + 1, "record", neighbours="add-remove"
         )
-    return lambda: opened.commit("a", 2, release(), again=True, neighbours="add-remove")
+    return lambda: opened.commit(
+        "a", 2, release(), "record", again=True, neighbours="add-remove"
+    )
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ LATER = START + 30 * DAY
 
 def test_each_scope_counts_what_concerns_it(ledger: LastingLedger) -> None:
     limit(ledger, 2, "special")
-    ledger.commit("a", 1, release(), neighbours="add-remove")
-    ledger.commit("a", 2, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
+    ledger.commit("a", 2, release(), "record", neighbours="add-remove")
     for number in range(3, 9):
         ledger.commit(
-            "a", number, release(reads=Tier.PERSONAL), neighbours="add-remove"
+            "a", number, release(reads=Tier.PERSONAL), "record", neighbours="add-remove"
         )
     with pytest.raises(Refused, match="`special` would reach"):
-        ledger.commit("a", 9, release(), neighbours="add-remove")
+        ledger.commit("a", 9, release(), "record", neighbours="add-remove")
     assert sums(ledger, "special") == rounds(2, 0, "special")
     assert sums(ledger, "personal") == rounds(8, 0, "personal")
 
@@ -34,60 +34,71 @@ def test_a_period_begins_at_zero(place: Place, ledger: LastingLedger) -> None:
     set_ceiling(ledger, "record", one, "weekly")
     paid = 0
     while (
-        ledger.would_exceed("a", paid + 1, release(), neighbours="add-remove") is None
+        ledger.would_exceed("a", paid + 1, release(), "record", neighbours="add-remove")
+        is None
     ):
         paid += 1
-        ledger.commit("a", paid, release(), neighbours="add-remove")
+        ledger.commit("a", paid, release(), "record", neighbours="add-remove")
     assert paid > 1
     with pytest.raises(Refused, match="in every 7 days"):
-        ledger.commit("a", paid + 1, release(), neighbours="add-remove")
+        ledger.commit("a", paid + 1, release(), "record", neighbours="add-remove")
     # Set again, it counts the same.
     set_ceiling(ledger, "record", one, "again")
     assert (
-        ledger.would_exceed("a", paid + 1, release(), neighbours="add-remove")
+        ledger.would_exceed("a", paid + 1, release(), "record", neighbours="add-remove")
         is not None
     )
     place.time = (START // (7 * DAY) + 1) * 7 * DAY
     with pytest.raises(Refused) as caught:
         ledger.reserve(
-            "b", [(release(), paid + 1)], place.time + 1, neighbours="add-remove"
+            "b",
+            [(release(), paid + 1)],
+            place.time + 1,
+            "record",
+            neighbours="add-remove",
         )
     assert caught.value.hint.startswith("ε = 0 is spent")
-    ledger.reserve("b", [(release(), paid)], place.time + 1, neighbours="add-remove")
+    ledger.reserve(
+        "b", [(release(), paid)], place.time + 1, "record", neighbours="add-remove"
+    )
     assert sums(ledger).committed == paid * ROUND["record:gdp"]
     verify_ledger(ledger.database)
 
 
 def test_a_ceiling_binds_what_was_before(ledger: LastingLedger) -> None:
     for number in range(1, 4):
-        ledger.commit("a", number, release(), neighbours="add-remove")
+        ledger.commit("a", number, release(), "record", neighbours="add-remove")
     ledger.reserve(
-        "b", [(release(), 2), (release(reads=None), 1)], LATER, neighbours="add-remove"
+        "b",
+        [(release(), 2), (release(reads=None), 1)],
+        LATER,
+        "record",
+        neighbours="add-remove",
     )
     limit(ledger, 6)
     with pytest.raises(Refused):
-        ledger.commit("a", 4, release(), neighbours="add-remove")
-    ledger.commit("b", 1, release(), neighbours="add-remove")
+        ledger.commit("a", 4, release(), "record", neighbours="add-remove")
+    ledger.commit("b", 1, release(), "record", neighbours="add-remove")
     verify_ledger(ledger.database)
 
 
 def test_a_ceiling_of_another_measure(ledger: LastingLedger) -> None:
     sampled = release(2.0, rate=0.05)
     set_ceiling(ledger, "record", Ceiling.of(6.0, 1e-6), "first")
-    ledger.commit("a", 1, sampled, neighbours="add-remove")
-    ledger.commit("a", 2, release(reads=None), neighbours="add-remove")
-    ledger.reserve("b", [(sampled, 2)], LATER, neighbours="add-remove")
-    ledger.reserve("c", [(sampled, 1)], LATER, neighbours="add-remove")
+    ledger.commit("a", 1, sampled, "record", neighbours="add-remove")
+    ledger.commit("a", 2, release(reads=None), "record", neighbours="add-remove")
+    ledger.reserve("b", [(sampled, 2)], LATER, "record", neighbours="add-remove")
+    ledger.reserve("c", [(sampled, 1)], LATER, "record", neighbours="add-remove")
     ledger.release("c")
     # Sampled releases cost far less by `rdp`.
     many = [(sampled, 40)]
     with pytest.raises(Refused):
-        ledger.reserve("d", many, LATER, neighbours="add-remove")
+        ledger.reserve("d", many, LATER, "record", neighbours="add-remove")
     for scope in ("record", "special"):
         ceiling = Ceiling.of(2.0, 1e-6, "rdp")
         set_ceiling(ledger, scope, ceiling, "sampled", raising=True)
-    ledger.reserve("d", many, LATER, neighbours="add-remove")
-    ledger.commit("b", 1, sampled, neighbours="add-remove")
+    ledger.reserve("d", many, LATER, "record", neighbours="add-remove")
+    ledger.commit("b", 1, sampled, "record", neighbours="add-remove")
     book = verify_ledger(ledger.database)
     assert book.orders == {"record": 12, "special": 12}
     ten = Ceiling.of(1.9, 1e-6, "rdp", order=10)
@@ -112,14 +123,17 @@ def test_another_measure_is_a_decision(
 ) -> None:
     one, paid = release(10.0, rate=rate), 0
     set_ceiling(ledger, "record", old, "start")
-    while ledger.would_exceed("a", paid + 1, one, neighbours="add-remove") is None:
+    while (
+        ledger.would_exceed("a", paid + 1, one, "record", neighbours="add-remove")
+        is None
+    ):
         paid += 1
-        ledger.commit("a", paid, one, neighbours="add-remove")
+        ledger.commit("a", paid, one, "record", neighbours="add-remove")
     # Under the same epsilon the other has room, and results may have chosen it.
     with pytest.raises(Refused, match="lets more pass"):
         set_ceiling(ledger, "record", new, "another measure")
     set_ceiling(ledger, "record", new, "agreed", raising=True)
-    ledger.commit("a", paid + 1, one, neighbours="add-remove")
+    ledger.commit("a", paid + 1, one, "record", neighbours="add-remove")
     verify_ledger(ledger.database)
 
 
@@ -147,12 +161,12 @@ def test_ceilings_change_by_decision_only(ledger: LastingLedger) -> None:
 
 
 def test_a_lowered_ceiling_stops_what_was_reserved(ledger: LastingLedger) -> None:
-    ledger.reserve("a", [(release(), 8)], LATER, neighbours="add-remove")
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.reserve("a", [(release(), 8)], LATER, "record", neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     set_ceiling(ledger, "special", Ceiling.of(0.01, 1e-6), "stop")
     with pytest.raises(Refused, match="`special`"):
-        ledger.commit("a", 2, release(), neighbours="add-remove")
+        ledger.commit("a", 2, release(), "record", neighbours="add-remove")
     ledger.commit(
-        "a", 2, release(reads=Tier.PERSONAL), neighbours="add-remove"
+        "a", 2, release(reads=Tier.PERSONAL), "record", neighbours="add-remove"
     )  # another tier goes on
     verify_ledger(ledger.database)

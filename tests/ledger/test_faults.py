@@ -56,7 +56,7 @@ def filled(place: Place, count: int = 40) -> None:
     """Make a ledger with some rows, and close it."""
     ledger = place.open()
     for number in range(1, count + 1):
-        ledger.commit("a", number, release(), neighbours="add-remove")
+        ledger.commit("a", number, release(), "record", neighbours="add-remove")
     ledger.close()
 
 
@@ -72,10 +72,10 @@ def test_locked_by_another_process(place: Place, ledger: LastingLedger) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(LedgerError, match="another process is writing it"):
-            impatient.commit("a", 1, release(), neighbours="add-remove")
+            impatient.commit("a", 1, release(), "record", neighbours="add-remove")
         assert impatient.head() == before  # reading goes on
     impatient.commit(
-        "a", 1, release(), neighbours="add-remove"
+        "a", 1, release(), "record", neighbours="add-remove"
     )  # and so does writing, once it is free
     assert impatient.head().sequence == before.sequence + 1
 
@@ -114,7 +114,7 @@ def test_a_truncated_file(place: Place, share: float) -> None:
 def test_a_lost_write_ahead_log(place: Place) -> None:
     filled(place, 3)
     ledger = place.open()
-    ledger.commit("a", 4, release(), neighbours="add-remove")
+    ledger.commit("a", 4, release(), "record", neighbours="add-remove")
     aside = place.folder / "aside"
     shutil.copy(place.path, aside)  # as if only this file had been saved
     ledger.database.close()
@@ -136,7 +136,7 @@ def test_read_only(place: Place, what: str) -> None:
     def work() -> None:
         os.setgid(65534)
         os.setuid(65534)
-        place.open().commit("a", 3, release(), neighbours="add-remove")
+        place.open().commit("a", 3, release(), "record", neighbours="add-remove")
 
     message = in_a_child(work)
     assert message.startswith(("cannot use ledger", "cannot write"))
@@ -161,7 +161,7 @@ def test_a_full_disk(place: Place, kilobytes: int) -> None:
         ledger = place.open()
         resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, most))
         for number in range(3, 200):
-            ledger.commit("a", number, release(), neighbours="add-remove")
+            ledger.commit("a", number, release(), "record", neighbours="add-remove")
             os.write(handle, b".")
 
     handle = os.open(reached, os.O_CREAT | os.O_WRONLY)
@@ -175,7 +175,7 @@ def test_a_full_disk(place: Place, kilobytes: int) -> None:
     assert numbers >= set(range(1, acknowledged + 1))
     assert len(numbers) <= acknowledged + 1
     assert book.meters["record:gdp"].reserved == 0
-    ledger.commit("a", acknowledged + 1, release(), neighbours="add-remove")
+    ledger.commit("a", acknowledged + 1, release(), "record", neighbours="add-remove")
 
 
 def test_no_room_for_another_page(place: Place, ledger: LastingLedger) -> None:
@@ -184,7 +184,7 @@ def test_no_room_for_another_page(place: Place, ledger: LastingLedger) -> None:
 
     def fill() -> None:
         for number in range(1, 100):
-            ledger.commit("a", number, release(), neighbours="add-remove")
+            ledger.commit("a", number, release(), "record", neighbours="add-remove")
 
     with pytest.raises(LedgerError, match="the disk is full"):
         fill()
@@ -195,11 +195,11 @@ def test_no_room_for_another_page(place: Place, ledger: LastingLedger) -> None:
 
 
 def test_replaced_while_it_is_open(place: Place, ledger: LastingLedger) -> None:
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     aside = place.path.with_name("aside")
     place.path.rename(aside)
     with pytest.raises(LedgerError, match="was replaced while it was open"):
-        ledger.commit("a", 2, release(), neighbours="add-remove")
+        ledger.commit("a", 2, release(), "record", neighbours="add-remove")
     with pytest.raises(LedgerError, match="was replaced while it was open"):
         ledger.head()
 
@@ -217,9 +217,11 @@ def test_a_pin_that_cannot_be_written(place: Place, ledger: LastingLedger) -> No
     part = place.state / f"{ledger.id}.json.part"
     part.mkdir()
     with pytest.raises(LedgerError, match="what was changed in the ledger stays"):
-        ledger.commit("a", 1, release(), neighbours="add-remove")
+        ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     part.rmdir()
-    assert ledger.commit("a", 1, release(), neighbours="add-remove") == 2  # not twice
+    assert (
+        ledger.commit("a", 1, release(), "record", neighbours="add-remove") == 2
+    )  # not twice
     assert len(ledger.rows()) == 2
 
 
@@ -232,10 +234,10 @@ def test_no_lock_to_be_had(
     with monkeypatch.context() as patch:
         patch.setattr("fcntl.flock", no_locks)
         with pytest.raises(LedgerError, match=r"cannot use pin .* no locks available"):
-            ledger.commit("a", 1, release(), neighbours="add-remove")
+            ledger.commit("a", 1, release(), "record", neighbours="add-remove")
         with pytest.raises(LedgerError, match=r"cannot use ledger .* no locks"):
             place.open()
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     assert len(ledger.rows()) == 2
 
 
@@ -252,7 +254,7 @@ def test_a_file_where_nobody_can_write_is_read(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = place.open()
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     real = os.statvfs
 
     class ReadOnly:
@@ -269,6 +271,6 @@ def test_a_file_where_nobody_can_write_is_read(
     verify_ledger(still.database)
     assert len(still.rows()) == 2
     with pytest.raises(LedgerError, match="cannot be written"):
-        still.commit("a", 2, release(), neighbours="add-remove")
+        still.commit("a", 2, release(), "record", neighbours="add-remove")
     still.database.close()
     assert sorted(file.name for file in place.folder.iterdir()) == before

@@ -97,7 +97,9 @@ class Machine(RuleBasedStateMachine):
         needed = [scope for scope in SCOPES if self.model.held(run, scope) > 0]
         allowed = self.model.fits(needed, self.place.time)
         try:
-            self.ledger.reserve(run, [(asked, count)], until, neighbours="add-remove")
+            self.ledger.reserve(
+                run, [(asked, count)], until, "record", neighbours="add-remove"
+            )
         except Refused:
             assert not allowed
             self.model.planned = before
@@ -127,7 +129,9 @@ class Machine(RuleBasedStateMachine):
             if not allowed:
                 del self.model.commits[key]
         try:
-            self.ledger.commit(run, number, asked, again=again, neighbours="add-remove")
+            self.ledger.commit(
+                run, number, asked, "record", again=again, neighbours="add-remove"
+            )
         except Refused:  # and nothing was changed
             assert not allowed
             self.model.planned = before

@@ -50,7 +50,7 @@ def test_an_empty_data_base_is_not_a_ledger_yet(place: Place) -> None:
     assert place.path.stat().st_size > 0
     with pytest.raises(LedgerError, match="is not a ledger"):
         LastingLedger.open(place.path, state=place.state)
-    place.open().commit("a", 1, release(), neighbours="add-remove")
+    place.open().commit("a", 1, release(), "record", neighbours="add-remove")
 
 
 def test_a_newer_version(place: Place) -> None:

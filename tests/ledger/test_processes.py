@@ -34,10 +34,12 @@ def spend(place: Place, name: str, first: int, last: int, note: int) -> None:
         run, rounds = f"{name}/{number}", chance.randrange(1, 4)
         made = release(chance.choice([40.0, 60.0, 80.0]))
         try:
-            ledger.reserve(run, [(made, rounds)], START + 1, neighbours="add-remove")
+            ledger.reserve(
+                run, [(made, rounds)], START + 1, "record", neighbours="add-remove"
+            )
             os.write(note, f"r {run}\n".encode())
             for each in range(1, rounds + 1):
-                ledger.commit(run, each, made, neighbours="add-remove")
+                ledger.commit(run, each, made, "record", neighbours="add-remove")
                 os.write(note, f"c {run} {each}\n".encode())
             if chance.random() < 0.7:
                 ledger.release(run)

@@ -29,9 +29,9 @@ def test_ceilings_count_the_gaussian_that_dominates(
     # ε = 4 at δ = 1e-6 is μ = .85, and pure .4 is μ = .5: two of them by squares.
     charged = 2
     for number in range(1, charged + 1):
-        ledger.commit("joining", number, EVENT, neighbours="add-remove")
+        ledger.commit("joining", number, EVENT, "record", neighbours="add-remove")
     with pytest.raises(Refused, match="record"):
-        ledger.commit("joining", charged + 1, EVENT, neighbours="add-remove")
+        ledger.commit("joining", charged + 1, EVENT, "record", neighbours="add-remove")
     square = Fraction(gaussian_of(0.4)) ** 2
     meters = ledger.book().meters
     assert meters["record:gdp"].committed >= charged * square * SCALE

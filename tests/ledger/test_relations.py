@@ -130,8 +130,8 @@ def first_version(place: Place, keep_limit: bool) -> None:
     ledger = place.open()
     if keep_limit:
         limit(ledger, 10)
-    ledger.commit("a", 1, release(), neighbours="add-remove")
-    ledger.reserve("a", [(release(), 2)], LATER, neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
+    ledger.reserve("a", [(release(), 2)], LATER, "record", neighbours="add-remove")
     ledger.close()
     rewrite(place)
 
@@ -172,15 +172,15 @@ def test_rows_of_the_first_version_have_no_price_for_the_record(place: Place) ->
     assert ledger.book().meters["record:unsaid"].committed == 1
     assert sums(ledger).committed == ROUND["record:gdp"]
     with pytest.raises(Refused, match="`record` would reach"):
-        ledger.commit("b", 1, release(), neighbours="add-remove")
+        ledger.commit("b", 1, release(), "record", neighbours="add-remove")
     ceiling = ledger.book().limits["record"].ceiling
     with pytest.raises(Refused, match="rows of the first version") as caught:
         set_ceiling(ledger, "record", ceiling, "as before")
     assert "--raise" in caught.value.hint
     set_ceiling(ledger, "record", ceiling, "all were add-remove", raising=True)
-    ledger.commit("b", 1, release(), neighbours="add-remove")
+    ledger.commit("b", 1, release(), "record", neighbours="add-remove")
     with pytest.raises(Refused, match="may have been released"):
-        ledger.commit("a", 1, release(), neighbours="add-remove")
+        ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     verify_ledger(ledger.database)
     ledger.close()
     assert len(place.open().rows()) == 7  # upgraded once
@@ -206,7 +206,7 @@ def test_an_empty_file_of_the_first_version_lacks_nothing(place: Place) -> None:
     rewrite(place)
     ledger = place.open()
     limit(ledger, 1)
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     verify_ledger(ledger.database)
 
 

@@ -29,7 +29,7 @@ def paid(place: Place, first: int, last: int) -> None:
     """Commit rounds, and close the ledger."""
     ledger = place.open()
     for number in range(first, last + 1):
-        ledger.commit("a", number, release(), neighbours="add-remove")
+        ledger.commit("a", number, release(), "record", neighbours="add-remove")
     ledger.close()
 
 
@@ -74,7 +74,7 @@ def test_an_older_copy_under_an_open_ledger(place: Place) -> None:
         file.truncate()
     # SQLite may have the newer pages in memory; on disk the two do not fit together.
     with suppress(LedgerError):
-        ledger.commit("a", 5, release(), neighbours="add-remove")
+        ledger.commit("a", 5, release(), "record", neighbours="add-remove")
     ledger.database.close()
     with pytest.raises(LedgerError):
         verify_ledger(place.open().database)
@@ -90,7 +90,7 @@ def test_two_histories(place: Place) -> None:
     next(place.state.iterdir()).write_bytes(old_pin)
     ledger = place.open()
     for number in range(3, 8):
-        ledger.commit("b", number, release(30.0), neighbours="add-remove")
+        ledger.commit("b", number, release(30.0), "record", neighbours="add-remove")
     ledger.close()
     next(place.state.iterdir()).write_bytes(my_pin)
     with pytest.raises(LedgerError, match="another history"):
@@ -114,7 +114,7 @@ def test_two_histories_count_together(
     mine = Ceiling.of(2.0, 1e-6, days=30)
     ledger = place.open()
     set_ceiling(ledger, "record", mine, "monthly")
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     ledger.close()
     older, old_pin = put_aside(place), next(place.state.iterdir()).read_bytes()
     paid(place, 2, 2)
@@ -128,7 +128,7 @@ def test_two_histories_count_together(
         ceiling = Ceiling.of(3.0, 1e-6, days=30) if other == "larger" else None
         set_ceiling(ledger, "record", ceiling, "elsewhere", raising=True)
     for number in range(2, 7):
-        ledger.commit("b", number, release(), neighbours="add-remove")
+        ledger.commit("b", number, release(), "record", neighbours="add-remove")
     ledger.close()
     next(place.state.iterdir()).write_bytes(my_pin)
     mended(place)
@@ -176,7 +176,7 @@ def test_a_moved_file_is_the_same_ledger(place: Place) -> None:
     moved.parent.mkdir()
     place.path.rename(moved)
     ledger = LastingLedger.open(moved, "north", "patients", state=place.state)
-    ledger.commit("a", 3, release(), neighbours="add-remove")
+    ledger.commit("a", 3, release(), "record", neighbours="add-remove")
     assert [row.kind for row in ledger.rows()].count("commit") == 3
     ledger.close()
     # Nothing remembers one at the old place: a new ledger, with a pin of its own.
@@ -222,8 +222,10 @@ def test_what_the_file_lost_is_charged(place: Place) -> None:
     paid(place, 1, 2)
     older = put_aside(place)
     ledger = place.open()
-    ledger.commit("a", 3, release(reads=Tier.PERSONAL), neighbours="add-remove")
-    ledger.commit("a", 4, release(), neighbours="add-remove")
+    ledger.commit(
+        "a", 3, release(reads=Tier.PERSONAL), "record", neighbours="add-remove"
+    )
+    ledger.commit("a", 4, release(), "record", neighbours="add-remove")
     full = ledger.book()
     ledger.close()
     put_back(place, older)
@@ -239,7 +241,7 @@ def test_what_the_file_lost_is_charged(place: Place) -> None:
     row = again.rows()[-1]
     assert row.body["reason"] == "disk failed"
     assert row.body["pinned"] == 7
-    again.commit("b", 1, release(), neighbours="add-remove")
+    again.commit("b", 1, release(), "record", neighbours="add-remove")
     again.close()
     with pytest.raises(LedgerError, match="fits its pin: nothing is missing"):
         mended(place)
@@ -335,15 +337,15 @@ def test_without_a_pin_every_ceiling_is_used_up(place: Place) -> None:
     assert done.charged == {}
     ledger = place.open()
     with pytest.raises(Refused):
-        ledger.commit("a", 3, release(), neighbours="add-remove")
+        ledger.commit("a", 3, release(), "record", neighbours="add-remove")
     # Setting the same ceiling again gives nothing back; raising it does.
     set_ceiling(ledger, "record", Ceiling.of(5.0, 1e-6), "again")
     with pytest.raises(Refused):
-        ledger.commit("a", 3, release(reads=None), neighbours="add-remove")
+        ledger.commit("a", 3, release(reads=None), "record", neighbours="add-remove")
     set_ceiling(ledger, "record", Ceiling.of(5.0, 1e-6), "audited", raising=True)
-    ledger.commit("a", 3, release(reads=None), neighbours="add-remove")
+    ledger.commit("a", 3, release(reads=None), "record", neighbours="add-remove")
     place.time = START + 14 * DAY  # another period of `special`
-    ledger.commit("a", 4, release(), neighbours="add-remove")
+    ledger.commit("a", 4, release(), "record", neighbours="add-remove")
     verify_ledger(ledger.database)
 
 

@@ -54,10 +54,10 @@ def test_a_ceiling_by_gdp_refuses_with_words(ledger: LastingLedger) -> None:
     rows = len(ledger.rows())
     for ask in (
         lambda: ledger.reserve(
-            "a", [(release(), 1), (SHARES, 2)], LATER, neighbours="add-remove"
+            "a", [(release(), 1), (SHARES, 2)], LATER, "record", neighbours="add-remove"
         ),
-        lambda: ledger.commit("a", 1, SHARES, neighbours="add-remove"),
-        lambda: ledger.would_exceed("a", 1, SHARES, neighbours="add-remove"),
+        lambda: ledger.commit("a", 1, SHARES, "record", neighbours="add-remove"),
+        lambda: ledger.would_exceed("a", 1, SHARES, "record", neighbours="add-remove"),
     ):
         with pytest.raises(Refused, match="no price by `gdp`") as caught:
             ask()
@@ -66,8 +66,10 @@ def test_a_ceiling_by_gdp_refuses_with_words(ledger: LastingLedger) -> None:
         assert caught.value.scope == "site"
     assert len(ledger.rows()) == rows
     # Releases that this ceiling does not concern pass, and so do Gaussian ones.
-    ledger.commit("a", 1, replace(SHARES, reads=Tier.PERSONAL), neighbours="add-remove")
-    ledger.commit("a", 2, release(), neighbours="add-remove")
+    ledger.commit(
+        "a", 1, replace(SHARES, reads=Tier.PERSONAL), "record", neighbours="add-remove"
+    )
+    ledger.commit("a", 2, release(), "record", neighbours="add-remove")
     verify_ledger(ledger.database)
 
 
@@ -80,15 +82,16 @@ def test_a_ceiling_by_rdp_takes_as_many_as_gaussians(place: Place) -> None:
         )
         set_ceiling(ledger, "record", RENYI, "test")
         one = replace(release(), noise=noise)
-        ledger.reserve("a", [(one, 5)], LATER, neighbours="add-remove")
+        ledger.reserve("a", [(one, 5)], LATER, "record", neighbours="add-remove")
         rounds = 0
         while (
-            ledger.would_exceed("a", rounds + 1, one, neighbours="add-remove") is None
+            ledger.would_exceed("a", rounds + 1, one, "record", neighbours="add-remove")
+            is None
         ):
             rounds += 1
-            ledger.commit("a", rounds, one, neighbours="add-remove")
+            ledger.commit("a", rounds, one, "record", neighbours="add-remove")
         with pytest.raises(Refused, match="`record` would reach"):
-            ledger.commit("a", rounds + 1, one, neighbours="add-remove")
+            ledger.commit("a", rounds + 1, one, "record", neighbours="add-remove")
         verify_ledger(ledger.database)
         ledger.close()
         paid.append(rounds)
@@ -98,23 +101,23 @@ def test_a_ceiling_by_rdp_takes_as_many_as_gaussians(place: Place) -> None:
 
 
 def test_no_ceiling_by_gdp_after_shares(ledger: LastingLedger) -> None:
-    ledger.reserve("a", [(SHARES, 2)], LATER, neighbours="add-remove")
+    ledger.reserve("a", [(SHARES, 2)], LATER, "record", neighbours="add-remove")
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(ledger, "record", SQUARES, "reserved")
     ledger.release("a")
     set_ceiling(ledger, "record", SQUARES, "free again")
     # The other kind of ceiling may have room where this one has none.
     set_ceiling(ledger, "record", RENYI, "shares are planned", raising=True)
-    ledger.commit("a", 1, SHARES, neighbours="add-remove")
+    ledger.commit("a", 1, SHARES, "record", neighbours="add-remove")
     with pytest.raises(Refused, match="no price by `gdp`"):
         set_ceiling(ledger, "record", SQUARES, "back", raising=True)
     verify_ledger(ledger.database)
 
 
 def test_a_ceiling_by_rdp_counts_shares_of_before(ledger: LastingLedger) -> None:
-    ledger.commit("a", 1, SHARES, neighbours="add-remove")
-    ledger.commit("a", 2, release(), neighbours="add-remove")
-    ledger.reserve("b", [(SHARES, 3)], LATER, neighbours="add-remove")
+    ledger.commit("a", 1, SHARES, "record", neighbours="add-remove")
+    ledger.commit("a", 2, release(), "record", neighbours="add-remove")
+    ledger.reserve("b", [(SHARES, 3)], LATER, "record", neighbours="add-remove")
     set_ceiling(ledger, "record", RENYI, "test")
     one = costs_of(
         [(SHARES, 1)], "record", {"record": RENYI.order or 0}, neighbours="add-remove"
@@ -125,12 +128,16 @@ def test_a_ceiling_by_rdp_counts_shares_of_before(ledger: LastingLedger) -> None
 
 
 def test_everybody_sees_what_shares_came_to(ledger: LastingLedger) -> None:
-    ledger.commit("a", 1, release(2.0), neighbours="add-remove")
+    ledger.commit("a", 1, release(2.0), "record", neighbours="add-remove")
     before = plain(ledger, 1e-6)["scopes"]["record"]
     ledger.commit(
-        "a", 2, replace(release(2.0), noise="skellam"), neighbours="add-remove"
+        "a",
+        2,
+        replace(release(2.0), noise="skellam"),
+        "record",
+        neighbours="add-remove",
     )
-    ledger.reserve("b", [(SHARES, 3)], LATER, neighbours="add-remove")
+    ledger.reserve("b", [(SHARES, 3)], LATER, "record", neighbours="add-remove")
     found = plain(ledger, 1e-6)["scopes"]["record"]
     assert found["committed"] == before["committed"]
     assert found["shares"][0] == found["committed"]
@@ -156,7 +163,7 @@ def test_epsilons_of_squares() -> None:
 
 def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
     ledger = place.open()
-    ledger.commit("a", 1, SHARES, neighbours="add-remove")
+    ledger.commit("a", 1, SHARES, "record", neighbours="add-remove")
     full = ledger.book()
     ledger.close()
     place.path.unlink()
@@ -177,13 +184,13 @@ def test_a_lost_file_does_not_forget_shares(place: Place) -> None:
 
 def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) -> None:
     ledger = place.open()
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     ledger.close()
     old = place.folder / "old"
     shutil.copy(place.path, old)
     ledger = place.open()
     set_ceiling(ledger, "record", SQUARES, "test")
-    ledger.commit("a", 2, release(), neighbours="add-remove")
+    ledger.commit("a", 2, release(), "record", neighbours="add-remove")
     pinned = next(place.state.glob("*.json"))
     kept = pinned.read_text()
     ledger.close()
@@ -192,7 +199,7 @@ def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) ->
     pinned.write_text(json.dumps({**json.loads(kept), **_head(place)}))
     other = place.open()
     for number in (2, 3):
-        other.commit("a", number, SHARES, neighbours="add-remove")
+        other.commit("a", number, SHARES, "record", neighbours="add-remove")
     other.close()
     pinned.write_text(kept)
     restore_ledger(place.path, "two disks", place.state, place.time)
@@ -201,7 +208,7 @@ def test_two_histories_leave_no_room_where_shares_have_no_price(place: Place) ->
     assert limit.ceiling == SQUARES
     assert limit.counted >= SQUARES.bound
     with pytest.raises(Refused):
-        found.commit("b", 1, release(), neighbours="add-remove")
+        found.commit("b", 1, release(), "record", neighbours="add-remove")
     verify_ledger(found.database)
 
 
@@ -224,9 +231,9 @@ def test_files_that_mix_them_are_damaged(
         patch.setattr(Book, "unpriced_before", lambda *_: None)
         if first == "ceiling":
             set_ceiling(ledger, "record", SQUARES, "test")
-            ledger.commit("a", 1, SHARES, neighbours="add-remove")
+            ledger.commit("a", 1, SHARES, "record", neighbours="add-remove")
         else:
-            ledger.commit("a", 1, SHARES, neighbours="add-remove")
+            ledger.commit("a", 1, SHARES, "record", neighbours="add-remove")
             set_ceiling(ledger, "record", SQUARES, "test")
     with pytest.raises(LedgerError, match="has no price"):
         verify_ledger(ledger.database)

@@ -44,7 +44,7 @@ def made(folder: Path) -> Path:
     place = Place(folder / "source")
     place.folder.mkdir()
     ledger = place.open()
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     shutil.copytree(place.folder, folder / "base")
     place.close()
     return folder / "base"
@@ -67,8 +67,8 @@ def check(folder: Path, job: str, acknowledged: bool) -> bool:
     assert len(kinds) <= 3
     there = len(kinds) == 3
     assert there or not acknowledged or job == "open"
-    ledger.commit("a", 2, release(), again=True, neighbours="add-remove")
-    ledger.reserve("b", [(release(), 2)], START + 1, neighbours="add-remove")
+    ledger.commit("a", 2, release(), "record", again=True, neighbours="add-remove")
+    ledger.reserve("b", [(release(), 2)], START + 1, "record", neighbours="add-remove")
     again = sorted(row.kind for row in ledger.rows())
     assert again == ["commit", "commit", "open", "reserve"]
     place.close()

@@ -25,12 +25,16 @@ def filled(place: Place) -> Place:
     """A ledger with a row of every usual kind, closed."""
     ledger = place.open()
     ledger.unprotected("zero")
-    ledger.commit("before", 1, release(), neighbours="add-remove")
-    ledger.reserve("before", [(release(), 2)], START + DAY, neighbours="add-remove")
+    ledger.commit("before", 1, release(), "record", neighbours="add-remove")
+    ledger.reserve(
+        "before", [(release(), 2)], START + DAY, "record", neighbours="add-remove"
+    )
     set_ceiling(ledger, "record", Ceiling.of(2.0, 1e-6), "start")
     set_ceiling(ledger, "special", Ceiling.of(2.0, 1e-6, "rdp"), "start")
-    ledger.reserve("a", [(release(), 3)], START + DAY, neighbours="add-remove")
-    ledger.commit("a", 1, release(), neighbours="add-remove")
+    ledger.reserve(
+        "a", [(release(), 3)], START + DAY, "record", neighbours="add-remove"
+    )
+    ledger.commit("a", 1, release(), "record", neighbours="add-remove")
     ledger.release("a")
     place.time += DAY
     ledger.expire()
@@ -223,7 +227,7 @@ def test_a_row_above_a_ceiling(place: Place, monkeypatch: pytest.MonkeyPatch) ->
     set_ceiling(ledger, "record", Ceiling.of(0.1, 1e-6), "start")
     with monkeypatch.context() as patch:
         patch.setattr("lexfed.ledger.bookkeeping.book.Book.exceeded", lambda *_: None)
-        ledger.commit("a", 1, release(1.0), neighbours="add-remove")
+        ledger.commit("a", 1, release(1.0), "record", neighbours="add-remove")
     ledger.close()
     assert "row 3 exceeds the ceiling of `record`" in wrong(place)
 

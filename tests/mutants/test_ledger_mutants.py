@@ -21,7 +21,6 @@ from lexfed.ledger.bookkeeping.prices import meter
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.storage import pins
 from lexfed.ledger.storage.database import Database
-from lexfed.privacy.releases import Release
 from support import ledger_checks
 from support.mutant import Mutant, Patch, both_tests
 
@@ -30,14 +29,14 @@ def _looks_first_and_locks_later(patch: Patch) -> None:
     real = LastingLedger.commit
 
     def broken(
-        self: LastingLedger, run: str, number: int, release: Release, **more: Any
+        self: LastingLedger, run: str, number: int, *what: Any, **more: Any
     ) -> int:
-        excess = self.would_exceed(run, number, release, **more)
+        excess = self.would_exceed(run, number, *what, **more)
         if excess is not None:
             raise Refused(str(excess))
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(Book, "exceeded", lambda *_: None)
-            return real(self, run, number, release, **more)
+            return real(self, run, number, *what, **more)
 
     patch.setattr(LastingLedger, "commit", broken)
 

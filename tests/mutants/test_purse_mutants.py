@@ -69,6 +69,13 @@ def _no_look_before(patch: Patch) -> None:
     patch.setattr(SitePurse, "_charge_lasting", broken)
 
 
+def _left_out_rounds_paid_again(patch: Patch) -> None:
+    def broken(self: SitePurse, lasting: Purse, release: Release) -> None:
+        lasting.pay(self._number(lasting), release)
+
+    patch.setattr(SitePurse, "_charge_lasting", broken)
+
+
 def _never_settled(patch: Patch) -> None:
     patch.setattr(SitePurse, "_settle", lambda *_: None)
 
@@ -117,7 +124,7 @@ def _records_whatever_the_unit(patch: Patch) -> None:
 
     def broken(self: LastingLedger, *arguments: Any, **words: Any) -> int:
         run, number, release, _ = arguments
-        return real(self, run, number, release, **words)
+        return real(self, run, number, release, "record", **words)
 
     patch.setattr(LastingLedger, "commit", broken)
 
@@ -164,6 +171,12 @@ MUTANTS = (
         "a site that relies on what was paid ahead",
         _lasting_left_out,
         checks.a_site_pays_whatever_was_paid_ahead,
+    ),
+    Mutant(
+        "a round that coins left a site out of is paid again",
+        _left_out_rounds_paid_again,
+        checks.rounds_that_coins_left_out_are_charged_later,
+        Refused,
     ),
     Mutant(
         "a payment remembered beyond the release",

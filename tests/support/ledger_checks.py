@@ -51,40 +51,40 @@ def two_at_once_do_not_spend_twice() -> None:
             # The first is between its look at the sums and its change.
             patch.setattr(charging, "costs_of", real)
             try:
-                second.commit("b", 1, ROUND, neighbours="add-remove")
+                second.commit("b", 1, ROUND, "record", neighbours="add-remove")
                 answers.append("paid")
             except (LedgerError, Refused) as error:
                 answers.append(type(error).__name__)
             return real(*parts)
 
         patch.setattr(charging, "costs_of", interrupted)
-        first.commit("a", 1, ROUND, neighbours="add-remove")
+        first.commit("a", 1, ROUND, "record", neighbours="add-remove")
         book = first.book()
         limit = book.limits["record"]
         assert limit.counted <= limit.ceiling.bound
         assert book.meters["record:gdp"].committed == limit.counted
         assert answers == ["LedgerError"]
         with pytest.raises(Refused):
-            second.commit("b", 1, ROUND, neighbours="add-remove")
+            second.commit("b", 1, ROUND, "record", neighbours="add-remove")
 
 
 def what_others_hold_is_not_lent() -> None:
     """A reservation keeps its room from others."""
     with memory_folder() as folder, _ledger(folder) as ledger:
         set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "room for one")
-        ledger.reserve("a", [(ROUND, 1)], 1 << 40, neighbours="add-remove")
+        ledger.reserve("a", [(ROUND, 1)], 1 << 40, "record", neighbours="add-remove")
         with pytest.raises(Refused):
-            ledger.commit("b", 1, ROUND, neighbours="add-remove")
+            ledger.commit("b", 1, ROUND, "record", neighbours="add-remove")
 
 
 def older_files_are_refused() -> None:
     """A ledger that was put back from a copy does not open."""
     with memory_folder() as folder:
         with _ledger(folder) as ledger:
-            ledger.commit("a", 1, ROUND, neighbours="add-remove")
+            ledger.commit("a", 1, ROUND, "record", neighbours="add-remove")
         shutil.copy(folder / "ledger", folder / "copy")
         with _ledger(folder) as ledger:
-            ledger.commit("a", 2, ROUND, neighbours="add-remove")
+            ledger.commit("a", 2, ROUND, "record", neighbours="add-remove")
         shutil.copy(folder / "copy", folder / "ledger")
         with pytest.raises(LedgerError), _ledger(folder):
             pass
@@ -94,8 +94,8 @@ def sampled_rounds_cost_by_gdp_as_if_nobody_was_left_out() -> None:
     """A filter by squares of mu gives nothing for sampling."""
     with memory_folder() as folder, _ledger(folder) as ledger:
         sampled = Release("tower", ROUND.groups, 0.01, Tier.SPECIAL, 10)
-        ledger.commit("a", 1, ROUND, neighbours="add-remove")
-        ledger.commit("a", 2, sampled, neighbours="add-remove")
+        ledger.commit("a", 1, ROUND, "record", neighbours="add-remove")
+        ledger.commit("a", 2, sampled, "record", neighbours="add-remove")
         [first, second] = [row.body["cost"] for row in ledger.rows()[1:]]
         assert first == second
 
@@ -106,10 +106,10 @@ def shares_have_no_price_by_gdp() -> None:
     with memory_folder() as folder, _ledger(folder) as ledger:
         set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "room for one")
         with pytest.raises(Refused):
-            ledger.commit("a", 1, shares, neighbours="add-remove")
+            ledger.commit("a", 1, shares, "record", neighbours="add-remove")
         other = Ceiling.of(ONE, 1e-6, "rdp")
         set_ceiling(ledger, "record", other, "shares", raising=True)
-        ledger.commit("a", 1, shares, neighbours="add-remove")
+        ledger.commit("a", 1, shares, "record", neighbours="add-remove")
         with pytest.raises(Refused):
             set_ceiling(ledger, "record", Ceiling.of(ONE, 1e-6), "back", raising=True)
 
@@ -133,11 +133,11 @@ def a_round_is_given_to_one_and_published_once() -> None:
         _ledger(folder) as first,
         _ledger(folder) as second,
     ):
-        first.commit("a", 1, ROUND, neighbours="add-remove")
+        first.commit("a", 1, ROUND, "record", neighbours="add-remove")
         with pytest.raises(Refused):
-            second.commit("a", 1, ROUND, neighbours="add-remove")
+            second.commit("a", 1, ROUND, "record", neighbours="add-remove")
         for ledger in (first, second):
-            ledger.commit("a", 2, ROUND, again=True, neighbours="add-remove")
+            ledger.commit("a", 2, ROUND, "record", again=True, neighbours="add-remove")
         first.publish("a", 2)
         with pytest.raises(Refused):
             second.publish("a", 2)
@@ -147,14 +147,14 @@ def restored_ledgers_give_no_round_again() -> None:
     """Rows that are gone may have said that an open round was published."""
     with memory_folder() as folder:
         with _ledger(folder) as ledger:
-            ledger.commit("a", 1, ROUND, again=True, neighbours="add-remove")
+            ledger.commit("a", 1, ROUND, "record", again=True, neighbours="add-remove")
         shutil.copy(folder / "ledger", folder / "copy")
         with _ledger(folder) as ledger:
             ledger.publish("a", 1)
         shutil.copy(folder / "copy", folder / "ledger")
         restore_ledger(folder / "ledger", "disk failed", folder / "state", 1 << 31)
         with _ledger(folder) as ledger, pytest.raises(Refused):
-            ledger.commit("a", 1, ROUND, again=True, neighbours="add-remove")
+            ledger.commit("a", 1, ROUND, "record", again=True, neighbours="add-remove")
 
 
 def clocks_that_go_back_begin_no_period() -> None:
@@ -171,10 +171,10 @@ def clocks_that_go_back_begin_no_period() -> None:
         with closing(ledger):
             ceiling = Ceiling.of(ONE, 1e-6, days=30)
             set_ceiling(ledger, "record", ceiling, "room for one")
-            ledger.commit("a", 1, ROUND, neighbours="add-remove")
+            ledger.commit("a", 1, ROUND, "record", neighbours="add-remove")
             now[0] -= 40 * 86_400
             with pytest.raises(Refused):
-                ledger.commit("a", 2, ROUND, neighbours="add-remove")
+                ledger.commit("a", 2, ROUND, "record", neighbours="add-remove")
 
 
 def another_measure_is_a_raise() -> None:
@@ -194,18 +194,18 @@ def two_histories_count_together() -> None:
         [pin] = (folder / "state").iterdir()
         older = pin.read_bytes()
         with _ledger(folder) as ledger:
-            ledger.commit("a", 1, ROUND, neighbours="add-remove")
+            ledger.commit("a", 1, ROUND, "record", neighbours="add-remove")
         newer = pin.read_bytes()
         shutil.copy(folder / "copy", folder / "ledger")
         pin.write_bytes(older)
         with _ledger(folder) as ledger:
             set_ceiling(ledger, "record", None, "elsewhere", raising=True)
             for number in range(1, 9):
-                ledger.commit("b", number, ROUND, neighbours="add-remove")
+                ledger.commit("b", number, ROUND, "record", neighbours="add-remove")
         pin.write_bytes(newer)
         restore_ledger(folder / "ledger", "two copies", folder / "state", 1 << 31)
         with _ledger(folder) as ledger, pytest.raises(Refused):
-            ledger.commit("c", 1, ROUND, neighbours="add-remove")
+            ledger.commit("c", 1, ROUND, "record", neighbours="add-remove")
 
 
 def statements_of_a_file_are_not_run() -> None:

@@ -150,6 +150,22 @@ def a_site_pays_whatever_was_paid_ahead() -> None:
         assert made.own().events() == (ROUND,)
 
 
+def rounds_that_coins_left_out_are_charged_later() -> None:
+    """They were paid when their turn was; the run's ledger hears of them when asked."""
+    with books(replace(TERMS, again=True)) as made:
+        purse, own = made.purse(), made.own()
+        for number in (1, 2, 3):
+            purse.pay_ahead(number, ROUND)
+            if number < 3:
+                purse.publish(number)
+        site = SitePurse(own, purse)
+        for _ in range(3):
+            site.charge(ROUND)
+        assert made.commits == {1: 1, 2: 1, 3: 1}
+        assert made.paid() == [1, 2, 3]
+        assert own.events() == (ROUND,) * 3
+
+
 def published_rounds_are_not_given_again() -> None:
     """The purse remembers its last payment only until something may leave."""
     with books(replace(TERMS, again=True)) as made:

@@ -49,7 +49,7 @@ from lexfed.federation.coordinator.learner import Progress
 from lexfed.ledger.bookkeeping.rows import LedgerRow
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.recovery import restore_ledger
-from lexfed.ledger.storage.changes import LedgerChange
+from lexfed.ledger.storage.tables import LedgerChange
 from lexfed.run import PricedRun, resume, start, train
 from lexfed.run.api import priced_file
 from lexfed.run.audit_log.logbook import Logbook

@@ -2,11 +2,12 @@
 """The lasting ledger of a site: reserve, commit, publish, release, expire.
 
     ledger = LastingLedger.open(path, "north", "patients")
-    relation = "add-remove"
-    ledger.reserve(run, plan, until, neighbours=relation)   room for all, or Refused
-    ledger.commit(run, 1, release, neighbours=relation)     on disk before any answer
-    ledger.publish(run, 1)                                  before anything can leave
-    ledger.release(run)                                     the rest is free again
+    ledger.reserve(run, plan, until, unit, neighbours=relation)   room, or Refused
+    ledger.commit(run, 1, release, unit, neighbours=relation)     before any answer
+    ledger.publish(run, 1)                                        before it can leave
+    ledger.release(run)                                           the rest is free
+
+Runs charge through `lexfed.ledger.purse`.
 
 Every operation is one transaction that holds the write lock from its first read on.
 
@@ -29,9 +30,9 @@ from lexfed.ledger.bookkeeping.prices import costs_of, mark_of
 from lexfed.ledger.bookkeeping.refusals import excess_of, refusal_of, require_priced
 from lexfed.ledger.bookkeeping.rows import Head, LedgerRow, chained_rows
 from lexfed.ledger.storage import pins, tables
-from lexfed.ledger.storage.changes import LedgerChange
 from lexfed.ledger.storage.database import Database
 from lexfed.ledger.storage.opening import check_pin, identity, open_database
+from lexfed.ledger.storage.tables import LedgerChange
 from lexfed.privacy.releases import Release
 from lexfed.privacy.run_ledger import BudgetExcess
 from lexfed.privacy.scopes import CountedRelease
@@ -128,7 +129,7 @@ class LastingLedger:
         run: str,
         releases: Sequence[CountedRelease],
         until: int,
-        unit: Unit = "record",
+        unit: Unit,
         *,
         neighbours: Neighbours,
     ) -> None:
@@ -188,7 +189,7 @@ class LastingLedger:
         run: str,
         number: int,
         release: Release,
-        unit: Unit = "record",
+        unit: Unit,
         *,
         neighbours: Neighbours,
         again: bool = False,
@@ -280,11 +281,11 @@ class LastingLedger:
         run: str,
         number: int,
         release: Release,
-        unit: Unit = "record",
+        unit: Unit,
         *,
         neighbours: Neighbours,
     ) -> BudgetExcess | None:
-        """Say which ceiling a commit would break, without changing anything."""
+        """Return the ceiling that a commit would break, without changing anything."""
         with self._database.reading():
             last = tables.last_row(self._database)
             if tables.committed_release(self._database, run, number) is not None:
@@ -332,7 +333,7 @@ class LastingLedger:
     # What is there
 
     def rounds(self, run: str) -> PaidRounds:
-        """Return which rounds of a run are paid for."""
+        """Return the rounds of a run that are paid for."""
         with self._database.reading():
             paid = tables.rounds_of(self._database, run)
             last = tables.last_row(self._database)
@@ -374,10 +375,10 @@ class LastingLedger:
 
     @contextmanager
     def change(self, *runs: str) -> Iterator[LedgerChange]:
-        """Hold the write lock; free what is overdue; pin what was written.
+        """Hold the write lock; free overdue reservations; pin the rows written.
 
         Args:
-            runs: whose sums are needed.
+            *runs: those whose sums are needed.
         """
         with self._database.writing():
             last = tables.last_row(self._database)

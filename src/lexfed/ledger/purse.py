@@ -206,7 +206,7 @@ class Purse:
         self.ledger.publish(self.terms.run, number)
 
     def would_exceed(self, number: int, release: Release) -> BudgetExcess | None:
-        """Say which ceiling a round would break, without changing anything."""
+        """Return the ceiling that a round would break, without changing anything."""
         terms = self.terms
         return self.ledger.would_exceed(
             terms.run,
@@ -225,7 +225,7 @@ class Purse:
         self.ledger.unprotected(self.terms.run)
 
     def rounds(self) -> PaidRounds:
-        """Return which rounds of the run are paid for."""
+        """Return the rounds of the run that are paid for."""
         return self.ledger.rounds(self.terms.run)
 
     def give_back(self) -> None:
@@ -306,7 +306,7 @@ class SitePurse:
         self._lasting.reserve(planned)
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
-        """Say which budget the release would break, without changing anything.
+        """Return the budget that a release would break, without changing anything.
 
         Where the answer leaves the site only the run's own budget is asked.
         """
@@ -335,7 +335,7 @@ class SitePurse:
         self._pending = None
 
     def events(self) -> tuple[Release, ...]:
-        """Return what was charged in this run, oldest first."""
+        """Return the releases charged in this run, oldest first."""
         return self._own.events()
 
     def give_back(self) -> None:

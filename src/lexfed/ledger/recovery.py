@@ -22,7 +22,6 @@ from lexfed.ledger.bookkeeping.carried_sums import carried_sums
 from lexfed.ledger.bookkeeping.prices import RECORD, meter
 from lexfed.ledger.bookkeeping.rows import chained_rows
 from lexfed.ledger.storage import pins, tables
-from lexfed.ledger.storage.changes import LedgerChange
 from lexfed.ledger.storage.database import Database
 from lexfed.ledger.storage.opening import (
     begin_ledger,
@@ -32,16 +31,17 @@ from lexfed.ledger.storage.opening import (
     is_gone,
 )
 from lexfed.ledger.storage.pins import Pin
+from lexfed.ledger.storage.tables import LedgerChange
 from lexfed.ledger.storage.upgrade import note_unsaid
 from lexfed.ledger.verification import verify_ledger
 
 
 @dataclass(frozen=True)
 class Restoration:
-    """What was done.
+    """The result of a restore.
 
     Attributes:
-        charged: what the file had lost, by meter.
+        charged: costs that the file had lost, by meter.
         used_up: whether every ceiling counts as used up.
     """
 
@@ -148,7 +148,7 @@ def _is_other(database: Database, pin: Pin) -> bool:
 
 
 def _missing(pin: Pin | None, book: Book, other: bool) -> dict[str, int]:
-    """Return what was paid according to the pin and is not in the book."""
+    """Return the costs that the pin has and the book has not."""
     if pin is None:
         return {}
     orders = {scope: limit.ceiling.order for scope, limit in pin.limits.items()}

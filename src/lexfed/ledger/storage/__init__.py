@@ -2,8 +2,7 @@
 """Storage: the SQLite file of a ledger, and the pin that remembers its last row.
 
     database    transactions, durability and faults in words
-    tables      the sums as tables, so that no operation reads the whole chain
-    changes     rows that one transaction appends
+    tables      rows, and sums so that no operation reads the whole chain
     opening     making and opening a file: ours, whole, not older than its pin
     pins        the last row and its sums, kept away from the file
     upgrade     files of the first version

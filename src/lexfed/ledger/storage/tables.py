@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums as tables, so that no operation reads the whole chain.
+"""The rows, and the sums as tables, so that no operation reads the whole chain.
 
 They can be rebuilt from the rows, and are compared with them: the sums over all runs
 with the last row whenever a ledger is opened, everything by `verify`.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from lexfed.ledger.bookkeeping.book import Amounts, Book, CeilingBalance, RunAccount
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.bookkeeping.rows import LedgerRow, damage_error, read_row
+from lexfed.ledger.bookkeeping.rows import LedgerRow, damage_error, make_row, read_row
 from lexfed.ledger.storage.database import Database
 
 
@@ -152,3 +152,29 @@ def _text(ceiling: Ceiling) -> str:
 def _run(until: int | None, amounts: str, number: int | None) -> RunAccount:
     sums = {n: Amounts.from_json(pair) for n, pair in json.loads(amounts).items()}
     return RunAccount(until, sums, number)
+
+
+class LedgerChange:
+    """The rows that one transaction appends, and the sums after them.
+
+    Attributes:
+        last: the last row so far.
+        book: the sums after it, with the runs that are concerned.
+        time: of every row of the change.
+    """
+
+    def __init__(
+        self, database: Database, last: LedgerRow, book: Book, time: int
+    ) -> None:
+        self._database = database
+        self.last = last
+        self.book = book
+        self.time = time
+
+    def append(self, kind: str, body: Mapping[str, Any]) -> LedgerRow:
+        """Append a row, which states the sums after it."""
+        self.book.apply(kind, self.time, body)
+        stated = {**body, "after": self.book.after()}
+        self.last = make_row(self.last.head, self.time, kind, stated)
+        save_row(self._database, self.last, self.book)
+        return self.last

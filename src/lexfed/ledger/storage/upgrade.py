@@ -10,19 +10,14 @@ again.
 
 from lexfed.ledger.bookkeeping.prices import RECORD, meter
 from lexfed.ledger.storage import tables
-from lexfed.ledger.storage.changes import LedgerChange
 from lexfed.ledger.storage.database import VERSION, Database
+from lexfed.ledger.storage.tables import LedgerChange
 
 _REASON = "rows above do not say whether their runs told the exact number of records"
 
 
 def upgrade_file(database: Database, time: int) -> None:
-    """Bring a file up to this version, in one change; one of this version is left.
-
-    Args:
-        database: a sound file that fits its pin.
-        time: now, in seconds since 1970.
-    """
+    """Bring a sound file that fits its pin up to this version, in one change."""
     if database.version() == VERSION:
         return
     with database.writing():
