@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the record budget is shared among tiers.
+"""Allocation of the record budget to tiers.
 
 A share is a square mu² of Gaussian differential privacy (add/remove): squares add up
 over the releases of a run [DRS22, Cor. 3.3], so "the joint guarantee is exactly the
@@ -34,7 +34,7 @@ TIER_NOISE = {Tier.NON_PERSONAL: 0.5, Tier.PERSONAL: 1.0, Tier.SPECIAL: 2.0}
 
 @dataclass(frozen=True)
 class TierFacts:
-    """What allocation may know of a tier: public facts only.
+    """A tier as allocation may know it: public facts only.
 
     Attributes:
         tier: the tier.

@@ -54,7 +54,7 @@ def correlated_pairs(
     one level of either nearly is a level of the other.
 
     Args:
-        encoding: which slots belong to which column.
+        encoding: slots of every column.
         inputs: encoded slots of a public table, [rows, slots].
         threshold: least absolute correlation, in (0, 1].
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How useful each column is expected to be, without looking where nobody paid.
+"""Expected importance of columns, without looking where nobody paid.
 
 `allocation = "multiplier"` weighs tiers by the importance of their columns. Importances
 come from what is public or was paid for, and from nothing else:
@@ -46,7 +46,7 @@ LEAST = 0.01
 an importance of zero would give a tier nothing at all."""
 
 DECAY = 0.5
-"""How much of the prior stays when a released model speaks: one noisy model does not
+"""Part of the prior that stays when a released model speaks: one noisy model does not
 decide alone."""
 
 
@@ -56,7 +56,7 @@ def importance_by_column(
     """Return the length of each column's entries, less what noise adds to it.
 
     Args:
-        encoding: which slots belong to which column.
+        encoding: slots of every column.
         values: [slots, outputs].
         noise: standard deviation of the noise in each entry of a slot, [slots].
 
@@ -101,7 +101,7 @@ def first_step(inputs: Floats, goals: Floats) -> tuple[Floats, Floats]:
 
     Args:
         inputs: encoded slots, [rows, slots].
-        goals: what is learned, [rows, outputs].
+        goals: targets of learning, [rows, outputs].
 
     Returns:
         Entries [slots, outputs] and their deviation [slots].
@@ -122,7 +122,7 @@ def _standardised(values: Floats) -> Floats:
 def remaining_budget(
     budget: Budget, spent: Sequence[CountedRelease], accountant: Accountant
 ) -> Budget:
-    """Return what is left of a budget once releases on the same data were made.
+    """Return the rest of a budget after releases on the same data.
 
     Guarantees:
         A run that keeps to the rest costs, together with `spent`, at most the budget:

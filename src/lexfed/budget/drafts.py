@@ -25,14 +25,14 @@ class Draft:
     """A release of several rounds before its noise is known.
 
     Attributes:
-        name: which sum it is.
+        name: of the sum.
         tower: index of the tower that pays for it.
-        groups: what leaves together.
+        groups: blocks that leave together.
         sampling_rate: of its rounds.
         profile: relative noise of each round; all ones for a constant schedule.
         reads: the most sensitive tier it depends on; None for the label alone.
         share: its part of the tower's square.
-        senders: how many parties draw noise of their own for one round.
+        senders: parties that draw noise of their own for one round.
         rates: factor on the sampling rate of each round; empty: 1 in all.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a budget to priced releases: how much noise each round needs.
+"""From a budget to priced releases: the noise of each round.
 
 The drafts say what will be released (clips, dimensions, rounds, sampling rates) and
 which share of its tower's budget each takes; the noise is what is solved for. Where
@@ -33,7 +33,7 @@ from lexfed.tiers import Tier
 
 @dataclass(frozen=True)
 class Budget:
-    """What a whole run may spend.
+    """The budget of a whole run.
 
     Attributes:
         epsilon: of the whole record, over the entire run.
@@ -226,7 +226,7 @@ def searched_releases(
         )
 
     def room_below(tower: int, whole: float) -> bool:
-        """Say whether the lower towers still get about their share."""
+        """Return True if the lower towers still get about their share."""
         try:
             return factor(0, tower, tower - 1) <= _LEAST_SHARE * whole
         except Refused:
@@ -254,7 +254,7 @@ def searched_releases(
 
 
 _LEAST_SHARE = 1.5
-"""By how much lower towers' noise may grow so that a tight cap is used up: shares only
+"""Growth of lower towers' noise that is allowed to use up a tight cap: shares only
 estimate what sampling saves."""
 
 _SEVERAL_COINS = Problem(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the noise of a run is spread over its rounds, fixed before the first one.
+"""The course of a run's noise over its rounds, fixed before the first one.
 
 Early rounds find the direction and late rounds the place: a gradient is long at first,
 so it bears more noise. A schedule gives the noise of every round relative to the least
@@ -40,7 +40,7 @@ class NoiseSchedule:
     """The course of the noise over the rounds of a run.
 
     Attributes:
-        name: which curve.
+        name: of the curve.
         ratio: noise of the first round over that of the last, for the falling curves.
         drops: for `step`: after which parts of the rounds the noise falls, ascending.
         save: for `time-adaptive`: fraction of the full sampling rate, or weight, that
@@ -65,9 +65,7 @@ class NoiseSchedule:
     def noise(self, rounds: int, sampled: bool = False) -> tuple[float, ...]:
         """Return the noise of each round, relative to that of the least noisy one.
 
-        Args:
-            rounds: how many.
-            sampled: whether units are sampled, so that saving needs no noise.
+        Where units are sampled, saving needs no noise.
         """
         if self.name == "geometric":
             return self._geometric(rounds)

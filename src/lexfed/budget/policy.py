@@ -20,14 +20,14 @@ from lexfed.tiers import MODEL_TIERS, Tier
 
 @dataclass(frozen=True)
 class Level:
-    """What a policy says about columns of one level.
+    """The terms of a policy for columns of one level.
 
     Attributes:
         name: of the level.
         tier: whose columns may be at it.
         weight: noise relative to other levels; the more, the less budget.
         epsilon: most attribute epsilon; None: only the record's budget binds.
-        range: where a run's own cap must lie; None with an epsilon: the cap is fixed.
+        range: of a run's own cap; None with an epsilon: the cap is fixed.
         delta: largest delta of a claim about such a column; None: any.
     """
 
@@ -60,7 +60,7 @@ class BudgetPolicy:
 
 @dataclass(frozen=True)
 class PolicyTerms:
-    """What a policy makes of one run: what it may spend, and how tiers weigh.
+    """The terms of a policy for one run: its caps, and weights of tiers.
 
     Attributes:
         caps: attribute epsilon that each tier must not exceed.
@@ -101,13 +101,7 @@ class RunColumns:
 def policy_terms(
     policy: BudgetPolicy, caps: Mapping[Tier, float], delta: float, run: RunColumns
 ) -> PolicyTerms:
-    """Apply a policy to a run.
-
-    Args:
-        policy: in force.
-        caps: those that the run asks for.
-        delta: of the run's claims.
-        run: its columns.
+    """Apply a policy to a run that asks for caps and has claims with a delta.
 
     Guarantees:
         A cap is the policy's, or the run's own inside the range of its level.

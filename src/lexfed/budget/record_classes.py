@@ -54,8 +54,8 @@ class RecordClass:
 
     Attributes:
         name: of the class.
-        condition: which rows make a unit a member.
-        epsilon: what the whole run may cost a member, in the record's relation.
+        condition: on rows, which makes a unit a member.
+        epsilon: of the whole run for a member, in the record's relation.
         reads: the most sensitive tier among the rule's columns; None for the label.
     """
 
@@ -91,7 +91,7 @@ def raised_reads(reads: Tier | None, classes: Sequence[RecordClass]) -> Tier | N
     """Return the most sensitive tier that a release reads where there are classes.
 
     Args:
-        reads: what it reads without them; None for the label alone.
+        reads: its most sensitive tier without them; None for the label alone.
         classes: all of them: who is a member moves every release.
     """
     own = () if reads is None else (reads,)

@@ -33,12 +33,12 @@ def calibrated(
 
     Args:
         schedule: the course of the noise.
-        rounds: how many.
+        rounds: their number.
         epsilon: the budget of all rounds together, with `delta`.
-        delta: see `epsilon`.
+        delta: of the budget.
         neighbours: the relation of the budget.
         rate: the highest sampling rate.
-        accountant: who prices.
+        accountant: by which the steps are priced.
 
     Guarantees:
         All steps together cost at most the budget under that accountant; noise less

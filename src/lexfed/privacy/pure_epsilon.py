@@ -72,7 +72,7 @@ def pure_release(
     """Return the event of a pure mechanism, for any ledger.
 
     Args:
-        name: what is released; the same whenever it is repeated.
+        name: of the event; the same whenever it is repeated.
         epsilon: pure, of one person more or less.
         reads: the most sensitive tier it may depend on; None = none.
         samples: values drawn that are within 2^-90 of their law, not exactly of it.

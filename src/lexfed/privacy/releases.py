@@ -60,7 +60,7 @@ class ReleaseGroup:
     """One block of coordinates with its own clip and noise.
 
     Attributes:
-        name: what the block is, for people.
+        name: of the block, for people.
         clip: charged L2 sensitivity of the sum under add/remove.
         sigma: standard deviation of the noise on the sum, in the unit of `clip`.
     """
@@ -78,11 +78,11 @@ class Release:
     """One noised sum that leaves the federation.
 
     Attributes:
-        name: which sum it is; the same in every round of a tower.
-        groups: what leaves together, computed from one batch.
+        name: of the sum; the same in every round of a tower.
+        groups: blocks that leave together, computed from one batch.
         sampling_rate: probability that a unit's Poisson coin lets it in; 1 = all.
         reads: the most sensitive tier it may depend on; None = the label only.
-        samples: how many noise values are drawn for it; of shares four times as many,
+        samples: noise values that are drawn for it; of shares four times as many,
             since a share is within 2^-88 of its law, and a Gaussian value 2^-90.
         noise: the law of the noise; `skellam` is never sampled.
     """

@@ -63,7 +63,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BudgetExcess:
-    """Which budget a release would break.
+    """The budget that a release would break.
 
     Attributes:
         scope: `record`, or the name of a tier.
@@ -174,7 +174,7 @@ class Ledger:
         return ledger
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
-        """Say which budget the release would break, without changing anything."""
+        """Return the budget that the release would break, without changing anything."""
         if self._after(release) is not None:
             return None
         follows = isinstance(self._filter, PlanEnvelope)
@@ -182,7 +182,7 @@ class Ledger:
         return self._excess((*base, (release, 1)))
 
     def costs(self, release: Release) -> tuple[float, ...]:
-        """Return what a release adds to each sum of the filter; nothing under F0."""
+        """Return the cost of a release in each sum of the filter; none under F0."""
         return self._filter.costs(release_per_person(release, self.sites_per_person))
 
     def charge(self, release: Release) -> None:
@@ -210,7 +210,7 @@ class Ledger:
         )
 
     def events(self) -> tuple[Release, ...]:
-        """Return what was charged, oldest first."""
+        """Return the charged releases, oldest first."""
         return tuple(self._charged)
 
     def rebuild(self, rows: Iterable[Mapping[str, Any]]) -> "Ledger":

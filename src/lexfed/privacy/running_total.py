@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has been spent so far, cheap enough to state after every round.
+"""The spending so far, cheap enough to state after every round.
 
 The claim of a run is priced once, by its accountant. A log states after each round
 what all rounds so far compose to, and a verifier computes the same again, so this must
@@ -43,7 +43,7 @@ class _Sum:
         neighbours: relation of the scope.
         square: sum of squares of the unsampled ones.
         sampled: divergences of the sampled ones; None where there are none.
-        shares: whether any has noise in shares: then squares are divergences too.
+        shares: True if any has noise in shares: then squares are divergences too.
     """
 
     neighbours: Neighbours
@@ -78,7 +78,7 @@ class _Sum:
 
     @property
     def renyi(self) -> bool:
-        """Whether only Rényi accounting has a price for it."""
+        """True if only Rényi accounting has a price for it."""
         return self.sampled is not None or self.shares
 
 
@@ -141,7 +141,7 @@ class RunningTotal:
 
     @property
     def accountant(self) -> Literal["gdp", "rdp"]:
-        """Who computed the record's number."""
+        """The accountant that computed the record's number."""
         return "rdp" if self._record is not None and self._record.renyi else "gdp"
 
 

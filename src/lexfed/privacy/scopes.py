@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run proves, for the whole record and for one attribute of it (Theorem C).
+"""Guarantees of a run, for the whole record and for one attribute of it (Theorem C).
 
 Putting more noise on the block of a sensitive column does not protect that column: in
 an ordinary model every block's gradient depends on every column through the residual.
@@ -97,7 +97,7 @@ def require_renyi(releases: Iterable[CountedRelease], accountant: Accountant) ->
 
 
 def steps_of(releases: Iterable[CountedRelease]) -> tuple[Step, ...]:
-    """Return what an accountant composes."""
+    """Return the steps that an accountant composes."""
     return tuple(
         Step(release.noise_multiplier, release.sampling_rate, count)
         for release, count in releases

@@ -121,16 +121,14 @@ class Repetitions:
 
     @property
     def last_ratio(self) -> float:
-        """What the ratios of chances tend to as numbers grow."""
+        """The limit of the ratios of chances as numbers grow."""
         return 0.0 if self.distribution == "poisson" else 1.0 - self.gamma
 
 
 def selected_curve(curve: Floats, repetitions: Repetitions) -> Floats:
     """Return the divergence at `ORDERS` of the best of a random number of runs.
 
-    Args:
-        curve: divergence of one run at `ORDERS`.
-        repetitions: the law of their number.
+    The curve is that of one run; `repetitions` is the law of their number.
 
     Guarantees:
         Never below the theorem's bound for these orders.
@@ -156,7 +154,7 @@ def selected_curve(curve: Floats, repetitions: Repetitions) -> Floats:
 
 @dataclass(frozen=True)
 class SelectionCost:
-    """What repeat and select costs.
+    """The cost of repeating a run and selecting the best.
 
     Attributes:
         epsilon: of the whole record.
@@ -189,7 +187,7 @@ def selection_cost(
         repetitions: the law of the number of runs.
         delta: of the whole.
         neighbours: relation of the record's guarantee.
-        tiers: whose attributes are priced.
+        tiers: of the attributes that are priced.
         sites_per_person: sites at which one person may be.
 
     Guarantees:

@@ -16,10 +16,10 @@ from lexfed.privacy.run_ledger import BudgetExcess, Ledger
 
 
 class SiteLedger(Protocol):
-    """Answers whether a release is affordable, and remembers it."""
+    """A ledger: it tells if a release is affordable, and remembers it."""
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
-        """Say which budget the release would break, without changing anything."""
+        """Return the budget that the release would break, without changing anything."""
         ...
 
     def charge(self, release: Release) -> None:
@@ -27,7 +27,7 @@ class SiteLedger(Protocol):
         ...
 
     def events(self) -> tuple[Release, ...]:
-        """Return what was charged, oldest first."""
+        """Return the charged releases, oldest first."""
         ...
 
 
@@ -46,7 +46,7 @@ class FileLedger:
         """Open or create the file.
 
         Args:
-            path: where the events are.
+            path: of the file of events.
             rules: a ledger with the budgets; its own events are not used.
 
         Raises:
@@ -66,7 +66,7 @@ class FileLedger:
                 ) from error
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
-        """Say which budget the release would break, without changing anything."""
+        """Return the budget that the release would break, without changing anything."""
         return self._ledger.would_exceed(release)
 
     def charge(self, release: Release) -> None:
@@ -83,7 +83,7 @@ class FileLedger:
         self._ledger.charge(release)
 
     def events(self) -> tuple[Release, ...]:
-        """Return what was charged, oldest first."""
+        """Return the charged releases, oldest first."""
         return self._ledger.events()
 
     def close(self) -> None:

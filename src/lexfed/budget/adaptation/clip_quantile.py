@@ -16,7 +16,7 @@ import math
 from lexfed.privacy.releases import CLIP_BIT, Release
 
 BIT_CLIP = 0.5
-"""What one unit's centred bit is bounded by."""
+"""Bound on one unit's centred bit."""
 
 BIT_SHARE = 0.05
 """Part of a round's square that the bits take."""
@@ -26,7 +26,7 @@ SMALLEST, LARGEST = 2.0**-10, 2.0**10
 
 
 def has_clip_bits(release: Release | None) -> bool:
-    """Say whether a release holds bits beside what it is about."""
+    """Return True if a release holds bits beside its own vector."""
     return release is not None and release.groups[-1].name == CLIP_BIT
 
 
@@ -45,7 +45,7 @@ def next_radius(radius: float, bits: float, quantile: float, rate: float) -> flo
         radius: of this round.
         bits: released mean of the centred bits.
         quantile: part of the units that shall not be cut.
-        rate: how fast the radius moves.
+        rate: speed of the radius.
 
     Guarantees:
         The radius stays within its bounds, and by noise alone it moves by no more

@@ -31,15 +31,15 @@ TIER_WEIGHT: Mapping[Tier, float] = {
 
 
 def score(distances: Sequence[float], window: int, decay: float) -> float:
-    """Return how converged a training is, in [0, 1].
+    """Return the convergence of a training, in [0, 1].
 
     A window that is not full yet is taken to go on as it began; without any distance
     nothing is known, which is no convergence.
 
     Args:
         distances: between successive releases, the latest last, the noise taken off.
-        window: how many of them count.
-        decay: how fast the score falls with their sum.
+        window: number of them that count.
+        decay: of the score with their sum.
     """
     seen = distances[-window:]
     if not seen:

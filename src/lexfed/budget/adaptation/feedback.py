@@ -39,7 +39,7 @@ _FAR = 8.0  # an error that is beyond every band and every change
 
 @dataclass(frozen=True)
 class KnobLimits:
-    """How far and how fast a knob may move.
+    """The range and the speed of a knob.
 
     Attributes:
         low: smallest value.

@@ -23,7 +23,7 @@ LEAST_GAIN = 0.01
 
 @dataclass(frozen=True)
 class Plateau:
-    """What was seen of the size so far.
+    """The course of the size so far.
 
     Attributes:
         average: moving average of the size.
@@ -40,7 +40,7 @@ class Plateau:
     rounds: int = 0
 
     def after(self, size: float) -> "Plateau":
-        """Return what is seen after a round with that size."""
+        """Return the course after a round with that size."""
         first = self.rounds == 0
         average = size if first else MEMORY * self.average + (1 - MEMORY) * size
         largest = max(self.largest, average)
@@ -54,7 +54,7 @@ class Plateau:
         )
 
     def is_over(self, patience: int) -> bool:
-        """Say whether progress has been missing for that many rounds."""
+        """Return True if progress has been missing for that many rounds."""
         return self.waited >= patience
 
     def to_array(self) -> Floats:
@@ -66,6 +66,6 @@ class Plateau:
 
     @classmethod
     def from_array(cls, values: Floats) -> "Plateau":
-        """Return what was kept."""
+        """Return the course that was kept."""
         average, largest, best, waited, rounds = values.tolist()
         return cls(average, largest, best, int(waited), int(rounds))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What released vectors tell about the training: sizes, distances, directions.
+"""Signals of training in released vectors: sizes, distances, directions.
 
 Everything is computed from values that were released already, so it costs nothing
 (post-processing). Released vectors carry noise of a known strength, which makes them
@@ -24,7 +24,7 @@ class Signal:
     """A released mean.
 
     Attributes:
-        vector: what was released, in the unit of the model.
+        vector: as released, in the unit of the model.
         power: expected squared norm of the noise in it.
     """
 
@@ -37,7 +37,7 @@ class Signal:
         return max(0.0, float(self.vector @ self.vector) - self.power)
 
     def is_sound(self, longest: float) -> bool:
-        """Say whether it is finite and no longer than honest sums can be."""
+        """Return True if it is finite and no longer than honest sums can be."""
         with np.errstate(over="ignore", invalid="ignore"):
             norm = float(np.linalg.norm(self.vector))
         return norm <= longest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What adapts along the way, how far it may go, and how a tower's rounds steer it.
+"""Adaptation along the way: its limits, and its steering by a tower's rounds.
 
 `Adaptation` holds the public constants, fixed before the first round. `Steering` is the
 state of one tower: a function of what that tower released, and of nothing else, so a
@@ -39,18 +39,18 @@ RateRule = Literal["none", "feedback"]
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What adapts, and the constants of how.
+    """The settings that adapt, and the constants of adaptation.
 
     Attributes:
-        noise: what the noise follows.
+        noise: signal that the noise follows.
         guarantee: inside which fence: the plan round by round, or its sum.
         beta: largest part of the noise that is taken off.
-        decay: how fast the convergence score falls.
+        decay: of the convergence score.
         window: releases that the score looks back on.
-        clip: what the clip follows.
+        clip: signal that the clip follows.
         quantile: part of the units that shall not be cut.
-        clip_rate: how fast the clip follows the quantile.
-        learning_rate: what the step length follows.
+        clip_rate: speed of the clip towards the quantile.
+        learning_rate: signal that the step length follows.
         patience: rounds without progress after which a tower is done; None: never.
         rounds_at_most: rounds of a tower under a filter; None: twice the planned.
         weights: of the tiers in the linear form, the least sensitive tier first.
@@ -73,7 +73,7 @@ class Adaptation:
 
     @property
     def active(self) -> bool:
-        """Whether anything adapts at all."""
+        """True if anything adapts at all."""
         rules = (self.noise, self.clip, self.learning_rate)
         return any(rule != "none" for rule in rules) or self.patience is not None
 
@@ -174,7 +174,7 @@ class Adaptation:
         return feedback.clip.value if self.clip == "feedback" else 1.0
 
     def is_over(self, state: "Steering") -> bool:
-        """Say whether a tower is done before its rounds are."""
+        """Return True if a tower is done before its rounds are."""
         return self.patience is not None and state.plateau.is_over(self.patience)
 
 
@@ -202,19 +202,19 @@ class ObservedRelease:
 
 @dataclass(frozen=True)
 class Steering:
-    """Where a tower's adaptation stands.
+    """The state of a tower's adaptation.
 
     Attributes:
         noise: factor on the planned noise of the next round.
-        radius: what contributions of the next round are divided by.
+        radius: divisor of contributions of the next round.
         wanted_radius: the same before it was rounded.
         rate: factor on its learning rate.
         score: of convergence.
-        frozen: whether a release that cannot be honest has ended adaptation.
+        frozen: True once a release that cannot be honest has ended adaptation.
         distances: between successive releases, the latest last.
         before: the last release.
         feedback: state of the controller.
-        plateau: what was seen of progress.
+        plateau: the course of progress.
     """
 
     noise: float

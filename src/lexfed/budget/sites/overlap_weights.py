@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a site counts where its persons are at other sites too.
+"""Weights of sites whose persons are at other sites too.
 
 A person at two sites is learned from twice. With d_i the part of a site's persons that
 are seen elsewhere, a site counts
@@ -22,7 +22,7 @@ import numpy as np
 from lexfed.arrays import Floats
 
 COUNTED_OFF = 0.5
-"""What is taken off a site whose persons are all seen elsewhere."""
+"""Weight that is taken off a site whose persons are all seen elsewhere."""
 
 LEAST = 1.0 - COUNTED_OFF
 """The smallest weight; sites refuse to be given a smaller one."""
@@ -32,7 +32,7 @@ MEMORY = 0.5
 
 
 def overlap_factors(duplicated: Floats, before: Floats | None = None) -> Floats:
-    """Return how much each site counts.
+    """Return the weight of each site.
 
     Args:
         duplicated: part of each site's persons that are at other sites, at least.
@@ -49,7 +49,7 @@ def overlap_factors(duplicated: Floats, before: Floats | None = None) -> Floats:
 
 
 def site_weights(factors: Floats) -> Floats:
-    """Return what the sum of each site is multiplied by.
+    """Return the factor on the sum of each site.
 
     Guarantees:
         Each is in [LEAST, 1], and the largest is 1.

@@ -46,10 +46,10 @@ class BudgetProfile:
     """Sites that have the same budget.
 
     Attributes:
-        name: what people call it; claims and logs name profiles, never sites.
+        name: for people; claims and logs name profiles, never sites.
         sites: names of its sites.
         budget: of every person (or client) there.
-        save: how much less than later they take part while they save.
+        save: their part while they save, relative to later.
         save_until: part of each tower's rounds of training in which they save.
     """
 
@@ -60,7 +60,7 @@ class BudgetProfile:
     save_until: float = 0.0
 
     def early(self, rounds: int) -> tuple[float, ...]:
-        """Return what its part in each of so many rounds is multiplied by."""
+        """Return the factor on its part in each of so many rounds."""
         saving = NoiseSchedule(
             "time-adaptive", save=self.save, save_until=self.save_until
         )
@@ -69,7 +69,7 @@ class BudgetProfile:
 
 @dataclass(frozen=True)
 class ParticipationFactors:
-    """How a profile takes part in each tower.
+    """The part of a profile in each tower.
 
     Attributes:
         weights: factor on the clipped sums, by tower.
@@ -95,7 +95,7 @@ def loosest_budget(budgets: Sequence[Budget]) -> Budget:
 
 
 Towers = Sequence[Sequence[Step]]
-"""What the plan releases, by tower."""
+"""The plan's releases as steps, by tower."""
 
 
 def weakened_step(step: Step, factor: float, realise: Realisation) -> Step:

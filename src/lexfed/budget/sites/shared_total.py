@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How sites share a total: more epsilon to those who gain more from it.
+"""Sharing of a total among sites: more epsilon to those who gain more from it.
 
 What site i gains from its budget is taken to be 1 - exp(-gamma_i epsilon_i): much from
 the first bit, little from the last. Wanted is
@@ -49,7 +49,7 @@ def best_budgets(
     """Return the epsilon of each site.
 
     Args:
-        gammas: how fast each site's gain saturates.
+        gammas: speed at which each site's gain saturates.
         lows: least epsilon of each.
         highs: most epsilon of each.
         total: the most that they may have together.
@@ -93,11 +93,7 @@ def project(point: Floats, low: Floats, high: Floats, total: float) -> Floats:
     The sum of clip(point - theta, low, high) falls piecewise linearly in theta, and
     its kinks are at point - low and point - high: theta is found by sorting them.
 
-    Args:
-        point: from where.
-        low: bounds from below, with a sum of at most `total`.
-        high: bounds from above.
-        total: bound of the sum.
+    The bounds from below, `low`, must have a sum of at most `total`.
 
     Guarantees:
         The sum, correctly rounded, is never above `total`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people decide about training, and what is public about the population."""
+"""People's choices for training, and public facts about the population."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ LINEAR = ("logistic", "linear")
 
 @dataclass(frozen=True)
 class Choices:
-    """What people decide about training; every field has a key in `lexfed.toml`."""
+    """People's choices for training; every field has a key in `lexfed.toml`."""
 
     mechanism: Mechanism = "cascade"
     trust: Trust = "central"
@@ -71,7 +71,7 @@ class Choices:
         )
 
     def cohort(self, sites: int) -> NoiseCohort | None:
-        """Return who adds shares of noise; None where nobody does.
+        """Return the sites that add shares of noise; None where nobody does.
 
         Raises:
             ConfigError: if so few sites cannot withstand what is asked for.
@@ -81,7 +81,7 @@ class Choices:
         return noise_cohort(sites, self.colluders, self.dropouts)
 
     def senders(self, sites: int) -> int:
-        """Return how many noise values are drawn for one coordinate of a release.
+        """Return the number of noise values drawn for one coordinate of a release.
 
         A share's value is four times as far from its law as a Gaussian's (`skellam`).
         """
@@ -96,7 +96,7 @@ class Choices:
 
     @property
     def follows_rule(self) -> bool:
-        """Whether `lexfed.models.rule` sets rounds, steps and clip.
+        """True if `lexfed.models.rule` sets rounds, steps and clip.
 
         A step size given by a person means plain descent, whatever the model.
         """
@@ -108,7 +108,7 @@ class Choices:
 
     @property
     def wants_networks(self) -> bool:
-        """Whether towers get networks beside their linear parts where they pay."""
+        """True if towers get networks beside their linear parts where they pay."""
         return self.follows_rule and self.model not in LINEAR
 
     def clip_of(self, tier: Tier) -> float | None:
@@ -118,14 +118,14 @@ class Choices:
 
 @dataclass(frozen=True)
 class PopulationFacts:
-    """What is public about the population.
+    """Public facts about the population.
 
     Attributes:
         encoding: slots of every column and tier.
         loss: of the task.
         outputs: number of logits.
         units: public number of units.
-        divisor: what a full-batch sum is divided by to give a mean.
+        divisor: that makes a full-batch sum a mean.
         sites: names of the sites.
         site_weights: public weight of each site's sum, at most 1.
         places: rows that a unit may have.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which releases a tower wants, before they are priced.
+"""The releases that a tower wants, before they are priced.
 
 Towers follow the rule of `lexfed.models.rule`: paid statistics, then a few rounds, then
 rounds of a network where one pays. With a step size of a person's own, and under
@@ -52,14 +52,9 @@ def tower_drafts(
     tower: int,
     square: float,
 ) -> list[DraftRelease]:
-    """Return what a tower wants to release, in order, and how its square is shared.
+    """Return the releases that one of the towers wants, with their shares of `square`.
 
-    Args:
-        facts: public facts.
-        choices: what people decided.
-        shapes: all towers.
-        tower: index of the one in question.
-        square: the tower's budget as a square of add/remove Gaussian privacy.
+    The square is the tower's budget, in squares of add/remove Gaussian privacy.
     """
     first, last = tower == 0, tower == len(shapes) - 1
     left = 1.0
@@ -175,13 +170,9 @@ def networks_pay(
     shapes: Sequence[TowerShape],
     squares: Sequence[float],
 ) -> bool:
-    """Say whether networks of these shapes can tell more than their noise.
+    """Return True if networks of these shapes can tell more than their noise.
 
-    Args:
-        facts: public facts, by tower.
-        choices: what people decided.
-        shapes: the towers, with their networks.
-        squares: budget of each as a square of add/remove Gaussian privacy.
+    Facts, shapes and squares (of add/remove Gaussian privacy) are given by tower.
     """
     return network_part.networks_pay(
         network_part.kappa(
@@ -194,7 +185,7 @@ def networks_pay(
 def is_worth_training(
     facts: PopulationFacts, choices: Choices, shape: TowerShape, square: float
 ) -> bool:
-    """Say whether a tower can tell more than its noise at this budget.
+    """Return True if a tower can tell more than its noise at this budget.
 
     Only the rule judges that; with plain descent towers are always trained.
     """

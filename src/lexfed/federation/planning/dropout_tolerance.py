@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many dropouts and colluders so many sites withstand, before anything is planned.
+"""The dropouts and colluders that sites withstand, before anything is planned.
 
 Noise in shares needs an honest share in every sum (`privacy.distributed`); masks need
 two honest sites in it, and enough answers to open it (`secagg.thresholds`).
@@ -11,7 +11,7 @@ from lexfed.secagg.masks.thresholds import Threshold
 
 
 def noise_cohort(sites: int, colluders: int, dropouts: int) -> NoiseCohort:
-    """Return who adds shares of noise behind masks.
+    """Return the sites that add shares of noise behind masks.
 
     Raises:
         ConfigError: if so few sites cannot withstand that much, with words why.

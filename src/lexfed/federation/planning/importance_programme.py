@@ -21,7 +21,7 @@ from lexfed.models.towers.facts import RuleFacts
 from lexfed.models.towers.shape import TowerShape
 
 RELEASE = "importance"
-"""How the names of releases begin that buy importances; the tier follows."""
+"""First word of the names of releases that buy importances; the tier follows."""
 
 
 def plan_importance(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programme of a profile: which tables are asked, in which order, at which noise.
+"""The programme of a profile: its tables, their order and their noise.
 
 One stage per table, the least sensitive tier first, so that nothing that is asked of a
 tier follows from what a more sensitive one released (Theorem C):
@@ -53,7 +53,7 @@ _LONGEST_NAME = 96
 
 @dataclass(frozen=True)
 class _Step:
-    """A table, who pays for it, and the most sensitive tier that it depends on."""
+    """A table, the tower that pays, and the most sensitive tier it depends on."""
 
     tower: int
     reads: Tier | None
@@ -139,7 +139,7 @@ def _steps(
 def _questions(
     columns: Sequence[ProfiledColumn], places: Mapping[str, tuple[int, ...]]
 ) -> Iterator[RequestedTable]:
-    """Return what is asked of these columns: first looks, then second ones."""
+    """Yield the tables of these columns: first looks, then second ones."""
     for column in columns:
         yield _first(column, places[column.name])
     for column in columns:
@@ -213,7 +213,7 @@ def _wanted(
 
 
 def _name(table: RequestedTable) -> str:
-    """Return what a table is called; no other one of a programme is called so."""
+    """Return the name of a table, which no other one of a programme has."""
     if table.domain == "keys":
         return "persons, keys"
     level = f" {table.level}" if table.domain == "letters" else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a profile can say anything: how common a value must be to be seen.
+"""The resolution of a profile: how common a value must be to be seen.
 
 A cell stands out of a table of m cells with noise of variance s² if it is above s
 sqrt(2 ln(m / a)) (`lexfed.sketch.queries.refinements`). Divided by the public number of
@@ -31,7 +31,7 @@ PERSONS = ""
 
 @dataclass(frozen=True)
 class HiddenShare:
-    """What a table hides.
+    """The share of persons that a table hides.
 
     Attributes:
         column: whose values it counts; PERSONS for keys.
@@ -44,18 +44,13 @@ class HiddenShare:
 
     @property
     def useful(self) -> bool:
-        """Whether the table says anything worth its price."""
+        """True if the table says something worth its price."""
         most = USEFUL_OVERLAP if self.column == PERSONS else USEFUL
         return self.share <= most
 
 
 def hidden_shares(programme: Programme, units: int) -> tuple[HiddenShare, ...]:
-    """Return what each table hides, in the order in which they are asked.
-
-    Args:
-        programme: of a profile.
-        units: public number of persons.
-    """
+    """Return the share that each table of a profile hides, in the order of stages."""
     persons = units / len(programme.sites)
     return tuple(
         HiddenShare(table.column, _overlap(table, deviation, persons))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much each site takes part in each tower, where budgets of sites differ.
+"""Shares of the sites in each tower, where budgets of sites differ.
 
 A site's weight is the smaller of two public numbers: what its profile may say, and what
 it is meant to count (`weighting = "sites"`). The sum over sites is divided by the
@@ -32,7 +32,7 @@ TRAINING: frozenset[QueryKind] = frozenset({"residuals", "gradient", "update"})
 
 @dataclass(frozen=True)
 class SiteShares:
-    """How much the sites take part in one tower.
+    """Shares of the sites in one tower.
 
     Attributes:
         weights: factor on the clipped sum of each site.
@@ -127,7 +127,7 @@ def phases_of(
 def _expected(
     facts: PopulationFacts, weights: Sequence[float], rates: Sequence[float]
 ) -> float:
-    """Return how many units are expected in a sum, each counted by its weight."""
+    """Return the expected number of units in a sum, each counted by its weight."""
     parts = zip(facts.site_units, weights, rates, strict=True)
     return math.fsum(units * weight * rate for units, weight, rate in parts)
 
@@ -154,7 +154,7 @@ def expected_facts(
 
 
 def whole_shares(facts: PopulationFacts, towers: int) -> tuple[SiteShares, ...]:
-    """Return how sites take part where there is no budget to differ in."""
+    """Return the shares of sites where there is no budget to differ in."""
     return _shares(replace(facts, profiles=()), (), towers)
 
 

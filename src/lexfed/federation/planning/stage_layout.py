@@ -134,7 +134,7 @@ def _blocks(
 def _moved(
     facts: PopulationFacts, choices: Choices, item: DraftRelease, place: int
 ) -> int | None:
-    """Return how many cells of a table a unit counts in; None where sums are floats.
+    """Return the cells of a table that a unit counts in; None where sums are floats.
 
     Sums of tables are exact (`site.table_counts`), so all other cells stay as they are.
     """

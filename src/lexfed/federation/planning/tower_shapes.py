@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which towers a mechanism has, and which slots each of them reads."""
+"""The towers of a mechanism, and the slots that each of them reads."""
 
 from collections.abc import Sequence
 

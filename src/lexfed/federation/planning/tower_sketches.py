@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sketches a tower pays for, and whether they can say anything.
+"""Sketches that a tower pays for, and the least budget at which they are of use.
 
 A tower gives a stated part of its budget to its sketches, in equal squares: the first
 one to the keys of persons, each one before a look at columns to that look. The most
@@ -30,7 +30,7 @@ from lexfed.sketch.queries.watched_columns import places_for
 from lexfed.sketch.releases.cadence import Cadence, planned_releases
 
 PERSONS = "persons at sites"
-"""What the release of keys is called."""
+"""Name of the release of keys."""
 
 KEY_DEPTH = 5
 KEY_WIDTHS = (8, 2**14)
@@ -47,7 +47,7 @@ def drafts_with_sketches(
     tower: int,
     square: float,
 ) -> list[DraftRelease]:
-    """Return what a tower releases, its sketches included; as `tower_drafts`."""
+    """Return the releases of a tower, its sketches included; as `tower_drafts`."""
     rest = training_part(facts, choices, shapes, tower)
     own = tower_drafts(facts, choices, shapes, tower, square * rest)
     trained = [item.at_part(rest) for item in own]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much noise a budget asks for: the accountants, turned round.
+"""The noise that a budget asks for: the accountants, turned round.
 
 Always on the safe side: what is returned has been priced and fits. The classical
 formula sqrt(2 ln(1.25/delta))/epsilon is not used anywhere: it wastes a third of the
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 TOLERANCE = 1e-4
-"""How far above the smallest factor the search may stop when there is no formula."""
+"""Distance above the smallest factor at which a search without formula may stop."""
 
 _TINY = 1e-300
 _HIGHEST = math.log(1e6)

@@ -57,7 +57,7 @@ class _Cell:
         saved: variance that the cut saves, negative: the smallest is cut first, and
             a single step, which cannot be cut, never.
         order: of the steps, by multiplier or by rate.
-        place: where in that order the second half begins.
+        place: first of the second half, in that order.
     """
 
     saved: float

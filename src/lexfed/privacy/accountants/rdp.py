@@ -78,7 +78,7 @@ def epsilon_at(divergence: float, order: int, delta: float) -> float:
 
 
 def offset(order: int, delta: float) -> float:
-    """Return what the conversion at that order adds to the divergence."""
+    """Return the term that the conversion at that order adds to the divergence."""
     tail = (math.log(delta) + math.log(order)) / (order - 1)
     return math.log1p(-1.0 / order) - tail
 

@@ -23,7 +23,7 @@ class Step:
         noise_multiplier: sigma/clip; infinite for a release that says nothing.
         sampling_rate: probability that a unit takes part, an independent coin each
             time; 0 and 1 are allowed.
-        count: how often.
+        count: of repetitions.
     """
 
     noise_multiplier: float
@@ -68,7 +68,7 @@ def gaussian_mu(steps: Sequence[Step], neighbours: Neighbours) -> float:
 
 
 def sensitivity(neighbours: Neighbours) -> float:
-    """Return how far one unit moves the sum, in clips.
+    """Return the distance by which one unit moves the sum, in clips.
 
     Raises:
         ValueError: for a relation that is not known here.
@@ -81,5 +81,5 @@ def sensitivity(neighbours: Neighbours) -> float:
 
 
 def without_sampling(steps: Iterable[Step]) -> bool:
-    """Say whether exact Gaussian accounting applies."""
+    """Return True if exact Gaussian accounting applies."""
     return all(step.sampling_rate == 1.0 for step in steps)

@@ -5,7 +5,7 @@
     proof           build a claim, write it, read it, price it again
     schema          the closed shape of the file, and its JSON schema
     subgroups       sites with budgets of their own, classes of units
-    cohort          what distributed trust assumes about the sites
+    cohort          assumptions of distributed trust about the sites
     sampler_error   the delta that each line pays for the noise sampler
 
 Start with `proof`. A claim carries its releases, and loading it prices them

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a claim assumes about the sites when nobody else is trusted with sums.
+"""Assumptions of a claim about the sites when nobody else is trusted with sums.
 
 `trust = "distributed"` says that the sites add the noise, in shares, and that sums are
 opened only with enough of them. Whoever reads the claim has to know how many sites that
@@ -8,7 +8,7 @@ takes and how many may work together, so it states the cohort, and what follows 
     honest      sites - colluders - dropouts: shares that nobody else knows
     threshold   answers that unmasking takes, 2 t > sites + colluders
 
-The price of shares is Theorem D of `distributed`: Rényi accounting, no sampling. With
+The price of shares is Theorem D of `noise.shares`: Rényi accounting, no sampling. With
 any other trust the noise is Gaussian, and there is no cohort.
 """
 
@@ -22,7 +22,7 @@ from lexfed.privacy.scopes import CountedRelease
 from lexfed.terms import Trust
 
 _VALUES = round(skellam.TOTAL_VARIATION / gaussian.TOTAL_VARIATION)
-"""As how many Gaussian values a value of a share counts in `samples`."""
+"""Gaussian values that a value of a share counts as, in `samples`."""
 
 
 def require_trust(
@@ -31,7 +31,7 @@ def require_trust(
     """Refuse a claim whose noise is not that of its trust.
 
     The accountant is not looked at here: pricing a release with noise in shares by
-    another than `rdp` is refused by `attributes.require_renyi`.
+    another than `rdp` is refused by `scopes.require_renyi`.
 
     Raises:
         ClaimError: if a cohort is missing or out of place, a release has noise of the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims: what is said about a model, computed from its releases and from nothing else.
+"""Claims about a model, computed from its releases and from nothing else.
 
 A claim carries the releases it rests on. Building it prices them; loading it prices
 them again and refuses a claim that says less than they cost, so an epsilon typed by
@@ -210,7 +210,7 @@ def check_claim(claim: Claim) -> None:
 
 
 def _samples(releases: Sequence[CountedRelease], guarantee: Guarantee) -> int:
-    """Return how many noise values may be drawn in the whole run."""
+    """Return the most noise values that may be drawn in the whole run."""
     planned = sum(release.samples * count for release, count in releases)
     return planned * (MOST_SAMPLES if guarantee == "filter" else 1)
 

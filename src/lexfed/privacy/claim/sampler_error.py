@@ -29,7 +29,7 @@ SHOWN = 1e-3
 
 @dataclass(frozen=True)
 class SamplerError:
-    """What lines of a claim pay for the sampler.
+    """The sampler's error, and the delta that lines of a claim pay for it.
 
     Attributes:
         samples: noise values of the whole run.
@@ -40,11 +40,11 @@ class SamplerError:
     delta: float
 
     def at(self, epsilon: float) -> float:
-        """Return what a line with that epsilon states on top of delta, rounded up."""
+        """Return the error that a line with that epsilon states, rounded up."""
         return up(delta_sampler(self.samples, epsilon))
 
     def of_record(self, epsilon: float) -> float:
-        """Return what the record's line states.
+        """Return the error that the record's line states.
 
         Raises:
             ClaimError: if it is more than delta: then there is no claim to make.
@@ -60,11 +60,7 @@ class SamplerError:
         return error
 
     def empty_lines(self, lines: Mapping[str, float]) -> tuple[str, ...]:
-        """Say which lines the sampler's error leaves without a guarantee.
-
-        Args:
-            lines: epsilon of every line by its name in words.
-        """
+        """Name the lines without a guarantee, given epsilons by names in words."""
         return tuple(
             f"{name}: at its epsilon of {epsilon:.4g} the error of the noise sampler "
             "is more than delta, so that its line says nothing"

@@ -50,8 +50,8 @@ class ClaimProfile:
     """Sites with the same budget.
 
     Attributes:
-        sites: how many.
-        releases: what one of them is charged for, round by round as in the plan.
+        sites: number of them.
+        releases: charged to one of them, round by round as in the plan.
     """
 
     sites: int
@@ -60,7 +60,7 @@ class ClaimProfile:
 
 @dataclass(frozen=True)
 class ClaimPricing:
-    """How every number of a claim is computed."""
+    """The computation of every number of a claim."""
 
     delta: float
     neighbours: Neighbours
@@ -155,7 +155,7 @@ def class_records(
 
 
 def stated_profiles(claim: Claim) -> dict[str, ClaimProfile]:
-    """Return what the profiles of a claim are priced from."""
+    """Return the premises of the profiles of a claim."""
     return {
         name: ClaimProfile(record.sites, counted_releases(record.releases))
         for name, record in claim.profiles.items()
@@ -197,7 +197,7 @@ def require_not_below(name: str, stated: float, proven: float) -> None:
 
 
 def require_equal(name: str, stated: object, proven: object) -> None:
-    """Refuse what does not follow from the releases."""
+    """Refuse a value that does not follow from the releases."""
     if stated != proven:
         raise ClaimError(f"claim: `{name}` does not follow from the releases")
 
@@ -218,7 +218,7 @@ def _require_within(
 def paired_charges(
     own: Sequence[CountedRelease], plan: Sequence[CountedRelease]
 ) -> Iterator[tuple[Release, Release]]:
-    """Yield what the two charge for the same rounds, each different pair once."""
+    """Yield the charges of the two for the same rounds, each different pair once."""
     left, right = deque(own), deque(plan)
     while left and right:
         (mine, rounds), (planned, others) = left.popleft(), right.popleft()

@@ -41,7 +41,7 @@ class Filter(Protocol):
         ...
 
     def costs(self, release: Release) -> tuple[float, ...]:
-        """Return what a release adds to each of the filter's sums."""
+        """Return the cost of a release in each of the filter's sums."""
         ...
 
     def epsilon(self, delta: float) -> float:
@@ -95,7 +95,7 @@ class PlanEnvelope:
 
 
 def dominates(planned: Release, release: Release) -> bool:
-    """Say whether the release costs no more than the planned one, for everybody.
+    """Return True if the release costs no more than the planned one, for everybody.
 
     Group by group: clips are the same and no sigma is smaller, so no ratio clip/sigma
     is larger, and the release is the planned one with more noise added and, by the
@@ -123,7 +123,7 @@ def release_clips(release: Release) -> tuple[tuple[str, float], ...]:
 
 
 def reads_no_more(release: Release, planned: Release) -> bool:
-    """Say whether the release depends on no more sensitive a tier."""
+    """Return True if the release depends on no more sensitive a tier."""
     if planned.reads is None:
         return release.reads is None
     return release.reads is None or release.reads <= planned.reads

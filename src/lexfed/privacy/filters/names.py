@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which way a run is held to its plan, in words that configurations use too.
+"""The ways to hold a run to its plan, in words that configurations use too.
 
 The filters themselves are in `filters` and `plan_sums`; this file imports nothing
 heavy, so that reading a configuration stays fast.
@@ -8,7 +8,7 @@ heavy, so that reading a configuration stays fast.
 from typing import Literal
 
 Guarantee = Literal["envelope", "filter"]
-"""Whether each release is dominated by a planned one, or only their sums are."""
+"""`envelope`: each release is dominated by a planned one; `filter`: their sums are."""
 
 FilterName = Literal["F0", "F1", "F2"]
 """The filter under which a price holds."""

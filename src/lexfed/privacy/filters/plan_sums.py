@@ -75,9 +75,9 @@ class ScopeSum:
         tier: releases that read less are not counted; None: all are.
         neighbours: the relation that costs are computed under.
         order: of the Rényi divergence; None: costs are squares of mu.
-        scale: what every clip is multiplied by.
-        budget: what the plan comes to.
-        spent: what the releases so far come to.
+        scale: factor on every clip.
+        budget: sum of the plan.
+        spent: sum of the releases so far.
     """
 
     name: str
@@ -89,7 +89,7 @@ class ScopeSum:
     spent: Fraction = Fraction(0)
 
     def cost(self, release: Release) -> Fraction | None:
-        """Return what the release costs here; None if it has hardly any noise."""
+        """Return the cost of the release here; None if it has hardly any noise."""
         if self.tier is not None and (
             release.reads is None or release.reads < self.tier
         ):
@@ -106,7 +106,7 @@ class ScopeSum:
         return Fraction(math.nextafter(cost, math.inf))
 
     def epsilon(self, delta: float) -> float:
-        """Return what the budget guarantees."""
+        """Return the epsilon that the budget guarantees."""
         if self.order is None:
             return gdp.epsilon_from(math.sqrt(self.budget), delta)
         return rdp.epsilon_at(float(self.budget), self.order, delta)
@@ -150,7 +150,7 @@ class PlanFilter:
             plan: releases and their counts.
             delta: at which the plan is priced.
             neighbours: the relation of the record's guarantee.
-            accountant: who prices the plan: `rdp` makes it F1, others F2.
+            accountant: of the plan's price: `rdp` makes it F1, others F2.
             scales: of the classes of units that are guaranteed more.
 
         Raises:
@@ -204,7 +204,7 @@ class PlanFilter:
         return replace(self, scopes=tuple(following), samples=left)
 
     def costs(self, release: Release) -> tuple[float, ...]:
-        """Return what a release adds to each sum, the record's first."""
+        """Return the cost of a release in each sum, the record's first."""
         found = (scope.cost(release) for scope in self.scopes)
         return tuple(math.inf if cost is None else float(cost) for cost in found)
 

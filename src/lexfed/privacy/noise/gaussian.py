@@ -63,10 +63,10 @@ def rounded_gaussian(
     """Draw independent values of round(N(0, scale^2)).
 
     Args:
-        source: where the random bits come from.
+        source: of random bits.
         scale: standard deviation before rounding, in integer units, at most 2^40; one
             for all values, or one for each.
-        count: how many values.
+        count: of values.
 
     Returns:
         `count` integers.

@@ -38,7 +38,7 @@ from lexfed.privacy.noise.gaussian import LARGEST_SCALE, rounded_gaussian
 from lexfed.randomness import RandomSource
 
 CLIP_ROUNDING = 2e-6
-"""By how much a norm clipped in single precision may exceed the clip, relatively."""
+"""Relative excess over the clip of a norm clipped in single precision, at most."""
 
 LEAST_FINENESS = 100.0
 """Coarser grids would take more than a hundredth of the clip."""
@@ -59,7 +59,7 @@ class Grid:
             exact sum of its clipped contributions.
         fineness: least clip/(sqrt(moved) step). Masked sums must fit a ring of 32
             bits, so their grids are coarser.
-        moved: how many coordinates one unit moves at most, where all others stay the
+        moved: most coordinates that one unit moves, where all others stay the
             same to the bit; None for all of them.
 
     Guarantees:
@@ -120,7 +120,7 @@ class Grid:
 
     @property
     def clip_to(self) -> float:
-        """What contributions are really clipped to, so that all errors fit."""
+        """The real clip of contributions, so that all errors fit."""
         rounding = self._spread * self.step
         room = self.clip - rounding - 2.0 * self.summation_error
         return room / (1.0 + CLIP_ROUNDING) * (1.0 - 1e-12)

@@ -46,9 +46,9 @@ def two_sided_geometric(source: RandomSource, scale: float, count: int) -> Integ
     """Draw independent values of the law above.
 
     Args:
-        source: where the random bits come from.
+        source: of random bits.
         scale: 1/scale is the pure epsilon of one count.
-        count: how many values.
+        count: of values.
 
     Guarantees:
         Each value is within total variation 2^-120 of the law.

@@ -81,9 +81,9 @@ def centred_poisson(source: RandomSource, mean: int, count: int) -> Integers:
     """Draw independent values of P - mean for a Poisson variable P.
 
     Args:
-        source: where the random bits come from.
+        source: of random bits.
         mean: an integer from 1 to 2^60.
-        count: how many values.
+        count: of values.
 
     Guarantees:
         Each value is within total variation 2^-89 of its law.

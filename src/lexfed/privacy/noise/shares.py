@@ -72,12 +72,12 @@ _DEVIATIONS = 8.0
 
 @dataclass(frozen=True)
 class NoiseCohort:
-    """Who adds up, and what is assumed about them.
+    """The sites that add up, and the assumptions about them.
 
     Attributes:
-        sites: how many take part in a round.
-        colluders: how many of them may work with the adversary.
-        dropouts: how many may be missing from a sum before it is given up.
+        sites: that take part in a round.
+        colluders: of them, that may work with the adversary.
+        dropouts: that may be missing from a sum before it is given up.
 
     Guarantees:
         At least one honest site is in every sum (`honest` >= 1).
@@ -148,7 +148,7 @@ def half_variance(sigma: float, step: float, cohort: NoiseCohort) -> int:
     Args:
         sigma: deviation of the Gaussian that is charged, in units of the data.
         step: of the grid.
-        cohort: who adds noise.
+        cohort: of the sites that add noise.
 
     Guarantees:
         The shares of `cohort.honest` sites have in sum at least the variance of
@@ -194,7 +194,7 @@ def draw_share(
 
 
 def sum_bound(grid: Grid, half: int, cohort: NoiseCohort) -> int:
-    """Return what a sum stays within on every coordinate, but for `wrap_probability`.
+    """Return the bound on every coordinate of a sum, but for `wrap_probability`.
 
     Args:
         grid: of the group; its `units` are the public bound on who is in the sum.

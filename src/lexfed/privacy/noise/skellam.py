@@ -26,9 +26,9 @@ def skellam(source: RandomSource, half: int, count: int) -> Integers:
     """Draw independent Skellam values of variance 2 `half`.
 
     Args:
-        source: where the random bits come from.
+        source: of random bits.
         half: half of the variance, an integer from 1 to 2^60.
-        count: how many values.
+        count: of values.
 
     Guarantees:
         Each value is within total variation 2^-88 of the Skellam law.

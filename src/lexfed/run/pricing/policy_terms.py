@@ -48,10 +48,7 @@ class StatedBudget:
 def stated_budget(config: Config, population: Population, base: Path) -> StatedBudget:
     """Return the budget that a configuration states.
 
-    Args:
-        config: the configuration.
-        population: the data that it is about.
-        base: folder that the path of the policy is relative to.
+    The path of the policy is relative to `base`.
 
     Raises:
         ConfigError: with every problem of the policy's file or signature; or if the

@@ -46,16 +46,16 @@ _Opening = tuple[tuple[CountedRelease, ...], float, tuple[tuple[Tier, float], ..
 
 @dataclass(frozen=True)
 class PricedRun:
-    """A programme, whom it is for and what it will cost; nothing is spent yet.
+    """A programme, its population and its price; nothing is spent yet.
 
     Attributes:
-        config: what was decided.
-        population: whom it is about.
-        programme: what is run.
-        budget: what it may spend.
+        config: the run's configuration.
+        population: the data.
+        programme: the stages that will be run.
+        budget: that the programme keeps to.
         profiles: sites with stricter budgets.
-        policy: what budgets had to keep to.
-        paid: what was released before about the same persons, and is used here.
+        policy: the budget policy in force.
+        paid: earlier releases about the same persons that this run uses.
     """
 
     config: Config
@@ -68,7 +68,7 @@ class PricedRun:
 
     @property
     def private(self) -> bool:
-        """Whether releases are noised at all."""
+        """True if releases are noised at all."""
         return self.programme.mechanism != "none"
 
     @property
@@ -91,7 +91,7 @@ class PricedRun:
         return self._opened(self.programme.charges(), self.budget)
 
     def site_ledger(self, site: str) -> Ledger | None:
-        """Return an empty ledger that admits exactly what the site is to be charged.
+        """Return an empty ledger that admits exactly the charges of a site.
 
         Raises:
             Refused: if the site's part of the programme exceeds its budget.
@@ -124,7 +124,7 @@ class PricedRun:
         return {}
 
     def claim(self, rounds: int) -> Claim | None:
-        """Return what is guaranteed after that many rounds: the planned envelope."""
+        """Return the guarantee after that many rounds: the planned envelope."""
         mechanism = self.programme.mechanism
         if mechanism == "none":
             return None
@@ -168,7 +168,7 @@ class PricedRun:
 
     @property
     def joint_epsilon(self) -> float | None:
-        """What the run costs a record together with what was paid for before."""
+        """The record's epsilon of this run and of earlier releases together."""
         return None if self._joint is None else self._joint[_RECORD]
 
     @property
@@ -196,7 +196,7 @@ class PricedRun:
 
     @property
     def paid_before(self) -> str:
-        """What was paid for before, in words."""
+        """Earlier purchases that the run uses, in words."""
         importances = "the importances" if self.population.importance.paid else ""
         profile = "the profile" if self.config.data.profile is not None else ""
         return " and ".join(filter(None, (importances, profile)))
@@ -206,7 +206,7 @@ class PricedRun:
 
 
 def not_covered(config: Config) -> tuple[str, ...]:
-    """Return what the guarantee does not speak about, in words."""
+    """Return the gaps of the guarantee, in words."""
     gaps = [
         "values of lower tiers that tell something about a more sensitive column",
         "choices made by looking at the data before this run",
@@ -251,11 +251,7 @@ def price(
 ) -> PricedRun:
     """Return the priced programme of a configuration.
 
-    Args:
-        config: the configuration.
-        population: its data.
-        base: folder that the path of a budget policy is relative to.
-        outside: terms that the configuration does not state.
+    Paths in the configuration are relative to `base`.
 
     Raises:
         ConfigError: if the choices contradict each other or the budget policy.

@@ -26,7 +26,7 @@ _FINEST = 1e-9
 
 @dataclass(frozen=True)
 class SiteLimits:
-    """What a site spends at most on a run, whatever the configuration says.
+    """Limits of a site on its spending in a run, whatever the configuration says.
 
     Attributes:
         epsilon: of the record; None for no limit of its own.
@@ -62,10 +62,10 @@ def site_budgets(
     """Return the loosest budget of any site, and the profiles of those that differ.
 
     Args:
-        config: the configuration.
+        config: with `[budget.profiles]` and `[budget.clients]`.
         sites: names of all sites.
         budget: of sites without a profile.
-        part: which part of every site's budget this run has.
+        part: of every site's budget that this run has.
         limits: that no site's budget may exceed.
 
     Raises:

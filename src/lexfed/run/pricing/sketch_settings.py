@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration says about sketches, and what its profile lets them expect.
+"""Settings of sketches from a configuration, and expectations from its profile.
 
 A column that was profiled is counted in cells of the profile, joined to a few that hold
 about as many persons each. So what is compared later are the same cells: a difference
@@ -28,12 +28,7 @@ from lexfed.sketch.queries.watched_columns import CELLS, WatchedColumn, watched_
 
 
 def sketching_of(config: Config, encoding: Encoding, base: Path) -> SketchSchedule:
-    """Return what is sketched along the way.
-
-    Args:
-        config: the configuration.
-        encoding: of its columns.
-        base: folder that the path of its profile is relative to.
+    """Return the sketches of a run; the path of its profile is relative to `base`.
 
     Raises:
         RunFolderError, DataError: if there is no such profile, or it is damaged.
@@ -61,7 +56,7 @@ _MOST_MISSING = 0.99
 def expected_columns(
     encoding: Encoding, profile: FederationProfile | None
 ) -> tuple[WatchedColumn, ...]:
-    """Return the columns that may be watched, with what a profile found of them."""
+    """Return the columns that may be watched, with the findings of a profile."""
     columns = watched_columns(encoding)
     if profile is None:
         return columns
@@ -170,7 +165,7 @@ def _deviation(*answers: ProfiledNumber) -> float:
 def _gone(
     missing: ProfiledNumber, present: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
-    """Return how many persons have no value, and its deviation.
+    """Return the number of persons without a value, and its deviation.
 
     Of the share m that is missing and of P counted values, as P m / (1 - m): how many
     persons there are at all is declared, perhaps roughly, and would be taken for drift.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration decides about training, as planning takes it."""
+"""The choices of a configuration for training, as planning takes them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,13 +15,7 @@ from lexfed.tiers import MODEL_TIERS
 def choices_of(
     config: Config, terms: PolicyTerms, importance: Mapping[str, float]
 ) -> Choices:
-    """Return what a configuration decides about training.
-
-    Args:
-        config: the configuration.
-        terms: what the budget policy gives tiers.
-        importance: how useful columns are expected to be.
-    """
+    """Return the choices of a configuration; importances are by column."""
     budget, federation, privacy = config.budget, config.federation, config.privacy
     return Choices(
         mechanism=privacy.mechanism,

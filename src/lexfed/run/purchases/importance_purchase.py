@@ -36,7 +36,7 @@ def priced_importance(
     Args:
         config: of the run that they are for.
         base: folder that its paths are relative to.
-        epsilon: what they may cost a record. Every cap counts by the same part.
+        epsilon: of a record. Every cap counts by the same part.
         coins: of a run that is continued.
 
     Raises:
@@ -65,11 +65,8 @@ def buy_importance(
 ) -> RunResult:
     """Release importances of the columns of a configuration file.
 
-    Args:
-        path: the configuration file.
-        epsilon: what they may cost a record.
-        out: folder of the run that buys them.
-        resume: continue a run that was interrupted.
+    They cost a record `epsilon` at most. The run has the folder `out`; with `resume`
+    an interrupted one is continued.
 
     Raises:
         ConfigError, DataError: with every problem; nothing was written or spent.

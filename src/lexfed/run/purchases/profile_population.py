@@ -37,7 +37,7 @@ from lexfed.run.intake.public_size import check_delta, public_units
 from lexfed.sketch.profile.profiled_columns import ProfiledColumn, ProfiledKind
 
 _RAW = "raw values"
-"""Where a table keeps them, row by row, so that dropped rows drop theirs as well."""
+"""Their key in a table, row by row, so that dropped rows drop theirs as well."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def raw_site(name: str, table: Table, train: Integers, cap: int) -> SiteData:
 def profiled_columns(
     opened: OpenConfig, encoding: Encoding
 ) -> tuple[ProfiledColumn, ...]:
-    """Return what is profiled: every column that a model may read, and the target."""
+    """Return the profiled columns: all that a model may read, and the target."""
     return tuple(
         _profiled(opened, encoding, name)
         for name in (*encoding.columns, encoding.schema.target)
@@ -184,7 +184,7 @@ def raw_table(
     columns: tuple[ProfiledColumn, ...],
     problems: Problems,
 ) -> Table:
-    """Return who the rows are about and where they belong, with their raw values.
+    """Return the persons of the rows and their sites, with raw values.
 
     Raises:
         DataError: with every problem of the data.

@@ -40,11 +40,11 @@ _HALVINGS = 12
 
 @dataclass(frozen=True)
 class ProfilePlan:
-    """A programme and what it may cost.
+    """A programme and its budget.
 
     Attributes:
         programme: of the profile.
-        budget: what it keeps to.
+        budget: that it keeps to.
         left_out: declared columns of which noise would leave nothing.
         hidden: tables of other columns of which noise would leave nothing.
     """
@@ -131,7 +131,7 @@ class ProfilePricing:
         return tuple(column.name for column in most)
 
     def _group(self, column: ProfiledColumn) -> str:
-        """Return what a column is asked together with: its tier, or the label alone."""
+        """Return the name of a column's group: its tier, or the label alone."""
         target = self.facts.encoding.schema.target
         return "label" if column.name == target else column.tier.label
 
@@ -171,7 +171,7 @@ class ProfilePricing:
 
 
 def is_open(column: ProfiledColumn) -> bool:
-    """Say whether the range or the list of a column is sought."""
+    """Return True if the range or the list of a column is sought."""
     if column.kind == "number":
         return column.range is None
     return column.codes is None

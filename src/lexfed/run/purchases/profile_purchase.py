@@ -55,8 +55,8 @@ class PricedProfile:
     """A profile that can be bought; nothing is spent yet.
 
     Attributes:
-        priced: its programme, and whom it is about.
-        columns: what is profiled.
+        priced: its programme and population.
+        columns: that are profiled.
         left_out: declared columns of which noise would leave nothing; PERSONS if that
             is so for their keys.
     """
@@ -68,14 +68,14 @@ class PricedProfile:
 
 @dataclass(frozen=True)
 class BoughtProfile:
-    """How buying ended, and what is known now."""
+    """A finished purchase: the result of its run, and the profile."""
 
     result: RunResult
     profile: FederationProfile
 
 
 def default_epsilon(config: Config) -> float:
-    """Return what a profile costs unless somebody says otherwise."""
+    """Return the price of a profile unless somebody says otherwise."""
     return DEFAULT_PART * config.budget.epsilon
 
 
@@ -87,7 +87,7 @@ def priced_profile(
     Args:
         opened: the configuration of the run that it is for.
         base: folder that its paths are relative to.
-        epsilon: what it may cost a record. Every cap counts by the same part.
+        epsilon: of a record. Every cap counts by the same part.
         resume: folder of the run that is continued, if one is.
 
     Raises:
@@ -117,10 +117,10 @@ def price_profile(
 
     Args:
         config: from `profile_configuration`.
-        found: whom it is about, and which columns.
+        found: the population, and the columns to profile.
         base: folder that its paths are relative to.
-        epsilon: what it may cost a record.
-        limits: what single sites allow at most.
+        epsilon: of a record.
+        limits: of single sites.
 
     Raises:
         ConfigError: if the budget is too small to say anything.
@@ -147,10 +147,10 @@ def buy_profile(
 
     Args:
         path: the configuration file.
-        epsilon: what it may cost a record; None for a quarter of the budget.
+        epsilon: of a record; None for a quarter of the budget.
         out: folder of the run that buys it.
         resume: continue a run that was interrupted.
-        on_round: is told about every round.
+        on_round: called after every round.
 
     Raises:
         ConfigError, DataError: with every problem; nothing was written or spent.
@@ -168,7 +168,7 @@ def buy_profile(
 
 
 def keep_profile(found: PricedProfile, folder: Path) -> FederationProfile:
-    """Write what the released tables of a finished run say, and return it.
+    """Write the profile that follows from the tables of a finished run, and return it.
 
     It follows from the released state, so it costs nothing, and after a crash it is
     done again. The log says which file it is, since the run that uses it reads no
@@ -218,7 +218,7 @@ def require_use(config: Config, epsilon: float) -> None:
 
 
 def profile_configuration(config: Config) -> Config:
-    """Return the configuration without what only training knows."""
+    """Return the configuration without the settings that only training has."""
     unknown: dict[str, Any] = {
         "importance": {},
         "importance_from": None,
