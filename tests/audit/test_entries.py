@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,13 @@ from lexfed.audit.entries import (
     RoundEntry,
     decimal,
 )
-from lexfed.audit.entries.envelopes import body_of, predicate_type, seal, unseal
+from lexfed.audit.entries.envelopes import (
+    EntryPlace,
+    body_of,
+    predicate_type,
+    seal,
+    unseal,
+)
 from lexfed.audit.tree.merkle import leaf_hash
 from lexfed.errors import AuditError
 from lexfed.privacy.releases import Release, ReleaseGroup
@@ -34,14 +41,14 @@ from support.schemas import Where, every_spoilt, example, instances
 FEW = settings(deadline=None, max_examples=40)
 MORE = settings(deadline=None, max_examples=300)
 PREVIOUS = "ab" * 32
-PLACE: dict[str, Any] = {
-    "origin": ORIGIN, "run": RUN, "index": 7, "previous": PREVIOUS, "key": "round/7",
-    "time": "2026-11-15T12:00:00Z",
-}  # fmt: skip
+KEY, TIME = "round/7", "2026-11-15T12:00:00Z"
+PLACE = EntryPlace(ORIGIN, RUN, 7, PREVIOUS)
 
 
 def sealed(entry: Entry, **changes: Any) -> bytes:
-    return seal(entry, signers=[COORDINATOR], **{**PLACE, **changes})
+    key, time = changes.pop("key", KEY), changes.pop("time", TIME)
+    place = replace(PLACE, **changes)
+    return seal(entry, place, key=key, time=time, signers=[COORDINATOR])
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -54,11 +61,9 @@ def test_every_kind_comes_back_as_it_was(kind: str) -> None:
         assert record.entry == entry
         assert record.kind == kind
         assert record.leaf == leaf_hash(data)
-        place = {
-            "origin": record.origin, "run": record.run, "index": record.index,
-            "previous": record.previous, "key": record.key, "time": record.time,
-        }  # fmt: skip
-        assert place == PLACE
+        found = (record.origin, record.run, record.index, record.previous)
+        assert found == astuple(PLACE)
+        assert (record.key, record.time) == (KEY, TIME)
         assert body_of(record.entry) == body_of(entry)
 
     comes_back()
@@ -278,11 +283,11 @@ def test_another_payload_type_is_refused() -> None:
 
 def test_every_signer_signs() -> None:
     signers = [COORDINATOR, LOG, signer("x")]
-    data = seal(ResumptionEntry(rounds=1), **PLACE, signers=signers)
+    data = seal(ResumptionEntry(rounds=1), PLACE, key=KEY, time=TIME, signers=signers)
     keys = {each.fingerprint: each.public for each in signers}
     unseal(data, 7).envelope.verify(keys, keys.keys())
     with pytest.raises(AuditError, match="expected 1 to 16 signatures"):
-        seal(ResumptionEntry(rounds=1), **PLACE, signers=[])
+        seal(ResumptionEntry(rounds=1), PLACE, key=KEY, time=TIME, signers=[])
 
 
 @settings(deadline=None, max_examples=400)

@@ -2,6 +2,7 @@
 """Receipts: signed by one site, for one round of one run, and nothing else."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,15 +116,12 @@ def test_an_envelope_of_another_kind_is_no_receipt() -> None:
         receipts.check(envelope, KEYS)
 
 
-WANTED: dict[str, Any] = {
-    "log": LOG, "run": RUN, "programme": PROGRAMME, "round": 3, "event": EVENT,
-    "answer_signed": False,
-}  # fmt: skip
+SUBJECT = receipts.ReceiptSubject(LOG, RUN, PROGRAMME, 3, EVENT)
 
 
 def test_a_receipt_is_for_one_round_of_one_run_in_one_log() -> None:
-    wanted = {**WANTED, "event_signed": False}
-    receipts.expect(receipt(), **wanted)
+    wanted = {"event_signed": False, "answer_signed": False}
+    receipts.expect(receipt(), SUBJECT, **wanted)
     for name, other in (
         ("log", "other.example/run"),
         ("run", "f" * 16),
@@ -133,39 +131,43 @@ def test_a_receipt_is_for_one_round_of_one_run_in_one_log() -> None:
         ("event", "d" * 64),
     ):
         with pytest.raises(AuditError, match=f"receipt: `{name}` is not that"):
-            receipts.expect(receipt(**{name: other}), **wanted)
+            receipts.expect(receipt(**{name: other}), SUBJECT, **wanted)
 
 
 def test_the_event_is_compared_wherever_it_is_signed() -> None:
     signed = receipt(event=EVENT.digest)
     for needed in (True, False):
-        receipts.expect(signed, **WANTED, event_signed=needed)
+        receipts.expect(signed, SUBJECT, event_signed=needed, answer_signed=False)
     with pytest.raises(AuditError, match="receipt: `event` is not that"):
-        receipts.expect(receipt(), **WANTED, event_signed=True)
+        receipts.expect(receipt(), SUBJECT, event_signed=True, answer_signed=False)
     louder = {**EVENT.model_dump(), "groups": [
         {**group.model_dump(), "sigma": "4000.0"} for group in EVENT.groups
     ]}  # fmt: skip
     other = ChargedEvent.model_validate_json(canonical_bytes(louder))
     assert other != EVENT
+    changed = replace(SUBJECT, event=other)
     for needed in (True, False):
         with pytest.raises(AuditError, match="receipt: `event` is not that"):
-            receipts.expect(signed, **{**WANTED, "event": other}, event_signed=needed)
+            receipts.expect(signed, changed, event_signed=needed, answer_signed=False)
 
 
 def test_without_noise_there_is_no_event_to_sign() -> None:
-    wanted = {**WANTED, "event": None}
-    receipts.expect(receipt(clips=()), **wanted, event_signed=True)
+    quiet = replace(SUBJECT, event=None)
+    receipts.expect(receipt(clips=()), quiet, event_signed=True, answer_signed=False)
     with pytest.raises(AuditError, match="receipt: `event` is not that"):
         receipts.expect(
-            receipt(clips=(), event=EVENT.digest), **wanted, event_signed=False
+            receipt(clips=(), event=EVENT.digest),
+            quiet,
+            event_signed=False,
+            answer_signed=False,
         )
 
 
 def test_a_receipt_may_have_to_commit_to_a_sum() -> None:
-    wanted = {**WANTED, "event_signed": False, "answer_signed": True}
+    wanted = {"event_signed": False, "answer_signed": True}
     with pytest.raises(AuditError, match="the site signed no sum"):
-        receipts.expect(receipt(), **wanted)
-    receipts.expect(receipt(answer="c" * 64), **wanted)
+        receipts.expect(receipt(), SUBJECT, **wanted)
+    receipts.expect(receipt(answer="c" * 64), SUBJECT, **wanted)
     assert receipt(answer="c" * 64).to_bytes().startswith(b'{"answer":"ccc')
 
 

@@ -237,7 +237,7 @@ def test_programmes_without_shares_have_no_masks() -> None:
     with pytest.raises(ValueError, match="noise in shares"):
         epoch_settings(plain, LOG, {}, bytes(32))
     with pytest.raises(ValueError, match="noise in shares"):
-        MaskedSums(plain, *cast(Any, [None] * 8))
+        MaskedSums(plain, *cast(Any, [None] * 4))
 
 
 def test_answers_are_bounded_by_what_is_asked_for(

@@ -22,9 +22,13 @@ from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.channel import Channel
 from lexfed.federation.engines.clear_sums import RoundLost
 from lexfed.federation.engines.masked_messages import MaskedAnswer, read_answer
-from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
+from lexfed.federation.engines.masked_setting import (
+    MaskEpochs,
+    epoch_settings,
+    seat_identity,
+)
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
+from lexfed.federation.engines.masked_sums import Exclusions, MaskedSum, MaskedSums
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site
 from lexfed.secagg.envelopes.payloads import Deal, root_of
@@ -328,13 +332,9 @@ class Sites:
         return MaskedSums(
             programme,
             channel,
-            seat_identity(coordinator),
-            epoch_settings(programme, LOG, public, coordinator.public),
-            public,
-            next_epoch,
+            MaskEpochs.of(programme, LOG, public, coordinator, next_epoch),
             lambda *_: None,
-            (),
-            excluded.__setitem__,
+            Exclusions((), excluded.__setitem__),
         )
 
     def rehearse(self) -> None:

@@ -13,11 +13,12 @@ from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
 from lexfed.federation.engines.channel import Handler, InProcessChannel
 from lexfed.federation.engines.masked_setting import (
     EpochSettings,
+    MaskEpochs,
     epoch_settings,
     seat_identity,
 )
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.engines.masked_sums import MaskedSum, MaskedSums
+from lexfed.federation.engines.masked_sums import Exclusions, MaskedSum, MaskedSums
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.privacy.run_ledger import Ledger
 from lexfed.secagg.envelopes.sealed_messages import EnvelopeKind
@@ -136,13 +137,9 @@ def federation(
     engine = MaskedSums(
         programme,
         line,
-        seat_identity(signer(99)),
-        setting,
-        public,
-        lambda: next(epochs),
+        MaskEpochs(seat_identity(signer(99)), setting, public, lambda: next(epochs)),
         _taken,
-        (),
-        excluded.__setitem__,
+        Exclusions((), excluded.__setitem__),
     )
     learner = Learner(programme)
     coordinator = Coordinator(

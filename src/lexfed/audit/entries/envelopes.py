@@ -86,18 +86,20 @@ def predicate_type(entry: type[Entry] | Entry) -> str:
 _BY_TYPE = {predicate_type(model): model for model in KINDS.values()}
 
 
+@dataclass(frozen=True)
+class EntryPlace:
+    """The place of an entry: its log, its run, its number, and the leaf before it."""
+
+    origin: str
+    run: str
+    index: int
+    previous: str
+
+
 def seal(
-    entry: Entry,
-    *,
-    origin: str,
-    run: str,
-    index: int,
-    previous: str,
-    key: str,
-    time: str,
-    signers: Sequence[Signer],
+    entry: Entry, place: EntryPlace, *, key: str, time: str, signers: Sequence[Signer]
 ) -> bytes:
-    """Return the bytes of an entry as the log stores them.
+    """Return the bytes of an entry as the log stores them, under an idempotency key.
 
     Raises:
         AuditError: if something in it does not fit its form.
@@ -105,17 +107,17 @@ def seal(
     plain = body_of(entry)
     try:
         predicate = _Predicate(
-            log=origin,
-            run=run,
-            index=index,
-            previous=previous,
+            log=place.origin,
+            run=place.run,
+            index=place.index,
+            previous=place.previous,
             key=key,
             time=time,
             entry=plain,
         )
     except ValidationError as error:
-        raise _malformed(f"entry {index}", error) from error
-    subject = entry.subjects() or (("previous entry", previous),)
+        raise _malformed(f"entry {place.index}", error) from error
+    subject = entry.subjects() or (("previous entry", place.previous),)
     statement = InTotoStatement(subject, predicate_type(entry), predicate.model_dump())
     return SignedEnvelope.sign(statement.to_bytes(), *signers).to_bytes()
 

@@ -41,6 +41,7 @@ blob stays out of the log, and the entry holds a commitment that hides it:
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -147,14 +148,29 @@ def check(envelope: bytes, public_keys: Mapping[str, bytes]) -> tuple[str, Recei
     return keyid, receipt
 
 
+@dataclass(frozen=True)
+class ReceiptSubject:
+    """The round that a receipt must be for.
+
+    Attributes:
+        log: origin of the log.
+        run: run id.
+        programme: digest of what was agreed on.
+        round: its number.
+        event: what it is charged for; None with mechanism `none`.
+    """
+
+    log: str
+    run: str
+    programme: str
+    round: int
+    event: ChargedEvent | None
+
+
 def expect(
     receipt: Receipt,
+    subject: ReceiptSubject,
     *,
-    log: str,
-    run: str,
-    programme: str,
-    round: int,
-    event: ChargedEvent | None,
     event_signed: bool,
     answer_signed: bool,
 ) -> None:
@@ -162,11 +178,7 @@ def expect(
 
     Args:
         receipt: what a site signed.
-        log: origin of the log.
-        run: run id.
-        programme: digest of what was agreed on.
-        round: number of the round.
-        event: what the round is charged for; None with mechanism `none`.
+        subject: the round.
         event_signed: whether the receipt must name the event. If it does, it is
             always compared.
         answer_signed: whether the receipt must commit to a sum.
@@ -174,11 +186,12 @@ def expect(
     Raises:
         AuditError: naming the first field that differs.
     """
+    event = subject.event
     wanted: dict[str, object] = {
-        "log": log,
-        "run": run,
-        "programme": programme,
-        "round": round,
+        "log": subject.log,
+        "run": subject.run,
+        "programme": subject.programme,
+        "round": subject.round,
         "clips": () if event is None else tuple(group.clip for group in event.groups),
     }
     if event_signed or receipt.event is not None:

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from lexfed.audit.entries import Entry
-from lexfed.audit.entries.envelopes import RecordedEntry, body_of, seal, unseal
+from lexfed.audit.entries.envelopes import (
+    EntryPlace,
+    RecordedEntry,
+    body_of,
+    seal,
+    unseal,
+)
 from lexfed.audit.log.custody import custody_of
 from lexfed.audit.log.witness_panel import WitnessPanel
 from lexfed.audit.storage.blobs import Blobs
@@ -202,12 +208,10 @@ class AuditLog:
             if self._known(entry, key, fresh):
                 continue
             index = self.size + len(fresh)
+            previous = "" if last is None else last.leaf.hex()
             data = seal(
                 entry,
-                origin=self.origin,
-                run=self.run,
-                index=index,
-                previous="" if last is None else last.leaf.hex(),
+                EntryPlace(self.origin, self.run, index, previous),
                 key=key,
                 time=self._clock(),
                 signers=(self.keys.coordinator, *cosigners),

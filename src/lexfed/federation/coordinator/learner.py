@@ -16,7 +16,7 @@ from lexfed.arrays import Floats
 from lexfed.federation.coordinator.noisy_descent import NoisyDescent
 from lexfed.federation.coordinator.progress import Progress
 from lexfed.federation.coordinator.sketch_learner import SketchLearner
-from lexfed.federation.coordinator.steering import TowerSteering
+from lexfed.federation.coordinator.steering import DescentRelease, TowerSteering
 from lexfed.federation.programme.admission import (
     most_rounds,
     planned_release,
@@ -144,9 +144,8 @@ class Learner:
             return self._learn_network(stage, progress, mean)
         if stage.kind in ("gradient", "update"):
             tower = progress.model.towers[stage.tower]
-            tower, memory = self._descending.learn(
-                now, tower, progress.memory, progress.step, release, mean
-            )
+            came = DescentRelease(now, progress.step, release, mean)
+            tower, memory = self._descending.learn(came, tower, progress.memory)
             model = progress.model.with_tower(stage.tower, tower)
             return replace(progress, model=model, memory=memory)
         return self._learn_tower(stage, progress, mean, deviation)

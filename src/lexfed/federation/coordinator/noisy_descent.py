@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats, Integers
 from lexfed.federation.coordinator.progress import Memory
-from lexfed.federation.coordinator.steering import TowerSteering
+from lexfed.federation.coordinator.steering import DescentRelease, TowerSteering
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.descent import Descent, default_learning_rate
 from lexfed.models.networks.flat_parameters import group_order
 from lexfed.models.towers.cascade import Tower
-from lexfed.privacy.releases import Release
 
 
 class NoisyDescent:
@@ -39,28 +38,14 @@ class NoisyDescent:
         return arrays
 
     def learn(
-        self,
-        stage: Stage,
-        tower: Tower,
-        memory: Memory,
-        step: int,
-        release: Release | None,
-        mean: Floats,
+        self, released: DescentRelease, tower: Tower, memory: Memory
     ) -> tuple[Tower, dict[str, NDArray[Any]]]:
-        """Return tower and memory after a release.
-
-        Args:
-            stage: the round's.
-            tower: before it.
-            memory: before it.
-            step: place of the round in its stage.
-            release: what was charged for it.
-            mean: the released numbers, divided by their public divisor.
-        """
+        """Return tower and memory after a release, from those before it."""
+        stage, mean = released.stage, released.mean
         after = dict(memory)
         steering = self._steering.state(stage, memory)
         if self._steering.steers(stage):
-            after |= self._steering.after(stage, memory, step, release, mean)
+            after |= self._steering.after(released, memory)
             mean = self._steering.unscaled(stage, steering, mean)
         if self._programme.groups:
             # Sites send group after group; the parameters have their own order.
@@ -75,7 +60,7 @@ class NoisyDescent:
             descent = self._descent(stage)
             length = descent.learning_rate * steering.rate
             parameters, velocity = replace(descent, learning_rate=length).step(
-                tower.parameters, velocity, mean, step
+                tower.parameters, velocity, mean, released.step
             )
         return replace(tower, parameters=parameters), {**after, key: velocity}
 

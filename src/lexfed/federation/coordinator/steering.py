@@ -6,6 +6,7 @@ radius that contributions were divided by, and where the clip bits stand.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,23 @@ def last_terms(tower: int, memory: Memory) -> dict[str, float]:
 
 def _used(tower: int) -> str:
     return f"{tower}.steer.used"
+
+
+@dataclass(frozen=True)
+class DescentRelease:
+    """A release of a descending tower.
+
+    Attributes:
+        stage: the round's.
+        step: place of the round in its stage.
+        release: what was charged for it.
+        mean: the released numbers, divided by their public divisor.
+    """
+
+    stage: Stage
+    step: int
+    release: Release | None
+    mean: Floats
 
 
 class TowerSteering:
@@ -60,26 +78,14 @@ class TowerSteering:
         return self._adapting.is_over(self.state(stage, memory))
 
     def after(
-        self,
-        stage: Stage,
-        memory: Memory,
-        step: int,
-        release: Release | None,
-        mean: Floats,
+        self, released: DescentRelease, memory: Memory
     ) -> dict[str, NDArray[Any]]:
-        """Return the memory after a release.
-
-        Args:
-            stage: the round's.
-            memory: before it.
-            step: place of the round in its stage.
-            release: what was charged for it.
-            mean: the released numbers, divided by their public divisor.
-        """
+        """Return the additions to the memory after a release."""
+        stage, release = released.stage, released.release
         before = self.state(stage, memory)
-        seen = self._seen(stage, before, release, mean)
+        seen = self._seen(stage, before, release, released.mean)
         after = self._adapting.after(before, seen, self._tier(stage))
-        noise, planned = before.noise, planned_release(stage, step)
+        noise, planned = before.noise, planned_release(stage, released.step)
         if release is not None and planned is not None:
             noise = release.groups[0].sigma / planned.groups[0].sigma
         used = np.array([noise, before.radius, before.rate])

@@ -12,6 +12,7 @@ and a site that was away may come back.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from lexfed.audit.entries.masking_record import masking_name, session_of
 from lexfed.federation.programme.noise_shares import ring_of
@@ -63,3 +64,33 @@ def epoch_settings(
         least_change=1,
     )
     return lambda epoch: MaskSetting(session, epoch, policy, roster, server, terms)
+
+
+@dataclass(frozen=True)
+class MaskEpochs:
+    """The epochs of masks of a run, as its coordinator sets them up.
+
+    Attributes:
+        identity: of the coordinator.
+        settings: what all agreed on, by epoch.
+        sites: public key of every site, by its name.
+        next_epoch: gives a number that no epoch of this run had, durably.
+    """
+
+    identity: Identity
+    settings: EpochSettings
+    sites: Mapping[str, bytes]
+    next_epoch: Callable[[], int]
+
+    @classmethod
+    def of(
+        cls,
+        programme: Programme,
+        log: str,
+        sites: Mapping[str, bytes],
+        coordinator: Signer,
+        next_epoch: Callable[[], int],
+    ) -> "MaskEpochs":
+        """Return the epochs of a programme in a log, under the coordinator's key."""
+        settings = epoch_settings(programme, log, sites, coordinator.public)
+        return cls(seat_identity(coordinator), settings, sites, next_epoch)

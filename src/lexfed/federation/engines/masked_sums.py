@@ -31,11 +31,10 @@ from lexfed.federation.engines.masked_messages import (
     refusal_in,
     sender_of,
 )
-from lexfed.federation.engines.masked_setting import EpochSettings, seat_name
+from lexfed.federation.engines.masked_setting import MaskEpochs, seat_name
 from lexfed.federation.programme.messages import LONGEST_RECEIPT, Query, Refusal, Reply
 from lexfed.federation.programme.noise_shares import longest_sum, stays_within
 from lexfed.federation.programme.sequence import Programme
-from lexfed.secagg.envelopes.identities import Identity
 from lexfed.secagg.envelopes.payloads import longest_deal
 from lexfed.secagg.mask_sessions.round_record import RoundRecord
 from lexfed.secagg.mask_sessions.server_rounds import ServerSession
@@ -69,6 +68,14 @@ class MaskedSum(Reply):
         return self.signed
 
 
+@dataclass(frozen=True)
+class Exclusions:
+    """Sites that were blamed `before` in a run, and the sink for those to come."""
+
+    before: Collection[str]
+    exclude: BlameSink
+
+
 class MaskedSums:
     """Asks sites for masked answers and opens their sum.
 
@@ -83,37 +90,30 @@ class MaskedSums:
         self,
         programme: Programme,
         channel: Channel,
-        identity: Identity,
-        setting: EpochSettings,
-        sites: Mapping[str, bytes],
-        next_epoch: Callable[[], int],
+        epochs: MaskEpochs,
         check: CheckReceipt,
-        excluded: Collection[str],
-        exclude: BlameSink,
+        exclusions: Exclusions,
     ) -> None:
         """Take a channel.
 
         Args:
             programme: what is run; with a cohort.
             channel: to the sites.
-            identity: of the coordinator.
-            setting: what all agreed on, by epoch.
-            sites: public key of every site, by its name.
-            next_epoch: gives a number that no epoch of this run had, durably.
+            epochs: of this run.
             check: of receipts.
-            excluded: sites that were blamed in this run before.
-            exclude: keeps who is blamed from now on.
+            exclusions: of this run.
         """
         if programme.cohort is None:
             raise ValueError("expected a programme with noise in shares")
         self._programme, self._cohort = programme, programme.cohort
-        self._channel, self._identity = channel, identity
-        self._settings, self._next_epoch, self._check = setting, next_epoch, check
-        self._names = {seat_name(public): name for name, public in sites.items()}
+        self._channel, self._check = channel, check
+        self._identity, self._settings = epochs.identity, epochs.settings
+        self._next_epoch = epochs.next_epoch
+        self._names = {seat_name(key): name for name, key in epochs.sites.items()}
         self._session: ServerSession | None = None
         self._rounds = 0
-        self._exclude = exclude
-        self.blamed = set(excluded)
+        self._exclude = exclusions.exclude
+        self.blamed = set(exclusions.before)
 
     # Set-up
 

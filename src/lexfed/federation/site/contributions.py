@@ -72,15 +72,7 @@ def contribute(
     """
     stage = programme.stages[query.stage]
     if stage.kind == "sketch":
-        return batch_sums(
-            stage,
-            query.arrays,
-            cohort,
-            site_weights,
-            places,
-            as_one=programme.unit == "client",
-            watched=programme.sketching.watched,
-        )
+        return batch_sums(query, programme, cohort, site_weights, places)
     site_weights = sum_weights(query, site_weights, places)
     if stage.kind == "gradient":
         return _gradients(query, programme, stage, cohort, site_weights)

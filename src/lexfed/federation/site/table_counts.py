@@ -22,6 +22,8 @@ from torch import Tensor
 
 from lexfed.arrays import Floats, Integers
 from lexfed.federation.programme.follow_ups import asked_numbers
+from lexfed.federation.programme.messages import Query
+from lexfed.federation.programme.sequence import Programme
 from lexfed.federation.programme.stage import Stage
 from lexfed.federation.site.unit_batch import UnitBatch, unit_factors
 from lexfed.sketch.queries.requested_tables import RequestedTable
@@ -42,37 +44,36 @@ _UNITS = 1 << 15
 
 
 def batch_sums(
-    stage: Stage,
-    arrays: Mapping[str, Floats],
+    query: Query,
+    programme: Programme,
     cohort: UnitBatch,
     site_weights: Tensor,
     places: Sequence[int],
-    as_one: bool,
-    watched: Sequence[WatchedColumn] = (),
 ) -> Tensor:
     """Return the sum over all sites of a cohort, each on the grid by itself.
 
+    Where the unit is the client, all units of a site count as one together.
+
     Args:
-        stage: what is counted.
-        arrays: ends and prefixes; they were checked.
+        query: of a sketch stage; it was checked.
+        programme: what was agreed on before the first round.
         cohort: the units.
         site_weights: public weight of each site of the cohort, at most 1.
         places: of those sites in the programme.
-        as_one: whether all units of a site count as one together.
-        watched: the columns that a query may choose from.
 
     Guarantees:
         The sum over sites is the sum of what each of them has alone, to the bit.
     """
+    stage, watched = programme.stages[query.stage], programme.sketching.watched
     total = torch.zeros(stage.dimension, dtype=torch.float64)
     for site, weight, place in zip(cohort.split(), site_weights, places, strict=True):
         factor, units = float(weight), site
-        if as_one:
+        if programme.unit == "client":
             factor /= max(1, len(site))
         elif site.shares is not None:
             own = unit_factors(stage, site.shares, weight)
             factor, units = 1.0, replace(site, shares=own)
-        sums = table_sums(stage, arrays, units, place, watched)
+        sums = table_sums(stage, query.arrays, units, place, watched)
         total += on_grid(sums, stage, factor)
     return total
 

@@ -112,16 +112,15 @@ def check_receipt(
     release, public = query.release, keys[name]
     try:
         _, receipt = receipts.check(envelope, {fingerprint(public): public})
-        receipts.expect(
-            receipt,
+        subject = receipts.ReceiptSubject(
             log=query.log,
             run=query.log.rsplit("/", 1)[-1],
             programme=query.programme,
             round=query.round,
             event=None if release is None else ChargedEvent.of(release),
-            event_signed=True,
-            answer_signed=reply is not None,
         )
+        signed = reply is not None
+        receipts.expect(receipt, subject, event_signed=True, answer_signed=signed)
         if receipt.query != (None if release is None else sha256(query.to_bytes())):
             raise AuditError("receipt: the site answered another question")
         if reply is not None and receipt.answer != receipts.answer_digest(

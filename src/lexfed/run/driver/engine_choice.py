@@ -18,9 +18,13 @@ from lexfed.federation.engines.clear_sums import (
     OverChannel,
     Simulation,
 )
-from lexfed.federation.engines.masked_setting import epoch_settings, seat_identity
+from lexfed.federation.engines.masked_setting import (
+    MaskEpochs,
+    epoch_settings,
+    seat_identity,
+)
 from lexfed.federation.engines.masked_site import MaskedSite
-from lexfed.federation.engines.masked_sums import MaskedSums
+from lexfed.federation.engines.masked_sums import Exclusions, MaskedSums
 from lexfed.federation.programme.messages import Query, Reply
 from lexfed.federation.site.data_holder import Site, Sources
 from lexfed.privacy.site_ledger import FileLedger
@@ -67,13 +71,11 @@ class EngineFactory:
         return MaskedSums(
             programme,
             channel,
-            seat_identity(coordinator),
-            epoch_settings(programme, origin, keys.public, coordinator.public),
-            keys.public,
-            lambda: next_epoch(folder),
+            MaskEpochs.of(
+                programme, origin, keys.public, coordinator, lambda: next_epoch(folder)
+            ),
             self._check,
-            self._excluded_before(),
-            self._exclude,
+            Exclusions(self._excluded_before(), self._exclude),
         )
 
     def _excluded_before(self) -> tuple[str, ...]:

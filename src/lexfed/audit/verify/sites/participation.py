@@ -12,7 +12,7 @@ for, so the log cannot state more noise than they were asked for.
 from dataclasses import dataclass, field
 
 from lexfed.audit.entries import Participation, PolicyEntry, RoundEntry, receipts
-from lexfed.audit.entries.receipts import Receipt
+from lexfed.audit.entries.receipts import Receipt, ReceiptSubject
 from lexfed.audit.log.custody import raw_key
 from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.storage.held_folder import Folder
@@ -155,14 +155,13 @@ def _receipt(
     receipt: Receipt,
 ) -> None:
     event = entry.event
+    subject = ReceiptSubject(
+        evidence.origin, evidence.run, policy.programme, entry.round, event
+    )
     try:
         receipts.expect(
             receipt,
-            log=evidence.origin,
-            run=evidence.run,
-            programme=policy.programme,
-            round=entry.round,
-            event=event,
+            subject,
             event_signed=policy.receipts is not None,
             answer_signed=policy.receipts == "event-answer",
         )
