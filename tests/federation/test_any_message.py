@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a message holds, a site refuses it for nothing or answers it for its price.
+"""Any message is refused by a site for nothing, or answered for its price.
 
 A query is bytes from a stranger. Here every value in its head, and every array, takes
 the place of values of every other type: all of them one by one, and several at random.
@@ -104,7 +104,7 @@ def site_of(of: World) -> tuple[Site, list[Any]]:
 
 
 def sound(of: World, content: bytes) -> bool:
-    """Say whether a message is answered; then it is paid for once, else it is free."""
+    """Return True if a message is answered and paid for once; else it is free."""
     site, charged = site_of(of)
     answer = answer_from_bytes(site.handle(content))
     if isinstance(answer, Refusal):

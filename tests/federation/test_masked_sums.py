@@ -41,7 +41,7 @@ def of() -> World:
 
 
 def clear(of: World, queries: Sequence[Query], sites: Sequence[str]) -> list[Integers]:
-    """Return what the sums of some sites are, noise included, without masks."""
+    """Return the sums of some sites, noise included, without masks."""
     totals = []
     here = [
         Site(of.programme, data, of.ledger(place), seeded(1))

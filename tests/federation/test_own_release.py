@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site is charged for is what it says: its weight and its rate, no more."""
+"""A site's charge is the one it states: its weight and its rate, no more."""
 
 from dataclasses import replace
 from typing import Any

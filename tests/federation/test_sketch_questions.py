@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked next follows from what was told of the same column."""
+"""The next question follows from the releases about the same column."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sites count: the plain loop to the bit, in every engine."""
+"""Counts of sites: the plain loop to the bit, in every engine."""
 
 import math
 from dataclasses import replace

@@ -31,7 +31,7 @@ def played(request: pytest.FixtureRequest) -> tuple[World, Played]:
 
 
 def deformed(array: NDArray[np.float64]) -> Iterator[NDArray[Any]]:
-    """Yield what stands for a vector in arithmetic, and is not the one asked for."""
+    """Yield arrays that pass for a vector in arithmetic, but are not the one."""
     yield np.concatenate([array, [0.0]])
     yield array.reshape(1, -1)
     yield np.broadcast_to(array, (7, 1, array.size)).copy()

@@ -43,7 +43,7 @@ def kit_of(originals: Path, tmp_path: Path) -> Make:
 
 
 def lines(kit: Kit) -> list[str]:
-    """What is wrong, without the path of the kit."""
+    """Return the problems, without the path of the kit."""
     return [str(p).replace(f"{kit.folder}/", "") for p in kit_problems(kit)]
 
 

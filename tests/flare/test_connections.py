@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who connected from where, and since when, is known at both ends."""
+"""Addresses of connections, and their dates, are known at both ends."""
 
 import logging
 import os

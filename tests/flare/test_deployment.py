@@ -56,7 +56,7 @@ def test_every_ledger_holds_what_the_run_charged(three: Federation) -> None:
 
 
 def secrets_of(made: Federation) -> dict[str, bytes]:
-    """Return what may be in no file but those that are there for it."""
+    """Return the secrets that may be in no file but their own."""
     found = {"a row": MARKER.encode()}
     for name, kit in made.kits.items():
         key = load_key(kit.identity_key)

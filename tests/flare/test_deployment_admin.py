@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What FLARE is told: jobs, the administrator's commands, and how workers ended."""
+"""Messages to FLARE: jobs, the administrator's commands, and ends of workers."""
 
 import json
 import signal

@@ -25,7 +25,7 @@ TEXT = config_text(
 
 
 def in_epoch(made: Federation, number: int) -> bool:
-    """Whether the rounds of an epoch have begun, and enough of them are to come."""
+    """Return True if rounds of an epoch have begun, and enough of them are to come."""
     return EPOCH * (number - 1) < len(made.charges()) < EPOCH * number
 
 

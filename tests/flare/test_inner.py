@@ -18,7 +18,7 @@ from lexfed.federation.flare.kit.folder import KIT_VARIABLE, Kit, kit_text
 
 
 class Monitor:
-    """Where FLARE hears of connections."""
+    """FLARE's monitor of connections."""
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []

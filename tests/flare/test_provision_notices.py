@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the terminal says of FLARE's log, and what it does not say."""
+"""Lines of FLARE's log on the terminal, and those that are not shown."""
 
 import logging
 import os

@@ -78,7 +78,7 @@ def test_no_connection_without_certificates(in_force: Kit, missing: str) -> None
 
 
 def drivers() -> DriverManager:
-    """What finds the driver of a transport, with all that FLARE has."""
+    """The manager that finds the driver of a transport, with all that FLARE has."""
     manager = DriverManager()
     manager.search_folder(
         str(Path(net_utils.__file__).parent), "nvflare.fuel.f3.drivers"
@@ -172,7 +172,7 @@ def confining(job: Kit, monkeypatch: pytest.MonkeyPatch) -> Kit:
 
 
 def found(kit: Kit, name: str, *below: str) -> tuple[str | None, str | None]:
-    """Where FLARE's two searches find a file, as paths in the workspace."""
+    """Return the places of a file by FLARE's two searches, in the workspace."""
     folders = [str(kit.flare_folder.joinpath(*below))]
     one = ConfigFactory.search_config_format(name, folders)[1]
     two = config_service.search_file(name, folders)

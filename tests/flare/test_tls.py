@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets in at a coordinator that runs, and whom a site believes: real processes."""
+"""Admission at a running coordinator, and trust of a site: real processes."""
 
 import json
 import shutil
@@ -160,7 +160,7 @@ def answering(pair: Pair, port: int = 0) -> Iterator[tuple[int, list[str]]]:
 
 
 def speaks(context: ssl.SSLContext, port: int) -> bool:
-    """Whether a client with this context believes the server."""
+    """Return True if a client with this context believes the server."""
     try:
         with (
             socket.create_connection(("127.0.0.1", port)) as plain,
@@ -173,7 +173,7 @@ def speaks(context: ssl.SSLContext, port: int) -> bool:
 
 
 def flares_own(kit: Kit) -> ssl.SSLContext:
-    """What FLARE itself would connect with."""
+    """Return the TLS context that FLARE itself would connect with."""
     pair = pair_of(kit)
     root = kit.flare_folder / "startup/rootCA.pem"
     params = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server, a site or a stranger tries, and that nothing leaves a site for it.
+"""Attacks of a server, a site or a stranger: nothing leaves a site for them.
 
 A refusal changes nothing: after each the honest message is still answered.
 """

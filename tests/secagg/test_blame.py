@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who breaks the protocol is named, nobody else is, and sums are opened without it."""
+"""Blame: cheats are named, nobody else is, and sums are opened without them."""
 
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -24,7 +24,7 @@ def _seed(number: int) -> bytes:
 
 
 def _connected(joined: tuple[tuple[int, ...], ...], alive: set[int]) -> bool:
-    """Whether those alive reach each other through those alive."""
+    """Return True if those alive reach each other through those alive."""
     start = min(alive)
     reached, waiting = {start}, [start]
     while waiting:
@@ -132,7 +132,7 @@ def test_what_no_graph_withstands_is_refused() -> None:
 
 
 def _fewest_paid(sites: int, colluding: set[int], circle: list[int], half: int) -> int:
-    """How many honest sites the server must declare missing to cut the circle."""
+    """Return the fewest honest sites the server must call missing to cut the circle."""
     honest = [place not in colluding for place in circle]
     runs = [sum(honest[(at + i) % sites] for i in range(half)) for at in range(sites)]
     # Somebody honest must be left on both sides of the two runs.
@@ -157,7 +157,7 @@ def _circle(joined: tuple[tuple[int, ...], ...]) -> list[int]:
 
 
 def _splits(sites: int, colluders: int, dropouts: int, degree: int, runs: int) -> int:
-    """In how many graphs a server that sees everything can cut honest sites apart."""
+    """Return the number of graphs that a server that sees all can cut apart."""
     chance = random.Random(1)
     found = 0
     for number in range(runs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sites, server and key holder refuse, by name; and what none of them can see."""
+"""Refusals of sites, server and key holder, by name; and limits of their sight."""
 
 from collections.abc import Callable
 from functools import partial

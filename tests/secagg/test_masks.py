@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What leaves a site looks like noise, and no round tells about another.
+"""Masked vectors look like noise, and no round tells about another.
 
 Chi-square tests over 256 byte values; each fails by chance once in 10^9 times.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What aggregators and sites refuse, by name; broken messages crash nothing."""
+"""Refusals of aggregators and sites, by name; broken messages crash nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +35,7 @@ BOTH = pytest.mark.parametrize("scheme", [additive(), polynomial()])
 
 
 def forged(round_: Round, operator: str, share: bytes, site: str = "site000") -> bytes:
-    """What an enrolled site sends that does not keep to the scheme."""
+    """Return a message of an enrolled site that does not keep to the scheme."""
     setting = round_.setting
     context = setting.context(round_.number, round_.model)
     private = X25519PrivateKey.generate()

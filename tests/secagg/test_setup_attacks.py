@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server tries while an epoch is set up, and that sites refuse it."""
+"""Attacks of a server while an epoch is set up, which sites refuse."""
 
 from functools import partial
 from hashlib import sha256

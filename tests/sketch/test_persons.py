@@ -21,7 +21,7 @@ def _kept(rows: list[tuple[int, int]], most: int, once: bool) -> list[int]:
 
 
 def _one_by_one(rows: list[tuple[int, int]], most: int, once: bool) -> list[int]:
-    """What the definition says, without vectors."""
+    """The definition, without vectors."""
     had: dict[int, list[int]] = defaultdict(list)
     kept = []
     for person, item in rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many were counted. Error probabilities: below 1e-4 for each coverage."""
+"""The number of persons counted. Error probabilities: below 1e-4 for each coverage."""
 
 import math
 

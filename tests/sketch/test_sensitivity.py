@@ -33,7 +33,7 @@ CONTRIBUTIONS = st.builds(
 def _person(
     table: Contribution, rng: np.random.Generator, cells: int = WIDTH
 ) -> NDArray[np.int64]:
-    """Return what a person adds whose items an arbitrary hash puts into few cells."""
+    """Return the vector of a person whose items a hash puts into few cells."""
     result = np.zeros((table.depth, WIDTH), dtype=np.int64)
     for row in result:
         columns = rng.integers(0, cells, table.occurrences)
@@ -43,7 +43,7 @@ def _person(
 
 
 def _one_cell(table: Contribution, column: int, sign: int) -> NDArray[np.int64]:
-    """Return what n times the same item adds, in the same cell of every row."""
+    """Return the vector of n times the same item, in the same cell of every row."""
     result = np.zeros((table.depth, WIDTH), dtype=np.int64)
     result[:, column] = sign * table.occurrences
     return result

@@ -45,7 +45,7 @@ def _counts(values: list[int]) -> Integers:
 
 
 def _one_by_one(shape: SketchShape, items: list[int]) -> list[list[int]]:
-    """What the definition says, without vectors."""
+    """The definition, without vectors."""
     cells = [[0] * shape.width for _ in range(shape.depth)]
     for item in items:
         for row in range(shape.depth):
