@@ -15,7 +15,7 @@ from lexfed.audit.entries import (
     PolicyEntry,
     Withdrawal,
 )
-from lexfed.audit.entries.envelopes import seal
+from lexfed.audit.entries.envelopes import EntryPlace, seal
 from lexfed.audit.entries.lifecycle import RuleOutcome
 from lexfed.audit.rules import (
     AT_CEILING,
@@ -218,11 +218,9 @@ def test_certificates_fit_into_an_entry() -> None:
     world = World(withdrawals=["erasure", "limit"] * 300)
     signer = Signer("coordinator", Ed25519PrivateKey.from_private_bytes(bytes(32)))
     found = certify(world.build(), Content(world.blobs))
-    data = seal(
-        found, origin="a.example/0123456789abcdef", run="0123456789abcdef", index=9,
-        previous=ZERO, key="certificate/9", time="2026-11-15T12:00:00Z",
-        signers=(signer,),
-    )  # fmt: skip
+    place = EntryPlace("a.example/0123456789abcdef", "0123456789abcdef", 9, ZERO)
+    key, time = "certificate/9", "2026-11-15T12:00:00Z"
+    data = seal(found, place, key=key, time=time, signers=(signer,))
     assert len(data) < 65535
 
 

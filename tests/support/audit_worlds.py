@@ -38,7 +38,7 @@ from lexfed.audit.entries import (
     decimal,
     receipts,
 )
-from lexfed.audit.entries.envelopes import RecordedEntry, seal, unseal
+from lexfed.audit.entries.envelopes import EntryPlace, RecordedEntry, seal, unseal
 from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.rules import catalogue_bytes, certify
 from lexfed.audit.tree import tiles
@@ -160,8 +160,13 @@ class FakeRun:
                 "time": time_of(index),
                 **draft.place,
             }
+            time = place.pop("time")
             data = draft.raw or seal(
-                draft.entry, key=draft.key, signers=draft.signers, **place
+                draft.entry,
+                EntryPlace(**place),
+                key=draft.key,
+                time=time,
+                signers=draft.signers,
             )
             found.append(data)
         return found

@@ -31,7 +31,7 @@ from lexfed.errors import AuditError
 from lexfed.signing.base64_text import decode_base64
 
 PROTOCOL = "masking"
-"""How policies and rounds name the protocol."""
+"""The protocol's name in policies and rounds."""
 
 _MOST_BYTES = 1 << 24
 _CONSENT = 9

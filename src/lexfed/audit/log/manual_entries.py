@@ -148,7 +148,7 @@ _FORMS = {
     _pattern(Digest): ("expected a SHA-256 in hexadecimal, or a file", "@FILE"),
     _pattern(TimeText): ("expected a time in UTC", "2026-11-15T12:00:00Z"),
 }
-"""What is expected where a form is not kept, and an example, by its pattern."""
+"""The expected form of a value in words, and an example, by its pattern."""
 
 
 def _wanted(problem: ErrorDetails) -> tuple[str, str]:

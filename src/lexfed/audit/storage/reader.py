@@ -47,7 +47,7 @@ class LogView:
     """Checkpoints of this log that witnesses cosigned, smallest first; whose
     cosignatures they carry, and whether these are sound, a policy must say."""
     stage: StagedAppend | None
-    """What a writer has not finished; no part of the log yet."""
+    """An append that a writer has not finished; no part of the log yet."""
 
     @property
     def size(self) -> int:

@@ -52,12 +52,12 @@ class TrustedCheckpoint:
 
     signed: SignedCheckpoint
     witnesses: Mapping[str, int]
-    """When each witness saw it, in seconds since 1970, by its name in the policy."""
+    """Times at which witnesses saw it, in seconds since 1970, by name in the policy."""
     quorum_met: bool
     witnessed: bool
-    """Whether witnesses were asked for and enough of them cosigned."""
+    """True if witnesses were asked for and enough of them cosigned."""
     reason: str
-    """What the cosignatures show, or what is missing, in words."""
+    """The finding about the cosignatures, or the lack of some, in words."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TrustPolicy:
     groups: Mapping[str, WitnessGroup]
     quorum: str
     urls: Mapping[str, str]
-    """Where witnesses take checkpoints, by name, for those that give it."""
+    """Addresses of witnesses for checkpoints, by name, for those that give one."""
 
     def met_by(self, names: Collection[str]) -> bool:
         """Return True if witnesses, by their names in the policy, are a quorum."""

@@ -125,7 +125,7 @@ CLAIMS: tuple[tuple[str, Judge], ...] = (
     ("other files", files.other_files),
     ("report", files.reports),
 )
-"""What the entries themselves are checked for, in the order of the lines."""
+"""The checks of the entries themselves, in the order of the lines."""
 
 
 def _log(evidence: Evidence) -> str:

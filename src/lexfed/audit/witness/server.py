@@ -31,7 +31,7 @@ from lexfed.audit.witness.cosigner import MAX_REQUEST, Witness, WitnessReply
 from lexfed.errors import LexfedError, RunFolderError, system_reason
 
 LIFE_S = 30.0
-"""How long one connection may live."""
+"""Longest life of one connection."""
 MAX_CONNECTIONS = 64
 
 _LATEST = re.compile(r"/([0-9a-f]{64})/checkpoint")

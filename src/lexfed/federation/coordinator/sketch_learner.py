@@ -93,14 +93,7 @@ class SketchLearner:
         released: Floats,
         missing: int,
     ) -> dict[str, NDArray[Any]]:
-        """Return the memory after the release of a sketch stage.
-
-        Args:
-            progress: where the run stood when it was asked.
-            release: what was charged for it.
-            released: the numbers.
-            missing: how many sites are not in the sum.
-        """
+        """Return the memory after a sketch stage's release without `missing` sites."""
         programme, stage = self._programme, self._programme.stages[progress.stage]
         tables = table_memory(
             stage,

@@ -179,16 +179,10 @@ def _read(content: bytes) -> Reply | Refusal | None:
 def too_few(
     query: Query, came: int, asked: int, refusals: Mapping[str, Refusal]
 ) -> RoundLost:
-    """Return that a round is given up because too few sites answered.
+    """Return that a round is given up because too few of those asked answered.
 
     Nobody signs a refusal, and people read it. So the name is the channel's, and the
     reason a line of visible characters that is not long.
-
-    Args:
-        query: what was asked.
-        came: how many answered.
-        asked: how many were asked.
-        refusals: by the site that the channel brought them from.
     """
     words = f"round {query.round} is lost: {came} of {asked} sites answered"
     if not refusals:

@@ -29,7 +29,7 @@ from lexfed.secagg.mask_sessions.site_rounds import SiteSession
 from lexfed.secagg.masks.terms import MaskSetting
 
 _KIND_AT = 5
-"""Where a message of secure aggregation says what it is."""
+"""The place of the kind in a message of secure aggregation."""
 
 
 class MaskedSite:

@@ -42,7 +42,7 @@ from lexfed.secagg.mask_sessions.server_setup import EstablishedEpoch, ServerSet
 from lexfed.secagg.masks.vector_pieces import longest_masked, longest_piece
 
 _AT_ONCE = 8
-"""Of how many sites a piece is on its way at a time; each is a few megabytes."""
+"""Sites whose pieces are on their way at a time; each is a few megabytes."""
 
 MessageSink = Callable[[bytes], None]
 """Takes one site's message, or raises `SecAggError`."""
@@ -94,15 +94,7 @@ class MaskedSums:
         check: CheckReceipt,
         exclusions: Exclusions,
     ) -> None:
-        """Take a channel.
-
-        Args:
-            programme: what is run; with a cohort.
-            channel: to the sites.
-            epochs: of this run.
-            check: of receipts.
-            exclusions: of this run.
-        """
+        """Take a channel, for a programme with a cohort."""
         if programme.cohort is None:
             raise ValueError("expected a programme with noise in shares")
         self._programme, self._cohort = programme, programme.cohort
@@ -140,11 +132,7 @@ class MaskedSums:
         self._rounds = 0
 
     def _set_up(self, without: Collection[str]) -> EstablishedEpoch:
-        """Set up an epoch.
-
-        Args:
-            without: sites that were silent when others had to wait for them.
-        """
+        """Set up an epoch without sites that were silent while others waited."""
         setting = self._settings(self._next_epoch())
         setup = ServerSetup(self._identity, setting)
         left_out = self.blamed.union(without)

@@ -91,11 +91,7 @@ def asked_numbers(
 def next_question(
     tables: Sequence[RequestedTable], told: Sequence[ReleasedTable]
 ) -> dict[str, Floats] | None:
-    """Return the numbers that a stage is asked with, from what was told before.
-
-    Args:
-        tables: of the stage.
-        told: everything that was released in stages before it.
+    """Return the numbers for the query of a stage, from all releases before it.
 
     Returns:
         None, if there is nothing to ask: all are second looks, and the first ones

@@ -19,7 +19,7 @@ from lexfed.federation.programme.sequence import Programme
 from lexfed.signing import strict_json
 
 CLOSE = 1e-9
-"""How far floats of two machines may be apart, relatively."""
+"""Largest relative distance between floats of two machines."""
 
 
 class _Sent(BaseModel):

@@ -132,11 +132,10 @@ class Programme:
     def loudness(self, missing: int = 0) -> float:
         """Return the variance of the noise on a sum, over the one that is charged.
 
+        The sum lacks `missing` sites.
+
         With `local` trust every site adds all of it; in shares it is sized for the
         honest sites alone, and the others add theirs.
-
-        Args:
-            missing: how many sites are not in the sum.
         """
         present = len(self.sites) - missing
         if self.trust == "local":

@@ -22,7 +22,7 @@ from lexfed.federation.programme.messages import Query
 from lexfed.federation.programme.sequence import Programme, Stage
 
 NAME = "site_weights"
-"""What the weights are called in a query, and in a run's memory."""
+"""Name of the weights in a query, and in a run's memory."""
 
 _UNWEIGHED = ("sketch", "metrics")
 

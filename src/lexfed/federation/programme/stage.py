@@ -158,14 +158,10 @@ class Stage:
         return tuple(block.grid.clip_to / block.grid.clip for block in self.blocks)
 
     def release_for(self, release: Release | None, site: int) -> Release | None:
-        """Return the release that one site is charged for in a round.
+        """Return the release that one site, by its place, is charged for in a round.
 
         A unit's contribution is clipped to C and then multiplied by the site's weight
         w, so it has norm at most w C; its coin shows heads less often by the factor.
-
-        Args:
-            release: the round's event.
-            site: place of the site in the programme.
         """
         return self.release_for_all(release, (site,))
 

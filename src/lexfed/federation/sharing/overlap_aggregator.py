@@ -105,13 +105,7 @@ class OverlapAggregator(AggregatorSession):
         overlap: OverlapSetting,
         source: RandomSource | None = None,
     ) -> None:
-        """Start an epoch.
-
-        Args:
-            identity: the aggregator's.
-            overlap: the computation.
-            source: where noise comes from; secure by default.
-        """
+        """Start an epoch, with noise from a secure source by default."""
         super().__init__(identity, overlap.operators)
         self._overlap = overlap
         self._source = source or SecureSource()
@@ -236,13 +230,7 @@ class OverlapAggregator(AggregatorSession):
         return self._seat == 0
 
     def _masked(self, share: Words32, what: str, named: bytes) -> Words32:
-        """Return a share under the mask that the other aggregator's share takes off.
-
-        Args:
-            share: of what leaves.
-            what: it is; a key makes one mask.
-            named: the list and the triple that it belongs to.
-        """
+        """Return a share under the mask that the other aggregator's share takes off."""
         purpose = f"mask of {what} of {named.hex()}"
         context, names = self._context.digest, (self._identity.name, self._other)
         key = pairwise_key(

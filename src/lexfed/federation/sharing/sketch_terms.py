@@ -28,11 +28,7 @@ _SUBTRACT = 2
 
 
 def masking_terms(plan: SharedPlan, rounds: int = 1) -> MaskTerms:
-    """Return the terms of sums under masks.
-
-    Args:
-        plan: what is summed.
-        rounds: how many sums one set-up serves.
+    """Return the terms of sums under masks, of which one set-up serves `rounds`.
 
     Guarantees:
         Sums of fewer sites than the noise is sized for are never opened.

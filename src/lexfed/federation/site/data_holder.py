@@ -53,7 +53,7 @@ class RoundPosition(NamedTuple):
 
 
 NOWHERE = RoundPosition()
-"""Where a site stands that has answered nothing."""
+"""The position of a site that has answered nothing."""
 
 PositionWriter = Callable[[RoundPosition], None]
 """Puts a place on disk, or raises a `LexfedError`."""

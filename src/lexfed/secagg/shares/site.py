@@ -165,12 +165,7 @@ class SharingSite:
     def deal(
         self, round_number: int, model: bytes, values: Integers
     ) -> dict[str, bytes]:
-        """Share a vector.
-
-        Args:
-            round_number: from 1.
-            model: SHA-256 of the round's model.
-            values: the integers, noise included.
+        """Share a vector of integers, noise included, in a round from 1 on.
 
         Returns:
             One signed message for every aggregator that announced a key.

@@ -27,7 +27,7 @@ from lexfed.sketch.estimates.item_counts import point_rows
 from lexfed.sketch.estimates.noised_cells import HashedPlaces, NoisedCells
 
 _AT_ONCE = 256
-"""How many variances are computed at once, which bounds the memory."""
+"""Variances that are computed at once, which bounds the memory."""
 
 
 @dataclass(frozen=True)

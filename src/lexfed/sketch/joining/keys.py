@@ -23,7 +23,7 @@ from lexfed.data.people.key_numbers import KEY_BITS, person_keys
 from lexfed.sketch.tables.hashing import ItemKeys
 
 FORM = digest({"joining keys": 1, "form": "NFKC, spaces, case", "bits": KEY_BITS})
-"""What keys of a sketch are; sketches of other keys cannot be compared."""
+"""The form of a sketch's keys; sketches of other keys cannot be compared."""
 
 
 def one_form(text: str) -> str:

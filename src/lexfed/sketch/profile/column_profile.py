@@ -26,7 +26,7 @@ from lexfed.tiers import Tier
 ColumnNote = Literal[
     "nothing-seen", "no-range", "no-values", "long-values", "many-values"
 ]
-"""Why something is missing or incomplete:
+"""Reasons for something missing or incomplete:
 
     nothing-seen  no cell stands out of the noise
     no-range      the column has numbers, but their range was not found

@@ -35,7 +35,7 @@ BINS = 64
 """Bins between two ends."""
 
 MOST_PREFIXES = 32
-"""How many prefixes are extended at once."""
+"""Most prefixes that are extended at once."""
 
 
 @cache

@@ -30,7 +30,7 @@ _COUNTS = {
     SketchKind.COUNT_SKETCH: True,
     SketchKind.EXACT: False,
 }
-"""Whether the cells of a kind have signs; filters hold no counts."""
+"""True for kinds whose cells have signs; filters hold no counts."""
 _SIZE = 4
 
 

@@ -151,7 +151,7 @@ class _Hashed(CountTable):
     """Tables with hashed columns."""
 
     _second_half: ClassVar[int]
-    """What an item counts whose sign is -1."""
+    """The count of an item whose sign is -1."""
 
     @classmethod
     def _count(

@@ -41,12 +41,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class HashRows:
-    """The hash functions of all rows of a table.
-
-    Attributes:
-        seed: what they are all derived from.
-        depth: how many rows.
-        width: how many columns, a power of two.
+    """The hash functions of all rows of a table, from one seed; width a power of two.
 
     Guarantees:
         The same seed gives the same rows on every machine.

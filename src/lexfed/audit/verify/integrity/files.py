@@ -36,10 +36,10 @@ UNLOGGED = (
     "result.json", "profile.html", "report.pdf", "dpia.md", "model-card.md",
     "record-of-processing.csv",
 )  # fmt: skip
-"""What runs and reports write and the log has no digest of, ever."""
+"""Files of runs and reports that the log never has a digest of."""
 
 NOT_YET = (STATE, MODEL, CLAIM, STATEMENT, BUNDLE)
-"""What the log has no digest of before its entry, and some of it never without
+"""Files without a digest in the log before their entry, some of them never without
 privacy."""
 
 

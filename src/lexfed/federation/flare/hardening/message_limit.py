@@ -15,7 +15,7 @@ from typing import Any
 FRAME = 16 * 2**20
 """Longest frame; streams have frames of 1 MiB, and FLARE's own words are shorter."""
 WRAPPING = 2**16
-"""What FLARE puts around a message."""
+"""Most bytes that FLARE puts around a message."""
 _AT_FIRST = 64 * 2**20
 """Longest message before anything is agreed: a job with its configuration."""
 _BYTES_OF_A_VALUE = 64

@@ -21,10 +21,10 @@ PARENT = frozenset(
         "StartJobProcessor",
     }
 )
-"""What the process that lives between jobs does for the server."""
+"""Commands of the server to the process that lives between jobs."""
 
 WORKER = frozenset({"AbortCommand", "AbortTaskCommand", "ByeCommand"})
-"""What the process of a job does for the server, beside what `executor` answers."""
+"""Commands of the server to the process of a job, beside those to `executor`."""
 
 
 def limit_commands() -> None:

@@ -36,7 +36,7 @@ from lexfed.federation.flare.jobs.executor import (
 )
 
 STAGE = "stage: %d of %d sites answered in %.3f s"
-"""What the coordinator's log says about every exchange."""
+"""The line of the coordinator's log about every exchange."""
 _LOGGER = logging.getLogger(__name__)
 _BETWEEN_CALLS = 0.5
 _BETWEEN_LOOKS = 0.2

@@ -29,10 +29,10 @@ from lexfed.toml_text import parse_toml
 COORDINATOR = "coordinator"
 """The name of the coordinator; no site may have it."""
 NAME = r"[A-Za-z0-9][A-Za-z0-9_]{0,31}"
-"""What a site may be called: the names of `secagg.Roster`."""
+"""The form of a site's name: that of `secagg`'s `Roster`."""
 KIT_VARIABLE = "LEXFED_KIT"
 DATA_VARIABLE = "LEXFED_DATA"
-"""How a process that FLARE starts finds its kit and the site's data."""
+"""Variables by which a process of FLARE finds its kit and the site's data."""
 
 KitRole = Literal["coordinator", "site"]
 SiteName = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]

@@ -19,7 +19,7 @@ from typing import Any
 from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, KitRole
 
 ADMIN = "admin@coordinator.lexfed"
-"""Who submits jobs; FLARE wants the form of an address."""
+"""The submitter of jobs; FLARE wants the form of an address."""
 ORGANISATION = "lexfed"
 """FLARE's word for who owns a site. Rights here do not depend on it."""
 

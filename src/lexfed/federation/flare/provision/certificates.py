@@ -18,7 +18,7 @@ from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
 _RESTORE = "restore it from the kit that you were given"
 _RENEW = "the deployment needs new kits: `lexfed deploy init`, in another folder"
 SOON = timedelta(days=30)
-"""How long before its end a certificate is worth a word."""
+"""Time before a certificate's end at which it is worth a warning."""
 
 
 def certificate_problems(kit: Kit) -> Iterator[Problem]:

@@ -90,7 +90,7 @@ TRACES: Mapping[str, Callable[[LogFacts], bool]] = {
     "receipts": _receipts,
     "witnesses": _witnessed,
 }
-"""What each measure leaves in the log; events carry noise and clip bounds together."""
+"""Traces of each measure in the log; events carry noise and clip bounds together."""
 
 
 def measures(facts: LogFacts, _: Rule) -> CheckAnswer:
