@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from dp_accounting.pld import PLDAccountant
 
-from lexfed.cli.display.runs import rounded_up
 from lexfed.privacy.accountants.composition import epsilon
 from lexfed.privacy.accountants.gdp import epsilon_from as gdp_epsilon
 from lexfed.privacy.accountants.steps import Step
@@ -318,15 +317,6 @@ def test_plan_of_other_rounds(lexfed: Lexfed, place: Path) -> None:
     plan = json.loads(lexfed("plan", "--rounds", "5", "--json").out)
     towers = [g for g in plan["groups"] if g["name"].startswith("tower")]
     assert {group["rounds"] for group in towers} == {5}
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(2.0, "2.00"), (1.991, "2.00"), (0.3, "0.30"), (0.0421, "0.043"),
-     (1e-4, "0.00010"), (0.0, "0.00")],
-)  # fmt: skip
-def test_what_is_spent_is_rounded_up(value: float, text: str) -> None:
-    assert rounded_up(value) == text
 
 
 def test_a_plan_says_what_noise_in_shares_assumes(lexfed: Lexfed, edit: Edit) -> None:

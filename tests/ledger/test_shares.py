@@ -13,7 +13,6 @@ import pytest
 
 from ledger.conftest import START, Place, release
 from lexfed.cli.display.ledgers import plain, table
-from lexfed.cli.display.runs import rounded_up
 from lexfed.errors import LedgerError, Refused
 from lexfed.ledger.bookkeeping.book import Amounts, Book
 from lexfed.ledger.bookkeeping.ceilings import Ceiling, reached_by_squares
@@ -25,6 +24,7 @@ from lexfed.ledger.verification import verify_ledger
 from lexfed.privacy.accountants import rdp
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.scopes import record_epsilon
+from lexfed.report.wording.rounding import round_up
 from lexfed.tiers import Tier
 
 LATER = START + 10**6
@@ -145,7 +145,7 @@ def test_everybody_sees_what_shares_came_to(ledger: LastingLedger) -> None:
     exact = record_epsilon(both, 1e-6, "add-remove", "rdp")
     assert exact <= found["epsilon"] <= exact * (1 + 1e-9)
     assert found["epsilon"] > before["epsilon"]
-    assert f" {rounded_up(found['epsilon'])} " in table(ledger, 1e-6, False)
+    assert f" {round_up(found['epsilon'])} " in table(ledger, 1e-6, False)
     set_ceiling(ledger, "record", Ceiling.of(9.0, 1e-6, "rdp"), "test")
     assert plain(ledger, 1e-6)["scopes"]["record"]["ceiling"]["reached"] > exact * 0.99
     assert "by rdp at order" in table(ledger, 1e-6, False)

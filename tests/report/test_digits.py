@@ -4,19 +4,21 @@
 import math
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.cli.display import runs
 from lexfed.report.wording.rounding import (
     count,
     delta,
     factor,
     round_down_all,
+    round_down_to,
     round_up,
     round_up_all,
     round_up_digits,
+    round_up_to,
 )
 
 POSITIVE = st.floats(1e-6, 1e6)
@@ -55,16 +57,32 @@ def test_columns_without_numbers_are_empty() -> None:
         (4.2738477, "4.28"),
         (0.0, "0.00"),
         (0.0123, "0.013"),
+        (1.991, "2.00"),
+        (0.0421, "0.043"),
+        (1e-4, "0.00010"),
     ],
 )
 def test_known_numbers(value: float | str, text: str) -> None:
     assert round_up(value) == text
 
 
-@given(st.floats(1e-3, 100.0))
-def test_page_and_screen_print_the_same(value: float) -> None:
-    short = float(f"{value:.8g}")  # as claims are rounded
-    assert round_up(short) == runs.rounded_up(short)
+def test_numbers_of_arrays_are_printed_as_others() -> None:
+    assert round_up(np.float64(4.2738477)) == "4.28"
+
+
+@pytest.mark.parametrize(
+    ("places", "value", "up", "down"),
+    [
+        (2, 0.999, "1.00", "0.99"),
+        (2, 0.29, "0.29", "0.29"),
+        (3, 0.1 + 0.2, "0.300", "0.300"),
+        (4, 1.00001, "1.0001", "1.0000"),
+    ],
+)
+def test_decimals_that_a_table_asks_for(
+    places: int, value: float, up: str, down: str
+) -> None:
+    assert (round_up_to(places, value), round_down_to(places, value)) == (up, down)
 
 
 def test_probabilities_are_written_as_in_configurations() -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lexfed.cli import talk
-from lexfed.cli.display.runs import rounded_up
 from lexfed.cli.terminal import redraw
+from lexfed.report.wording.rounding import round_up
 from lexfed.run import PricedRun, RoundReport
 
 _WIDTH = 24
@@ -80,9 +80,7 @@ class _ProgressDisplay:
         if self._private:
             # What was not priced anew is a lower bound, and must not look exact.
             mark = "≥ " if self._stale else ""
-            fields.append(
-                f"ε {mark}{rounded_up(self._spent)} / {rounded_up(self._budget)}"
-            )
+            fields.append(f"ε {mark}{round_up(self._spent)} / {round_up(self._budget)}")
         pace = (now - self._begin) / max(1, report.round - self._first + 1)
         left = pace * (report.rounds - report.round)
         fields.append(report.stage)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importances of columns in words: where they come from, and what they have cost."""
 
-import math
-
+from lexfed.report.wording.rounding import round_up_to
 from lexfed.run import PricedRun
 
 _SHOWN = 4
@@ -24,7 +23,7 @@ def importance_lines(priced: PricedRun) -> list[str]:
         )
     joint = priced.joint_epsilon
     if joint is not None:
-        shown = math.ceil(joint * 1e4 - 1e-6) / 1e4
+        shown = float(round_up_to(4, joint))
         lines.append(
             f"           together with {priced.paid_before} paid for before the record "
             f"reaches ε {shown:g} of {config.epsilon:g}"

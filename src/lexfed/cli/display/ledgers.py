@@ -6,13 +6,13 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from lexfed.cli.display.runs import rounded_up
 from lexfed.ledger.bookkeeping.book import NOTHING, Book, CeilingBalance
 from lexfed.ledger.bookkeeping.ceilings import Ceiling, reached_by_squares
 from lexfed.ledger.bookkeeping.prices import RECORD, SCOPES, Counting, meter
 from lexfed.ledger.bookkeeping.refusals import remaining_room
 from lexfed.ledger.bookkeeping.rows import LedgerRow
 from lexfed.ledger.charging import LastingLedger
+from lexfed.report.wording.rounding import round_up
 from lexfed.visible_text import visible
 
 
@@ -67,7 +67,7 @@ def _line(book: Book, scope: str, delta: float) -> str:
         total = spent + book.meters.get(meter(scope, ceiling.kind), NOTHING).reserved
         words = f"{ceiling}; left: {remaining_room(ceiling, total)}"
         reached = (ceiling.reached(spent), ceiling.reached(total))
-    now, then = map(rounded_up, reached)
+    now, then = map(round_up, reached)
     return f"  {scope:<14}{now:>10}{then:>15}   {words}"
 
 

@@ -5,7 +5,6 @@ The whole-record guarantee always comes first, with its unit, relation, accounta
 trust model; what is spent is rounded up.
 """
 
-import math
 from pathlib import Path
 
 from lexfed.audit.storage.write_protocol import MAX_NOTE
@@ -17,6 +16,8 @@ from lexfed.config import Config
 from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
+from lexfed.report.wording.plain_words import guarantee_in_brief
+from lexfed.report.wording.rounding import round_up
 from lexfed.run import PricedRun, RunResult, notes_of
 from lexfed.run.results.adaptation_file import plan_lines
 from lexfed.run.results.sketch_notes import sketch_lines
@@ -36,29 +37,6 @@ _METRICS = {
     "public": "on public test rows",
     "paid": "paid for from the budget, noised",
 }
-
-
-def rounded_up(value: float) -> str:
-    """Return a number with two digits or more, the last of them rounded up."""
-    digits = 2 if value >= 0.1 or value <= 0 else 1 - math.floor(math.log10(value))
-    scale = 10.0**digits
-    # What is exact in decimal must not be lifted by its binary rest.
-    return f"{math.ceil(value * scale - 1e-6) / scale:.{digits}f}"
-
-
-def guarantee(claim: Claim) -> str:
-    """Return the record's guarantee in one line."""
-    unit = "site" if claim.unit == "client" else "person"
-    relation: str = claim.neighbours
-    if claim.neighbours == "add-remove":
-        # Attribute guarantees are of the replace type: this is what to compare with.
-        relation = f"add/remove (replace-one: {rounded_up(claim.label.epsilon)})"
-    accountant = claim.accountant.name.upper()
-    delta = f"{claim.delta:g}".replace("e-0", "e-")
-    return (
-        f"whole record (ε, δ) = ({rounded_up(claim.epsilon)}, {delta}) per {unit}, "
-        f"{relation}, {accountant}, trust: {claim.trust}"
-    )
 
 
 def law_line(priced: PricedRun) -> str:
@@ -86,9 +64,7 @@ def tier_lines(claim: Claim) -> list[str]:
     for name, tier in reversed(claim.tiers.items()):
         columns = list(tier.columns)
         names = ", ".join(columns[:4]) + (", …" if len(columns) > 4 else "")
-        lines.append(
-            f"  {name:<13}{rounded_up(tier.epsilon):>6} per attribute   {names}"
-        )
+        lines.append(f"  {name:<13}{round_up(tier.epsilon):>6} per attribute   {names}")
     return lines
 
 
@@ -101,7 +77,7 @@ def label_line(claim: Claim, tagged: TaggedSchema) -> str:
     target = tagged.schema.target
     tier = tagged.tier_of(target).label
     return (
-        f"  {'label':<13}{rounded_up(claim.label.epsilon):>6} when replaced   {target} "
+        f"  {'label':<13}{round_up(claim.label.epsilon):>6} when replaced   {target} "
         f"({tier}): no cap binds it"
     )
 
@@ -133,7 +109,7 @@ def budget_lines(priced: PricedRun) -> list[str]:
     lines = []
     if claim.stamp:
         lines.append(f"  budget   {claim.stamp}: the noise is seeded (`run.test`)")
-    lines.append(f"  budget   {guarantee(claim)}")
+    lines.append(f"  budget   {guarantee_in_brief(claim)}")
     lines += ["         " + line for line in tier_lines(claim)]
     lines.append("         " + label_line(claim, priced.population.tagged))
     if priced.programme.cohort is not None:
@@ -153,7 +129,7 @@ def budget_lines(priced: PricedRun) -> list[str]:
 def _class_lines(priced: PricedRun, claim: Claim) -> list[str]:
     """Return what classes of records are guaranteed, and what their rules cost."""
     lines = [
-        f"  class    {one.name}: {rounded_up(claim.classes[one.name].epsilon)} "
+        f"  class    {one.name}: {round_up(claim.classes[one.name].epsilon)} "
         f"per record where {one.where} (contributions times {one.scale:g})"
         for one in priced.programme.classes
     ]
@@ -172,12 +148,12 @@ def profile_lines(priced: PricedRun, claim: Claim) -> list[str]:
     for profile in priced.profiles:
         record = claim.profiles[profile.name]
         sites = "1 site" if record.sites == 1 else f"{record.sites} sites"
-        parts = [f"ε {rounded_up(record.epsilon)} of {profile.budget.epsilon:g}"]
+        parts = [f"ε {round_up(record.epsilon)} of {profile.budget.epsilon:g}"]
         parts += [
-            f"{tier} {rounded_up(epsilon)}{_cap(profile, tier)}"
+            f"{tier} {round_up(epsilon)}{_cap(profile, tier)}"
             for tier, epsilon in record.tiers.items()
         ]
-        parts.append(f"label {rounded_up(record.label)}")
+        parts.append(f"label {round_up(record.label)}")
         lines.append(f"  profile  {profile.name}, {sites}: {', '.join(parts)}")
         lines.append(f"           takes part {_taking_part(priced, profile)}")
     return lines
@@ -259,7 +235,7 @@ def plan_table(priced: PricedRun) -> str:
     rounds, budget = priced.programme.rounds, priced.budget.epsilon
     fit = "1 round fits" if rounds == 1 else f"{rounds} rounds fit"
     # What is left after something was paid for has many digits.
-    whole = f"{budget:g}" if budget == round(budget, 2) else rounded_up(budget)
-    lines += ["", f"  {fit}: the record reaches ε {rounded_up(claim.epsilon)} of "
+    whole = f"{budget:g}" if budget == round(budget, 2) else round_up(budget)
+    lines += ["", f"  {fit}: the record reaches ε {round_up(claim.epsilon)} of "
               f"{whole}; nothing was spent"]  # fmt: skip
     return "\n".join(lines)

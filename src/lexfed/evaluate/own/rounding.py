@@ -4,10 +4,10 @@
 Means, ends and gains are neither; they are rounded to the nearest.
 """
 
-import math
 from collections.abc import Sequence
 
 from lexfed.evaluate.harness.summary import MeanEstimate
+from lexfed.report.wording.rounding import round_down_to, round_up_to
 
 
 def lost_by(gain: MeanEstimate | None, metric: str) -> MeanEstimate | None:
@@ -53,12 +53,12 @@ def three(value: float) -> str:
 
 def three_up(value: float) -> str:
     """Return a proven bound, rounded up."""
-    return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+    return round_up_to(3, value)
 
 
 def three_down(value: float) -> str:
     """Return a measured lower bound, rounded down."""
-    return f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
+    return round_down_to(3, value)
 
 
 def enumerated(names: Sequence[str]) -> str:
@@ -73,4 +73,4 @@ def enumerated(names: Sequence[str]) -> str:
 
 def down(value: float) -> str:
     """Return a lower bound with two decimals, rounded down."""
-    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
+    return round_down_to(2, value)

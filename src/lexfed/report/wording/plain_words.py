@@ -66,15 +66,32 @@ def scope_name(scope: str) -> str:
 
 def guarantee(claim: Claim) -> str:
     """Return the whole record's guarantee in one line, with all it depends on."""
-    relation = NEIGHBOURS[claim.neighbours]
-    if claim.neighbours == "add-remove":
-        # Attribute guarantees are of the replace type: this is what to compare with.
-        relation += f" (replace-one: {round_up(claim.label.epsilon)})"
     return (
-        f"(ε, δ) = ({round_up(claim.epsilon)}, {delta(claim.delta)}) "
-        f"per {UNITS[claim.unit]} under {relation} by {claim.accountant.name.upper()}, "
+        f"{_epsilon_and_delta(claim)} under {_relation(claim)} "
+        f"by {claim.accountant.name.upper()}, "
         f"trust: {trust(claim.trust, claim.cohort)}"
     )
+
+
+def guarantee_in_brief(claim: Claim) -> str:
+    """Return the whole record's guarantee as a terminal has room for it."""
+    return (
+        f"whole record {_epsilon_and_delta(claim)}, {_relation(claim)}, "
+        f"{claim.accountant.name.upper()}, trust: {claim.trust}"
+    )
+
+
+def _epsilon_and_delta(claim: Claim) -> str:
+    numbers = f"({round_up(claim.epsilon)}, {delta(claim.delta)})"
+    return f"(ε, δ) = {numbers} per {UNITS[claim.unit]}"
+
+
+def _relation(claim: Claim) -> str:
+    words = NEIGHBOURS[claim.neighbours]
+    if claim.neighbours == "add-remove":
+        # Attribute guarantees are of the replace type: this is what to compare with.
+        words += f" (replace-one: {round_up(claim.label.epsilon)})"
+    return words
 
 
 def trust(name: str, cohort: SiteAssumptions | None) -> str:

@@ -48,6 +48,24 @@ def round_down_all(values: Iterable[float | str]) -> list[str]:
     return [str(value.quantize(step, ROUND_FLOOR)) for value in exact]
 
 
+def round_up_to(places: int, value: float) -> str:
+    """Return a number with that many decimals, rounded up.
+
+    >>> round_up_to(3, 0.51234)
+    '0.513'
+    """
+    return str(_exact(value).quantize(Decimal(1).scaleb(-places), ROUND_CEILING))
+
+
+def round_down_to(places: int, value: float) -> str:
+    """Return a number with that many decimals, rounded down.
+
+    >>> round_down_to(2, 0.999), round_down_to(2, 0.29)
+    ('0.99', '0.29')
+    """
+    return str(_exact(value).quantize(Decimal(1).scaleb(-places), ROUND_FLOOR))
+
+
 def round_up_digits(value: float, digits: int = 1) -> float:
     """Return a number with that many significant digits, rounded up.
 
@@ -95,7 +113,8 @@ def count(number: int, word: str, plural: str = "") -> str:
 
 
 def _exact(value: float | str) -> Decimal:
-    return _SAME.create_decimal(value if isinstance(value, str) else repr(value))
+    # Through `float`: the repr of a NumPy number is no number.
+    return _SAME.create_decimal(value if isinstance(value, str) else repr(float(value)))
 
 
 def _places(value: Decimal) -> int:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lexfed audit-privacy`: what attacks find, beside what is proven. Spends nothing."""
 
-import math
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from lexfed.cli.options import DEFAULT, AsJson, ConfigFile
 from lexfed.cli.output import print_json
 from lexfed.cli.terminal import act
 from lexfed.errors import ClaimError
+from lexfed.report.wording.rounding import round_down_to, round_up
 
 if TYPE_CHECKING:
     from lexfed.evaluate.empirical.claim_audit import ClaimAudit
@@ -28,7 +28,6 @@ def audit_privacy(
     as_json: AsJson = False,
 ) -> None:
     """Attack every claim of a run with made-up persons. Exit code 1 if one is false."""
-    from lexfed.cli.display import runs
     from lexfed.cli.inputs import load_config, load_priced
     from lexfed.cli.problem_lines import located_errors
     from lexfed.evaluate.empirical.claim_audit import CONFIDENCE, audit
@@ -44,8 +43,8 @@ def audit_privacy(
     refuted = [one for one in found if one.refuted]
     if refuted:
         worst = ", ".join(
-            f"`{one.claim}` is at least {rounded_down(one.lower)}, "
-            f"not {runs.rounded_up(one.epsilon)}"
+            f"`{one.claim}` is at least {round_down_to(2, one.lower)}, "
+            f"not {round_up(one.epsilon)}"
             for one in refuted
         )
         raise ClaimError(
@@ -61,20 +60,13 @@ def audit_privacy(
 
 def table(found: Sequence["ClaimAudit"]) -> list[str]:
     """Return what was found beside what is claimed, as lines."""
-    from lexfed.cli.display import runs
-
     lines = ["claim         between     proven ε   found ε   guessed right"]
     return lines + [
-        f"{one.claim:13} {one.neighbours:11} {runs.rounded_up(one.epsilon):>8}   "
-        f"≥{rounded_down(one.lower):>6}    {one.correct} of {one.guesses} "
+        f"{one.claim:13} {one.neighbours:11} {round_up(one.epsilon):>8}   "
+        f"≥{round_down_to(2, one.lower):>6}    {one.correct} of {one.guesses} "
         f"({one.correct / one.guesses:.1%}), {one.canaries} canaries"
         for one in found
     ]
-
-
-def rounded_down(value: float) -> str:
-    """Return a lower bound with two digits, rounded down."""
-    return f"{math.floor(value * 100.0 + 1e-9) / 100.0:.2f}"
 
 
 def _show_progress(claim: str, done: int, canaries: int) -> None:

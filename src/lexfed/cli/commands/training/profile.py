@@ -17,6 +17,8 @@ from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError
 from lexfed.federation.planning.profile_resolution import PERSONS
 from lexfed.report.profile.page import profile_html
+from lexfed.report.wording.plain_words import guarantee_in_brief
+from lexfed.report.wording.rounding import round_up
 from lexfed.run import RunResult, folder_of, resume, start
 from lexfed.run.pricing.plan_document import claims_json
 from lexfed.run.purchases.profile_pricing import is_open
@@ -107,13 +109,12 @@ def claim_lines(result: RunResult) -> list[str]:
         return []
     stamp = [result.claim.stamp] if result.claim.stamp else []
     tiers = [
-        f"{name}: {runs.rounded_up(tier.epsilon)} per attribute "
-        f"({', '.join(tier.columns)})"
+        f"{name}: {round_up(tier.epsilon)} per attribute ({', '.join(tier.columns)})"
         for name, tier in reversed(result.claim.tiers.items())
     ]
-    epsilon = runs.rounded_up(result.claim.label.epsilon)
+    epsilon = round_up(result.claim.label.epsilon)
     label = f"label: {epsilon} when replaced; no cap binds it"
-    return [*stamp, runs.guarantee(result.claim), *tiers, label]
+    return [*stamp, guarantee_in_brief(result.claim), *tiers, label]
 
 
 def closing(folder: Path, known: FederationProfile) -> str:

@@ -13,6 +13,7 @@ from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
+from lexfed.report.wording.rounding import round_up
 
 if TYPE_CHECKING:
     from lexfed.config.search_grid import SearchSetting
@@ -160,17 +161,16 @@ def _public_lines(tried: Sequence["PublicTrial"]) -> list[str]:
 
 
 def _cost_lines(planned: "ChargedSearch") -> list[str]:
-    from lexfed.cli.display import runs as show
 
     cost, law = planned.cost, planned.repetitions
     tiers = ", ".join(
-        f"{tier.label} {show.rounded_up(value)}"
+        f"{tier.label} {round_up(value)}"
         for tier, value in sorted(cost.tiers.items(), reverse=True)
     )
     return [
-        f"  cost     charged: whole record (ε, δ) = ({show.rounded_up(cost.epsilon)}, "
+        f"  cost     charged: whole record (ε, δ) = ({round_up(cost.epsilon)}, "
         f"{cost.delta:g}), {cost.neighbours}, RDP; per attribute {tiers}; "
-        f"label {show.rounded_up(cost.label)} when replaced, which no cap binds",
+        f"label {round_up(cost.label)} when replaced, which no cap binds",
         f"  search   {len(planned.settings)} settings; a secret number of runs, "
         f"{law.mean:g} on average ({law.distribution}), each with {planned.part:.1%} "
         "of the budget",
