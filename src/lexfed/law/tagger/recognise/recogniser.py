@@ -241,3 +241,23 @@ def regex(text: str, flags: int = 0) -> re.Pattern[str]:
 def cues(text: str) -> frozenset[str]:
     """Return words as a set."""
     return frozenset(text.split())
+
+
+def national(
+    name: str,
+    pattern: str,
+    check: Callable[[str], bool] | None,
+    context: str,
+    *,
+    chance: float = 0.1,
+    weight: float = 5.0,
+    share: float = 0.9,
+    needs: bool = False,
+    category: str = "direct_identifier",
+) -> Recogniser:
+    """Return the recogniser of a number that an authority gives to people."""
+    return Recogniser(
+        name, regex(pattern, re.IGNORECASE), category, weight, check, share, chance,
+        cues(context), needs,
+        scheme="with valid check digits" if check else "by their shape",
+    )  # fmt: skip

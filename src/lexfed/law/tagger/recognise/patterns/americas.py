@@ -2,7 +2,7 @@
 """National numbers of people, and of firms, in the Americas."""
 
 from lexfed.law.tagger.recognise.checksums import is_day, luhn, weighted
-from lexfed.law.tagger.recognise.patterns.europe_west import national
+from lexfed.law.tagger.recognise.recogniser import national
 
 _CURP = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
 _RFC = "0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ"

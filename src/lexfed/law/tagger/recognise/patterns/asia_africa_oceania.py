@@ -10,7 +10,7 @@ from lexfed.law.tagger.recognise.checksums import (
     verhoeff,
     weighted,
 )
-from lexfed.law.tagger.recognise.patterns.europe_west import national
+from lexfed.law.tagger.recognise.recogniser import national
 
 
 def indian_aadhaar(number: str) -> bool:

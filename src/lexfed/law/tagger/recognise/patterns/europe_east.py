@@ -13,7 +13,7 @@ from lexfed.law.tagger.recognise.checksums import (
     mod_11_10,
     weighted,
 )
-from lexfed.law.tagger.recognise.patterns.europe_west import national
+from lexfed.law.tagger.recognise.recogniser import national
 
 DATED = 0.03
 """The chance that a random number is a day and has the right check digit."""

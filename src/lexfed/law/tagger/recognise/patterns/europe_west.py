@@ -5,9 +5,6 @@ Each row states the shape that the issuing office publishes; the arithmetic is i
 function that it names. All of them are direct identifiers (GDPR Art. 87).
 """
 
-import re
-from collections.abc import Callable
-
 from lexfed.law.tagger.recognise.checksums import (
     DIGITS_AND_LETTERS,
     check_11,
@@ -17,28 +14,7 @@ from lexfed.law.tagger.recognise.checksums import (
     mod_11_10,
     weighted,
 )
-from lexfed.law.tagger.recognise.recogniser import Recogniser, cues, regex
-
-CHECKED = "with valid check digits"
-
-
-def national(
-    name: str,
-    pattern: str,
-    check: Callable[[str], bool] | None,
-    context: str,
-    *,
-    chance: float = 0.1,
-    weight: float = 5.0,
-    share: float = 0.9,
-    needs: bool = False,
-    category: str = "direct_identifier",
-) -> Recogniser:
-    """Return the recogniser of a number that an authority gives to people."""
-    return Recogniser(
-        name, regex(pattern, re.IGNORECASE), category, weight, check, share, chance,
-        cues(context), needs, scheme=CHECKED if check else "by their shape",
-    )  # fmt: skip
+from lexfed.law.tagger.recognise.recogniser import national
 
 
 def nhs_number(number: str) -> bool:
