@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from lexfed.budget.allocation import (
     TIER_MULTIPLIER,
+    TIER_NOISE,
     TierFacts,
     caps,
     inverse,
     multiplier,
     noise_scale,
+    proportions,
 )
 from lexfed.tiers import MODEL_TIERS, Tier
 
@@ -103,3 +105,12 @@ def test_the_published_proportions() -> None:
     important = (TierFacts(Tier.PERSONAL, 3, 2.0), TierFacts(Tier.SPECIAL, 3, 4.0))
     mu = [math.sqrt(square) for square in multiplier(important, TIER_MULTIPLIER)]
     assert mu[0] / mu[1] == pytest.approx((0.5 * 2.0) / (0.25 * 4.0))
+
+
+def test_a_rule_is_found_by_its_name() -> None:
+    settings = (3.0, TIER_MULTIPLIER, TIER_NOISE)
+    assert proportions("inverse", TIERS, *settings) == inverse(TIERS, 3.0)
+    by_multiplier = multiplier(TIERS, TIER_MULTIPLIER)
+    assert proportions("multiplier", TIERS, *settings) == by_multiplier
+    assert proportions("noise-scale", TIERS, *settings) == noise_scale(TIERS)
+    assert math.fsum(by_multiplier) == pytest.approx(1.0)

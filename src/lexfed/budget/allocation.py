@@ -19,8 +19,12 @@ column of tier t is seen by the towers of its own and of the more sensitive tier
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from lexfed.tiers import Tier
+
+Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]
+"""The rules by name, as `budget.allocation` takes them."""
 
 TIER_SCORE = {Tier.NON_PERSONAL: 0.0, Tier.PERSONAL: 0.5, Tier.SPECIAL: 1.0}
 """Sensitivity score of a tier, for `inverse`: weight = alpha ** -score."""
@@ -64,6 +68,21 @@ def noise_scale(
 ) -> tuple[float, ...]:
     """Give each tier noise in fixed proportion, by default 2, 1 and one half."""
     return _squares([1.0 / noise[facts.tier] for facts in tiers])
+
+
+def proportions(
+    rule: Literal["inverse", "multiplier", "noise-scale"],
+    tiers: Sequence[TierFacts],
+    alpha: float,
+    multipliers: Mapping[Tier, float],
+    noise: Mapping[Tier, float],
+) -> tuple[float, ...]:
+    """Return the parts of the record budget by a rule that looks at tiers alone."""
+    if rule == "inverse":
+        return inverse(tiers, alpha)
+    if rule == "multiplier":
+        return multiplier(tiers, multipliers)
+    return noise_scale(tiers, noise)
 
 
 def _squares(weights: Sequence[float]) -> tuple[float, ...]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
+from lexfed.budget.allocation import Allocation
 from lexfed.budget.noise_schedule import ScheduleName
 from lexfed.config.tables.adapt import AdaptTable
 from lexfed.config.tables.audit import AuditTable
@@ -170,7 +171,7 @@ class BudgetTable(ConfigTable):
     delta: Annotated[Real, Field(gt=0, lt=1)]
     unit: Unit = "record"
     neighbours: Neighbours = "add-remove"
-    allocation: Literal["caps", "inverse", "multiplier", "noise-scale"] = "caps"
+    allocation: Allocation = "caps"
     schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
     realise: Literal["clip", "sampling"] = "clip"

@@ -3,10 +3,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from lexfed.budget.adaptation.tower_steering import Adaptation
-from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE
+from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE, Allocation
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.record_classes import RecordClass
 from lexfed.budget.sites.profiles import BudgetProfile, Realisation
@@ -19,8 +18,6 @@ from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.terms import Mechanism, Trust, Unit
 from lexfed.tiers import Tier
-
-Allocation = Literal["caps", "inverse", "multiplier", "noise-scale"]
 
 LINEAR = ("logistic", "linear")
 """Models that are one linear layer."""

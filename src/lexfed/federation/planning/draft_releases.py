@@ -255,13 +255,14 @@ def _groups(
     if choices.allocation == "caps":
         # No tier has a claim of its own here, so only the total noise counts.
         weights = [math.sqrt(math.sqrt(tier.slots)) for tier in tiers]
-    elif choices.allocation == "inverse":
-        weights = [math.sqrt(s) for s in allocation.inverse(tiers, choices.alpha)]
-    elif choices.allocation == "multiplier":
-        parts = allocation.multiplier(tiers, choices.multipliers)
-        weights = [math.sqrt(part) for part in parts]
     else:
-        parts = allocation.noise_scale(tiers, choices.weights)
+        parts = allocation.proportions(
+            choices.allocation,
+            tiers,
+            choices.alpha,
+            choices.multipliers,
+            choices.weights,
+        )
         weights = [math.sqrt(part) for part in parts]
     groups = [
         DraftGroup(

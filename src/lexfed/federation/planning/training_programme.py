@@ -166,12 +166,9 @@ def _shares(
     tiers = [_tier_facts(facts, choices, shape) for shape in shapes]
     if choices.allocation == "caps" or len(shapes) == 1:
         return allocation.caps([tier.slots for tier in tiers], bounds)
-    if choices.allocation == "inverse":
-        parts = allocation.inverse(tiers, choices.alpha)
-    elif choices.allocation == "multiplier":
-        parts = allocation.multiplier(tiers, choices.multipliers)
-    else:
-        parts = allocation.noise_scale(tiers, choices.weights)
+    parts = allocation.proportions(
+        choices.allocation, tiers, choices.alpha, choices.multipliers, choices.weights
+    )
     squares = tuple(part * bounds[0] for part in parts)
     for index, bound in enumerate(bounds):
         if sum(squares[index:]) > bound * (1 + 1e-9):
