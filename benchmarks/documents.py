@@ -20,7 +20,7 @@ from lexfed.evaluate.catalogue import NAMES, table
 from lexfed.evaluate.harness.summary import TableLine
 from lexfed.evaluate.results.extract import EXTRACT, MeasuredTable, read_extract
 from lexfed.evaluate.results.files import pages
-from lexfed.evaluate.results.page import fact_cell, gain_cell, heading
+from lexfed.evaluate.results.page import fact_cell, gain_cell, heading, lines_table
 
 ROOT = Path(__file__).parents[1]
 INDEX = Path("docs") / "results.md"
@@ -96,9 +96,9 @@ def _block(name: str, found: Mapping[str, MeasuredTable]) -> str:
         f"configuration `{measured.configuration}`, code `{measured.code}`, measured "
         f"{' to '.join(measured.dates)}."
     )
+    shown = comparison(measured) if measured.table.against else lines_table(measured)
     return (
-        f"<!-- results:{name} -->\n{comparison(measured)}\n\n{said}\n"
-        f"<!-- /results:{name} -->"
+        f"<!-- results:{name} -->\n{shown.rstrip()}\n\n{said}\n<!-- /results:{name} -->"
     )
 
 

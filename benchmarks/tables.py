@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Six public tables as lexfed configurations: columns, public ranges, tiers.
+"""Public tables as configurations for the benchmarks of sketches.
 
 The files are not part of the project; `LEXFED_DATA` names the folder that holds one
 subfolder per table with a CSV file and a `schema.json`. Ranges and category lists are
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 MISSING_DATA = """\
-benchmarks/utility.py needs public tables that are not part of this project.
+This benchmark needs public tables that are not part of this project.
 Set LEXFED_DATA to a folder with german_credit/, heart_uci4/, eicu_demo/, adult/,
 taiwan_default/ and support2/, each with a CSV file and a schema.json that names
 `file`, `target`, `exclude_from_features` and `columns`. All are free to download: UCI
@@ -34,46 +34,6 @@ class Table:
     categories: Sequence[str] = ()
     rows: int | None = None
     clean: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-
-
-def _heart(frame: pd.DataFrame) -> pd.DataFrame:
-    # A serum cholesterol of zero is how two of the hospitals wrote "not measured".
-    return frame.assign(chol=frame["chol"].where(frame["chol"] != 0))
-
-
-def _eicu(frame: pd.DataFrame) -> pd.DataFrame:
-    first = frame.drop_duplicates("uniquepid")
-    age = first["age"].astype(str).str.replace("> 89", "90")
-    return first.assign(age=pd.to_numeric(age, errors="coerce"))
-
-
-TABLES = (
-    Table(
-        "german_credit",
-        (
-            "age",
-            "personal_status_sex",
-            "foreign_worker",
-            "housing",
-            "people_liable",
-            "telephone",
-        ),
-    ),
-    Table("heart_uci4", None, ("cp", "restecg", "slope", "thal"), clean=_heart),
-    Table("eicu_demo", None, clean=_eicu),
-    Table(
-        "adult",
-        ("race", "sex", "native_country", "marital_status", "relationship", "age"),
-        rows=4000,
-    ),
-    Table(
-        "taiwan_default",
-        ("SEX", "EDUCATION", "MARRIAGE", "AGE", "LIMIT_BAL"),
-        ("SEX", "EDUCATION", "MARRIAGE"),
-        rows=4000,
-    ),
-    Table("support2", None),
-)
 
 
 def data_folder() -> Path:

@@ -12,6 +12,7 @@ from lexfed.evaluate.datasets import names
 from lexfed.evaluate.datasets.variants import DERIVED
 from lexfed.evaluate.harness.tables import ResultTable
 from lexfed.evaluate.measurement.attack_jobs import ATTACKS
+from lexfed.evaluate.measurement.charged_search import NAME
 from lexfed.evaluate.measurement.job_kinds import ALL_METHODS, case_of
 from lexfed.evaluate.measurement.overhead import VARIANTS
 from lexfed.evaluate.measurement.plan_costs import MECHANISMS
@@ -20,6 +21,7 @@ from lexfed.evaluate.methods import METHODS
 METHODS_OF: Mapping[str, Container[str]] = {
     "train": ALL_METHODS,
     "overhead": VARIANTS,
+    "search": (NAME,),
 }
 TABLES = [quick(), *(table(name) for name in NAMES)]
 

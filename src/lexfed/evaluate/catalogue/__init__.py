@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from lexfed.errors import ConfigError, Problem
 from lexfed.evaluate.catalogue import (
     attacks_and_audits,
+    choices,
     equal_protection,
     plans_and_overhead,
     published_figures,
@@ -29,6 +30,8 @@ __all__ = ["NAMES", "quick", "table"]
 
 _TABLES: Mapping[str, Callable[[], ResultTable]] = {
     "equal-attribute": equal_protection.equal_attribute,
+    "comparison": choices.comparison,
+    "adult-rows": choices.adult_rows,
     "tuned": equal_protection.tuned,
     "equal-record": equal_protection.equal_record,
     "retention": equal_protection.retention,
@@ -45,6 +48,8 @@ _TABLES: Mapping[str, Callable[[], ResultTable]] = {
     "made": synthetic_tables.synthetic_table,
     "ablations": sweeps.ablations,
     "multipliers": sweeps.multipliers,
+    "schedules": choices.schedules,
+    "charged-search": choices.charged_search,
     "membership": attacks_and_audits.membership,
     "attribute-inference": attacks_and_audits.inference,
     "reconstruction": attacks_and_audits.reconstruction,

@@ -17,8 +17,8 @@ from lexfed.evaluate.harness.tables import PublishedFigure, ResultTable, TableTa
 SPLITS = 20
 """Splits of every table where two methods are compared, paired; twice as many of small
 ones, where the noise of a run moves its AUC most."""
-_CELLS = (attribute(0.1, 1.0), attribute(0.3, 2.0))
-_FACTS = ("dataset", "rows", "attribute_epsilon", "record_epsilon", "method")
+CELLS = (attribute(0.1, 1.0), attribute(0.3, 2.0))
+FACTS = ("dataset", "rows", "attribute_epsilon", "record_epsilon", "method")
 
 
 def equal_attribute() -> ResultTable:
@@ -38,7 +38,7 @@ def equal_attribute() -> ResultTable:
             "paired by split."
         ),
         jobs=_paired("uniform", "cascade"),
-        across=_FACTS,
+        across=FACTS,
         shows=("auc", "ap", "accuracy", "majority", "worst_site_auc"),
         against="uniform",
         targets=_tailored("cascade"),
@@ -56,7 +56,7 @@ def tuned() -> ResultTable:
             "that costs no budget. The gain is paired by split."
         ),
         jobs=_paired("uniform-tuned", "cascade-tuned"),
-        across=_FACTS,
+        across=FACTS,
         shows=("auc", "accuracy", "majority"),
         against="uniform-tuned",
         targets=_tailored("cascade-tuned"),
@@ -66,8 +66,8 @@ def tuned() -> ResultTable:
 def _paired(*methods: str) -> tuple[Job, ...]:
     large = tuple(one for one in COMPARED if one not in SMALL)
     return (
-        *jobs(SMALL, methods, 2 * SPLITS, _CELLS),
-        *jobs(large, methods, SPLITS, _CELLS),
+        *jobs(SMALL, methods, 2 * SPLITS, CELLS),
+        *jobs(large, methods, SPLITS, CELLS),
     )
 
 

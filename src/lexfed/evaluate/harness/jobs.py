@@ -19,7 +19,7 @@ from lexfed.canonical import digest
 from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.machine import software
 
-JobKind = Literal["train", "attack", "audit", "plan", "overhead"]
+JobKind = Literal["train", "attack", "audit", "plan", "overhead", "search"]
 """What can be measured; `measures.py` says how."""
 
 

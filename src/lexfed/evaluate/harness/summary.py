@@ -138,15 +138,22 @@ def summarise(table: ResultTable, find: Callable[[Job], Result | None]) -> Summa
     kept = tuple(result for _, result in results)
     if len(kept) < len(found):
         return Summary(table, (), len(kept), kept)
+    lines = table_lines if table.lines is None else table.lines
+    return Summary(table, lines(table, results), len(kept), kept)
+
+
+def table_lines(
+    table: ResultTable, results: Sequence[tuple[Job, Result]]
+) -> tuple[TableLine, ...]:
+    """Return a line for all results that agree in the facts of the table."""
     groups: dict[tuple[Any, ...], list[tuple[Job, Result]]] = {}
     for job, result in results:
         place = tuple(job.facts.get(fact) for fact in table.across)
         groups.setdefault(place, []).append((job, result))
-    lines = (
+    return tuple(
         _line(dict(zip(table.across, place, strict=True)), group, table, results)
         for place, group in groups.items()
     )
-    return Summary(table, tuple(lines), len(kept), kept)
 
 
 _SAME_MODEL = ("dataset", "rows", "seed", "model", "sites", "partition", "alpha")
@@ -220,7 +227,7 @@ def _line(
         if paired is not None and facts.get("method") != table.against:
             gains[metric] = paired
     return TableLine(
-        facts, values, gains, len(group), _notes(result for _, result in group)
+        facts, values, gains, len(group), notes_of(result for _, result in group)
     )
 
 
@@ -252,7 +259,8 @@ def number(result: Result, metric: str) -> float:
     return math.nan if value is None else float(value)
 
 
-def _notes(results: Iterable[Result]) -> tuple[str, ...]:
+def notes_of(results: Iterable[Result]) -> tuple[str, ...]:
+    """Return what a reader of a line must know, each note once."""
     found = list(results)
     notes = []
     diverged = sum(result["status"] == "diverged" for result in found)

@@ -5,7 +5,7 @@ Tables share jobs: a training that two tables need runs once. `catalogue/` holds
 tables themselves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,6 +56,10 @@ class TableTarget:
     reason: str = ""
 
 
+LinesOf = Callable[["ResultTable", Sequence[tuple[Job, Mapping[str, Any]]]], Any]
+"""Makes the lines of a table from its results, where means alone do not."""
+
+
 @dataclass(frozen=True)
 class ResultTable:
     """One table of the evaluation.
@@ -71,6 +75,7 @@ class ResultTable:
         against: the method that others are compared with, seed by seed.
         published: figures of others.
         targets: what it must show.
+        lines: makes its lines; means over seeds if None.
     """
 
     name: str
@@ -83,6 +88,7 @@ class ResultTable:
     against: str = ""
     published: tuple[PublishedFigure, ...] = ()
     targets: tuple[TableTarget, ...] = ()
+    lines: LinesOf | None = None
 
     @property
     def digest(self) -> str:

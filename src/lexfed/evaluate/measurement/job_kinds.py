@@ -14,17 +14,23 @@ from lexfed.evaluate.datasets import Dataset
 from lexfed.evaluate.harness.jobs import Job, JobKind
 from lexfed.evaluate.harness.summary import OVERLAP
 from lexfed.evaluate.measurement.attack_jobs import ATTACKS, audit_claims
+from lexfed.evaluate.measurement.charged_search import measure_search
 from lexfed.evaluate.measurement.overhead import measure_overhead
 from lexfed.evaluate.measurement.plan_costs import measure_plan
 from lexfed.evaluate.measurement.setting_search import TUNED
 from lexfed.evaluate.methods import METHODS, Case, Method
-from lexfed.evaluate.methods.ablations import ABLATIONS, MULTIPLIERS
+from lexfed.evaluate.methods.ablations import ABLATIONS, DROPPED, MULTIPLIERS
+from lexfed.evaluate.methods.noise_courses import COURSES
+from lexfed.evaluate.methods.simple_uniform import SIMPLE
 
 ALL_METHODS: Mapping[str, Method] = {
     **METHODS,
     **TUNED,
     **ABLATIONS,
     **MULTIPLIERS,
+    **SIMPLE,
+    **COURSES,
+    **DROPPED,
 }
 
 
@@ -100,6 +106,11 @@ def _overhead(job: Job, dataset: Dataset) -> dict[str, Any]:
     return {"status": "done", "values": values, "note": ""}
 
 
+def _search(job: Job, dataset: Dataset) -> dict[str, Any]:
+    values = measure_search(dataset, case_of(job))
+    return {"status": "done", "values": values, "note": ""}
+
+
 def _plain(
     values: Mapping[str, float | None] | Mapping[str, float],
 ) -> dict[str, float | None]:
@@ -116,4 +127,5 @@ _KINDS: Mapping[JobKind, Callable[[Job, Dataset], dict[str, Any]]] = {
     "attack": _attack,
     "audit": _audit,
     "overhead": _overhead,
+    "search": _search,
 }

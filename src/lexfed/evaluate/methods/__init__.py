@@ -20,6 +20,9 @@ Read `comparison/case.py` first (what is equal in a comparison), then
     cascade              a tower per tier, steps by the rule
     cascade-plain        a tower per tier, steps that know nothing of their noise
 
+`ablations.py`, `simple_uniform.py` and `noise_courses.py` have more, which single
+tables of the catalogue ask for. `uniform` is always the product's own rule.
+
 A method of lexfed is a few keys of a configuration. Baselines outside it state
 their releases to `baseline_claims.py`, so that the product's accountant prices
 them all.

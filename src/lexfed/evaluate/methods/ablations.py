@@ -6,8 +6,9 @@
     without-convergence   the noise of the plan; clip and step still follow the progress
     without-adapting      nothing follows anything
     static-tiers          fixed factors on the noise of each tier, one model, no towers
+    dropped               one noise, no sensitive columns, and the whole budget
 
-All of them descend by noisy gradients with the same step: steering acts on nothing
+All but the last descend by noisy gradients with the same step: steering acts on nothing
 else. What the default rule adds to descent is `cascade` against `cascade-plain`.
 """
 
@@ -15,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from lexfed.evaluate.comparison.case import Case, Method
+from lexfed.evaluate.comparison.case import Case, Method, law_table, sensitive_tier
 from lexfed.evaluate.comparison.scores import Scores
 from lexfed.evaluate.datasets import Dataset
-from lexfed.evaluate.methods.product import MethodKeys, through_the_product
+from lexfed.evaluate.methods.product import MethodKeys, through_the_product, train
 
 _STEP = {"learning_rate": 1.0}
 _CASCADE = {"privacy": {"mechanism": "cascade"}}
@@ -51,6 +52,27 @@ def _without_semantics(dataset: Dataset, case: Case) -> Scores:
     }
     blind = replace(dataset, tables={**dataset.tables, "law": law})
     return through_the_product("without-semantics", _DYNAMIC)(blind, case)
+
+
+def without_sensitive(dataset: Dataset, case: Case) -> Scores:
+    """Train one tower on all columns but the sensitive ones.
+
+    Guarantees:
+        No value of the most sensitive tier has an influence, hence its epsilon is 0.
+    """
+    tier = sensitive_tier(dataset, case).label
+    law = law_table(dataset, case)
+    law["columns"] = {
+        name: {**tag, "tier": "identifier"}
+        if tag["tier"] == tier and name != dataset.target
+        else tag
+        for name, tag in law["columns"].items()
+    }
+    without = replace(dataset, tables={**dataset.tables, "law": law})
+    # A cap would now be one of the tier below, which this method need not keep.
+    keys = {"privacy": {"mechanism": "uniform"}, "budget": {"caps": {}}}
+    scores = train(without, case, "dropped", keys, f"no column is {tier}")
+    return replace(scores, attribute_epsilon=0.0)
 
 
 ABLATIONS: Mapping[str, Method] = MappingProxyType(
@@ -92,3 +114,6 @@ MULTIPLIERS: Mapping[str, Method] = MappingProxyType(
     }
 )
 """Rules that share noise between tiers more and more unevenly."""
+
+DROPPED: Mapping[str, Method] = MappingProxyType({"dropped": without_sensitive})
+"""What sensitive columns are worth: it is better where they are not worth reading."""

@@ -121,7 +121,7 @@ def section(one: MeasuredTable, figures: str, level: int = 2) -> str:
             "**Measured before the table changed**: what it asks now has the "
             f"configuration `{table.digest}`.\n"
         )
-    parts.append(_lines(one))
+    parts.append(lines_table(one))
     place = f"{figures}/" if figures else ""
     parts += [f"![{table.title}]({place}{name})\n" for name in one.figures]
     parts.append(_published(table))
@@ -143,7 +143,8 @@ def _provenance(one: MeasuredTable) -> str:
     return " · ".join(facts)
 
 
-def _lines(measured: MeasuredTable) -> str:
+def lines_table(measured: MeasuredTable) -> str:
+    """Return the lines of a table in Markdown, with gains and published figures."""
     table, lines = measured.table, measured.lines
     shown = [m for m in table.shows if any(m in one.values for one in lines)]
     facts = [
