@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import lexfed
 from lexfed.evaluate.comparison.case import configuration
 from lexfed.evaluate.measurement.cpu_sampler import _first
 from lexfed.evaluate.measurement.overhead import (
+    _CLIENT,
+    _READ,
     COMPARED,
     LEARNING,
     PARTS,
@@ -121,3 +124,20 @@ def test_a_run_is_compared_with_its_partner(tmp_path: Path) -> None:
     # Messages do not depend on chance, so this quotient is known.
     assert found["message_ratio"] == found["message_bytes"] / first["message_bytes"] > 1
     assert found["memory_bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [one for parts in (_READ, ROUNDS, _CLIENT) for p in parts.values() for one in p],
+)
+def test_time_is_counted_for_code_that_exists(prefix: str) -> None:
+    """A stale prefix fails nowhere else: its time would silently be another part's."""
+    package = Path(lexfed.__file__).parent
+    name, _, function = prefix.partition(":")
+    found = [
+        path
+        for path in package.rglob("*.py")
+        if str(path.relative_to(package)).startswith(name)
+    ]
+    assert found
+    assert any(f"def {function}" in path.read_text("utf-8") for path in found)
