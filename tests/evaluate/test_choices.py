@@ -24,7 +24,7 @@ from lexfed.evaluate.harness.schedule_gains import (
 from lexfed.evaluate.harness.summary import Result, summarise
 from lexfed.evaluate.measurement.charged_search import RATES, measure_search
 from lexfed.evaluate.measurement.job_kinds import ALL_METHODS, measure
-from lexfed.evaluate.methods import ablations, simple_uniform
+from lexfed.evaluate.methods import ablations, product, simple_uniform
 from lexfed.evaluate.methods.baseline_claims import affordable_mu
 from lexfed.evaluate.methods.noise_courses import COURSES, PLANNED
 from support.evaluation import result_of, table_of
@@ -90,11 +90,10 @@ def test_dropped_reads_no_sensitive_column(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[tuple[Dataset, Any]] = []
-    train = ablations.train
 
     def kept(given: Dataset, case: Case, name: str, keys: Any, note: str) -> Any:
         found.append((given, keys))
-        return train(given, case, name, keys, note)
+        return product.train(given, case, name, keys, note)
 
     monkeypatch.setattr(ablations, "train", kept)
     scores = ALL_METHODS["dropped"](dataset, small_case())

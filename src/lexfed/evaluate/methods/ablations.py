@@ -70,7 +70,7 @@ def without_sensitive(dataset: Dataset, case: Case) -> Scores:
     }
     without = replace(dataset, tables={**dataset.tables, "law": law})
     # A cap would now be one of the tier below, which this method need not keep.
-    keys = {"privacy": {"mechanism": "uniform"}, "budget": {"caps": {}}}
+    keys: MethodKeys = {"privacy": {"mechanism": "uniform"}, "budget": {"caps": {}}}
     scores = train(without, case, "dropped", keys, f"no column is {tier}")
     return replace(scores, attribute_epsilon=0.0)
 
