@@ -90,9 +90,8 @@ def class_tiers(classes: Sequence[RecordClass]) -> tuple[Tier, ...]:
 def raised_reads(reads: Tier | None, classes: Sequence[RecordClass]) -> Tier | None:
     """Return the most sensitive tier that a release reads where there are classes.
 
-    Args:
-        reads: its most sensitive tier without them; None for the label alone.
-        classes: all of them: who is a member moves every release.
+    Who is a member moves every release, so every release reads what the rules read.
+    None stands for the label alone.
     """
     own = () if reads is None else (reads,)
     return max((*own, *class_tiers(classes)), default=None)

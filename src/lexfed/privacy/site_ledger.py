@@ -45,9 +45,7 @@ class FileLedger:
     def __init__(self, path: Path, rules: Ledger) -> None:
         """Open or create the file.
 
-        Args:
-            path: of the file of events.
-            rules: a ledger with the budgets; its own events are not used.
+        Of `rules` only the budgets are used, none of its events.
 
         Raises:
             RunFolderError: if a line is damaged or does not fit the budgets.

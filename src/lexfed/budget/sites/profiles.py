@@ -112,12 +112,7 @@ def participation_of(
 ) -> ParticipationFactors:
     """Return the part that sites with this budget take in the plan.
 
-    Args:
-        towers: the plan's steps, by tower, least sensitive first.
-        budget: of the profile, with the delta of `effective_budget`.
-        tiers: of the plan's towers.
-        accountant: by which the sites are charged.
-        realise: by smaller contributions or by fewer units.
+    The budget needs the delta of `effective_budget`.
 
     Guarantees:
         What the sites are then charged for costs at most the budget and every cap.

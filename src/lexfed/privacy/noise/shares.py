@@ -234,10 +234,7 @@ def wrap_probability(
 ) -> float:
     """Return a bound on the probability that noise leaves `sum_bound` in a round.
 
-    Args:
-        halves: half of the variance of one site's share, for each group.
-        dimensions: coordinates of each group.
-        cohort: all of whose sites may be in the sum.
+    Half-variances of one site's share and dimensions are given by group.
     """
     each = (
         2.0 * dimension * math.exp(-_exponent(_loudest(half, cohort)))

@@ -33,11 +33,9 @@ def priced_importance(
 ) -> PricedRun:
     """Price the release of importances; nothing is spent.
 
-    Args:
-        config: of the run that they are for.
-        base: folder that its paths are relative to.
-        epsilon: of a record. Every cap counts by the same part.
-        coins: of a run that is continued.
+    They cost a record `epsilon` at most, and the same part of every cap. The
+    configuration is that of the run that they are for, with paths relative to `base`;
+    coins are those of a purchase that is continued.
 
     Raises:
         ConfigError: if the configuration has no use for paid importances.

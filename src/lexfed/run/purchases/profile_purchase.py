@@ -84,11 +84,9 @@ def priced_profile(
 ) -> PricedProfile:
     """Price a profile; nothing is spent.
 
-    Args:
-        opened: the configuration of the run that it is for.
-        base: folder that its paths are relative to.
-        epsilon: of a record. Every cap counts by the same part.
-        resume: folder of the run that is continued, if one is.
+    It costs a record `epsilon` at most, and the same part of every cap. The
+    configuration is that of the run that it is for, with paths relative to `base`;
+    `resume` is the folder of a purchase that is continued.
 
     Raises:
         ConfigError: if the configuration has no use for a profile, or the budget is
@@ -115,12 +113,7 @@ def price_profile(
 ) -> PricedProfile:
     """Price a profile of a population; the data may be elsewhere.
 
-    Args:
-        config: from `profile_configuration`.
-        found: the population, and the columns to profile.
-        base: folder that its paths are relative to.
-        epsilon: of a record.
-        limits: of single sites.
+    The configuration comes from `profile_configuration`.
 
     Raises:
         ConfigError: if the budget is too small to say anything.
@@ -145,12 +138,8 @@ def buy_profile(
 ) -> BoughtProfile:
     """Release a profile of the data of a configuration file.
 
-    Args:
-        path: the configuration file.
-        epsilon: of a record; None for a quarter of the budget.
-        out: folder of the run that buys it.
-        resume: continue a run that was interrupted.
-        on_round: called after every round.
+    It costs a record `epsilon` at most, a quarter of the budget by default. The run has
+    the folder `out`; with `resume` an interrupted one is continued.
 
     Raises:
         ConfigError, DataError: with every problem; nothing was written or spent.
