@@ -161,7 +161,6 @@ def _public_lines(tried: Sequence["PublicTrial"]) -> list[str]:
 
 
 def _cost_lines(planned: "ChargedSearch") -> list[str]:
-
     cost, law = planned.cost, planned.repetitions
     tiers = ", ".join(
         f"{tier.label} {round_up(value)}"
