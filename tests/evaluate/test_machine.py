@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a figure was measured on and with."""
+"""The machine and the software that a figure was measured with."""
 
 import platform
 import re

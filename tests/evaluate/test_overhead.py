@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What parts cost: one thing more in each variant, real messages, parts that add up."""
+"""Costs of parts: one thing more in each variant, real messages, parts that add up."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def planned(folder: Path, variant: Variant, **federation: int) -> PricedRun:
 
 
 def differences(one: Variant, other: Variant) -> set[str]:
-    """Return what differs, keys of a configuration and other fields alike."""
+    """Return the differences, keys of a configuration and other fields alike."""
     keys = {**one.privacy, **other.privacy}
     found = {key for key in keys if one.privacy.get(key) != other.privacy.get(key)}
     return found | ({"written"} if one.written != other.written else set())

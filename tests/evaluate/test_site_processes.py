@@ -132,7 +132,7 @@ def test_no_process_is_left_after_a_failure() -> None:
 
 
 def sockets(process: int) -> list[str]:
-    """What a process has open that is a socket of any kind."""
+    """Return the open sockets of a process, of any kind."""
     links = []
     for one in Path(f"/proc/{process}/fd").iterdir():
         # The one through which this list is read is gone at its end.
@@ -165,7 +165,7 @@ ORDER = {"settings": SETTINGS, "categories": [2], "sites": 1, "site": 0}
 
 
 def ordered(order: dict[str, Any]) -> bytes:
-    """What a site is sent at first."""
+    """Return the first order that a site is sent."""
     sink = BytesIO()
     process: Any = SimpleNamespace(stdin=sink)
     bins = federated_trees.public_bins(COLUMNS)

@@ -53,7 +53,7 @@ HOSTILE = '</td><script>alert("x")</script><img src=x onerror=alert(1)>\u202e'
 
 
 class Page(HTMLParser):
-    """What a browser would make of it: tags, links, text, and whether it nests."""
+    """The page as a browser reads it: tags, links, text, and sound nesting."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(convert_charrefs=True)

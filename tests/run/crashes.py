@@ -48,7 +48,7 @@ class Countdown:
         self.count = 0
 
     def due(self) -> bool:
-        """Say whether this operation is the last one."""
+        """Return True if this operation is the last one."""
         self.count += 1
         return self.count == self.at
 

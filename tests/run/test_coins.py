@@ -61,7 +61,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def places(population: Population) -> dict[tuple[str, str], set[float]]:
-    """Return who is where, by their age."""
+    """Return the places of persons, by their age."""
     return {
         (site.name, side): set(np.round(block.inputs[:, 0, 0], 6).tolist())
         for site in population.sites

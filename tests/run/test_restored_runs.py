@@ -35,7 +35,7 @@ LOCAL = '\n[privacy]\ntrust = "local"'
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Path]:
-    """What writes a configuration beside the data of two sites."""
+    """A writer of configurations beside the data of two sites."""
     return writer(tmp_path)
 
 

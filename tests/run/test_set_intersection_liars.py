@@ -66,7 +66,7 @@ def test_an_answering_side_that_lies_can_count_one_person_several_times(
 
 
 def _counted(psi: Any, asking: list[str], seed: int) -> int:
-    """Return how often `p0` is counted if half of all points are answered twice."""
+    """Return the count of `p0` if half of all points are answered twice."""
     people = people_of(asking)
     question, secret = make_question(AGREED, people, "people", SecureSource())
     points = list(psi.Request.FromString(question.parts[0]).encrypted_elements)

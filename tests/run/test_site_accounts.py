@@ -27,7 +27,7 @@ from support.site_ledgers import (
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Path]:
-    """What writes a configuration beside the data of two sites."""
+    """A writer of configurations beside the data of two sites."""
     return writer(tmp_path)
 
 

@@ -16,7 +16,7 @@ from support.site_ledgers import PARTS, book_of, ledgers, limited, planned, writ
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Path]:
-    """What writes a configuration beside the data of two sites."""
+    """A writer of configurations beside the data of two sites."""
     return writer(tmp_path)
 
 

@@ -59,7 +59,7 @@ def stop_after(rounds: int) -> Callable[[RoundReport], None]:
 
 
 def auditor(run: Path) -> bytes:
-    """What an auditor has who knows the log's key and the witness."""
+    """Return the trust file of an auditor who knows the log's key and the witness."""
     vkey = (run / "log" / "checkpoint").read_text().partition("\n")[0]
     key = run_keys(run.parent / "keys", vkey, ()).log.log.verifier
     text = (run.parent / "trust.policy").read_text()
@@ -310,7 +310,7 @@ def unpacked(run: Path, to: Path) -> Path:
 
 
 def witnessed(run: Path, policy: bytes) -> list[bool]:
-    """Say whether both verifiers find the quorum met."""
+    """Return True if both verifiers find the quorum met."""
     checks = standalone.verify(str(run), policy, None)["checks"]
     [other] = [check for check in checks if check["claim"] == "witnesses"]
     return [found(run, policy, "witnesses")[0] is Status.OK, other["status"] == "OK"]

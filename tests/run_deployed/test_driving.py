@@ -261,7 +261,7 @@ def _made(folder: Path) -> Path:
 
 
 def reserved(world: World, site: str) -> bool:
-    """Whether a site's lasting ledger has room set aside for a run."""
+    """Return True if a site's lasting ledger has room set aside for a run."""
     lasting = LastingLedger.open(world.sites[site].state / "lasting.ledger")
     with closing(lasting):
         kinds = [row.kind for row in lasting.rows()]

@@ -91,7 +91,7 @@ def test_a_coordinator_that_dies_anywhere_goes_on(
 
 
 def _replies(spy: Spy, site: str) -> int:
-    """Return how many sums a site has sent."""
+    """Return the number of sums that a site has sent."""
     return sum(
         name == site
         and kind_of(content) is None

@@ -59,7 +59,7 @@ LOANS = HEADER + "".join(
 
 
 class OpenML:
-    """What the server has: tables by number."""
+    """The tables of the server, by number."""
 
     def __init__(self) -> None:
         self.address = ""
