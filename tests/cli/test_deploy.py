@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from lexfed.cli.commands.deploy import kits as deploy
-from lexfed.cli.commands.deploy import run as deploy_run
 from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.federation.flare.jobs import admin_session
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.process import take
+from lexfed.federation.flare.provision import certificates
 from lexfed.federation.flare.provision.certificates import SOON
+from lexfed.run.deployed.coordinator import job_submission
 from support.deployed_worlds import SITES, config_text, write_data
 from support.deployments import (
     LEXFED,
@@ -176,7 +177,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(deploy_run, "deploy_run", pressed)
+    monkeypatch.setattr(job_submission, "deploy_run", pressed)
     (enrolled / "lexfed.toml").write_text(config_text(trust="local"))
     run = ("deploy", "run", "lexfed.toml", "--kit", "trial/coordinator")
     said = lexfed(*run)
@@ -208,7 +209,7 @@ def test_certificates_that_end_soon(
     kit = Kit.read(enrolled / "trial/north")
     deploy.warn_of_expiry(kit)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(deploy, "SOON", SOON * 20)
+    monkeypatch.setattr(certificates, "SOON", SOON * 20)
     deploy.warn_of_expiry(kit)
     assert "the certificates of this deployment end on 20" in capsys.readouterr().err
 

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from lexfed.cli.commands.evaluate import public_tables as module
-from lexfed.cli.commands.evaluate.public_tables import IncompleteTables, evaluate
+from lexfed.cli.commands.evaluate.public_tables import (
+    EvaluationOptions,
+    IncompleteTables,
+    evaluate,
+)
 from lexfed.errors import DataError, RunFolderError
 from lexfed.evaluate.catalogue import quick
 from lexfed.evaluate.harness.jobs import Job
@@ -40,7 +44,7 @@ def test_missing_data_are_said_before_anything_runs(
     monkeypatch.delenv("LEXFED_DATA", raising=False)
     monkeypatch.setattr(module, "quick", quick)
     with pytest.raises(DataError) as caught:
-        evaluate(True, [], tmp_path / "out", None, False, 1, False)
+        evaluate(True, [], None, EvaluationOptions(tmp_path / "out", False, 1, False))
     assert "LEXFED_DATA" in str(caught.value) + caught.value.hint
 
 
@@ -49,7 +53,7 @@ def test_tables_are_written_and_what_is_missing_is_told(
 ) -> None:
     out, page = tmp_path / "out", tmp_path / "docs" / "results.md"
     with pytest.raises(IncompleteTables, match="not whole: broken") as caught:
-        evaluate(False, [], out, page, False, 1, False)
+        evaluate(False, [], page, EvaluationOptions(out, False, 1, False))
     assert caught.value.exit_code == 1
     assert "--resume" in caught.value.hint
     told = capsys.readouterr()
@@ -63,8 +67,8 @@ def test_tables_are_written_and_what_is_missing_is_told(
     about = (page.parent / "results" / "good.md").read_text()
     assert "](good-iot_like-cascade.svg)" in about
     with pytest.raises(RunFolderError, match="holds the results"):
-        evaluate(False, ["good"], out, None, False, 1, False)
-    evaluate(False, ["good"], out, None, True, 1, True)
+        evaluate(False, ["good"], None, EvaluationOptions(out, False, 1, False))
+    evaluate(False, ["good"], None, EvaluationOptions(out, True, 1, True))
     told = capsys.readouterr()
     assert "2 runs, 0 to do" in told.err
     (found,) = json.loads(told.out)

@@ -9,7 +9,10 @@ from typer.testing import CliRunner
 
 from lexfed.cli.app import app
 from lexfed.cli.commands.evaluate.own_data import evaluate_own, publish_answers
-from lexfed.cli.commands.evaluate.public_tables import IncompleteTables
+from lexfed.cli.commands.evaluate.public_tables import (
+    EvaluationOptions,
+    IncompleteTables,
+)
 from lexfed.errors import ClaimError, ConfigError, RunFolderError
 from lexfed.evaluate.harness.journal import RESULTS, ResultJournal
 from lexfed.evaluate.own import questions
@@ -43,7 +46,7 @@ def test_a_page_and_every_run_are_written_and_no_row_stays(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    evaluate_own(config, 1, out, False, 1, False)
+    evaluate_own(config, 1, EvaluationOptions(out, False, 1, False))
     told = capsys.readouterr()
     assert "warning: Internal: not for publication" in told.err
     assert "left out: Attacks and audit: these attacks are on persons" in told.err
@@ -53,11 +56,11 @@ def test_a_page_and_every_run_are_written_and_no_row_stays(
         *("asked.json", "results.jsonl", "results.csv", "evaluation.html")
     }
     with pytest.raises(RunFolderError, match="holds the results"):
-        evaluate_own(config, 1, out, False, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(out, False, 1, False))
     assert {each.stat().st_mode & 0o777 for each in out.iterdir()} == {0o600}
     assert "no protection: solved exactly" in (out / "evaluation.html").read_text()
     before = (out / RESULTS).read_bytes()
-    evaluate_own(config, 1, out, True, 1, True)
+    evaluate_own(config, 1, EvaluationOptions(out, True, 1, True))
     told = capsys.readouterr()
     assert ", 0 to do" in told.err
     assert (out / RESULTS).read_bytes() == before
@@ -67,7 +70,7 @@ def test_a_page_and_every_run_are_written_and_no_row_stays(
     assert {one["part"] for one in found["left_out"]} >= {"Attacks and audit"}
     config.write_text(SITES.replace("epsilon = 4.0", "epsilon = 3.0"))
     with pytest.raises(RunFolderError, match="of another configuration") as caught:
-        evaluate_own(config, 1, out, True, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(out, True, 1, False))
     assert "--out" in caught.value.hint
 
 
@@ -84,7 +87,7 @@ def test_what_is_missing_leaves_no_page(
     with pytest.raises(
         IncompleteTables, match="no page yet; open: What does protection"
     ) as caught:
-        evaluate_own(config, 1, out, True, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(out, True, 1, False))
     assert "--resume" in caught.value.hint
     assert {each.name for each in out.iterdir()} == {
         *("asked.json", "results.jsonl", "results.csv")
@@ -96,12 +99,12 @@ def test_folders_of_others_are_left_alone(config: Path, tmp_path: Path) -> None:
     journal = ResultJournal(out, False)
     journal.add({"key": "x", "job": {}, "status": "done", "values": {}, "note": ""})
     with pytest.raises(RunFolderError, match="evaluation of tables"):
-        evaluate_own(config, 1, out, True, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(out, True, 1, False))
     journal.close()
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(RunFolderError, match="cannot write") as caught:
-        evaluate_own(config, 1, file, False, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(file, False, 1, False))
     assert "--out" in caught.value.hint
 
 
@@ -112,7 +115,7 @@ def test_a_folder_in_use_is_left_as_it_is(config: Path, tmp_path: Path) -> None:
     (out / ".rows-other").mkdir()
     (out / ".rows-other" / "table.csv").write_text("rows of the other evaluation")
     with pytest.raises(RunFolderError, match="another evaluation"):
-        evaluate_own(config, 1, out, False, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(out, False, 1, False))
     assert (out / ".rows-other" / "table.csv").exists()
     assert "of the other" in (out / "asked.json").read_text()
     journal.close()
@@ -138,7 +141,7 @@ def test_a_folder_of_data_beside_results_survives(
     monkeypatch.setattr("lexfed.cli.commands.evaluate.own_data.run_jobs", nothing)
     expected = ConfigError if test_size == "0.0" else IncompleteTables
     with pytest.raises(expected):
-        evaluate_own(config, 1, tmp_path, False, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(tmp_path, False, 1, False))
     assert [len(found) for found in locked] == [1] * (expected is IncompleteTables)
     assert {path: path.read_text() for path in held} == held
     assert list(tmp_path.glob(".rows-*")) == []
@@ -151,7 +154,7 @@ def test_files_of_others_are_not_overwritten(
     (tmp_path / name).write_text("mine")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(RunFolderError, match=f"a file `{name}` of something else"):
-        evaluate_own(config, 1, tmp_path, False, 1, False)
+        evaluate_own(config, 1, EvaluationOptions(tmp_path, False, 1, False))
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / name).read_text() == "mine"
 
@@ -160,7 +163,7 @@ def test_a_journal_of_somebody_else_is_not_cut(config: Path, tmp_path: Path) -> 
     (tmp_path / RESULTS).write_text('{"mine": 1}')  # a line without its end
     for resume, words in ((True, "evaluation of tables"), (False, "holds the results")):
         with pytest.raises(RunFolderError, match=words):
-            evaluate_own(config, 1, tmp_path, resume, 1, False)
+            evaluate_own(config, 1, EvaluationOptions(tmp_path, resume, 1, False))
     assert (tmp_path / RESULTS).read_text() == '{"mine": 1}'
 
 
@@ -221,7 +224,7 @@ def test_persons_are_attacked_and_nothing_is_refuted(
     monkeypatch.setattr(questions, "CANARIES", 100)
     path = tmp_path / "lexfed.toml"
     path.write_text(PERSONS)
-    evaluate_own(path, 2, tmp_path / "out", False, 2, True)
+    evaluate_own(path, 2, EvaluationOptions(tmp_path / "out", False, 2, True))
     found = json.loads(capsys.readouterr().out)
     assert found["left_out"] == []
     assert [one["table"] for one in found["tables"]] == [

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 class StopRequest:
-    """Whether somebody asked to stop."""
+    """A request to stop, which Ctrl-C makes."""
 
     asked = False
 
@@ -26,8 +26,7 @@ class StopRequest:
 def between_rounds(under_way: str = "this round") -> Iterator[StopRequest]:
     """Turn the first Ctrl-C into a request; a second one interrupts as usual.
 
-    Args:
-        under_way: what is still ended after the first.
+    The message of the first says that `under_way` is still ended.
     """
     stop = StopRequest()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said to people: on stderr, readable without colour, never a data value."""
+"""Talk to people: on stderr, readable without colour, never a data value."""
 
 import os
 import sys
@@ -25,11 +25,6 @@ def labelled(label: Label, text: str, before: str = "") -> None:
     """Say something under a label, which is coloured where that is wanted.
 
     Further lines are indented, so that no line of a message looks like a new one.
-
-    Args:
-        label: such as `error`.
-        text: what is said.
-        before: white space in front of the label.
     """
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     print(before, end="", file=sys.stderr)

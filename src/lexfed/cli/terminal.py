@@ -72,7 +72,7 @@ class Shield(io.TextIOBase):
         self.stream.flush()
 
     def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
+        """Return True for a terminal."""
         return self.stream.isatty()
 
     def fileno(self) -> int:

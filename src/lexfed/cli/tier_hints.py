@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an undecided column looks like: a hint beside the problem, by its name alone."""
+"""Hints on the tier of an undecided column, from its name alone."""
 
 import shlex
 from collections.abc import Sequence

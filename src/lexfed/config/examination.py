@@ -26,7 +26,6 @@ from lexfed.config.rules import (
     data,
     importance,
     law,
-    ledgers,
     notes,
     site_budgets,
     sketches,
@@ -50,7 +49,7 @@ RULES = (
     *classes.RULES,
     *importance.RULES,
     *site_budgets.RULES,
-    *ledgers.RULES,
+    budget.ledgers_are_used,
     *training.RULES,
     *adapt.RULES,
     *sketches.RULES,
@@ -81,7 +80,7 @@ class ConfigProblem(Problem):
 
 @dataclass(frozen=True)
 class Examination:
-    """What a look at a configuration found.
+    """A configuration, or every problem of it.
 
     Attributes:
         config: the configuration; `None` when there are problems.
@@ -181,13 +180,7 @@ def examine(text: str, name: str = "lexfed.toml") -> Examination:
 def examine_tables(
     tables: Mapping[str, Any], name: str, lines: Mapping[KeyPath, int] | None
 ) -> Examination:
-    """Look at parsed tables and report everything found.
-
-    Args:
-        tables: of the configuration, with tuples for lists.
-        name: stands for the file in messages.
-        lines: of its keys; None where there is no text.
-    """
+    """Look at parsed tables, with tuples for lists; `lines` is None without a text."""
     findings = [*undecided_in(tables), *hidden_in(tables)]
     bad = frozenset(finding.path for finding in findings)
     decided = without_keys(tables, bad)
@@ -213,7 +206,7 @@ def examine_tables(
 
 
 def _rests_on(finding: Finding, bad: frozenset[KeyPath]) -> bool:
-    """Whether a key that the finding rests on is already reported."""
+    """Say whether a key that the finding rests on is already reported."""
     return any(
         path[: len(wrong)] == wrong or wrong[: len(path)] == path
         for path in (finding.path, *finding.also)

@@ -50,7 +50,7 @@ class OpenConfig:
 
 @dataclass(frozen=True)
 class OpenExamination:
-    """What a look at such a configuration found."""
+    """An examination of such a configuration, with its open columns."""
 
     found: Examination
     columns: tuple[str, ...]

@@ -75,7 +75,7 @@ class PolicyFile:
 
     @property
     def logged(self) -> bytes:
-        """What the log keeps: the envelope, which holds the file, or the file."""
+        """The bytes for the log: the envelope, which holds the file, or the file."""
         return self.content if self.envelope is None else self.envelope
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who vouches for a policy file: signatures beside it.
+"""Signatures beside a policy file, of those who vouch for it.
 
 The signature of `policy.toml` is `policy.toml.sig`, a DSSE envelope whose payload is
 the file, byte for byte, under a payload type of its own: no other signature of the
@@ -26,11 +26,6 @@ def signature_path(path: Path) -> Path:
 def with_signature(content: bytes, before: bytes | None, signer: Signer) -> bytes:
     """Return the envelope of a policy with one more signature.
 
-    Args:
-        content: the policy file.
-        before: the envelope that is there already, if any.
-        signer: who signs.
-
     Guarantees:
         Signatures of others over the same bytes are kept; those over others go.
 
@@ -52,12 +47,6 @@ def check_signature(
     path: Path, content: bytes, keys: Sequence[Path], name: str
 ) -> bytes:
     """Return the envelope of a policy file once every key has signed the content.
-
-    Args:
-        path: of the policy file.
-        content: what was read from it.
-        keys: public key files.
-        name: what messages call the policy file.
 
     Raises:
         ConfigError: if a key has not signed, or other bytes were signed.

@@ -173,10 +173,6 @@ def searched_configs(
 ) -> tuple[Config, ...]:
     """Return the configuration of every setting, under all rules of the file.
 
-    Args:
-        tables: of the configuration file, parsed.
-        settings: what to try.
-
     Raises:
         ConfigError: with the problems of every setting.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tagging needs from a `lexfed.toml`, which may still be full of open decisions.
+"""Sources of tagging in a `lexfed.toml` that may still be full of open decisions.
 
 `lexfed init` leaves a "?" wherever a person must decide, and tags are among the first
 things to decide. So only what tagging rests on must be right: where the data are, whose
@@ -29,7 +29,7 @@ _NEEDED = (
 
 @dataclass(frozen=True)
 class TagSource:
-    """Where a configuration's columns are, and what is decided about them.
+    """The columns of a configuration: their files, and the decisions about them.
 
     Attributes:
         text: of the configuration, as it was read.

@@ -2,9 +2,8 @@
 """Plans, results, profiles, ledgers and overlaps, as lines and tables for people.
 
 Start with `runs`. The guarantee of the whole record comes first, with its unit,
-relation, accountant and trust model; `importances` adds to it, and `profiles`,
-`ledgers` and `overlaps` are one subject each. Functions return lines and print
-nothing.
+relation, accountant and trust model; `profiles`, `ledgers` and `overlaps` are one
+subject each. Functions return lines and print nothing.
 
 Words may be changed, with the expected outputs of the tests. What is spent is
 rounded up and never down. The JSON forms (`plain` in `ledgers` and `overlaps`, and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an overlap of two organisations is shown: a table, or JSON."""
+"""Overlaps of two organisations, as a table or JSON."""
 
 from dataclasses import asdict
 from typing import Any

@@ -11,13 +11,12 @@ from lexfed.audit.storage.write_protocol import MAX_NOTE
 from lexfed.audit.tree.checkpoint import Checkpoint
 from lexfed.budget.record_classes import class_tiers
 from lexfed.budget.sites.profiles import BudgetProfile
-from lexfed.cli.display.importances import importance_lines
 from lexfed.config import Config
 from lexfed.law.tags import TaggedSchema
 from lexfed.plain_files import read_plain
 from lexfed.privacy.claim.schema import Claim
 from lexfed.report.wording.plain_words import guarantee_in_brief
-from lexfed.report.wording.rounding import round_up
+from lexfed.report.wording.rounding import round_up, round_up_to
 from lexfed.run import PricedRun, RunResult, notes_of
 from lexfed.run.results.adaptation_file import plan_lines
 from lexfed.run.results.sketch_notes import sketch_lines
@@ -30,8 +29,8 @@ _TIER_WORDS = {
     Tier.NON_PERSONAL: "free",
     Tier.IDENTIFIER: "identifiers dropped",
 }
-
-
+_IMPORTANCES_SHOWN = 4
+"""Columns that are named, the most important first."""
 _METRICS = {
     "uncovered": "on test rows that the guarantee does not cover",
     "public": "on public test rows",
@@ -239,3 +238,28 @@ def plan_table(priced: PricedRun) -> str:
     lines += ["", f"  {fit}: the record reaches ε {round_up(claim.epsilon)} of "
               f"{whole}; nothing was spent"]  # fmt: skip
     return "\n".join(lines)
+
+
+def importance_lines(priced: PricedRun) -> list[str]:
+    """Return what a plan says about importances; nothing where they play no part."""
+    found, config = priced.population.importance, priced.config.budget
+    lines = []
+    if found.source:
+        order = sorted(found.values.items(), key=lambda item: -item[1])
+        words = ", ".join(
+            f"{name} {value:.2g}" for name, value in order[:_IMPORTANCES_SHOWN]
+        )
+        more = ", …" if len(order) > _IMPORTANCES_SHOWN else ""
+        lines.append(f"           importance ({found.source}): {words}{more}")
+    if found.left_out:
+        lines.append(
+            "           left out as unimportant, not read: " + ", ".join(found.left_out)
+        )
+    joint = priced.joint_epsilon
+    if joint is not None:
+        shown = float(round_up_to(4, joint))
+        lines.append(
+            f"           together with {priced.paid_before} paid for before the record "
+            f"reaches ε {shown:g} of {config.epsilon:g}"
+        )
+    return lines

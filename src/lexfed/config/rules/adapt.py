@@ -50,7 +50,7 @@ _NEEDS = {
     "clip_rate": ("clip", ("quantile",)),
     "rounds_at_most": ("guarantee", ("filter",)),
 }
-"""Which keys do something only where another key has one of some values."""
+"""Keys that do something only where another key has one of some values."""
 
 
 def settings_do_something(config: Config) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ mechanism there is no guarantee to keep. Written like `data.py`.
 from collections.abc import Iterator
 
 from lexfed.config.rules.data import COLUMNS, SITES, SOURCE
-from lexfed.config.tables.root import BudgetTable, Config
+from lexfed.config.tables.budget import BudgetTable
+from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import closest, dotted, shown
@@ -16,6 +17,7 @@ from lexfed.config.text.wording import closest, dotted, shown
 ALLOCATION: KeyPath = ("budget", "allocation")
 DELTA: KeyPath = ("budget", "delta")
 EPSILON: KeyPath = ("budget", "epsilon")
+LEDGERS: KeyPath = ("budget", "ledgers")
 UNIT: KeyPath = ("budget", "unit")
 MECHANISM: KeyPath = ("privacy", "mechanism")
 RATE: KeyPath = ("federation", "sampling_rate")
@@ -172,6 +174,26 @@ def clips_have_groups(config: Config) -> Iterator[Finding]:
         path: KeyPath = ("privacy", "clip", tier)
         what = f'`{dotted(path)}` does nothing with `mechanism = "uniform"`'
         yield Finding(path, what, "use `clip = { default = ... }`", (MECHANISM,))
+
+
+def ledgers_are_used(config: Config) -> Iterator[Finding]:
+    """Made data and seeded noise are about nobody, so nothing is spent."""
+    if config.budget.ledgers is None:
+        return
+    if config.data.built_in:
+        yield Finding(
+            LEDGERS,
+            f'`budget.ledgers` does nothing with `source = "{config.data.source}"`',
+            "remove it; ledgers are kept for data in files",
+            (SOURCE,),
+        )
+    elif config.run.test:
+        yield Finding(
+            LEDGERS,
+            "`budget.ledgers` does nothing with `test = true`",
+            "remove it; a seeded run protects nobody and is not charged",
+            (("run", "test"),),
+        )
 
 
 RULES = (

@@ -90,7 +90,7 @@ def importances_are_used(config: Config) -> Iterator[Finding]:
 
 
 def groups_have_importances(config: Config) -> Iterator[Finding]:
-    """Where all columns count the same there is nothing to share or to leave out."""
+    """Columns that all count the same leave nothing to share or to leave out."""
     budget = config.budget
     if budget.importance_from or budget.importance:
         return
@@ -125,7 +125,7 @@ def groups_are_of_columns(config: Config) -> Iterator[Finding]:
 
 
 def paid_importances_fit(config: Config) -> Iterator[Finding]:
-    """What was paid before is taken off one budget, exactly, for every record."""
+    """Earlier payments are taken off one budget, exactly, for every record."""
     if (config.budget.importance_from or "").startswith("paid:"):
         for what, path in prepayment_obstacles(config):
             yield Finding(

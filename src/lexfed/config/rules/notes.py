@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is allowed but worth a word: shown by `lexfed check`, never in the way."""
+"""Remarks on what is allowed: shown by `lexfed check`, never in the way."""
 
 from collections.abc import Iterator
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from lexfed.config.rules.budget import EPSILON, LEAST_EPSILON, MECHANISM, RATE, UNIT
+from lexfed.config.tables.budget import PaceTable
 from lexfed.config.tables.root import Config
-from lexfed.config.tables.site_budgets import PaceTable
 from lexfed.config.text.findings import Finding
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import dotted, shown

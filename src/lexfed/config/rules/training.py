@@ -51,7 +51,7 @@ def local_training_needs_clients(config: Config) -> Iterator[Finding]:
 
 
 def rule_sets_the_steps(config: Config) -> Iterator[Finding]:
-    """Where the built-in rule decides, there is no step to shape."""
+    """The built-in rule leaves no step to shape."""
     federation = config.federation
     if not config.follows_rule:
         return
@@ -97,7 +97,7 @@ def site_sizes_are_public(config: Config) -> Iterator[Finding]:
 
 
 def sites_by_label_are_alike(config: Config) -> Iterator[Finding]:
-    """Where labels decide who is at which site, no site may be treated differently."""
+    """Sites that labels decide must all be treated alike."""
     sites, budget = config.data.sites, config.budget
     if sites is None or sites.partition != "dirichlet":
         return

@@ -92,7 +92,7 @@ def sums_are_masked(config: Config) -> Iterator[Finding]:
 
 
 def presence_is_public(config: Config) -> Iterator[Finding]:
-    """Who is in a masked sum is known to all, so it cannot be what is hidden."""
+    """Membership in a masked sum is known to all, so it cannot be what is hidden."""
     budget = config.budget
     hidden = budget.unit == "client" and budget.neighbours == "add-remove"
     if _distributed(config) and hidden:

@@ -3,7 +3,7 @@
 
 Start with `root`, whose `Config` is the whole file; `field_types` has the closed
 `ConfigTable` and the bounds that all tables use. Larger tables have a module of
-their own: `adapt`, `audit`, `site_budgets`, `sketches`, `classes`, `levels`.
+their own: `data`, `budget`, `adapt`, `audit`, `sketches`.
 
 A class holds what can be said of one key alone: type, bounds, default. What ties
 keys together is in `rules/`. Messages are made from the JSON schema of these

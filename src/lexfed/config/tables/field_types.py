@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of `lexfed.toml` are made of: bounds, texts, and the closed table."""
+"""Types of keys in `lexfed.toml`: bounds, texts, and the closed table."""
 
 from typing import Annotated
 

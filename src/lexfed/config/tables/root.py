@@ -2,8 +2,8 @@
 """The shape of `lexfed.toml`: one frozen class per table, one field per key.
 
 A class holds what can be said of one key alone: its type, its bounds, its default.
-What ties keys together (`local_steps` needs `unit = "client"`) is in `*_rules.py`;
-how a mistake is put into words is in `wording.py`. Optional keys that are `None`
+What ties keys together (`local_steps` needs `unit = "client"`) is in `rules/`; how
+a mistake is put into words is in `text/wording.py`. Optional keys that are `None`
 mean "set by a rule", never "off". `docs/reference/configuration.md` explains every key.
 """
 
@@ -13,11 +13,10 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
-from lexfed.budget.allocation import Allocation
-from lexfed.budget.noise_schedule import ScheduleName
 from lexfed.config.tables.adapt import AdaptTable
 from lexfed.config.tables.audit import AuditTable
-from lexfed.config.tables.classes import ClassTable
+from lexfed.config.tables.budget import BudgetTable
+from lexfed.config.tables.data import DataTable
 from lexfed.config.tables.field_types import (
     ConfigTable,
     NonEmptyText,
@@ -28,16 +27,9 @@ from lexfed.config.tables.field_types import (
     RoundCount,
     Seed,
 )
-from lexfed.config.tables.levels import LevelTable
-from lexfed.config.tables.site_budgets import (
-    CapsTable,
-    ClientsTable,
-    PaceTable,
-    ProfileTable,
-)
 from lexfed.config.tables.sketches import SketchesTable
 from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.terms import Mechanism, Neighbours, TierName, Trust, Unit
+from lexfed.terms import Mechanism, TierName, Trust
 from lexfed.tiers import Tier
 
 ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
@@ -62,61 +54,6 @@ class RunTable(ConfigTable):
     def folder(self) -> str:
         """The run folder: `out`, or `runs/<name>`."""
         return self.out or f"runs/{self.name}"
-
-
-class SitesTable(ConfigTable):
-    """`data.sites`: by a column, by a partition into `count` parts, or by files."""
-
-    column: NonEmptyText | None = None
-    names: Annotated[tuple[NonEmptyText, ...], Field(min_length=1)] | None = None
-    count: PositiveCount | None = None
-    partition: Literal["iid", "dirichlet"] = "iid"
-    alpha: Positive | None = None
-    files: Annotated[tuple[NonEmptyText, ...], Field(min_length=1)] | None = None
-
-
-class GeneratorTable(ConfigTable):
-    """`[data.generator]`: sizes of a synthetic source; omitted ones are its own."""
-
-    patients: PositiveCount | None = None
-    clients: PositiveCount | None = None
-    sites: PositiveCount | None = None
-    seed: Seed | None = None
-
-
-class ColumnTable(ConfigTable):
-    """`[data.columns]`: the public declaration of one column."""
-
-    kind: Literal["number", "category", "flag", "text"]
-    range: tuple[Real, Real] | None = None
-    values: tuple[str, ...] | None = None
-    scale: Literal["auto", "linear", "log", "symlog"] = "auto"
-    sources: tuple[NonEmptyText, ...] = ()
-    missing: bool = True
-    public_stats: tuple[Real, Positive] | None = None
-
-
-class DataTable(ConfigTable):
-    """`[data]`: where the rows are, whom they are about, how they are spread."""
-
-    source: NonEmptyText | None = None
-    target: NonEmptyText | None = None
-    person: NonEmptyText | None = None
-    records_per_person: PositiveCount | None = None
-    excess_records: Literal["error", "drop"] = "error"
-    sites_per_person: PositiveCount = 1
-    units: PositiveCount | None = None
-    test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
-    strict: bool = False
-    profile: NonEmptyText | None = None
-    sites: SitesTable | None = None
-    generator: GeneratorTable = GeneratorTable()
-    columns: Mapping[NonEmptyText, ColumnTable] = Field(default_factory=dict)
-
-    @property
-    def built_in(self) -> bool:
-        """Whether schema, tags and number of persons come with the source."""
-        return (self.source or "").startswith(("synthetic:", "sklearn:"))
 
 
 class LawColumnTable(ConfigTable):
@@ -154,45 +91,6 @@ class LawTable(ConfigTable):
     catalogues: tuple[NonEmptyText, ...] = ()
     tagger: TaggerTable = TaggerTable()
     columns: Mapping[NonEmptyText, LawColumnTable] = Field(default_factory=dict)
-
-
-class MultipliersTable(ConfigTable):
-    """`[budget.multipliers]`: how much of the budget a tier gets per importance."""
-
-    special: Positive | None = None
-    personal: Positive | None = None
-    non_personal: Positive | None = None
-
-
-class BudgetTable(ConfigTable):
-    """`[budget]`: what the whole record may cost, and how the tiers share it."""
-
-    epsilon: Positive
-    delta: Annotated[Real, Field(gt=0, lt=1)]
-    unit: Unit = "record"
-    neighbours: Neighbours = "add-remove"
-    allocation: Allocation = "caps"
-    schedule: ScheduleName = "constant"
-    alpha: Annotated[Real, Field(ge=1)] = 2.0
-    realise: Literal["clip", "sampling"] = "clip"
-    policy: NonEmptyText = "default"
-    policy_keys: tuple[NonEmptyText, ...] = ()
-    ledgers: NonEmptyText | None = None
-    pace: PaceTable = PaceTable()
-    caps: CapsTable = CapsTable()
-    multipliers: MultipliersTable = MultipliersTable()
-    importance: Mapping[NonEmptyText, Positive] = Field(default_factory=dict)
-    importance_from: NonEmptyText | None = None
-    groups: Mapping[NonEmptyText, tuple[NonEmptyText, ...]] = Field(
-        default_factory=dict
-    )
-    groups_from: NonEmptyText | None = None
-    correlation: Rate = 0.8
-    sparsity: Annotated[Real, Field(ge=0, lt=1)] = 0.0
-    levels: Mapping[NonEmptyText, LevelTable] = Field(default_factory=dict)
-    profiles: Mapping[NonEmptyText, ProfileTable] = Field(default_factory=dict)
-    clients: ClientsTable | None = None
-    classes: tuple[ClassTable, ...] = ()
 
 
 class ClipTable(ConfigTable):
@@ -262,7 +160,7 @@ class Config(ConfigTable):
 
     @property
     def follows_rule(self) -> bool:
-        """Whether the built-in rule sets rounds, steps and clip.
+        """True if the built-in rule sets rounds, steps and clip.
 
         A step size given by a person means plain descent, whatever the model.
         """

@@ -30,7 +30,7 @@ from lexfed.visible_text import hidden_texts
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a key, or worth knowing; `also` are other keys it rests on."""
+    """A problem of a key, or a remark on it; `also` are other keys it rests on."""
 
     path: KeyPath
     what: str
@@ -78,7 +78,7 @@ HIDDEN_HINT = (
 )
 
 UNDECIDED = "?"
-"""What `lexfed init` writes where only a person can decide."""
+"""The mark of `lexfed init` where only a person can decide."""
 
 _TO_DECIDE: Mapping[str, str] = {
     "tier": "choose `non_personal`, `personal`, `special` (health, religion, ...) or "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Which line of a TOML text holds which key.
+r"""Lines of keys in a TOML text.
 
 `tomllib` returns values without lines, but an error message without a line sends
 people searching. This scanner walks a TOML text once and notes where every key, table

@@ -17,7 +17,7 @@ import pandas as pd
 from lexfed.arrays import Bools, Floats, Indices, Integers, Texts
 from lexfed.config import Config, from_mapping
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
-from lexfed.config.tables.root import SitesTable
+from lexfed.config.tables.data import SitesTable
 from lexfed.data.people.contribution_caps import cap_records
 from lexfed.data.people.lots import LotKeys
 from lexfed.data.people.test_split import split_by_person

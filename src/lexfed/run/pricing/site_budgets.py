@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites.profiles import BudgetProfile, loosest_budget
 from lexfed.budget.sites.shared_total import best_budgets
+from lexfed.config.tables.budget import ClientsTable
 from lexfed.config.tables.root import Config
-from lexfed.config.tables.site_budgets import ClientsTable
 from lexfed.config.text.wording import closest
 from lexfed.errors import ConfigError, Problem
 from lexfed.tiers import MODEL_TIERS, Tier

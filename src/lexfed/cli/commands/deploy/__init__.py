@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `deploy`, `coordinator` and `site`: runs between organisations.
 
-`group` declares them. Start with `kits`: making kits, the roster, checks, status.
+`group` puts them together. Start with `kits`: making kits, the roster, checks, status.
 `run` trains with sites that are elsewhere and `profile` profiles them;
 `participants` has the steps of one organisation: enrol, compare the roster, agree
 to a run, start.

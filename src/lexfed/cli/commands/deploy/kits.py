@@ -4,27 +4,42 @@
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lexfed.cli import talk
+from lexfed.cli.options import AsJson, KitFolder
 from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
-from lexfed.federation.flare.connections import last_connections
-from lexfed.federation.flare.kit.enrolment import write_roster
-from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
-from lexfed.federation.flare.kit.roster import DeploymentRoster
-from lexfed.federation.flare.process import is_running
-from lexfed.federation.flare.provision.certificates import SOON, last_day
-from lexfed.federation.flare.provision.new_kits import provision
-from lexfed.federation.flare.provision.startup_check import check_kit, kit_problems
+
+if TYPE_CHECKING:
+    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.kit.roster import DeploymentRoster
 
 
-def grouped_fingerprint(fingerprint: str) -> str:
-    """Return a fingerprint in groups of four, as people read it to each other."""
-    return " ".join(fingerprint[at : at + 4] for at in range(0, 64, 4))
+def init(
+    project: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROJECT", help="Folder to make; its name is the project's."
+        ),
+    ],
+    address: Annotated[
+        str,
+        typer.Option(
+            "--coordinator", metavar="HOST:PORT", help="Where sites reach it."
+        ),
+    ],
+    sites: Annotated[
+        list[str], typer.Option("--site", metavar="NAME", help="Once for every site.")
+    ],
+) -> None:
+    """Make one kit for the coordinator and one for every site."""
+    from lexfed.federation.flare.kit.folder import COORDINATOR
+    from lexfed.federation.flare.provision.certificates import last_day
+    from lexfed.federation.flare.provision.new_kits import provision
 
-
-def init(project: Path, address: str, sites: list[str]) -> None:
-    """Make the kits, and say who does what next."""
     kits = provision(project, address, sites)
     here = kits[COORDINATOR]
     print(here.pin)
@@ -40,18 +55,89 @@ def init(project: Path, address: str, sites: list[str]) -> None:
     )
 
 
-def roster(folder: Path, enrolments: list[Path]) -> None:
-    """Write the roster into the coordinator's kit."""
-    kit = Kit.read(folder)
-    show_roster(write_roster(kit, enrolments))
+def roster(
+    kit: KitFolder,
+    enrolments: Annotated[
+        list[Path],
+        typer.Argument(metavar="ENROLMENT...", help="`enrolment.json` of every site."),
+    ],
+) -> None:
+    """Write the roster from everybody's enrolments, and print its fingerprint."""
+    from lexfed.federation.flare.kit.enrolment import write_roster
+    from lexfed.federation.flare.kit.folder import Kit
+
+    here = Kit.read(kit)
+    show_roster(write_roster(here, enrolments))
     talk.say(
-        f"wrote {kit.roster}: send it to every site, which runs\n"
+        f"wrote {here.roster}: send it to every site, which runs\n"
         "`lexfed site roster KIT roster.json`; then compare the fingerprint of the\n"
         "roster (above, last line) with every site by telephone"
     )
 
 
-def show_roster(written: DeploymentRoster) -> None:
+def check(kit: KitFolder) -> None:
+    """List everything that keeps a kit from starting. Starts nothing."""
+    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.provision.startup_check import check_kit
+
+    here = Kit.read(kit)
+    check_kit(here)
+    talk.say(f"{kit}: no problems; {next_step(here)}")
+
+
+def status(kit: KitFolder, as_json: AsJson = False) -> None:
+    """Say how a kit stands; at the coordinator, also which sites are here."""
+    from lexfed.federation.flare.connections import last_connections
+    from lexfed.federation.flare.kit.folder import COORDINATOR, Kit
+    from lexfed.federation.flare.process import is_running
+    from lexfed.federation.flare.provision.certificates import last_day
+    from lexfed.federation.flare.provision.startup_check import kit_problems
+
+    here = Kit.read(kit)
+    problems = [str(problem) for problem in kit_problems(here)]
+    running = is_running(here)
+    asked = here.role == COORDINATOR and running and not problems
+    present = _sites_here(here) if asked else None
+    connected = last_connections(here)
+    end = last_day(here)
+    said = {
+        "project": here.project,
+        "name": here.name,
+        "coordinator": here.address,
+        "pin": here.pin,
+        "certificates_end": None if end is None else f"{end:%Y-%m-%d}",
+        "running": running,
+        "problems": problems,
+        "sites": None if present is None else sorted(present),
+        "connections": {n: asdict(each) for n, each in connected.items()},
+    }
+    if as_json:
+        print_json(said)
+        return
+    print(f"project       {here.project}")
+    print(f"kit           {here.name}, {'running' if running else 'not running'}")
+    print(f"coordinator   {here.address}")
+    print(f"pin           {grouped_fingerprint(here.pin)}")
+    print(f"certificates  valid until {said['certificates_end'] or 'unknown'}")
+    if present is not None:
+        for name in here.sites:
+            print(f"site          {name}: {'here' if name in present else 'not here'}")
+    elif asked:
+        print("sites         unknown: the coordinator does not answer yet")
+    for name, each in sorted(connected.items()):
+        print(f"connection    {name} {each}")
+    for problem in problems:
+        print(f"problem       {problem}")
+    if problems:
+        talk.say(f"`lexfed deploy check {kit}` says what to do about problems")
+
+
+def grouped_fingerprint(fingerprint: str) -> str:
+    """Return a fingerprint in groups of four, as people read it to each other."""
+    return " ".join(fingerprint[at : at + 4] for at in range(0, 64, 4))
+
+
+def show_roster(written: "DeploymentRoster") -> None:
     """Print the public keys of everybody, and the one number to compare."""
     width = max(len(name) for name in ("roster", *written.keys))
     for name, key in written.keys.items():
@@ -59,22 +145,19 @@ def show_roster(written: DeploymentRoster) -> None:
     print(f"{'roster':{width}}  {grouped_fingerprint(written.fingerprint)}")
 
 
-def check(folder: Path) -> None:
-    """List what keeps a kit from starting."""
-    kit = Kit.read(folder)
-    check_kit(kit)
-    talk.say(f"{folder}: no problems; {next_step(kit)}")
-
-
-def next_step(kit: Kit) -> str:
+def next_step(kit: "Kit") -> str:
     """Return the command that starts a kit."""
+    from lexfed.federation.flare.kit.folder import COORDINATOR
+
     if kit.role == COORDINATOR:
         return f"`lexfed coordinator start {kit.folder}` starts it"
     return f"`lexfed site start {kit.folder} --data FILE` starts it"
 
 
-def warn_of_expiry(kit: Kit) -> None:
+def warn_of_expiry(kit: "Kit") -> None:
     """Say when a certificate ends soon."""
+    from lexfed.federation.flare.provision.certificates import SOON, last_day
+
     end = last_day(kit)
     if end is not None and end - datetime.now(UTC) < SOON:
         talk.warn(
@@ -83,54 +166,15 @@ def warn_of_expiry(kit: Kit) -> None:
         )
 
 
-def say_connections(kit: Kit) -> None:
+def say_connections(kit: "Kit") -> None:
     """Say how everybody was connected the last time."""
+    from lexfed.federation.flare.connections import last_connections
+
     for name, each in sorted(last_connections(kit).items()):
         talk.say(f"last time `{name}` was {each}")
 
 
-def status(folder: Path, as_json: bool) -> None:
-    """Print how a kit stands."""
-    kit = Kit.read(folder)
-    problems = [str(problem) for problem in kit_problems(kit)]
-    running = is_running(kit)
-    asked = kit.role == COORDINATOR and running and not problems
-    here = _sites_here(kit) if asked else None
-    connected = last_connections(kit)
-    end = last_day(kit)
-    said = {
-        "project": kit.project,
-        "name": kit.name,
-        "coordinator": kit.address,
-        "pin": kit.pin,
-        "certificates_end": None if end is None else f"{end:%Y-%m-%d}",
-        "running": running,
-        "problems": problems,
-        "sites": None if here is None else sorted(here),
-        "connections": {n: asdict(each) for n, each in connected.items()},
-    }
-    if as_json:
-        print_json(said)
-        return
-    print(f"project       {kit.project}")
-    print(f"kit           {kit.name}, {'running' if running else 'not running'}")
-    print(f"coordinator   {kit.address}")
-    print(f"pin           {grouped_fingerprint(kit.pin)}")
-    print(f"certificates  valid until {said['certificates_end'] or 'unknown'}")
-    if here is not None:
-        for name in kit.sites:
-            print(f"site          {name}: {'here' if name in here else 'not here'}")
-    elif asked:
-        print("sites         unknown: the coordinator does not answer yet")
-    for name, each in sorted(connected.items()):
-        print(f"connection    {name} {each}")
-    for problem in problems:
-        print(f"problem       {problem}")
-    if problems:
-        talk.say(f"`lexfed deploy check {folder}` says what to do about problems")
-
-
-def _sites_here(kit: Kit) -> frozenset[str] | None:
+def _sites_here(kit: "Kit") -> frozenset[str] | None:
     """Return the sites that are connected; None if the coordinator does not answer."""
     from lexfed.federation.flare.jobs.admin_session import AdminSession
 

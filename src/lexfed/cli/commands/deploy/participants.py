@@ -3,33 +3,45 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lexfed.cli import talk
 from lexfed.cli.commands.deploy.kits import say_connections, show_roster, warn_of_expiry
+from lexfed.cli.options import KitFolder, ProfileEpsilonOption, ProfileFlag
 from lexfed.errors import ConfigError, Problem, RunFolderError
-from lexfed.federation.flare.kit import enrolment as own
-from lexfed.federation.flare.kit.folder import Kit
-from lexfed.federation.flare.process import start as become
-from lexfed.federation.flare.process import take
-from lexfed.federation.flare.provision.startup_check import check_kit
+
+if TYPE_CHECKING:
+    from lexfed.federation.flare.kit.folder import Kit
 
 
-def enrol(folder: Path) -> None:
-    """Make the key of a site."""
-    kit = _site(folder)
-    made = own.enrol(kit)
+def enrol(kit: KitFolder) -> None:
+    """Make this site's own key, and an enrolment for who collects the roster."""
+    from lexfed.federation.flare.kit import enrolment
+
+    here = _site(kit)
+    made = enrolment.enrol(here)
     print(made.key.hex())
     talk.say(
-        f"the key of `{kit.name}` is in {kit.identity_key}; it never leaves this "
+        f"the key of `{here.name}` is in {here.identity_key}; it never leaves this "
         "machine\n"
-        f"next: send {kit.enrolment} to the coordinator, which sends back roster.json"
+        f"next: send {here.enrolment} to the coordinator, which sends back roster.json"
     )
 
 
-def roster(folder: Path, path: Path) -> None:
-    """Take over the roster."""
-    kit = _site(folder)
-    show_roster(own.install_roster(kit, path))
+def roster(
+    kit: KitFolder,
+    roster: Annotated[
+        Path,
+        typer.Argument(metavar="ROSTER", help="`roster.json` as you were given it."),
+    ],
+) -> None:
+    """Take over who takes part, and print the fingerprint to compare."""
+    from lexfed.federation.flare.kit.enrolment import install_roster
+
+    here = _site(kit)
+    show_roster(install_roster(here, roster))
     talk.say(
         "your own key is among them; call another site, not the coordinator, and\n"
         "compare the last line: if it is the same, so are all keys"
@@ -37,70 +49,93 @@ def roster(folder: Path, path: Path) -> None:
 
 
 def consent(
-    folder: Path, config: Path, a_profile: bool, epsilon: float | None, agreed: bool
+    kit: KitFolder,
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="Configuration of the run.")
+    ],
+    profile: ProfileFlag = False,
+    epsilon: ProfileEpsilonOption = None,
+    agreed: Annotated[
+        bool, typer.Option("--yes", help="Agree; else only say what it costs.")
+    ] = False,
 ) -> None:
-    """Say what a run costs, and agree to it."""
+    """Say what a run would cost this site, and agree to it."""
     from lexfed.cli.commands.deploy.profile import stated_price
     from lexfed.run.deployed.site.consent import cost_in_words
     from lexfed.run.deployed.site.consent import give_consent as agree
 
-    kit = _site(folder)
-    price = stated_price(config, a_profile, epsilon)
-    for line in cost_in_words(kit, config, price):
+    here = _site(kit)
+    price = stated_price(config, profile, epsilon)
+    for line in cost_in_words(here, config, price):
         print(line)
     if not agreed:
-        asked = f"{folder} {config}"
+        asked = f"{kit} {config}"
         if price is not None:
             asked += f" --profile --epsilon {price!r}"
         talk.say(f"nothing was agreed to; `lexfed site consent {asked} --yes`")
         return
-    agree(kit, config, price)
+    agree(here, config, price)
     what = "run" if price is None else f"profile at epsilon {price:g}"
-    talk.say(f"`{kit.name}` agrees to one {what} of this configuration")
+    talk.say(f"`{here.name}` agrees to one {what} of this configuration")
 
 
-def start(folder: Path, data: Path) -> None:
-    """Take part as a site; this process becomes FLARE's client."""
-    kit = _site(folder)
+def start(
+    kit: KitFolder,
+    data: Annotated[Path, typer.Option(metavar="FILE", help="This site's own table.")],
+) -> None:
+    """Take part until stopped; the data stay here."""
+    from lexfed.federation.flare.process import start as become
+    from lexfed.federation.flare.process import take
+    from lexfed.federation.flare.provision.startup_check import check_kit
+
+    here = _site(kit)
     if not data.is_file():
         problem = Problem(
             "--data", f"`{data}` is not a file", "name this site's CSV or Parquet file"
         )
         raise ConfigError([problem])
-    check_kit(kit)
-    lock = take(kit)
-    warn_of_expiry(kit)
+    check_kit(here)
+    lock = take(here)
+    warn_of_expiry(here)
     talk.say(
-        f"site `{kit.name}` of project `{kit.project}`; coordinator at {kit.address}\n"
-        f"logs are in {kit.flare_folder / 'log.txt'}, those of a job in "
-        f"{kit.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
+        f"site `{here.name}` of project `{here.project}`; "
+        f"coordinator at {here.address}\n"
+        f"logs are in {here.flare_folder / 'log.txt'}, those of a job in "
+        f"{here.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
     )
-    say_connections(kit)
-    become(replace(kit, data=data.resolve()), lock)
+    say_connections(here)
+    become(replace(here, data=data.resolve()), lock)
 
 
-def start_coordinator(folder: Path) -> None:
-    """Run the coordinator; this process becomes FLARE's server."""
-    kit = Kit.read(folder)
-    if kit.role != "coordinator":
+def start_coordinator(kit: KitFolder) -> None:
+    """Run the coordinator until stopped."""
+    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.process import start as become
+    from lexfed.federation.flare.process import take
+    from lexfed.federation.flare.provision.startup_check import check_kit
+
+    here = Kit.read(kit)
+    if here.role != "coordinator":
         raise RunFolderError(
-            f"`{folder}` is the kit of site `{kit.name}`",
-            f"`lexfed site start {folder} --data FILE`",
+            f"`{kit}` is the kit of site `{here.name}`",
+            f"`lexfed site start {kit} --data FILE`",
         )
-    check_kit(kit)
-    lock = take(kit)
-    warn_of_expiry(kit)
+    check_kit(here)
+    lock = take(here)
+    warn_of_expiry(here)
     talk.say(
-        f"coordinator of project `{kit.project}` at {kit.address}, for "
-        f"{len(kit.sites)} sites: {', '.join(kit.sites)}\n"
-        f"logs are in {kit.flare_folder / 'log.txt'}, those of a job in "
-        f"{kit.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
+        f"coordinator of project `{here.project}` at {here.address}, for "
+        f"{len(here.sites)} sites: {', '.join(here.sites)}\n"
+        f"logs are in {here.flare_folder / 'log.txt'}, those of a job in "
+        f"{here.flare_folder / 'JOB' / 'log.txt'}; stop with Ctrl-C"
     )
-    say_connections(kit)
-    become(kit, lock)
+    say_connections(here)
+    become(here, lock)
 
 
-def _site(folder: Path) -> Kit:
+def _site(folder: Path) -> "Kit":
+    from lexfed.federation.flare.kit.folder import Kit
+
     kit = Kit.read(folder)
     if kit.role != "site":
         raise RunFolderError(

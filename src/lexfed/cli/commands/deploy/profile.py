@@ -50,11 +50,6 @@ def profile(
 def stated_price(path: Path, a_profile: bool, epsilon: float | None) -> float | None:
     """Return what a record pays for a profile; None if training is asked for.
 
-    Args:
-        path: the configuration.
-        a_profile: whether a profile is asked for.
-        epsilon: what was stated; None for a quarter of the budget.
-
     Raises:
         ConfigError: for a price of training, which is in the configuration; with every
             problem of that of a profile.

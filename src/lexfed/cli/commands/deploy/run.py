@@ -3,44 +3,53 @@
 
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from lexfed.cli import talk
-from lexfed.cli.commands.deploy.profile import profile, stated_price
-from lexfed.cli.display import runs
-from lexfed.cli.inputs import load_config
 from lexfed.cli.interrupt import INTERRUPTED
+from lexfed.cli.options import AsJson, ProfileEpsilonOption, ProfileFlag
 from lexfed.cli.output import print_json
-from lexfed.cli.problem_lines import located_errors
-from lexfed.federation.flare.kit.folder import Kit
-from lexfed.federation.flare.provision.startup_check import check_kit
-from lexfed.run.deployed.coordinator.job_submission import deploy_run
 
 
 def run(
-    path: Path,
-    folder: Path,
-    a_profile: bool,
-    epsilon: float | None,
-    resuming: bool,
-    as_json: bool,
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration.")],
+    kit: Annotated[
+        Path, typer.Option("--kit", metavar="KIT", help="Kit of the coordinator.")
+    ],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run.")
+    ] = False,
+    profile: ProfileFlag = False,
+    epsilon: ProfileEpsilonOption = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Train with the sites of a deployment, or profile them; or continue."""
-    price = stated_price(path, a_profile, epsilon)
+    """Train a model, or make a profile, with sites each of which agreed to it."""
+    from lexfed.cli.commands.deploy import profile as profiles
+    from lexfed.cli.display import runs
+    from lexfed.cli.inputs import load_config
+    from lexfed.cli.problem_lines import located_errors
+    from lexfed.federation.flare.kit.folder import Kit
+    from lexfed.federation.flare.provision.startup_check import check_kit
+    from lexfed.run.deployed.coordinator.job_submission import deploy_run
+
+    price = profiles.stated_price(config, profile, epsilon)
     if price is not None:
-        profile(path, folder, price, resuming, as_json)
+        profiles.profile(config, kit, price, resume, as_json)
         return
-    kit = Kit.read(folder)
-    config = load_config(path)
-    check_kit(kit)
+    here = Kit.read(kit)
+    found = load_config(config)
+    check_kit(here)
     try:
-        with located_errors(path):
-            result = deploy_run(path, kit, resuming=resuming, say=talk.say)
+        with located_errors(config):
+            result = deploy_run(config, here, resuming=resume, say=talk.say)
     except KeyboardInterrupt:
         talk.say("interrupted; what was released so far is kept")
-        again = f"continue with `lexfed deploy run {path} --kit {folder} --resume`"
+        again = f"continue with `lexfed deploy run {config} --kit {kit} --resume`"
         talk.labelled("hint", again, "\n")
         sys.exit(INTERRUPTED)
-    for line in runs.closing(config, result):
+    for line in runs.closing(found, result):
         talk.say(line)
     if as_json:
         print_json(result.to_json())

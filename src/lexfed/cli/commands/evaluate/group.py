@@ -91,16 +91,15 @@ def tables(
         return
     if config is not None:
         _only_tables(small=small, table=table, page=page)
-        from lexfed.cli.commands.evaluate.own_data import SEEDS, evaluate_own
-
-        evaluate_own(config, seeds or SEEDS, out, resume, jobs, as_json)
-        return
-    if seeds is not None:
+    elif seeds is not None:
         raise typer.BadParameter("--seeds is for a configuration; tables fix theirs")
-    from lexfed.cli.commands.evaluate.public_tables import evaluate as command
+    from lexfed.cli.commands.evaluate import own_data, public_tables
 
-    chosen = out or Path("runs/evaluation")
-    command(small, table or [], chosen, page, resume, jobs, as_json)
+    chosen = public_tables.EvaluationOptions(out, resume, jobs, as_json)
+    if config is not None:
+        own_data.evaluate_own(config, seeds or own_data.SEEDS, chosen)
+    else:
+        public_tables.evaluate(small, table or [], page, chosen)
 
 
 def _only_tables(small: bool, table: list[str] | None, page: Path | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lexfed.cli import talk
 from lexfed.cli.commands.evaluate.private_rows import private_files, rows_folder
 from lexfed.cli.commands.evaluate.public_tables import (
+    EvaluationOptions,
     IncompleteTables,
     run_jobs,
     summary_json,
@@ -37,14 +38,7 @@ ASKED = "asked.json"
 SEEDS = 10
 
 
-def evaluate_own(
-    path: Path,
-    seeds: int,
-    out: Path | None,
-    resume: bool,
-    processes: int | None,
-    as_json: bool,
-) -> None:
+def evaluate_own(path: Path, seeds: int, options: EvaluationOptions) -> None:
     """Run what is left of an evaluation, and write its page once all of it is there.
 
     Raises:
@@ -54,7 +48,8 @@ def evaluate_own(
     """
     config = load_config(path)
     priced = load_priced(path, config)
-    out = out or Path("runs") / f"{config.run.name}-evaluation"
+    resume = options.resume
+    out = options.out or Path("runs") / f"{config.run.name}-evaluation"
     talk.warn(INTERNAL)
     _claim_folder(out, config.digest, resume)
     with private_files(), closing(ResultJournal(out, resume, private=True)) as journal:
@@ -66,9 +61,11 @@ def evaluate_own(
             asked = questions(dataset, config, seeds)
             for one in asked.left_out:
                 talk.say(f"left out: {one.part}: {one.why}")
-            summaries = _measured(dataset, asked, out, journal, processes)
+            summaries = _measured(dataset, asked, out, journal, options.processes)
         write_results(out, summaries)
-        publish_answers(config.run.name, out, summaries, asked.left_out, as_json)
+        publish_answers(
+            config.run.name, out, summaries, asked.left_out, options.as_json
+        )
 
 
 def _measured(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where private rows lie while `lexfed evaluate CONFIG` runs, and how they go again.
+"""The folder of private rows while `lexfed evaluate CONFIG` runs, and its removal.
 
 A folder with a new name is made for them, so that nothing of anybody else can be in
 it, under it or behind it. At the end, however the evaluation ends, the one file that

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from lexfed.cli import talk
@@ -31,19 +32,34 @@ class IncompleteTables(LexfedError):
     exit_code = 1
 
 
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """Options of every evaluation.
+
+    Attributes:
+        out: folder of the results; None for the one named after the configuration.
+        resume: go on with results that are there.
+        processes: runs at once; None for one per core.
+        as_json: print JSON to stdout.
+    """
+
+    out: Path | None = None
+    resume: bool = False
+    processes: int | None = None
+    as_json: bool = False
+
+
 def evaluate(
     small: bool,
     names: Sequence[str],
-    out: Path,
     published: Path | None,
-    resume: bool,
-    processes: int | None,
-    as_json: bool,
+    options: EvaluationOptions,
 ) -> None:
     """Run what is left of some tables, and write everything that is whole."""
     tables = _chosen(small, names)
+    out, processes = options.out or Path("runs/evaluation"), options.processes
     count = processes or len(os.sched_getaffinity(0))
-    with closing(Evaluation(tables, out, count, resume)) as found:
+    with closing(Evaluation(tables, out, count, options.resume)) as found:
         left = len(found.left)
         talk.say(
             f"{len(tables)} tables, {found.jobs} runs, {left} to do; "
@@ -55,7 +71,7 @@ def evaluate(
     write_all(out, summaries, measured)
     if published is not None:
         write_pages(published, summaries, measured, _chosen(False, ()))
-    if as_json:
+    if options.as_json:
         print_json([summary_json(summary) for summary in summaries])
     else:
         print(page(measured, str(out)))

@@ -4,6 +4,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -20,8 +21,24 @@ from lexfed.ledger.recovery import restore_ledger as mend
 from lexfed.ledger.storage import pins
 from lexfed.ledger.verification import verify_ledger as compute_again
 
-CeilingNumbers = tuple[float | None, float | None, CostMeasure, int | None, int | None]
-"""Epsilon, delta, kind, days and order of a ceiling as given."""
+
+@dataclass(frozen=True)
+class CeilingChange:
+    """The command line of `lexfed ledger set-ceiling`.
+
+    Attributes:
+        scope: `record`, `label` or a tier.
+        reason: for whoever reads the ledger.
+        numbers: epsilon, delta, kind, days and order; None takes the ceiling away.
+        raising: let more pass than before.
+    """
+
+    scope: str
+    reason: str
+    numbers: (
+        tuple[float | None, float | None, CostMeasure, int | None, int | None] | None
+    )
+    raising: bool
 
 
 @contextmanager
@@ -92,20 +109,15 @@ def export(path: Path, out: Path | None, state: Path | None) -> None:
         print(line, end="")
 
 
-def set_ceiling(
-    path: Path,
-    scope: str,
-    numbers: CeilingNumbers | None,
-    reason: str,
-    raising: bool,
-    state: Path | None,
-) -> None:
+def set_ceiling(path: Path, change: CeilingChange, state: Path | None) -> None:
     """Give a scope another ceiling, or none."""
-    ceiling = None if numbers is None else _ceiling(*numbers)
+    ceiling = None if change.numbers is None else _ceiling(*change.numbers)
     with _opened(path, state) as ledger:
-        ceiling_decisions.set_ceiling(ledger, scope, ceiling, reason, raising)
+        ceiling_decisions.set_ceiling(
+            ledger, change.scope, ceiling, change.reason, change.raising
+        )
         row = ledger.head().sequence
-    talk.say(f"row {row}: ceiling of `{scope}` is {ceiling or 'taken away'}")
+    talk.say(f"row {row}: ceiling of `{change.scope}` is {ceiling or 'taken away'}")
 
 
 def _ceiling(

@@ -103,10 +103,11 @@ def set_ceiling(
     state: PinsFolderOption = None,
 ) -> None:
     """Set the most that a scope may cost, over all runs, or in every period."""
+    from lexfed.cli.commands.evidence.ledger import CeilingChange
     from lexfed.cli.commands.evidence.ledger import set_ceiling as command
 
     numbers = None if none else (epsilon, delta, kind, days, order)
-    command(ledger, scope, numbers, reason, raising, state)
+    command(ledger, CeilingChange(scope, reason, numbers, raising), state)
 
 
 @ledger.command()

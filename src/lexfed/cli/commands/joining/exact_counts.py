@@ -2,61 +2,80 @@
 """`lexfed joining ask`, `answer` and `open`: shared people, by set intersection."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from lexfed.canonical import canonical_bytes
+import typer
+
 from lexfed.cli import talk
 from lexfed.cli.commands.joining.exchanged_files import SECRET, new_file, read_bytes
 from lexfed.cli.commands.joining.sketches import (
-    Payer,
+    KeyColumnOption,
+    Ledgers,
+    LedgerSiteOption,
+    PeopleArgument,
+    PersonEpsilonOption,
+    Size,
     announced_people,
     out_of_range,
     paying_ledger,
 )
+from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
-from lexfed.randomness import SecureSource
-from lexfed.run.joining.exact_count import (
-    CommonCount,
-    make_answer,
-    make_question,
-    open_answer,
-    tell_count,
-)
-from lexfed.run.joining.set_intersection import library
-from lexfed.sketch.joining.exact_count import Agreement
-from lexfed.sketch.joining.exact_messages import MOST_BYTES, read_message
 
-QuestionNumbers = tuple[int, float]
-"""Size and epsilon as given."""
+if TYPE_CHECKING:
+    from lexfed.run.joining.exact_count import CommonCount
+    from lexfed.sketch.joining.exact_count import Agreement
 
 
 def ask(
-    file: Path, key: str, numbers: QuestionNumbers, out: Path, secret: Path
+    people: PeopleArgument,
+    key: KeyColumnOption,
+    size: Size,
+    epsilon: PersonEpsilonOption,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The question to hand over.")
+    ],
+    secret: Annotated[
+        Path, typer.Option(metavar="FILE", help="What opens the answer; keep it.")
+    ],
 ) -> None:
-    """Write a question, and the secret that opens its answer."""
-    agreement = _agreement(numbers)
-    people = announced_people(file, key)
+    """Ask exactly how many people are shared, by private set intersection."""
+    from lexfed.randomness import SecureSource
+    from lexfed.run.joining.exact_count import make_question
+
+    agreement = _agreement(size, epsilon)
+    found = announced_people(people, key)
     with new_file(secret, SECRET) as kept, new_file(out) as written:
-        question, own = make_question(agreement, people, file.name, SecureSource())
+        question, own = make_question(agreement, found, people.name, SecureSource())
         kept.write(own.to_bytes())
         written.write(question.to_bytes())
     talk.say("Nothing is spent: whoever has not the secret sees random numbers")
 
 
 def answer(
-    question: Path,
-    file: Path,
-    key: str,
-    numbers: QuestionNumbers,
-    out: Path,
-    payer: Payer,
+    question: Annotated[Path, typer.Argument(help="Their question.", readable=False)],
+    people: PeopleArgument,
+    key: KeyColumnOption,
+    size: Size,
+    epsilon: PersonEpsilonOption,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The answer to hand over.")],
+    ledgers: Ledgers = None,
+    site: LedgerSiteOption = None,
 ) -> None:
-    """Write the answer to a question."""
-    agreement = _agreement(numbers)
+    """Answer such a question, with noise, for a side that follows the protocol.
+
+    One that does not learns which of its keys you have. Sketches need no such trust.
+    """
+    from lexfed.randomness import SecureSource
+    from lexfed.run.joining.exact_count import make_answer
+    from lexfed.sketch.joining.exact_messages import MOST_BYTES, read_message
+
+    agreement = _agreement(size, epsilon)
     asked = read_message(read_bytes(question, MOST_BYTES), "question", parts=1)
-    people = announced_people(file, key)
-    ledger = paying_ledger(payer, file)
+    found = announced_people(people, key)
+    ledger = paying_ledger(ledgers, site, people)
     with new_file(out) as written:
-        made = make_answer(agreement, asked, people, ledger, SecureSource())
+        made = make_answer(agreement, asked, found, ledger, SecureSource())
         written.write(made.to_bytes())
     talk.say(
         f"It costs each of your people ε = {agreement.epsilon:g} (pure), once, towards "
@@ -65,18 +84,36 @@ def answer(
     )
 
 
-def show_answer(
-    path: Path, secret: Path, told: Path | None, payer: Payer, as_json: bool
+def open_(
+    answer: Annotated[Path, typer.Argument(help="Their answer.", readable=False)],
+    secret: Annotated[
+        Path, typer.Option(metavar="FILE", help="What was kept of the question.")
+    ],
+    tell: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the number for the other side; it is charged."
+        ),
+    ] = None,
+    ledgers: Ledgers = None,
+    site: LedgerSiteOption = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Print how many people are shared, and write what the other side may know."""
+    """Open the answer to a question: how many people are shared."""
+    from lexfed.canonical import canonical_bytes
+    from lexfed.randomness import SecureSource
+    from lexfed.run.joining.exact_count import open_answer, tell_count
+    from lexfed.run.joining.set_intersection import library
+    from lexfed.sketch.joining.exact_messages import MOST_BYTES, read_message
+
     library()
     kept = read_message(read_bytes(secret, MOST_BYTES), "secret", parts=1)
     found = open_answer(
-        kept, read_message(read_bytes(path, MOST_BYTES), "answer", parts=2)
+        kept, read_message(read_bytes(answer, MOST_BYTES), "answer", parts=2)
     )
-    if told is not None:
-        ledger = paying_ledger(payer, Path(kept.data_set))
-        with new_file(told) as written:
+    if tell is not None:
+        ledger = paying_ledger(ledgers, site, Path(kept.data_set))
+        with new_file(tell) as written:
             number = tell_count(kept, found, ledger, SecureSource())
             written.write(canonical_bytes(_plain(number)) + b"\n")
     if as_json:
@@ -89,13 +126,16 @@ def show_answer(
     )
 
 
-def _agreement(numbers: QuestionNumbers) -> Agreement:
+def _agreement(size: int, epsilon: float) -> "Agreement":
+    from lexfed.run.joining.set_intersection import library
+    from lexfed.sketch.joining.exact_count import Agreement
+
     library()
     try:
-        return Agreement(*numbers)
+        return Agreement(size, epsilon)
     except ValueError as error:
         raise out_of_range(error) from error
 
 
-def _plain(found: CommonCount) -> dict[str, int]:
+def _plain(found: "CommonCount") -> dict[str, int]:
     return {"in_both": found.value, "low": found.low, "high": found.high}

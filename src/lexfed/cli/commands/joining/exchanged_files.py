@@ -12,7 +12,7 @@ from lexfed.errors import DataError, Problem, RunFolderError, system_reason
 from lexfed.plain_files import plain_or_link
 
 OPEN, SECRET = 0o666, 0o600
-"""Who may read a file: whom the user's mask allows, or the owner only."""
+"""Permissions of a file: for those whom the user's mask allows, or the owner only."""
 
 
 @contextmanager

@@ -21,12 +21,7 @@ DEFAULT = "profiled.toml"
 
 
 def init_from_profile(folder: Path, out: Path | None) -> None:
-    """Write the configuration of a profile with what it has learned.
-
-    Args:
-        folder: of the profile.
-        out: where to write; else beside the configuration that the profile is of.
-    """
+    """Write the configuration of a profile with the domains that it has learned."""
     evidence = read_evidence(folder)
     told = read_logged(evidence, PROFILE)
     config = read_logged(evidence, CONFIG)

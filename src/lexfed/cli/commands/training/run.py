@@ -57,15 +57,7 @@ def show_training(
     opening: Sequence[str] | None = None,
     what: str = "training",
 ) -> "RunResult":
-    """Train with progress on the screen.
-
-    Args:
-        priced: the run.
-        opened: from `start` or `resume`.
-        again: how to go on after Ctrl-C.
-        opening: what is said first; by default what a training begins with.
-        what: is done, in a word.
-    """
+    """Train with progress on the screen; `again` says how to go on after Ctrl-C."""
     from lexfed.cli.display import runs
     from lexfed.cli.progress import progress_lines
     from lexfed.run import train

@@ -23,9 +23,9 @@ from typing import TypeVar
 
 from pydantic import Field, ValidationError
 
+from lexfed.config.tables.budget import CapsTable
 from lexfed.config.tables.field_types import ConfigTable, NonEmptyText, Positive
 from lexfed.config.tables.root import LawColumnTable
-from lexfed.config.tables.site_budgets import CapsTable
 from lexfed.config.text.findings import hidden_in
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.flare.kit.folder import Kit
