@@ -37,8 +37,8 @@ from lexfed.signing import strict_json
 _Kind = TypeVar("_Kind", bound=Entry)
 _Entry = TypeVar("_Entry", bound=Entry, covariant=True)
 
-# What a correction takes back. Entries that create a duty (a withdrawal, an incident,
-# a change) or that others rest on (rounds) stay, or correcting one would end the duty.
+# Kinds that a correction takes back. Those that create a duty (withdrawal, incident,
+# change) or that others rest on (rounds) stay, or correcting one would end the duty.
 _EVIDENCE: tuple[type[Entry], ...] = (
     PolicyEntry, FeatureTags, Governance, RecordOfProcessing, Document, PrivacyTest,
     Export, Deletion, CompletionEntry,

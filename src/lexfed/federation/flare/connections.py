@@ -127,7 +127,7 @@ class Connections(logging.Handler):
         if new == known:
             return
         text = json.dumps({n: asdict(each) for n, each in new.items()}, indent=2)
-        # What cannot be written is no reason to end; the log has it too.
+        # A failed write is no reason to end; the log has it too.
         with contextlib.suppress(RunFolderError):
             write_atomically(watched.flare_folder / FILE, f"{text}\n".encode())
         for name, each in new.items():

@@ -172,7 +172,7 @@ class EncryptionSetting:
     def __post_init__(self) -> None:
         if (len(self.server), len(self.holder)) != (1, 1):
             raise ValueError("expected one server and one key holder")
-        # Who has all ciphertexts and the key has all updates.
+        # A party with all ciphertexts and the key has all updates.
         if self.server.public(self.server.names[0]) == self.holder.public(
             self.holder.names[0]
         ):

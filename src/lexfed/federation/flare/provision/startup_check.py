@@ -26,7 +26,7 @@ from lexfed.signing.keys import load_key
 _RESTORE = "put back what is expected, and find out who changed it"
 _SHOWN = 60
 
-# What follows from a setting that is not as expected, by the key it is under.
+# Consequences of a setting that is not as expected, by its key.
 _CONSEQUENCES = (
     ("allow_log_streaming", "logs could leave this machine"),
     ("class_list_enforcement_mode", "jobs could run any class"),
