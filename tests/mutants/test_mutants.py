@@ -59,7 +59,7 @@ from lexfed.randomness import SeededSource, bernoulli
 from lexfed.run.audit_log import logbook
 from lexfed.run.audit_log import receipts as receipt_check
 from lexfed.run.audit_log.logbook import Logbook
-from lexfed.run.driver import random_sources, round_replies
+from lexfed.run.driver import round_replies
 from lexfed.run.folder import STATE, RunFolder
 from lexfed.run.intake import public_size
 from lexfed.run.pricing.priced_run import PricedRun
@@ -302,7 +302,7 @@ def only_stamped_runs_are_seeded() -> None:
         run = priced(test)
         claim = run.claim(run.programme.rounds)
         assert claim is not None
-        source = random_sources.sources_of(run)("noise/1")
+        source = run.sources()("noise/1")
         assert source.private == (claim.stamp is None)
         assert source.private != test
 
@@ -681,7 +681,7 @@ def _integer_multiplier(patch: Patch) -> None:
 
 def _seeded_without_stamp(patch: Patch) -> None:
     patch.setattr(
-        random_sources, "sources_of", lambda _: lambda purpose: SeededSource(0, purpose)
+        PricedRun, "sources", lambda _: lambda purpose: SeededSource(0, purpose)
     )
 
 

@@ -23,7 +23,6 @@ from lexfed.run.deployed.wire.messages import (
     seal,
     unseal,
 )
-from lexfed.run.driver.random_sources import sources_of
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer
 from support.deployed_worlds import World
@@ -121,7 +120,7 @@ class Leader:
 def rounds(priced: PricedRun, log: str = LOG) -> "Asking":
     """Return a coordinator that asks one round after the other."""
     learner = Learner(priced.programme)
-    ledger, sources = priced.ledger(), sources_of(priced)
+    ledger, sources = priced.ledger(), priced.sources()
     made = Coordinator(priced.programme, learner, ledger, sources, learner.start(), log)
     return Asking(made)
 

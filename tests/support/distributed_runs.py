@@ -15,7 +15,6 @@ from lexfed.federation.engines.masked_setting import epoch_settings, seat_identi
 from lexfed.federation.engines.masked_site import MaskedSite
 from lexfed.federation.site.data_holder import Site
 from lexfed.run import OpenRun, PricedRun, RoundReport
-from lexfed.run.driver.random_sources import sources_of
 from support.masked_worlds import step_of
 
 CONFIG = """\
@@ -128,7 +127,7 @@ def doors_of(priced: PricedRun, opened: OpenRun) -> InProcessChannel:
             priced.programme,
             site,
             ledger,
-            sources_of(priced),
+            priced.sources(),
             signer,
             every_answer=True,
             log=origin,

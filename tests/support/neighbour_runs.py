@@ -39,7 +39,6 @@ from lexfed.federation.site import data_holder
 from lexfed.federation.site.data_holder import Site
 from lexfed.privacy.releases import Release
 from lexfed.run import PricedRun, load_population, price
-from lexfed.run.driver.random_sources import sources_of
 from lexfed.run.purchases.importance_purchase import priced_importance
 from lexfed.run.purchases.profile_population import load_profile_population
 from lexfed.run.purchases.profile_purchase import (
@@ -206,7 +205,7 @@ def _priced(setting: Setting, place: Path, coins: LotKeys) -> PricedRun:
 
 
 def _run(setting: Setting, priced: PricedRun) -> None:
-    programme, sources = priced.programme, sources_of(priced)
+    programme, sources = priced.programme, priced.sources()
     learner = Learner(programme)
     coordinator = Coordinator(
         programme, learner, priced.ledger(), sources, learner.start()
@@ -217,7 +216,7 @@ def _run(setting: Setting, priced: PricedRun) -> None:
 
 
 def _engine(setting: Setting, priced: PricedRun) -> Engine:
-    programme, sources = priced.programme, sources_of(priced)
+    programme, sources = priced.programme, priced.sources()
     if setting.engine == "simulation":
         return Simulation(programme, priced.population.sites, sources)
     sites = [

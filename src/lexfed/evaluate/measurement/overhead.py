@@ -26,7 +26,6 @@ from lexfed.federation.coordinator.rounds import Coordinator
 from lexfed.federation.engines.clear_sums import InProcess
 from lexfed.federation.site.data_holder import Site
 from lexfed.run.driver.open_run import start
-from lexfed.run.driver.random_sources import sources_of
 from lexfed.run.driver.training_loop import train
 from lexfed.run.intake.population import load_population
 from lexfed.run.pricing.priced_run import PricedRun, price
@@ -173,7 +172,7 @@ def _bytes(traffic: Traffic, sites: int) -> dict[str, float]:
 
 def train_unwritten(priced: PricedRun) -> None:
     """Do what `train` does without folder, log and receipts; ledgers are in memory."""
-    programme, sources = priced.programme, sources_of(priced)
+    programme, sources = priced.programme, priced.sources()
     learner = Learner(programme)
     coordinator = Coordinator(
         programme, learner, priced.ledger(), sources, learner.start()

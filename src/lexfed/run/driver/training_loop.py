@@ -16,7 +16,6 @@ from lexfed.privacy.run_ledger import Ledger
 from lexfed.run.audit_log.logbook import AbortCause
 from lexfed.run.driver.engine_choice import EngineFactory
 from lexfed.run.driver.open_run import OpenRun
-from lexfed.run.driver.random_sources import sources_of
 from lexfed.run.driver.round_replies import RoundReplies
 from lexfed.run.driver.site_accounts import SiteAccounts
 from lexfed.run.folder import EVENTS, RunFolder
@@ -131,7 +130,7 @@ class _Training:
         self._accounts.catch_up(charges[: found.progress.done])
         if found.charges:
             run.logbook.resumed(found.progress.done)
-        sources = sources_of(priced)
+        sources = priced.sources()
         self._coordinator = Coordinator(
             priced.programme,
             learner,

@@ -17,6 +17,7 @@ from lexfed.federation.planning.site_shares import budget_of
 from lexfed.federation.planning.tower_shapes import read_tiers
 from lexfed.federation.planning.tower_sketches import refuse_every_round
 from lexfed.federation.programme.sequence import Programme
+from lexfed.federation.site.data_holder import Sources
 from lexfed.models.networks.architectures import is_imported
 from lexfed.privacy.claim.premises import (
     ClaimedRun,
@@ -30,6 +31,7 @@ from lexfed.privacy.claim.subgroups import ClaimProfile
 from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
+from lexfed.randomness import SecureSource, SeededSource
 from lexfed.run.earlier_runs.used_profile import ProfileReleaseReader, profile_releases
 from lexfed.run.intake.population import Population
 from lexfed.run.intake.public_facts import public_facts
@@ -122,6 +124,14 @@ class PricedRun:
     def _ledgers(self) -> dict[_Opening, Ledger]:
         """Ledgers that were opened: that prices a plan, in seconds when sampled."""
         return {}
+
+    def sources(self) -> Sources:
+        """Return secure bits, or seeded ones for a run that its claim stamps."""
+        if self.config.run.test:
+            seed = self.config.run.seed
+            return lambda purpose: SeededSource(seed, purpose)
+        secure = SecureSource()
+        return lambda _: secure
 
     def claim(self, rounds: int) -> Claim | None:
         """Return the guarantee after that many rounds: the planned envelope."""

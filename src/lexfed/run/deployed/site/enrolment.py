@@ -48,7 +48,6 @@ from lexfed.run.deployed.wire.messages import (
     seal,
     unseal,
 )
-from lexfed.run.driver.random_sources import sources_of
 from lexfed.run.driver.site_accounts import charge_terms
 from lexfed.run.pricing.priced_run import PricedRun
 from lexfed.signing.keys import Signer, load_key
@@ -209,7 +208,7 @@ class SiteEnrolment:
         intake.expect_queries(stage.dimension for stage in priced.programme.stages)
         data = site_data(self._kit.name, own, priced.population)
         ledger = self._purse = self._ledger(priced, joined)
-        sources = sources_of(priced)
+        sources = priced.sources()
         charges = 0 if ledger is None else len(ledger.events())
         site = Site(
             priced.programme,
