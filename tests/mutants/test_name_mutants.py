@@ -2,7 +2,6 @@
 """Ways to let a name act on a terminal, each noticed by a check."""
 
 import io
-import sys
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from lexfed import visible_text
 from lexfed.audit.verify import Check, Status, verdict
 from lexfed.cli import terminal
 from lexfed.cli.display import ledgers
+from lexfed.config import examination
 from lexfed.config.examination import examine
 from lexfed.data.people import site_partition
 from lexfed.data.people.site_partition import Partition
@@ -25,8 +25,6 @@ from lexfed.ledger.bookkeeping.rows import Head, make_row
 from lexfed.visible_text import hidden_in
 from support.hostile_names import HOSTILE
 from support.mutant import Mutant, Patch, both_tests
-
-LOADING = sys.modules["lexfed.config.load"]  # its package has a function of that name
 
 
 def configurations_are_checked() -> None:
@@ -105,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "configurations that nobody looks through",
-        lambda patch: patch.setattr(LOADING, "hidden_in", lambda _: ()),
+        lambda patch: patch.setattr(examination, "hidden_in", lambda _: ()),
         configurations_are_checked,
     ),
     Mutant(
