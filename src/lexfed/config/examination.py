@@ -13,7 +13,7 @@ lexfed.toml:1: unknown table `[budgets]`
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -103,7 +103,7 @@ class Examination:
         return self.config
 
 
-def load(path: FilePath | str) -> Config:
+def load(path: Path | str) -> Config:
     """Read a configuration file.
 
     Raises:
@@ -130,17 +130,17 @@ def from_mapping(tables: Mapping[str, Any], name: str = "configuration") -> Conf
     return examine_tables(without_lists(tables), name, None).require()
 
 
-def examine_file(path: FilePath | str) -> Examination:
+def examine_file(path: Path | str) -> Examination:
     """Look at a file; a file that cannot be read is a problem, not an exception."""
     name = str(path)
     try:
-        text = config_text(FilePath(path))
+        text = config_text(Path(path))
     except (OSError, ValueError) as error:
         return Examination(None, (_problem(_unreadable(error), name, None),), ())
     return examine(text, name)
 
 
-def config_text(path: FilePath) -> str:
+def config_text(path: Path) -> str:
     """Return the text of a configuration file.
 
     Raises:

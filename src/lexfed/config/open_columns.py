@@ -11,7 +11,7 @@ and an open list as a list that nobody knows, so that all other rules apply as t
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from lexfed.config.examination import (
@@ -64,7 +64,7 @@ class OpenExamination:
         return OpenConfig(self.found.require(), self.columns)
 
 
-def load_open(path: FilePath | str) -> OpenConfig:
+def load_open(path: Path | str) -> OpenConfig:
     """Read a configuration file whose ranges and lists may be open.
 
     Raises:
@@ -73,10 +73,10 @@ def load_open(path: FilePath | str) -> OpenConfig:
     return examine_open_file(path).require()
 
 
-def examine_open_file(path: FilePath | str) -> OpenExamination:
+def examine_open_file(path: Path | str) -> OpenExamination:
     """Look at a file; a file that cannot be read is a problem, not an exception."""
     try:
-        text = config_text(FilePath(path))
+        text = config_text(Path(path))
     except (OSError, ValueError):
         return OpenExamination(examine_file(path), ())
     return examine_open(text, str(path))
