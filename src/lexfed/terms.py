@@ -24,3 +24,21 @@ ClaimedMechanism = Literal["uniform", "grouped", "cascade"]
 
 TierName = Literal["non_personal", "personal", "special", "identifier"]
 """The labels of `lexfed.tiers.Tier`, in its order."""
+
+Accountant = Literal["pld", "rdp", "gdp"]
+"""The method that composes the privacy losses of releases."""
+
+Realisation = Literal["clip", "sampling"]
+"""How sites with a stricter budget say less: smaller contributions, or fewer units."""
+
+StepSchedule = Literal["constant", "cosine"]
+"""The length of a step of descent over the rounds."""
+
+WeightRule = Literal["none", "overlap"]
+"""How sites are weighted: alike, or by how many of their people others also see."""
+
+ExcessHandling = Literal["error", "drop"]
+"""What happens to the rows of a person beyond the limit: an error, or left out."""
+
+ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
+"""A document about a run."""

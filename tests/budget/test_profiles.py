@@ -15,14 +15,12 @@ from lexfed.budget.sites.profiles import (
     LEAST,
     BudgetProfile,
     ParticipationFactors,
-    Realisation,
     loosest_budget,
     participation_of,
     weakened_step,
 )
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours, Realisation
 from lexfed.tiers import MODEL_TIERS, Tier
 
 DELTA = 1e-6

@@ -10,7 +10,8 @@ import pytest
 from lexfed.audit.vocabulary import DATA_SHEET, DOCUMENTS, EEA, LATER_DOCUMENTS
 from lexfed.config import demo_config, examine, from_mapping, loads
 from lexfed.config.tables.audit import AuditTable, PartyTable
-from lexfed.config.tables.root import ReportFormat, ReportTable
+from lexfed.config.tables.root import ReportTable
+from lexfed.terms import ReportFormat
 
 HERE = Path(__file__).parent
 GOOD = (HERE / "good.toml").read_text()

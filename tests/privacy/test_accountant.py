@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from lexfed.privacy.accountants import gdp, pld
-from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
+from lexfed.privacy.accountants.composition import delta, epsilon
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 
 Reference = Callable[[Sequence[Step], float, Neighbours], float]
 RELATIONS: list[Neighbours] = ["add-remove", "replace-one"]

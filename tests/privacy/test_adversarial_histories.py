@@ -13,12 +13,11 @@ from functools import partial
 import pytest
 
 from lexfed.privacy.accountants import composition
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.filters.envelope import PlanEnvelope
 from lexfed.privacy.filters.plan_sums import PlanFilter
 from lexfed.privacy.releases import Release
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from support.adversary import (
     MENU,
     EnvelopeJudge,

@@ -14,9 +14,9 @@ from lexfed.privacy.accountants.calibration import (
     scale_to_budget,
     scaled_steps,
 )
-from lexfed.privacy.accountants.composition import Accountant, epsilon
+from lexfed.privacy.accountants.composition import epsilon
 from lexfed.privacy.accountants.steps import Step
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 
 
 @pytest.mark.parametrize("budget", [0.01, 0.3, 1.0, 8.0, 50.0])

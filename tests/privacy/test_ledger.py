@@ -9,10 +9,10 @@ import pytest
 
 from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.accountants import composition
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import BudgetExcess, Ledger, Limits
 from lexfed.privacy.scopes import CountedRelease, record_epsilon, tier_epsilon
+from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 
 DELTA = 1e-6

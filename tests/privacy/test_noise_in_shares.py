@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.dominating_gaussian import dominating_releases
 from lexfed.privacy.filters.envelope import PlanEnvelope, dominates
 from lexfed.privacy.filters.plan_sums import PlanFilter
@@ -20,6 +19,7 @@ from lexfed.privacy.scopes import (
     tier_epsilon,
 )
 from lexfed.privacy.selection import Repetitions, selection_cost
+from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 
 DELTA = 1e-6

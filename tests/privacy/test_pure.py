@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.errors import ClaimError, Refused
-from lexfed.privacy.accountants.composition import Accountant, delta, epsilon
+from lexfed.privacy.accountants.composition import delta, epsilon
 from lexfed.privacy.accountants.rdp import ORDERS, curve
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.claim.proof import dump_claim, load_claim
@@ -20,7 +20,7 @@ from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import Ledger, Limits
 from lexfed.privacy.running_total import RunningTotal
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 from support.claims import claim_of
 

@@ -50,7 +50,6 @@ from lexfed.data.encoding.slots import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.claim.proof import dump_claim
 from lexfed.privacy.claim.schema import Claim
 from lexfed.privacy.claim.subgroups import ClaimProfile, scaled_releases
@@ -62,6 +61,7 @@ from lexfed.privacy.scopes import CountedRelease
 from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import parse_note
+from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 from support.claims import claim_of
 from support.masked_rounds import MaskedRounds

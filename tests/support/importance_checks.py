@@ -13,11 +13,11 @@ from lexfed.budget import column_importance
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import ClaimError
 from lexfed.federation.planning import importance_programme as buying
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.scopes import record_epsilon
 from lexfed.run import load_population, price
 from lexfed.run.purchases.importance_purchase import buy_importance
+from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 from support.worlds import encoding, play, with_slots, world
 

@@ -10,9 +10,9 @@ from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.federation.coordinator.learner import Learner
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.site.data_holder import Site
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon
 from lexfed.sketch.queries.watched_columns import watched_columns
+from lexfed.terms import Accountant
 from lexfed.tiers import Tier
 from support import checks
 from support.sketched_worlds import sketched, sketching

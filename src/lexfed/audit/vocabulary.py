@@ -27,6 +27,15 @@ NEEDS_LAW: frozenset[SpecialException] = frozenset(
 )
 """Exceptions that rest on Union or Member State law (or a contract under it)."""
 
+AbortCause = Literal[
+    "interrupted",
+    "site-refused",
+    "site-lost",
+    "site-blamed",
+    "sum-out-of-bound",
+    "receipt-invalid",
+]
+KeyRole = Literal["coordinator", "log"]
 LegalRole = Literal["controller", "joint-controller", "processor"]
 TransferTool = Literal[
     "adequacy",

@@ -29,7 +29,6 @@ from lexfed.arrays import Floats
 from lexfed.budget.noise_plan import Budget
 from lexfed.data.encoding.slots import Encoding
 from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.rounding import down
 from lexfed.privacy.scopes import (
@@ -39,7 +38,7 @@ from lexfed.privacy.scopes import (
     steps_of,
     tier_releases,
 )
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 
 LEAST = 0.01
 """Part of the largest importance that every column keeps: noise can hide a signal, and

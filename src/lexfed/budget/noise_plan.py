@@ -22,12 +22,11 @@ from lexfed.privacy.accountants.calibration import (
     mu_from,
     scale_to_budget,
 )
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.filters.names import MOST_SAMPLES, Guarantee
 from lexfed.privacy.noise.gaussian import delta_sampler
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 

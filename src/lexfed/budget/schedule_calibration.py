@@ -15,9 +15,8 @@ from lexfed.privacy.accountants.calibration import (
     scale_to_budget,
     scaled_steps,
 )
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 
 
 def calibrated(

@@ -7,12 +7,9 @@ privacy. The step is a momentum step whose length may follow a cosine over the r
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from lexfed.arrays import Floats
-from lexfed.terms import Mechanism, Unit
-
-StepSchedule = Literal["constant", "cosine"]
+from lexfed.terms import Mechanism, StepSchedule, Unit
 
 FLOOR = 0.1
 """A cosine schedule ends at this part of the first step, as published (.01 to .001)."""

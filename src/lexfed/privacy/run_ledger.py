@@ -18,7 +18,6 @@ from typing import Any
 
 from lexfed import checks
 from lexfed.errors import Refused
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.filters.envelope import Filter, PlanEnvelope
 from lexfed.privacy.filters.plan_sums import PlanFilter
 from lexfed.privacy.releases import Release
@@ -29,7 +28,7 @@ from lexfed.privacy.scopes import (
     release_per_person,
     tier_epsilon,
 )
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 

@@ -47,10 +47,10 @@ from dataclasses import replace
 
 from lexfed import checks
 from lexfed.errors import ClaimError
-from lexfed.privacy.accountants.composition import Accountant, epsilon
+from lexfed.privacy.accountants.composition import epsilon
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.releases import Release, ReleaseGroup
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 CountedRelease = tuple[Release, int]

@@ -16,6 +16,7 @@ from lexfed.audit.entries.fields import (
     TimeText,
 )
 from lexfed.audit.entries.opening import PublicKeyRecord
+from lexfed.audit.vocabulary import KeyRole
 
 RuleOutcome = Literal[
     "EVIDENCED",
@@ -116,7 +117,7 @@ class KeyRotation(Entry):
 
     kind: ClassVar[str] = "key-rotation"
 
-    role: Literal["coordinator", "log"]
+    role: KeyRole
     old: Digest
     new: PublicKeyRecord
     vkey: str | None

@@ -15,7 +15,9 @@ from lexfed.audit.entries.fields import (
     LogOrigin,
     later_field,
 )
-from lexfed.terms import Mechanism, Neighbours, TierName, Trust, Unit
+from lexfed.audit.vocabulary import LegalRole
+from lexfed.privacy.filters.names import FilterName
+from lexfed.terms import Accountant, Mechanism, Neighbours, TierName, Trust, Unit
 
 
 class PublicKeyRecord(ClosedModel):
@@ -39,7 +41,7 @@ class Party(ClosedModel):
 
     key: PublicKeyRecord | None
     role: Literal["site", "aggregator"]
-    legal_role: Literal["controller", "joint-controller", "processor"] | None = None
+    legal_role: LegalRole | None = None
     country: CodeWord | None = None
     contract: Digest | None = None
     transfer_tool: CodeWord | None = None
@@ -151,7 +153,7 @@ class PolicyEntry(Entry):
     epsilon: DecimalText | None
     delta: DecimalText | None
     caps: Mapping[TierName, DecimalText]
-    accountant: Literal["pld", "rdp", "gdp"]
+    accountant: Accountant
     trust: Trust
     noise: Literal["rounded-gaussian", "skellam-shares", "none"]
     randomness: Literal["operating-system", "seeded"]
@@ -222,7 +224,7 @@ class BudgetPlan(Entry):
     epsilon: DecimalText | None
     delta: DecimalText | None
     tiers: Mapping[TierName, DecimalText]
-    filter: Literal["F0", "F1", "F2"]
+    filter: FilterName
     profiles: Digest | None
     classes: Mapping[CodeWord, DecimalText]
 

@@ -16,6 +16,7 @@ from lexfed.audit.entries.fields import (
     JsonCount,
     later_field,
 )
+from lexfed.audit.vocabulary import AbortCause
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.releases import VERSION, Release
 from lexfed.terms import TierName
@@ -201,14 +202,7 @@ class AbortedRoundEntry(Entry):
     kind: ClassVar[str] = "round-aborted"
 
     round: JsonCount
-    cause: Literal[
-        "interrupted",
-        "site-refused",
-        "site-lost",
-        "site-blamed",
-        "sum-out-of-bound",
-        "receipt-invalid",
-    ]
+    cause: AbortCause
     released: Literal["no", "unknown"]
     event: ChargedEvent | None
 

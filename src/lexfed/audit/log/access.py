@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from lexfed.audit.entries import KeyRotation, PublicKeyRecord
 from lexfed.audit.entries.envelopes import RecordedEntry, unseal
@@ -19,14 +19,13 @@ from lexfed.audit.log.custody import Custody, custody_of
 from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.log.witness_panel import panel_named_by
 from lexfed.audit.tree.checkpoint import open_checkpoint, sign
+from lexfed.audit.vocabulary import KeyRole
 from lexfed.errors import AuditError, RunFolderError, system_reason
 from lexfed.plain_files import plain
 from lexfed.signing import strict_json
 from lexfed.signing.base64_text import encode_base64
 from lexfed.signing.keys import Signer, create_key, fingerprint, load_key
 from lexfed.signing.notes import parse_note
-
-KeyRole = Literal["coordinator", "log"]
 
 _JOURNAL = "events.jsonl"
 _MAX_LINE = 65_536

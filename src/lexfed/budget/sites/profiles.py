@@ -19,7 +19,6 @@ another that has no more than it having less.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from scipy.optimize import brentq
 
@@ -31,11 +30,8 @@ from lexfed.privacy.accountants.calibration import (
     PrivacyTarget,
     scale_to_budget,
 )
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step
-from lexfed.terms import Neighbours
-
-Realisation = Literal["clip", "sampling"]
+from lexfed.terms import Accountant, Neighbours, Realisation
 
 LEAST = 1e-4
 """A tower that could take part with less than this does not take part."""

@@ -5,7 +5,7 @@ Budgets of sites are public: whoever knows the configuration knows them.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from lexfed.config.tables.field_types import (
     Rate,
     Real,
 )
-from lexfed.terms import Neighbours, Unit
+from lexfed.terms import Neighbours, Realisation, Unit
 
 _PACE = NoiseSchedule()
 
@@ -101,7 +101,7 @@ class BudgetTable(ConfigTable):
     allocation: Allocation = "caps"
     schedule: ScheduleName = "constant"
     alpha: Annotated[Real, Field(ge=1)] = 2.0
-    realise: Literal["clip", "sampling"] = "clip"
+    realise: Realisation = "clip"
     policy: NonEmptyText = "default"
     policy_keys: tuple[NonEmptyText, ...] = ()
     ledgers: NonEmptyText | None = None

@@ -14,6 +14,8 @@ from lexfed.config.tables.field_types import (
     Real,
     Seed,
 )
+from lexfed.data.schema import ColumnKind, NumberScale
+from lexfed.terms import ExcessHandling
 
 
 class SitesTable(ConfigTable):
@@ -39,10 +41,10 @@ class GeneratorTable(ConfigTable):
 class ColumnTable(ConfigTable):
     """`[data.columns]`: the public declaration of one column."""
 
-    kind: Literal["number", "category", "flag", "text"]
+    kind: ColumnKind
     range: tuple[Real, Real] | None = None
     values: tuple[str, ...] | None = None
-    scale: Literal["auto", "linear", "log", "symlog"] = "auto"
+    scale: NumberScale = "auto"
     sources: tuple[NonEmptyText, ...] = ()
     missing: bool = True
     public_stats: tuple[Real, Positive] | None = None
@@ -55,7 +57,7 @@ class DataTable(ConfigTable):
     target: NonEmptyText | None = None
     person: NonEmptyText | None = None
     records_per_person: PositiveCount | None = None
-    excess_records: Literal["error", "drop"] = "error"
+    excess_records: ExcessHandling = "error"
     sites_per_person: PositiveCount = 1
     units: PositiveCount | None = None
     test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2

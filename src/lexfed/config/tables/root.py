@@ -29,10 +29,16 @@ from lexfed.config.tables.field_types import (
 )
 from lexfed.config.tables.sketches import SketchesTable
 from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.terms import Mechanism, TierName, Trust
+from lexfed.terms import (
+    Accountant,
+    Mechanism,
+    ReportFormat,
+    StepSchedule,
+    TierName,
+    Trust,
+)
 from lexfed.tiers import Tier
 
-ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
 _TAGGER = TaggerSettings()
 
 
@@ -107,7 +113,7 @@ class PrivacyTable(ConfigTable):
 
     mechanism: Mechanism = "cascade"
     trust: Trust = "central"
-    accountant: Literal["pld", "rdp", "gdp"] = "pld"
+    accountant: Accountant = "pld"
     clip: ClipTable = ClipTable()
 
 
@@ -119,7 +125,7 @@ class FederationTable(ConfigTable):
     sampling_rate: Rate = 1.0
     local_steps: RoundCount = 1
     learning_rate: Positive | None = None
-    learning_rate_schedule: Literal["constant", "cosine"] = "constant"
+    learning_rate_schedule: StepSchedule = "constant"
     momentum: Annotated[Real, Field(ge=0, lt=1)] = 0.0
     batch_size: PositiveCount | None = None
     model: NonEmptyText = "logistic"

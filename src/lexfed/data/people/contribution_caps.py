@@ -8,7 +8,6 @@ choice of rows, and so break the isolation of tiers.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from lexfed.arrays import Integers
 from lexfed.data.problems import Problems
 from lexfed.data.table import Table
 from lexfed.errors import DataError
-
-ExcessHandling = Literal["error", "drop"]
+from lexfed.terms import ExcessHandling
 
 
 def earlier_rows(persons: Integers) -> Integers:

@@ -51,7 +51,7 @@ from lexfed.privacy.scopes import (
     steps_of,
     tier_releases,
 )
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 _EPSILONS = (0.0, *np.geomspace(0.003, 24.0, 47).tolist())
@@ -131,7 +131,7 @@ def of_gaussian(mu: float) -> TradeOff:
 def of_record(
     releases: Sequence[CountedRelease],
     neighbours: Neighbours,
-    by: composition.Accountant = "pld",
+    by: Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
     """Return the trade-off of all releases of a run for an attack on a whole record.
@@ -155,7 +155,7 @@ def of_record(
 def of_tier(
     releases: Sequence[CountedRelease],
     tier: Tier,
-    by: composition.Accountant = "pld",
+    by: Accountant = "pld",
     sites_per_person: int = 1,
 ) -> TradeOff:
     """Return a run's trade-off for an attack on one value of a tier (Theorem C.2)."""

@@ -8,15 +8,13 @@ from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE, Allocation
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.record_classes import RecordClass
-from lexfed.budget.sites.profiles import BudgetProfile, Realisation
+from lexfed.budget.sites.profiles import BudgetProfile
 from lexfed.data.encoding.slots import Encoding
 from lexfed.federation.planning.dropout_tolerance import noise_cohort
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
-from lexfed.models.descent import StepSchedule
 from lexfed.models.losses import LossName
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.noise.shares import NoiseCohort
-from lexfed.terms import Mechanism, Trust, Unit
+from lexfed.terms import Accountant, Mechanism, Realisation, StepSchedule, Trust, Unit
 from lexfed.tiers import Tier
 
 LINEAR = ("logistic", "linear")

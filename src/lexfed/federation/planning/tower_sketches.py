@@ -19,7 +19,6 @@ from lexfed.federation.planning.draft_releases import tower_drafts
 from lexfed.federation.planning.programme_draft import DraftRelease
 from lexfed.federation.programme.sequence import Programme, Stage
 from lexfed.models.towers.shape import TowerShape
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.rounding import up
 from lexfed.privacy.run_ledger import Limits
 from lexfed.sketch.estimates.inner_products import best_cells
@@ -28,6 +27,7 @@ from lexfed.sketch.queries.duplicates import noise_of_overlap, reach
 from lexfed.sketch.queries.requested_tables import RequestedTable
 from lexfed.sketch.queries.watched_columns import places_for
 from lexfed.sketch.releases.cadence import Cadence, planned_releases
+from lexfed.terms import Accountant
 
 PERSONS = "persons at sites"
 """Name of the release of keys."""

@@ -20,13 +20,12 @@ from lexfed.budget.adaptation.tower_steering import Adaptation
 from lexfed.canonical import digest
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.federation.programme.stage import Block, SavingPhase, Stage
-from lexfed.models.descent import StepSchedule
 from lexfed.models.losses import LossName
 from lexfed.models.towers.shape import TowerShape
 from lexfed.privacy.filters.names import Guarantee
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.releases import Release
-from lexfed.terms import Mechanism, Trust, Unit
+from lexfed.terms import Mechanism, StepSchedule, Trust, Unit
 
 __all__ = [
     "Block",

@@ -19,15 +19,13 @@ declared.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from lexfed.models.slot_importance import slot_scales, slot_weights
 from lexfed.models.towers.cascade import Model
 from lexfed.sketch.queries.watched_columns import WatchedColumn
-
-WeightRule = Literal["none", "overlap"]
+from lexfed.terms import WeightRule
 
 
 @dataclass(frozen=True)

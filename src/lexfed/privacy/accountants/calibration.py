@@ -15,7 +15,6 @@ from scipy.optimize import brentq
 from lexfed import checks
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import composition as price
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.gdp import epsilon_from, mu_from
 from lexfed.privacy.accountants.steps import (
     Step,
@@ -23,7 +22,7 @@ from lexfed.privacy.accountants.steps import (
     merged_steps,
     without_sampling,
 )
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 
 __all__ = [
     "PrivacyTarget",

@@ -17,7 +17,6 @@ by central limit theorem: it under-reports (1.62 for a true 1.83 at multiplier 1
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
 
 from lexfed import checks
 from lexfed.privacy.accountants import gdp, pld, rdp
@@ -28,9 +27,7 @@ from lexfed.privacy.accountants.steps import (
     sensitivity,
     without_sampling,
 )
-from lexfed.terms import Neighbours
-
-Accountant = Literal["pld", "rdp", "gdp"]
+from lexfed.terms import Accountant, Neighbours
 
 
 def epsilon(

@@ -4,13 +4,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.claim.subgroups import ClaimProfile
 from lexfed.privacy.filters.names import Guarantee
 from lexfed.privacy.noise.grids import Grid
 from lexfed.privacy.noise.shares import NoiseCohort
 from lexfed.privacy.scopes import CountedRelease
-from lexfed.terms import ClaimedMechanism, Neighbours, Trust, Unit
+from lexfed.terms import Accountant, ClaimedMechanism, Neighbours, Trust, Unit
 from lexfed.tiers import Tier
 
 

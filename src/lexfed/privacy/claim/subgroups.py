@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lexfed.errors import ClaimError
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.claim.sampler_error import SamplerError
 from lexfed.privacy.claim.schema import (
     Claim,
@@ -41,7 +40,7 @@ from lexfed.privacy.scopes import (
     record_epsilon,
     tier_epsilon,
 )
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 

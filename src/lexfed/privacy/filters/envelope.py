@@ -19,11 +19,10 @@ returns the filter that has let the release pass, or None.
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.filters.names import FilterName, Guarantee
 from lexfed.privacy.releases import Release
 from lexfed.privacy.scopes import CountedRelease, record_epsilon
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 
 
 def filter_name(guarantee: Guarantee, accountant: Accountant) -> FilterName:

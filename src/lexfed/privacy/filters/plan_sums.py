@@ -48,13 +48,12 @@ from functools import lru_cache
 
 from lexfed.errors import Refused
 from lexfed.privacy.accountants import gdp, rdp
-from lexfed.privacy.accountants.composition import Accountant
 from lexfed.privacy.accountants.steps import Step, sensitivity
 from lexfed.privacy.filters.envelope import filter_name, release_clips
 from lexfed.privacy.filters.names import MOST_SAMPLES
 from lexfed.privacy.releases import NoiseKind, Release, ReleaseGroup
 from lexfed.privacy.scopes import CountedRelease, require_renyi, steps_of, tier_releases
-from lexfed.terms import Neighbours
+from lexfed.terms import Accountant, Neighbours
 from lexfed.tiers import Tier
 
 ReleaseShape = tuple[

@@ -35,10 +35,10 @@ from lexfed.report.facts.dossier import Dossier, build_dossier
 from lexfed.report.facts.entry_listing import readable_time
 from lexfed.report.sections.headline import headline
 from lexfed.report.sections.processing_record import processing_csv
+from lexfed.terms import ReportFormat
 
-Format = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-NAMES: dict[Format, str] = {
+FORMATS: tuple[ReportFormat, ...] = get_args(ReportFormat)
+NAMES: dict[ReportFormat, str] = {
     "html": "report.html",
     "dpia": "dpia.md",
     "csv": "record-of-processing.csv",
@@ -46,7 +46,7 @@ NAMES: dict[Format, str] = {
     "statement": "privacy-statement.json",
     "evidence": "evidence.zip",
 }
-_DRAFTS: dict[Format, Callable[[Dossier], bytes]] = {
+_DRAFTS: dict[ReportFormat, Callable[[Dossier], bytes]] = {
     "dpia": dpia,
     "csv": processing_csv,
     "card": model_card,
@@ -90,7 +90,7 @@ class WrittenDocuments:
 
 def make_report(
     source: ReportSource,
-    formats: Sequence[Format] | None = None,
+    formats: Sequence[ReportFormat] | None = None,
     *,
     pdf: bool = False,
     out: Path | None = None,
@@ -158,7 +158,7 @@ def _without_page(verdict: RunVerdict, evidence: Evidence) -> RunVerdict:
     return replace(verdict, checks=kept)
 
 
-def _configured(dossier: Dossier) -> tuple[Format, ...]:
+def _configured(dossier: Dossier) -> tuple[ReportFormat, ...]:
     asked = dossier.table("report").get("formats")
     if not isinstance(asked, list):
         return FORMATS

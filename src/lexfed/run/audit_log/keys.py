@@ -18,8 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lexfed.audit.log.access import KeyRole, key_files
+from lexfed.audit.log.access import key_files
 from lexfed.audit.log.audit_log import LogKeys
+from lexfed.audit.vocabulary import KeyRole
 from lexfed.signing.keys import Signer, create_key, load_key
 
 

@@ -28,6 +28,7 @@ from lexfed.audit.entries.masking_record import aggregation_of
 from lexfed.audit.log.audit_log import AuditLog
 from lexfed.audit.log.witness_panel import WitnessPanel
 from lexfed.audit.rules.evaluation import certify
+from lexfed.audit.vocabulary import AbortCause
 from lexfed.budget.noise_plan import Budget
 from lexfed.errors import Refused
 from lexfed.federation.coordinator.rounds import RoundRelease
@@ -39,15 +40,6 @@ from lexfed.run.audit_log.keys import RunKeys
 from lexfed.signing.keys import fingerprint
 from lexfed.terms import TierName
 from lexfed.tiers import Tier
-
-AbortCause = Literal[
-    "interrupted",
-    "site-refused",
-    "site-lost",
-    "site-blamed",
-    "sum-out-of-bound",
-    "receipt-invalid",
-]
 
 
 def sha256(content: bytes) -> str:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import overload
 
+from lexfed.audit.vocabulary import AbortCause
 from lexfed.errors import Refused
 from lexfed.federation.coordinator.learner import Learner, Progress
 from lexfed.federation.coordinator.rounds import Coordinator, RoundRequest
@@ -13,7 +14,6 @@ from lexfed.federation.engines.channel import Channel
 from lexfed.federation.engines.clear_sums import RoundLost
 from lexfed.federation.programme.sequence import Stage
 from lexfed.privacy.run_ledger import Ledger
-from lexfed.run.audit_log.logbook import AbortCause
 from lexfed.run.driver.engine_choice import EngineFactory
 from lexfed.run.driver.open_run import OpenRun
 from lexfed.run.driver.round_replies import RoundReplies

@@ -19,11 +19,12 @@ from lexfed.audit.entries import (
     RoundEntry,
 )
 from lexfed.audit.entries.envelopes import RecordedEntry, body_of
-from lexfed.audit.log.access import KeyRole, open_for_appending, rotate_key
+from lexfed.audit.log.access import open_for_appending, rotate_key
 from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.log.manual_entries import append_by_hand
 from lexfed.audit.rules.evaluation import certify as evaluate
 from lexfed.audit.tree.proof_files import InclusionProof
+from lexfed.audit.vocabulary import KeyRole
 from lexfed.cli import talk
 from lexfed.cli.output import print_json
 from lexfed.config import load

@@ -12,9 +12,10 @@ from lexfed.cli.commands.evidence.verify import read_small
 from lexfed.cli.options import AsJson
 from lexfed.cli.output import print_json
 from lexfed.errors import RunFolderError
+from lexfed.terms import ReportFormat
 
 if TYPE_CHECKING:
-    from lexfed.report.documents.run_documents import Format, WrittenDocuments
+    from lexfed.report.documents.run_documents import WrittenDocuments
 
 
 def report(
@@ -71,12 +72,10 @@ def report(
         raise typer.Exit(1)
 
 
-def _formats(text: str | None) -> "Sequence[Format] | None":
+def _formats(text: str | None) -> "Sequence[ReportFormat] | None":
     if text is None:
         return None
-    from lexfed.report.documents.run_documents import Format
-
-    known: tuple[Format, ...] = get_args(Format)
+    known: tuple[ReportFormat, ...] = get_args(ReportFormat)
     asked = [part.strip() for part in text.split(",")]
     strange = [name for name in asked if name not in known]
     if strange:
