@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public tables as configurations for the benchmarks of sketches.
+"""Public tables as configurations for the benchmarks of sketches: all of their rows.
 
 The files are not part of the project; `LEXFED_DATA` names the folder that holds one
 subfolder per table with a CSV file and a `schema.json`. Ranges and category lists are
@@ -7,22 +7,14 @@ those of the whole file, standing in for a documented codebook.
 """
 
 import json
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-MISSING_DATA = """\
-This benchmark needs public tables that are not part of this project.
-Set LEXFED_DATA to a folder with german_credit/, heart_uci4/, eicu_demo/, adult/,
-taiwan_default/ and support2/, each with a CSV file and a schema.json that names
-`file`, `target`, `exclude_from_features` and `columns`. All are free to download: UCI
-machine learning repository ids 144, 45, 2, 350 and 880; eICU demo from PhysioNet."""
+from lexfed.evaluate.datasets.public.source_folder import data_folder
 
 
 @dataclass(frozen=True)
@@ -32,16 +24,7 @@ class Table:
     name: str
     sensitive: Sequence[str] | None
     categories: Sequence[str] = ()
-    rows: int | None = None
     clean: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-
-
-def data_folder() -> Path:
-    """Return the folder of the tables, or say how to get them."""
-    found = os.environ.get("LEXFED_DATA")
-    if not found or not Path(found).is_dir():
-        sys.exit(MISSING_DATA)
-    return Path(found)
 
 
 def write_table(table: Table, folder: Path) -> dict[str, Any]:
@@ -49,9 +32,6 @@ def write_table(table: Table, folder: Path) -> dict[str, Any]:
     source = data_folder() / table.name
     schema = json.loads((source / "schema.json").read_text())
     frame = table.clean(pd.read_csv(source / schema["file"], low_memory=False))
-    if table.rows is not None:
-        order = np.random.default_rng(20240).permutation(len(frame))
-        frame = frame.iloc[order[: table.rows]]
     target = schema["target"]
     names = [
         name
