@@ -284,6 +284,9 @@ def test_an_empty_inline_table_is_filled() -> None:
     text = "privacy = { clip = {} }"
     setting = SearchSetting(((("privacy", "clip", "default"), 0.5),))
     assert with_setting(text, setting) == "privacy = { clip = { default = 0.5 } }"
+    assert with_setting("privacy = {}", setting) == (
+        "privacy = { clip = { default = 0.5 } }"
+    )
 
 
 def test_what_cannot_be_written_is_said() -> None:

@@ -253,7 +253,7 @@ def _set(table: Any, path: KeyPath, value: Item) -> None:
     *above, key = path
     for part in above:
         if part not in table:
-            _append(table, part, tomlkit.inline_table())
+            _append(table, part, tomlkit.value("{}"))
         table = table[part]
     old = table.get(key)
     if isinstance(value, InlineTable) and _has_lines(old):
@@ -278,5 +278,5 @@ def _append(table: InlineTable, key: Any, value: Item) -> None:
     while body and body[-1][0] is None:
         closing = body.pop()[1].as_string() or closing
     value.trivia.indent = " "
-    table[key] = value
+    table.append(key, value)
     body.append((None, Whitespace(closing)))
