@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The closed vocabularies that configuration, plans, claims and logs share.
+"""The closed vocabularies and patterns that configuration, claims and logs share.
 
 Each name stands here once. The order of the values is that of published schemas and of
 messages that list them, so it is part of the format.
@@ -42,3 +42,9 @@ ExcessHandling = Literal["error", "drop"]
 
 ReportFormat = Literal["html", "dpia", "csv", "card", "statement", "evidence"]
 """A document about a run."""
+
+SITE_NAME = "[A-Za-z0-9][A-Za-z0-9_]{0,31}"
+"""The pattern of a site's name: one that folders, certificates and logs can hold."""
+
+DIGEST = "[0-9a-f]{64}"
+"""The pattern of a SHA-256 digest in hexadecimal."""

@@ -22,12 +22,13 @@ from lexfed.signing import strict_json
 from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.keys import Signer
 from lexfed.signing.notes import verify_ed25519
+from lexfed.terms import DIGEST
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_SIGNATURES = 16
 
 _TYPE = re.compile(r"[A-Za-z0-9.+/_-]{1,200}")
-_KEY_ID = re.compile(r"[0-9a-f]{64}")
+_KEY_ID = re.compile(DIGEST)
 _SIGNATURE_SIZE = 64
 
 

@@ -17,11 +17,12 @@ from typing import Any
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
 from lexfed.signing import strict_json
+from lexfed.terms import DIGEST
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 MAX_SUBJECTS = 1000
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(DIGEST)
 _URI = re.compile(r"[a-z][a-z0-9+.-]*:[!-~]{1,200}")
 
 

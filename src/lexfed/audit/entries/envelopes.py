@@ -31,6 +31,7 @@ from lexfed.errors import AuditError
 from lexfed.signing.dsse import PAYLOAD_TYPE, SignedEnvelope
 from lexfed.signing.in_toto import InTotoStatement
 from lexfed.signing.keys import Signer
+from lexfed.terms import DIGEST
 
 PREFIX = "https://lexfed.example/audit/"
 """Nothing answers there: a predicate type is a name."""
@@ -40,7 +41,7 @@ class _Predicate(ClosedModel):
     log: LogOrigin
     run: RunId
     index: JsonCount
-    previous: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
+    previous: Annotated[str, StringConstraints(pattern=f"^({DIGEST})?$")]
     key: IdempotencyKey
     time: TimeText
     entry: dict[str, Any]

@@ -19,7 +19,9 @@ from pydantic import (
     StringConstraints,
 )
 
-Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+from lexfed.terms import DIGEST
+
+Digest = Annotated[str, StringConstraints(pattern=f"^{DIGEST}$")]
 """SHA-256 in hexadecimal."""
 
 DecimalText = Annotated[

@@ -29,6 +29,7 @@ from lexfed.audit.entries.fields import ClosedModel, Digest, JsonCount
 from lexfed.canonical import canonical_bytes, digest
 from lexfed.errors import AuditError
 from lexfed.signing.base64_text import decode_base64
+from lexfed.terms import SITE_NAME
 
 PROTOCOL = "masking"
 """The protocol's name in policies and rounds."""
@@ -37,9 +38,7 @@ _MOST_BYTES = 1 << 24
 _CONSENT = 9
 _DIGEST = 32
 
-MaskingName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")
-]
+MaskingName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
 ConsentSignature = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{86}==$")]
 SeatNumber = Annotated[int, Field(ge=0, lt=2**16)]
 SmallCount = Annotated[int, Field(ge=0, lt=2**32)]

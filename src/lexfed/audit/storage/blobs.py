@@ -19,12 +19,13 @@ from pathlib import Path
 from lexfed.audit.storage.held_folder import PART, Folder, make_folder, unusable
 from lexfed.durable import take_lock
 from lexfed.errors import AuditError, RunFolderError
+from lexfed.terms import DIGEST
 
 MAX_BLOB = 2**28
 """Bytes of the longest blob."""
 
 _ERASED = ".erased"
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(DIGEST)
 
 
 class Blobs:

@@ -14,6 +14,7 @@ from lexfed.config.tables.root import Config
 from lexfed.config.text.findings import Finding
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import dotted, shown
+from lexfed.terms import SITE_NAME
 
 CLIENTS: KeyPath = ("budget", "clients")
 PACE: KeyPath = ("budget", "pace")
@@ -21,7 +22,7 @@ PROFILES: KeyPath = ("budget", "profiles")
 REALISE: KeyPath = ("budget", "realise")
 SCHEDULE: KeyPath = ("budget", "schedule")
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,31}")
+_NAME = re.compile(SITE_NAME)
 
 _OWNERS = {
     "ratio": ("geometric", "cosine", "step"),

@@ -56,6 +56,7 @@ from lexfed.audit.tree.tiles import (
 from lexfed.errors import AuditError
 from lexfed.report.documents.verify_instructions import verify_text
 from lexfed.report.facts.dossier import Dossier
+from lexfed.terms import DIGEST
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time a ZIP file can state."""
@@ -63,7 +64,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 MAX_TOKEN = 1 << 16
 """Bytes of the longest time stamp that is taken along."""
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(DIGEST)
 _COPIES: tuple[tuple[type[Entry], str, str], ...] = (
     (PolicyEntry, "config", "config.toml"),
     (FeatureTags, "tags", "tags.json"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexfed.audit.entries.envelopes import RecordedEntry, body_of
+from lexfed.terms import DIGEST
 
-_DIGEST = re.compile(r"^[0-9a-f]{64}$")
+_DIGEST = re.compile(f"^{DIGEST}$")
 _MOST = 6
 """Items of a list that are spelled out."""
 

@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 
 from lexfed.canonical import digest
 from lexfed.errors import ConfigError, Problem, SecAggError
+from lexfed.terms import SITE_NAME
 
 PUBLIC_BYTES = 32
 SIGNATURE_BYTES = 64
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,31}")
+_NAME = re.compile(SITE_NAME)
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,13 +30,14 @@ from lexfed.secagg.masks.cohort import MaskCohort, agreed_digest
 from lexfed.secagg.masks.terms import MaskSetting, MaskTerms, terms_digest
 from lexfed.secagg.masks.thresholds import Threshold
 from lexfed.secagg.primitives.ring import Ring
+from lexfed.terms import DIGEST, SITE_NAME
 
 _MOST_BYTES = 16 * 2**20
 _DIGESTS = ("session", "policy", "server", "roster", "model", "key_list")
 
-RecordedDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+RecordedDigest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
 RecordedSignature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{85}[AQgw]==$")]
-RecordedName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")]
+RecordedName = Annotated[str, Field(pattern=f"^{SITE_NAME}$")]
 RecordedNumber = Annotated[int, Field(ge=0, le=2**53 - 1)]
 RecordedSeat = Annotated[int, Field(ge=0, lt=2**16)]
 

@@ -14,6 +14,7 @@ from typing import Self
 from lexfed.checks import in_range
 from lexfed.errors import DataError, Problem
 from lexfed.sketch.tables.hashing import MOST_COLUMNS, HashRows
+from lexfed.terms import DIGEST
 
 VERSION = 1
 """Of hashing and bytes; whatever moves an item to another cell raises it."""
@@ -62,7 +63,7 @@ class SketchShape:
             raise ValueError(f"expected `version` {VERSION}, got: {self.version}")
         if self.kind in _ONE_ROW and self.depth != 1:
             raise ValueError(f"expected `depth` 1 for `{self.kind.value}`")
-        if not re.fullmatch("[0-9a-f]{64}", self.bins):
+        if not re.fullmatch(DIGEST, self.bins):
             raise ValueError("expected `bins` to be 64 hexadecimal digits")
         if self.kind is SketchKind.EXACT:
             in_range(1, MOST_COLUMNS, width=self.width)

@@ -24,18 +24,17 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from lexfed.errors import RunFolderError
 from lexfed.plain_files import MOST_OF_A_DOCUMENT, read_plain
+from lexfed.terms import DIGEST, SITE_NAME
 from lexfed.toml_text import parse_toml
 
 COORDINATOR = "coordinator"
 """The name of the coordinator; no site may have it."""
-NAME = r"[A-Za-z0-9][A-Za-z0-9_]{0,31}"
-"""The form of a site's name: that of `secagg`'s `Roster`."""
 KIT_VARIABLE = "LEXFED_KIT"
 DATA_VARIABLE = "LEXFED_DATA"
 """Variables by which a process of FLARE finds its kit and the site's data."""
 
 KitRole = Literal["coordinator", "site"]
-SiteName = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
+SiteName = Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
 
 
 class _File(BaseModel):
@@ -44,12 +43,12 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1]
-    project: Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
+    project: Annotated[str, StringConstraints(pattern=f"^{SITE_NAME}$")]
     role: KitRole
     name: SiteName
     host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.-]{1,253}$")]
     port: Annotated[int, Field(ge=1, le=65535)]
-    pin: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    pin: Annotated[str, StringConstraints(pattern=f"^{DIGEST}$")]
     sites: list[SiteName]
 
 

@@ -23,13 +23,14 @@ from pathlib import Path
 
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.hardening.tls13 import check_version, fingerprint
-from lexfed.federation.flare.kit.folder import COORDINATOR, NAME, Kit, kit_text
+from lexfed.federation.flare.kit.folder import COORDINATOR, Kit, kit_text
 from lexfed.federation.flare.kit.settings import (
     ADMIN,
     ORGANISATION,
     certificate_owners,
     kit_settings,
 )
+from lexfed.terms import SITE_NAME
 
 LEAST_SITES = 2
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
@@ -84,7 +85,7 @@ def provision(folder: Path, address: str, sites: Sequence[str]) -> dict[str, Kit
 
 def _problems(project: str, address: str, sites: Sequence[str]) -> Iterable[Problem]:
     words = "use letters, digits and `_`, at most 32, beginning with a letter or digit"
-    if not re.fullmatch(NAME, project):
+    if not re.fullmatch(SITE_NAME, project):
         yield Problem(f"project {project!a}", "not a name", words)
     host, colon, port = address.rpartition(":")
     if not colon or not _HOST.fullmatch(host):
@@ -96,7 +97,7 @@ def _problems(project: str, address: str, sites: Sequence[str]) -> Iterable[Prob
     elif not port.isdecimal() or not 1 <= int(port) <= 65535:
         yield Problem("--coordinator", f"not a port, got: {port[:20]!a}")
     for name in sites:
-        if not re.fullmatch(NAME, name):
+        if not re.fullmatch(SITE_NAME, name):
             yield Problem(f"--site {name[:50]!a}", "not a name", words)
         elif name.lower() in (COORDINATOR, "admin", "server"):
             yield Problem(f"--site {name}", "this name has a meaning of its own")

@@ -24,11 +24,12 @@ from lexfed.config.policy_file import BUILT_IN
 from lexfed.config.policy_signature import SUFFIX
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
-from lexfed.federation.flare.kit.folder import COORDINATOR, NAME
+from lexfed.federation.flare.kit.folder import COORDINATOR
 from lexfed.models.networks.architectures import is_imported
 from lexfed.plain_files import read_plain
 from lexfed.run.deployed.wire.size_limits import size_problems
 from lexfed.run.purchases.profile_purchase import profile_configuration, require_use
+from lexfed.terms import SITE_NAME
 
 CONFIG = "lexfed.toml"
 CLAIM = "claim.json"
@@ -209,7 +210,7 @@ def _of_sites(config: Config) -> Iterator[Problem]:
             "the ending is the site's name in the roster",
         )
     for name in names:
-        if not re.fullmatch(NAME, name) or name == COORDINATOR:
+        if not re.fullmatch(SITE_NAME, name) or name == COORDINATOR:
             yield Problem(
                 "`data.sites.files`",
                 f"`{name}` is not the name of a site",

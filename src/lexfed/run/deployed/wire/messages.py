@@ -31,6 +31,7 @@ from lexfed.audit.entries.fields import (
 )
 from lexfed.canonical import canonical_bytes
 from lexfed.errors import AuditError
+from lexfed.federation.flare.kit.folder import SiteName
 from lexfed.run.deployed.wire.size_limits import MOST_PROGRAMME
 from lexfed.signing.base64_text import decode_base64, encode_base64
 from lexfed.signing.dsse import SignedEnvelope
@@ -42,9 +43,6 @@ EnrolmentKind = Literal[
 ]
 KINDS: tuple[EnrolmentKind, ...] = get_args(EnrolmentKind)
 
-StatedSiteName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]{0,31}$")
-]
 ConfigText = Annotated[str, Field(max_length=1 << 20)]
 
 RefusalCode = Literal[
@@ -142,7 +140,7 @@ class SiteStatement(ClosedModel):
     """
 
     run: Digest
-    name: StatedSiteName
+    name: SiteName
     terms: Digest
     declared: Digest
     tiers: dict[str, TierName]
@@ -165,7 +163,7 @@ class ProgrammeConsent(ClosedModel):
     """A site's word that it takes part in exactly this programme."""
 
     run: Digest
-    name: StatedSiteName
+    name: SiteName
     terms: Digest
     programme: Digest
 
