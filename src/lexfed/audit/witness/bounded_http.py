@@ -17,7 +17,6 @@ import threading
 import urllib.request
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from urllib.parse import SplitResult, urlsplit
 
 
@@ -157,12 +156,7 @@ class _Deadline:
         self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         with self._lock:
             for watched in self._watched:

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from lexfed.errors import RunFolderError
@@ -110,12 +109,7 @@ class AdminSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Log out; a coordinator that is gone needs no farewell."""
         with contextlib.suppress(Exception), _quiet():
             self._session.close()
