@@ -28,6 +28,9 @@ TierName = Literal["non_personal", "personal", "special", "identifier"]
 Accountant = Literal["pld", "rdp", "gdp"]
 """The method that composes the privacy losses of releases."""
 
+CostMeasure = Literal["gdp", "rdp"]
+"""A measure of privacy loss that can be charged release by release."""
+
 Realisation = Literal["clip", "sampling"]
 """How sites with a stricter budget say less: smaller contributions, or fewer units."""
 

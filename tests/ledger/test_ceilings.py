@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from ledger.conftest import DAY, START, release
 from lexfed.errors import Refused
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.bookkeeping.prices import SCALE, CostMeasure, costs_of
+from lexfed.ledger.bookkeeping.prices import SCALE, costs_of
 from lexfed.privacy.accountants import gdp, rdp
 from lexfed.privacy.accountants.steps import Step, gaussian_mu
+from lexfed.terms import CostMeasure
 
 EPSILONS = st.floats(0.05, 50)
 DELTAS = st.sampled_from([1e-9, 1e-6, 1e-3])

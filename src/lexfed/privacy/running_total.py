@@ -16,7 +16,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from lexfed.privacy.accountants.steps import Step, sensitivity
 from lexfed.privacy.releases import Release
 from lexfed.privacy.rounding import up
 from lexfed.privacy.scopes import release_per_person
-from lexfed.terms import Neighbours
+from lexfed.terms import CostMeasure, Neighbours
 from lexfed.tiers import Tier
 
 _LEVELS = 512
@@ -140,7 +139,7 @@ class RunningTotal:
         return min(total.epsilon(self.delta), self.ceilings.get(scope, math.inf))
 
     @property
-    def accountant(self) -> Literal["gdp", "rdp"]:
+    def accountant(self) -> CostMeasure:
         """The accountant that computed the record's number."""
         return "rdp" if self._record is not None and self._record.renyi else "gdp"
 

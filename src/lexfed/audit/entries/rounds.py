@@ -19,7 +19,7 @@ from lexfed.audit.entries.fields import (
 from lexfed.audit.vocabulary import AbortCause
 from lexfed.canonical import canonical_bytes
 from lexfed.privacy.releases import VERSION, Release
-from lexfed.terms import TierName
+from lexfed.terms import CostMeasure, TierName
 
 
 class GroupEvent(ClosedModel):
@@ -175,7 +175,7 @@ class RoundEntry(Entry):
     epsilon_so_far: DecimalText | None
     tiers_so_far: Mapping[TierName, DecimalText]
     delta: DecimalText | None
-    accountant: Literal["gdp", "rdp"] | None
+    accountant: CostMeasure | None
     budgets: Mapping[Literal["record"] | TierName, DecimalText]
     tags: Digest
     update: Digest | None

@@ -20,8 +20,9 @@ from typing import Any
 
 from lexfed import checks
 from lexfed.errors import Refused
-from lexfed.ledger.bookkeeping.prices import SCALE, CostMeasure
+from lexfed.ledger.bookkeeping.prices import SCALE
 from lexfed.privacy.accountants import gdp, rdp
+from lexfed.terms import CostMeasure
 
 _DAY = 86_400
 

@@ -50,9 +50,6 @@ from lexfed.tiers import Tier
 SCALE = 2**60
 """Units of cost in 1."""
 
-CostMeasure = Literal["gdp", "rdp"]
-"""What a ceiling may be measured in."""
-
 Counting = Literal["gdp", "rdp", "shares", "told", "unsaid"]
 """What a meter counts: squares, divergences, squares of noise in shares; or releases
 that have no price under add/remove, because they tell the number of records (`told`) or

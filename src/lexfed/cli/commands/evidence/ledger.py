@@ -15,11 +15,11 @@ from lexfed.cli.output import print_json, write_parts
 from lexfed.errors import LedgerError
 from lexfed.ledger import ceiling_decisions
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
-from lexfed.ledger.bookkeeping.prices import CostMeasure
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.recovery import restore_ledger as mend
 from lexfed.ledger.storage import pins
 from lexfed.ledger.verification import verify_ledger as compute_again
+from lexfed.terms import CostMeasure
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 """The commands `lexfed ledger ...`; declared, not done, here."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from lexfed.cli.options import AsJson
+from lexfed.terms import CostMeasure
 
 LedgerArgument = Annotated[
     Path, typer.Argument(help="A site's ledger.", readable=False)
@@ -82,7 +83,7 @@ def set_ceiling(
     ] = None,
     delta: Annotated[float | None, typer.Option(help="Its delta.")] = None,
     kind: Annotated[
-        Literal["gdp", "rdp"],
+        CostMeasure,
         typer.Option(
             help="How costs add up; gdp has more room for unsampled rounds, and no "
             "price for noise in shares."

@@ -2,10 +2,11 @@
 """The commands `lexfed log ...`; declared, not done, here."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from lexfed.audit.vocabulary import KeyRole
 from lexfed.cli.options import AsJson
 
 RunArgument = Annotated[Path, typer.Argument(help="Folder of a run.", readable=False)]
@@ -127,9 +128,7 @@ def erase(
 @log.command()
 def rotate(
     run: RunArgument,
-    role: Annotated[
-        Literal["coordinator", "log"], typer.Argument(help="Whose key to replace.")
-    ],
+    role: Annotated[KeyRole, typer.Argument(help="Whose key to replace.")],
     keys: KeysFolderOption = None,
 ) -> None:
     """Hand a job to a new key."""
