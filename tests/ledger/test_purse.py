@@ -11,7 +11,7 @@ from lexfed.errors import LedgerError, Refused, RunFolderError
 from lexfed.ledger.bookkeeping.ceilings import Ceiling
 from lexfed.ledger.ceiling_decisions import set_ceiling
 from lexfed.ledger.purse import LedgerPlace, SitePurse
-from support.purse_checks import OTHER, PLAN, ROUND, TERMS, books
+from support.purse_checks import OTHER, PLAN, ROUND, TERMS, books, resumed
 
 
 def test_only_the_purse_charges_lasting_ledgers() -> None:
@@ -31,7 +31,7 @@ def test_only_the_purse_charges_lasting_ledgers() -> None:
     assert found == {"ledger/purse.py"}
 
 
-def test_a_refusal_has_no_numbers() -> None:
+def test_a_refusal_has_no_numbers_beside_its_sentence() -> None:
     with books() as made:
         purse = made.purse()
         set_ceiling(purse.ledger, "label", Ceiling.of(0.01, 1e-6), "little")
@@ -62,7 +62,7 @@ def test_without_a_lasting_ledger_the_run_has_its_own() -> None:
     with books() as made:
         own = made.own(rounds=1)
         site = SitePurse(own, None, pending=made.pending)
-        site.resume(PLAN)
+        resumed(site, PLAN)
         site.charge(ROUND)
         assert site.would_exceed(ROUND) is not None
         site.give_back()
@@ -74,7 +74,7 @@ def test_room_is_reserved_for_the_rest_and_given_back() -> None:
     with books() as made:
         purse = made.purse()
         site = SitePurse(made.own(), purse)
-        site.resume(PLAN)
+        resumed(site, PLAN)
         site.charge(ROUND)
         sums = purse.ledger.book().meters["label:gdp"]
         assert sums.reserved == 5 * sums.committed
@@ -115,7 +115,13 @@ def test_a_charge_that_was_refused_leaves_nothing_to_settle() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[]\n", '{"number": 1}\n', '{"number": 1, "release": 2}\n', "{\n"],
+    [
+        "[]\n",
+        '{"number": 1.9, "release": {}}\n',
+        '{"number": 1}\n',
+        '{"number": 1, "release": 2}\n',
+        "{\n",
+    ],
 )
 def test_a_damaged_pending_charge_is_an_error(text: str) -> None:
     with books() as made:

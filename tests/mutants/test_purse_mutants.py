@@ -3,8 +3,11 @@
 
 from typing import Any
 
+import pytest
+
 from lexfed.errors import Refused
 from lexfed.federation.programme.messages import Query
+from lexfed.federation.site.data_holder import Site
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import ChargeTerms, Purse, SitePurse
 from lexfed.privacy.releases import Release
@@ -108,11 +111,33 @@ def _pending_after_the_charge(patch: Patch) -> None:
 
 
 def _old_copies_welcome(patch: Patch) -> None:
-    def broken(self: SitePurse, planned: Any) -> None:
-        if self._lasting is not None:
-            self._lasting.reserve(planned)
+    patch.setattr(SitePurse, "catch_up", lambda _: None)
 
-    patch.setattr(SitePurse, "resume", broken)
+
+def _rounds_ahead_charged_at_will(patch: Patch) -> None:
+    nothing = property(lambda _: 0, lambda *_: None)
+    patch.setattr(SitePurse, "_last", nothing, raising=False)
+
+
+def _open_rounds_for_everybody(patch: Patch) -> None:
+    real = LastingLedger._require_open
+
+    def broken(
+        self: LastingLedger, book: Any, run: str, number: int, same: bool, _: bool
+    ) -> None:
+        real(self, book, run, number, same, True)
+
+    patch.setattr(LastingLedger, "_require_open", broken)
+
+
+def _interrupted_rounds_for_free(patch: Patch) -> None:
+    real = Site._unpaid
+
+    def broken(self: Site, query: Query, ledger: Any) -> Any:
+        self._every_answer = False
+        return real(self, query, ledger)
+
+    patch.setattr(Site, "_unpaid", broken)
 
 
 def _one_site_is_enough(patch: Patch) -> None:
@@ -218,6 +243,34 @@ MUTANTS = (
         "what was forgotten is free",
         _old_copies_welcome,
         checks.what_the_lasting_ledger_forgot_is_paid_again,
+    ),
+    Mutant(
+        "a charge that was begun is forgotten",
+        _never_settled,
+        checks.a_charge_that_was_begun_is_believed,
+    ),
+    Mutant(
+        "copies that lack two charges",
+        _never_settled,
+        checks.a_copy_that_lacks_two_charges_is_refused,
+        (*NOTICED, pytest.fail.Exception),
+    ),
+    Mutant(
+        "two releases of a round paid ahead",
+        _rounds_ahead_charged_at_will,
+        checks.a_round_paid_ahead_is_charged_once,
+        (*NOTICED, pytest.fail.Exception),
+    ),
+    Mutant(
+        "a round that somebody holds open is closed",
+        _open_rounds_for_everybody,
+        checks.a_round_held_open_is_not_closed_by_another,
+        (*NOTICED, pytest.fail.Exception),
+    ),
+    Mutant(
+        "a second answer under one charge",
+        _interrupted_rounds_for_free,
+        checks.a_client_elsewhere_answers_a_round_once,
     ),
     Mutant(
         "a person pays for one site",

@@ -27,6 +27,7 @@ from lexfed.run import train as train_rounds
 from lexfed.run.api import priced_file, train
 from lexfed.run.driver.site_accounts import SiteAccounts, charge_terms
 from lexfed.run.folder import RunFolder
+from support.purse_checks import resumed
 from support.restored_histories import histories
 from support.site_ledgers import book_of, ledgers, limited, writer
 
@@ -202,14 +203,14 @@ def test_a_site_elsewhere_pays_for_no_older_copy_of_its_state(
         return SitePurse(own[-1], Purse(ledger, terms), note=notes.append)
 
     opened = purse(lasting)
-    opened.resume(charges)
+    resumed(opened, charges)
     opened.charge(first)
     copy = place.read_bytes()
     opened.charge(second)
     whole = place.read_bytes()
     place.write_bytes(copy)
     with pytest.raises(Refused, match="2 answers were paid for"):
-        purse(lasting).resume(charges)
+        resumed(purse(lasting), charges)
     # Nor does a process that is past that look, with the same numbers as another.
     other = LastingLedger.open(tmp_path / "lasting", "north", "north.csv")
     with pytest.raises(Refused, match="does not pay"):
@@ -219,7 +220,7 @@ def test_a_site_elsewhere_pays_for_no_older_copy_of_its_state(
     place.write_bytes(whole)
     # What the lasting one has lost is paid again, and then room is kept for the rest.
     empty = LastingLedger.open(tmp_path / "empty", "north", "north.csv")
-    purse(empty).resume(charges)
+    resumed(purse(empty), charges)
     assert empty.rounds("run").paid == {1, 2}
     for ledger in (lasting, other, empty):
         ledger.close()

@@ -6,7 +6,7 @@ import shutil
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,17 +16,25 @@ import pytest
 
 from lexfed.errors import Refused, RunFolderError
 from lexfed.federation.engines import clear_sums
+from lexfed.federation.programme.messages import (
+    Refusal,
+    Reply,
+    answer_from_bytes,
+)
 from lexfed.federation.site import data_holder
 from lexfed.federation.site.contributions import contribute
+from lexfed.federation.site.data_holder import Site
 from lexfed.ledger.charging import LastingLedger
 from lexfed.ledger.purse import ChargeTerms, Purse, SitePurse
 from lexfed.privacy.releases import Release, ReleaseGroup
 from lexfed.privacy.run_ledger import Ledger, Limits
+from lexfed.privacy.scopes import CountedRelease
 from lexfed.privacy.site_ledger import FileLedger
 from lexfed.run.api import train
 from lexfed.tiers import Tier
 from support.log_folders import memory_folder
 from support.site_ledgers import ledgers, writer
+from support.worlds import play, seeded, world
 
 ROUND = Release("tower", (ReleaseGroup("all", 1.0, 10.0),), 1.0, Tier.SPECIAL, 10)
 OTHER = replace(ROUND, name="other tower")
@@ -84,6 +92,12 @@ class Books:
 
     def close(self) -> None:
         self._open.close()
+
+
+def resumed(site: SitePurse, plan: Iterable[CountedRelease]) -> None:
+    """Let a site go on with a run, as after a restart."""
+    site.catch_up()
+    site.reserve(plan)
 
 
 @contextmanager
@@ -229,7 +243,7 @@ def a_death_between_the_two_stays_paid() -> None:
         _killed_while_charging(made, ROUND)
         assert (made.paid(), len(made.own().events())) == ([1, 2], 1)
         site = made.site()
-        site.resume(PLAN)
+        resumed(site, PLAN)
         assert site.events() == (ROUND, ROUND)
         site.charge(OTHER)
         assert made.paid() == [1, 2, 3]
@@ -245,7 +259,7 @@ def older_copies_pay_for_nothing() -> None:
         for path, content in copies.items():
             path.write_bytes(content)
         with pytest.raises(Refused, match="2 answers were paid for"):
-            made.site().resume(PLAN)
+            resumed(made.site(), PLAN)
         assert made.paid() == [1, 2]
 
 
@@ -259,8 +273,83 @@ def what_the_lasting_ledger_forgot_is_paid_again() -> None:
         shutil.rmtree(made.folder / "state")
         for path in made.folder.glob("lasting*"):
             path.unlink()
-        made.site().resume(PLAN)
+        resumed(made.site(), PLAN)
         assert made.paid() == [1, 2]
+
+
+def a_charge_that_was_begun_is_believed() -> None:
+    """The file knows of a charge that restored ledgers forgot: it is paid first."""
+    with books() as made:
+        made.site().charge(ROUND)
+        own = made.own_path.read_bytes()
+        made.site().charge(ROUND)
+        made.close()
+        made.own_path.write_bytes(own)
+        shutil.rmtree(made.folder / "state")
+        for path in made.folder.glob("lasting*"):
+            path.unlink()
+        site = made.site()
+        resumed(site, PLAN)
+        assert made.paid() == [2, 1]
+        assert site.events() == (ROUND, ROUND)
+
+
+def a_copy_that_lacks_two_charges_is_refused() -> None:
+    """It lacks more than the charge that was begun, so nobody knows which."""
+    with books() as made:
+        site = made.site()
+        site.charge(ROUND)
+        site.charge(ROUND)
+        made.close()
+        made.own_path.unlink()
+        shutil.rmtree(made.folder / "state")
+        for path in made.folder.glob("lasting*"):
+            path.unlink()
+        with pytest.raises(Refused, match="2 answers were begun"):
+            resumed(made.site(), PLAN)
+        assert made.paid() == []
+
+
+def a_round_paid_ahead_is_charged_once() -> None:
+    """A second release of the same round would have no charge of its own."""
+    with books() as made:
+        purse = made.purse()
+        site = SitePurse(made.own(), purse)
+        purse.pay_ahead(1, ROUND)
+        site.charge(ROUND)
+        with pytest.raises(Refused, match="charged already"):
+            site.charge(ROUND)
+        assert len(site.events()) == 1
+
+
+def a_round_held_open_is_not_closed_by_another() -> None:
+    """Else its holder would publish a second release under the same charge."""
+    with books(replace(TERMS, again=True)) as made:
+        holder, other = made.purse(), made.purse()
+        holder.pay(1, ROUND)
+        with pytest.raises(Refused, match="may have been released"):
+            other.pay(1, ROUND, closed=True)
+        holder.publish(1)
+        assert made.paid() == [1]
+
+
+def a_client_elsewhere_answers_a_round_once() -> None:
+    """Its answer left at once, whatever an older copy of its files says.
+
+    Control: where answers stay in the process an interrupted round is answered.
+    """
+    of = world(unit="client", sampling_rate=0.5, learning_rate=0.1, rounds=6)
+    query = play(of, rounds=1).queries[0].to_bytes()
+    for elsewhere in (False, True):
+        ledger = of.ledger(0)
+        assert ledger is not None
+        answers = []
+        for _ in range(2):
+            data = of.sites[0]
+            site = Site(of.programme, data, ledger, seeded(1), every_answer=elsewhere)
+            answers.append(type(answer_from_bytes(site.handle(query))))
+        assert answers == [Reply, Refusal if elsewhere else Reply]
+        assert len(ledger.events()) == 1
 
 
 def unit_and_relation_go_with_every_charge() -> None:

@@ -218,7 +218,7 @@ class LastingLedger:
         with self.change(run) as change:
             known = tables.committed_release(self._database, run, number)
             if known is not None:
-                self._require_open(change.book, run, number, same=known[0] == mark)
+                self._require_open(change.book, run, number, known[0] == mark, again)
                 return known[1]
             book = change.book
             body = {
@@ -242,10 +242,16 @@ class LastingLedger:
             self._mine.add((run, number))
         return row.sequence
 
-    def _require_open(self, book: Book, run: str, number: int, same: bool) -> None:
-        """Refuse a round that was paid for already, unless nothing of it has left."""
+    def _require_open(
+        self, book: Book, run: str, number: int, same: bool, again: bool
+    ) -> None:
+        """Refuse a round that was paid for already, unless nothing of it has left.
+
+        Whoever releases at once takes no round that another process holds open.
+        """
         known = book.runs.get(run, RunAccount())
-        if same and (known.open == number or (run, number) in self._mine):
+        mine = (run, number) in self._mine
+        if same and (mine or (again and known.open == number)):
             return
         what = "with another release"
         if same:

@@ -122,7 +122,8 @@ class Purse:
         A round is committed in one transaction, once, however often it is paid through
         this purse; after `publish` it is not given again.
         Unit and relation of the run go with every charge.
-        A refusal has no numbers: they tell what others spend at the site.
+        A refusal has no numbers beside its sentence, which is for the people who hold
+        the ledger: they tell what others spend at the site.
 
     Attributes:
         ledger: the lasting ledger.
@@ -253,7 +254,7 @@ class SitePurse:
         No two charges of a run share a number in the lasting ledger, but for a round
         that was paid ahead and is charged here under the same release.
         A release that the run's ledger has no room for is charged to neither.
-        An older copy of the run's ledger pays for nothing after `resume`, and what a
+        An older copy of the run's ledger pays for nothing after `catch_up`, and what a
         restored lasting ledger has forgotten is paid again.
         With `note` no refusal says what others spend at this site or names a file.
     """
@@ -281,10 +282,11 @@ class SitePurse:
         self._lasting = lasting
         self._pending_file = pending
         self._note = note
+        self._last = 0
         self._pending = None if pending is None else _read_pending(pending)
 
-    def resume(self, planned: Iterable[CountedRelease]) -> None:
-        """Bring both ledgers to the same charges, then reserve for the whole run.
+    def catch_up(self) -> None:
+        """Bring both ledgers to the same charges; first of all, before a run goes on.
 
         Raises:
             Refused: if a ceiling leaves no room, or the run's ledger is an older copy.
@@ -303,7 +305,16 @@ class SitePurse:
         for number, release in enumerate(events, start=1):
             if number not in paid:
                 self._lasting.pay(number, release, closed=True)
-        self._lasting.reserve(planned)
+
+    def reserve(self, planned: Iterable[CountedRelease]) -> None:
+        """Set room aside in the lasting ledger for the whole run.
+
+        Raises:
+            Refused: if a ceiling leaves no room.
+            LedgerError: if it cannot be written.
+        """
+        if self._lasting is not None:
+            self._lasting.reserve(planned)
 
     def would_exceed(self, release: Release) -> BudgetExcess | None:
         """Return the budget that a release would break, without changing anything.
@@ -352,8 +363,17 @@ class SitePurse:
         # Coins may have left the site out of earlier rounds, which were paid ahead.
         if number < lasting.ahead and number in lasting.rounds().paid:
             return
+        if number == self._last:
+            raise Refused(f"round {number} was charged already", scope="site")
         self._keep_pending(_PendingCharge(number, release))
-        lasting.pay(number, release)
+        try:
+            lasting.pay(number, release)
+        except Refused:
+            # Otherwise it would be settled later, although nobody paid for it.
+            if number not in lasting.rounds().paid:
+                self._keep_pending(None)
+            raise
+        self._last = number
 
     def _number(self, lasting: Purse) -> int:
         """Return the number of the next charge in the lasting ledger.
@@ -366,22 +386,42 @@ class SitePurse:
         return len(self._own.events()) + 1
 
     def _settle(self, lasting: Purse) -> None:
-        """Charge the run's ledger for what only the lasting one was charged for."""
-        pending = self._pending
-        if (
-            pending is not None
-            and pending.number == len(self._own.events()) + 1
-            and pending.number in lasting.rounds().paid
-        ):
-            self._own.charge(pending.release)
+        """Charge each ledger for what only the other, or the file, knows of.
+
+        A file that knows of a charge is believed against both ledgers: the round may
+        have left, so an older copy of them pays for it before anything goes on.
+
+        Raises:
+            Refused: if the run's ledger lacks more than the charge of the file.
+        """
+        pending, charged = self._pending, len(self._own.events())
+        if pending is not None and pending.number > charged:
+            paid = pending.number in lasting.rounds().paid
+            if self._pending_file is None:
+                # In one process the number is the round's, and the journal knows it.
+                if paid and pending.number == charged + 1:
+                    self._own.charge(pending.release)
+            elif pending.number > charged + 1:
+                raise Refused(
+                    f"{pending.number} answers were begun, and the state of this run "
+                    f"knows of {charged} only: it is an old copy",
+                    scope="site",
+                )
+            else:
+                if not paid:
+                    lasting.pay(pending.number, pending.release, closed=True)
+                self._own.charge(pending.release)
         self._pending = None
 
-    def _keep_pending(self, pending: _PendingCharge) -> None:
+    def _keep_pending(self, pending: _PendingCharge | None) -> None:
         self._pending = pending
         if self._pending_file is not None:
-            row = {"number": pending.number, "release": pending.release.to_json()}
-            line = json.dumps(row, sort_keys=True, allow_nan=False)
-            write_atomically(self._pending_file, f"{line}\n".encode())
+            line = b""
+            if pending is not None:
+                row = {"number": pending.number, "release": pending.release.to_json()}
+                text = json.dumps(row, sort_keys=True, allow_nan=False)
+                line = f"{text}\n".encode()
+            write_atomically(self._pending_file, line)
 
 
 def _read_pending(path: Path) -> _PendingCharge | None:
@@ -395,7 +435,9 @@ def _read_pending(path: Path) -> _PendingCharge | None:
         return None
     try:
         row = rows[-1]
-        return _PendingCharge(int(row["number"]), Release.from_json(row["release"]))
+        if type(row["number"]) is not int:
+            raise TypeError("the number of a charge is a whole number")
+        return _PendingCharge(row["number"], Release.from_json(row["release"]))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RunFolderError(
             f"`{path}` is damaged",
@@ -404,5 +446,5 @@ def _read_pending(path: Path) -> _PendingCharge | None:
 
 
 def _without_numbers(refusal: Refused) -> Refused:
-    """Return the refusal without numbers: they tell what others spend at the site."""
+    """Return the refusal with its sentence alone, as its own people read it."""
     return Refused(refusal.message, refusal.hint, scope="site")

@@ -285,9 +285,10 @@ class Site:
     def _unpaid(self, query: Query, ledger: SiteLedger) -> tuple[Release, ...] | None:
         """Return the releases that the ledger is still to be charged for up to a round.
 
-        Nothing, if the round itself was charged before an interruption: its answer
-        never left the process then, because `handle` charges before it computes and a
-        coordinator that received an answer asks for the next round. Several, if a
+        Nothing, if the round itself was charged before an interruption and answers stay
+        in the process: `handle` charges before it computes, and a coordinator that
+        received an answer asks for the next round. An answer that leaves at once
+        (`every_answer`) is given once. Several, if a
         client was left out of rounds by the coordinator's coins: it pays for the
         planned ones too, since not being asked is what the coins keep secret.
 
@@ -309,7 +310,8 @@ class Site:
             left_out = self._planned[len(events) : before]
         if len(events) + len(left_out) == before:
             return (*left_out, own)
-        return () if len(events) == before + 1 and events[-1] == own else None
+        paid = len(events) == before + 1 and events[-1] == own
+        return () if paid and not self._every_answer else None
 
     def _reply(self, query: Query) -> Reply | Refusal:
         stage = self._programme.stages[query.stage].at(query.step)

@@ -9,7 +9,6 @@ before the first run: how many runs there are must not show, not even here.
 from contextlib import ExitStack
 from pathlib import Path
 
-from lexfed.errors import Refused
 from lexfed.ledger.purse import ChargeTerms
 from lexfed.privacy.dominating_gaussian import dominating_releases
 from lexfed.run.driver.site_accounts import FOLDER, data_holders
@@ -25,12 +24,12 @@ def charge_search(search: ChargedSearch, name: str, base: Path) -> int:
         base: folder that paths in the configuration are relative to.
 
     Guarantees:
-        Either every ledger has room for the search, and on return all have paid; or
-        none has.
+        Nobody pays before every ledger has set room aside for the search; on return
+        all have paid. Unused room is free again, however it ends.
 
     Raises:
         Refused: if a ledger has no room for the search; then nothing is spent.
-        LedgerError: if a ledger cannot be used.
+        LedgerError: if a ledger cannot be used; those before it may have paid.
     """
     first = search.runs[0]
     budget = first.config.budget
@@ -51,12 +50,10 @@ def charge_search(search: ChargedSearch, name: str, base: Path) -> int:
         try:
             for purse in purses:
                 purse.reserve((release, 1) for release in releases)
-        except Refused:
+            for purse in purses:
+                for number, release in enumerate(releases, start=1):
+                    purse.pay(number, release)
+        finally:
             for purse in purses:
                 purse.give_back()
-            raise
-        for purse in purses:
-            for number, release in enumerate(releases, start=1):
-                purse.pay(number, release)
-            purse.give_back()
     return len(purses)

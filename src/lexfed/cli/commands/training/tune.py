@@ -12,7 +12,7 @@ import typer
 from lexfed.cli import talk
 from lexfed.cli.options import DEFAULT, AsJson, ConfigFile, OutFolderOption
 from lexfed.cli.output import print_json
-from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
+from lexfed.errors import ConfigError, Problem, Refused, RunFolderError
 from lexfed.report.wording.rounding import round_up
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _paid(planned: "ChargedSearch", folder: Path, base: Path) -> str | None:
     name = f"tune/{planned.runs[0].config.run.name}/{secrets.token_hex(8)}"
     try:
         return name if charge_search(planned, name, base) else None
-    except LexfedError:
+    except Refused:
         folder.rmdir()  # nothing is spent, so the folder is free again
         raise
 

@@ -209,7 +209,11 @@ class SiteEnrolment:
         data = site_data(self._kit.name, own, priced.population)
         ledger = self._purse = self._ledger(priced, joined)
         sources = priced.sources()
-        charges = 0 if ledger is None else len(ledger.events())
+        charges = 0
+        if ledger is not None:
+            # First: what cannot begin must not leave a charge out that a ledger knows.
+            ledger.catch_up()
+            charges = len(ledger.events())
         site = Site(
             priced.programme,
             data,
@@ -225,7 +229,7 @@ class SiteEnrolment:
         if ledger is not None:
             # Last of all: what cannot begin leaves no room set aside.
             place = priced.programme.sites.index(self._kit.name)
-            ledger.resume(priced.programme.charges(place))
+            ledger.reserve(priced.programme.charges(place))
         self.rounds, self._agreed = rounds, None
         return seal("begun", begin, self._signer)
 
