@@ -2,6 +2,7 @@
 """The standalone verifier by itself: one file, in a bare interpreter, as an auditor."""
 
 import ast
+import io
 import json
 import os
 import runpy
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import cryptography
 import pytest
@@ -178,6 +180,22 @@ def test_it_is_a_program(
     assert capsys.readouterr().out.startswith("OK   log  ")
 
 
+def test_an_isolated_python_has_no_folder_to_forget(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = {
+        name: getattr(sys.flags, name) for name in dir(sys.flags) if name[0] != "_"
+    }
+    monkeypatch.setattr(sys, "flags", SimpleNamespace(**{**flags, "isolated": 1}))
+    monkeypatch.setattr(sys, "argv", ["verify.py", "--help"])
+    before = list(sys.path)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(verify.__file__), run_name="__main__")
+    assert left.value.code == 0
+    assert sys.path == before
+    assert "usage" in capsys.readouterr().out
+
+
 def test_json_is_that_of_lexfed_verify(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,17 +311,17 @@ def test_strange_characters_do_not_break_the_output(
 
 @pytest.mark.parametrize("name", ["__main__", "verify"])
 def test_without_cryptography_it_says_so_with_a_code_of_its_own(
-    name: str, script: Path, monkeypatch: pytest.MonkeyPatch,
+    name: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     monkeypatch.setattr(sys, "path", list(sys.path))
     if name == "verify":
         with pytest.raises(ImportError):
-            runpy.run_path(str(script), run_name=name)
+            runpy.run_path(str(verify.__file__), run_name=name)
         return
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(script), run_name=name)
+        runpy.run_path(str(verify.__file__), run_name=name)
     assert ended.value.code == 3
     said = capsys.readouterr().err
     assert "`cryptography`, which this Python cannot import" in said
@@ -312,11 +330,11 @@ def test_without_cryptography_it_says_so_with_a_code_of_its_own(
 
 
 def test_an_old_python_is_told_which_one_is_needed(
-    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 8, 18))
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(script), run_name="__main__")
+        runpy.run_path(str(verify.__file__), run_name="__main__")
     assert ended.value.code == 3
     assert capsys.readouterr().err == "error: verify.py needs Python 3.9 or newer\n"
 
@@ -394,3 +412,18 @@ def test_an_answer_that_cannot_be_written_is_no_verdict(
         )  # fmt: skip
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
+
+
+def test_a_pipe_that_closes_is_no_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    sent: list[int] = []
+    monkeypatch.setattr(os, "dup2", lambda _, to: sent.append(to))
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert verify.main([str(folder)]) == 2
+    assert sent == [1]
+    assert "the verdict cannot be written" in capsys.readouterr().err
