@@ -99,6 +99,24 @@ def test_a_commit_whose_pin_failed_is_settled(monkeypatch: pytest.MonkeyPatch) -
         assert site.events() == (ROUND, OTHER)
 
 
+def test_a_commit_that_failed_in_one_process_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with books() as made:
+        site = SitePurse(made.own(), made.purse())
+        with monkeypatch.context() as patch:
+
+            def failed(*_: object, **__: object) -> None:
+                raise LedgerError("no disk")
+
+            patch.setattr("lexfed.ledger.charging.LastingLedger.commit", failed)
+            with pytest.raises(LedgerError):
+                site.charge(ROUND)
+        site.charge(ROUND)
+        assert made.paid() == [1]
+        assert site.events() == (ROUND,)
+
+
 def test_a_charge_that_was_refused_leaves_nothing_to_settle() -> None:
     with books() as made:
         site = made.site()

@@ -104,7 +104,7 @@ def _one_relation(patch: Patch) -> None:
 
 
 def _paid_is_paid(patch: Patch) -> None:
-    def broken(*_: Any, same: bool) -> None:
+    def broken(*_: Any, same: bool, again: bool) -> None:
         if not same:
             raise Refused("another release")
 

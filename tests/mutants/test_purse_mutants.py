@@ -122,10 +122,8 @@ def _rounds_ahead_charged_at_will(patch: Patch) -> None:
 def _open_rounds_for_everybody(patch: Patch) -> None:
     real = LastingLedger._require_open
 
-    def broken(
-        self: LastingLedger, book: Any, run: str, number: int, same: bool, _: bool
-    ) -> None:
-        real(self, book, run, number, same, True)
+    def broken(*given: Any, same: bool, again: bool) -> None:
+        real(*given, same=same, again=True)
 
     patch.setattr(LastingLedger, "_require_open", broken)
 

@@ -218,7 +218,8 @@ class LastingLedger:
         with self.change(run) as change:
             known = tables.committed_release(self._database, run, number)
             if known is not None:
-                self._require_open(change.book, run, number, known[0] == mark, again)
+                same = known[0] == mark
+                self._require_open(change.book, run, number, same=same, again=again)
                 return known[1]
             book = change.book
             body = {
@@ -243,7 +244,7 @@ class LastingLedger:
         return row.sequence
 
     def _require_open(
-        self, book: Book, run: str, number: int, same: bool, again: bool
+        self, book: Book, run: str, number: int, *, same: bool, again: bool
     ) -> None:
         """Refuse a round that was paid for already, unless nothing of it has left.
 
