@@ -17,7 +17,7 @@ import tracemalloc
 import numpy as np
 import torch
 
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.federation.programme.stage import Block, Stage
 from lexfed.federation.site.table_counts import table_sums
 from lexfed.federation.site.unit_batch import UnitBatch

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lexfed.errors import DataError, LexfedError, Problem
-from lexfed.law.tagger.metadata.schema_packs import all_packs
+from lexfed.law.tagger.metadata.packs import all_packs
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.settings import TaggerSettings
 from lexfed.law.tagger.suggestions import (
     CATEGORIES,
     TIER_OF,
     TIERS,
     DescribedColumn,
     Suggestion,
+    TaggerSettings,
 )
 
 _FIELDS = ("source", "table", "column", "label_tier", "label_category")

@@ -26,8 +26,8 @@ import pandas as pd
 from benchmarks.tables import Table, write_table
 from lexfed.cli.commands.setup.init_profile import learned_columns
 from lexfed.config import from_mapping
-from lexfed.config.open_columns import examine_open
-from lexfed.config.writing.edits import with_learned_domains
+from lexfed.config.edits import with_learned_domains
+from lexfed.config.open_decisions import examine_open
 from lexfed.errors import ConfigError
 from lexfed.run import price, seeded_population
 from lexfed.run.driver.rehearsal import rehearse

@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.made_columns import made_columns
-from lexfed.law.tagger.metadata.schema_packs import load_packs
+from lexfed.law.tagger.metadata.packs import load_packs
 from lexfed.law.tagger.pipeline import tag_columns
 from lexfed.law.tagger.suggestions import DescribedColumn
 

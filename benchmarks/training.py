@@ -44,7 +44,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from lexfed.data.encoding.slots import Encoding, build_encoding
+from lexfed.data.encoding import Encoding, build_encoding
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.schema import Column, Schema
 from lexfed.federation.coordinator.learner import Learner

@@ -23,12 +23,11 @@ from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN, LawCatalogue
 from lexfed.law.site_tags import MergedTag, SiteTag, merge_site_tags
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.settings import TaggerSettings
 from lexfed.law.tagger.sources.column_files import read_columns, read_schema, table_name
-from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TaggerSettings
 
 if TYPE_CHECKING:
-    from lexfed.config.tag_source import TagSource
+    from lexfed.config.open_decisions import TagSource
 
 CONFIGURATION = ".toml"
 """Ending of a configuration, which names the files of its data."""
@@ -95,7 +94,7 @@ def tagged_columns(
         raise ConfigError([Problem("tag", "expected one of two inputs", hint)])
     added = [Path(file) for file in catalogues]
     if isinstance(source, str | Path) and Path(source).suffix == CONFIGURATION:
-        from lexfed.config.tag_source import tag_source
+        from lexfed.config.open_decisions import tag_source
 
         return configuration_tags(
             tag_source(Path(source)), jurisdictions, added, settings

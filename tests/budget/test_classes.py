@@ -13,7 +13,7 @@ from lexfed.budget.record_classes import (
     record_class,
 )
 from lexfed.data.conditions import parse_condition
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ConfigError
 from lexfed.privacy.accountants.calibration import PrivacyTarget

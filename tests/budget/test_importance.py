@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lexfed.budget import column_groups, column_importance
 from lexfed.budget.noise_plan import Budget
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import ClaimError, Refused
 from lexfed.privacy.accountants.gdp import mu_from

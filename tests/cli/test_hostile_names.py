@@ -19,7 +19,7 @@ from lexfed.cli import app, talk
 from lexfed.cli.terminal import Shield, shielded
 from lexfed.config.examination import examine
 from lexfed.config.text.wording import quoted
-from lexfed.data.reading.column_guesses import guess_columns
+from lexfed.data.reading.table_files import guess_columns
 from lexfed.errors import DataError, LexfedError
 from lexfed.law.tagger.sources.column_files import read_columns
 from lexfed.visible_text import visible

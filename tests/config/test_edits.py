@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.config import examine, loads, scaffold
-from lexfed.config.search_grid import SEARCHABLE, SearchSetting, parse_grid, set_key
-from lexfed.config.tag_source import is_open
-from lexfed.config.text.positions import key_lines
-from lexfed.config.text.wording import quoted
-from lexfed.config.writing.edits import (
+from lexfed.config.edits import (
     ColumnDecision,
     LearnedDomain,
     with_decisions,
     with_learned_domains,
     with_setting,
 )
+from lexfed.config.open_decisions import is_open
+from lexfed.config.search_grid import SEARCHABLE, SearchSetting, parse_grid, set_key
+from lexfed.config.text.positions import key_lines
+from lexfed.config.text.wording import quoted
 from lexfed.errors import ConfigError
 
 AGE = ColumnDecision("personal", "demographic", 'the name says "age"')

@@ -8,7 +8,7 @@ import pytest
 
 from lexfed.config import load
 from lexfed.config.examination import examine
-from lexfed.config.text.syntax import _hint
+from lexfed.config.text.findings import _hint
 from lexfed.errors import ConfigError
 from lexfed.toml_text import MOST_PARTS, parse_toml
 

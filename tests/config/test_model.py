@@ -7,7 +7,7 @@ from lexfed.config import demo_config, from_mapping, loads
 from lexfed.config.policy_file import read_policy
 from lexfed.config.rules.data import BUILT_IN, FILE_ENDINGS
 from lexfed.config.tables.budget import MultipliersTable
-from lexfed.config.tables.data import GeneratorTable
+from lexfed.config.tables.root import GeneratorTable
 from lexfed.data.builtin.registry import BUILTIN_NAMES, load_builtin
 from lexfed.data.reading.table_files import SUFFIXES
 from lexfed.tiers import MODEL_TIERS, Tier

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.config import examine
-from lexfed.config.open_columns import (
+from lexfed.config.open_decisions import (
     ANY_AMOUNT,
     ANY_NUMBER,
     ANY_VALUE,

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.config.policy_file import BUILT_IN, MOST_BYTES, parse_policy, read_policy
-from lexfed.config.policy_signature import signature_path, with_signature
+from lexfed.config.policy_file import (
+    BUILT_IN,
+    MOST_BYTES,
+    parse_policy,
+    read_policy,
+    signature_path,
+    with_signature,
+)
 from lexfed.errors import AuditError, ConfigError, RunFolderError
 from lexfed.signing.dsse import SignedEnvelope
 from lexfed.signing.keys import Signer, create_key, public_path

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import demo_config, scaffold
-from lexfed.config.tag_source import TagSource, tag_source
+from lexfed.config.open_decisions import TagSource, tag_source
 from lexfed.errors import ConfigError
-from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.law.tagger.suggestions import TaggerSettings
 
 
 def source(folder: Path, text: str) -> TagSource:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import examine, load
-from lexfed.config.writing.scaffold import scaffold
+from lexfed.config.first_draft import scaffold
 
 GOOD = (Path(__file__).parent / "good.toml").read_text()
 COLUMN = '{ column = "hospital", names = ["east", "west"] }'

@@ -7,14 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from lexfed.data.builtin.bank import bank
-from lexfed.data.builtin.declarations import BuiltinSource
-from lexfed.data.builtin.draws import draw_site_sizes
+from lexfed.data.builtin.declarations import BuiltinSource, draw_site_sizes
 from lexfed.data.builtin.hospital import hospital
 from lexfed.data.builtin.registry import BUILTIN_NAMES, is_builtin, load_builtin
-from lexfed.data.encoding.slots import build_encoding, encode, encode_target
-from lexfed.data.people.contribution_caps import cap_records, check_sites_per_person
-from lexfed.data.people.lots import LotKeys
-from lexfed.data.people.test_split import split_by_person
+from lexfed.data.encoding import build_encoding, encode, encode_target
+from lexfed.data.people.lots import LotKeys, split_by_person
+from lexfed.data.people.unit_blocks import cap_records, check_sites_per_person
 from lexfed.data.reading.checked_tables import read_frames
 from lexfed.errors import ConfigError
 from lexfed.law.decisions import declared_tags, tag_schema

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.data.encoding.scaling import scaled_values, unscaled_values
-from lexfed.data.encoding.slots import (
+from lexfed.data.encoding import (
     Encoding,
     build_encoding,
     decode_target,
     effective_tiers,
     encode,
     encode_target,
+    scaled_values,
+    unscaled_values,
 )
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.reading.frames import frame_of_arrays

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.data.problems import SHOWN_PER_KIND, DataProblem
 from lexfed.data.reading.checked_tables import read_files, read_inputs
 from lexfed.data.schema import Column, Schema

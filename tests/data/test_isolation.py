@@ -16,16 +16,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lexfed.data.builtin.registry import load_builtin
-from lexfed.data.encoding.slots import build_encoding, encode, encode_target
-from lexfed.data.people.contribution_caps import cap_records
-from lexfed.data.people.lots import LotKeys
+from lexfed.data.encoding import build_encoding, encode, encode_target
+from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.site_partition import (
     partition_by_column,
     partition_dirichlet,
     partition_iid,
 )
-from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import PersonRows, group_units
+from lexfed.data.people.unit_blocks import PersonRows, cap_records, group_units
 from lexfed.data.reading.checked_tables import read_frames
 from lexfed.data.reading.frames import Frame, array_column
 from lexfed.data.table import Table

@@ -2,7 +2,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.data.encoding.letter_pairs import (
+from lexfed.data.letter_pairs import (
     END,
     LEVELS,
     PAIRS,

@@ -6,13 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from lexfed.data.encoding.letter_pairs import LEVELS, pairs_of, text_of
-from lexfed.data.people.key_numbers import KEY_BITS, keys_of_rows, person_keys
-from lexfed.data.people.unit_blocks import PersonRows, group_units
+from lexfed.data.letter_pairs import LEVELS, pairs_of, text_of
+from lexfed.data.people.unit_blocks import (
+    KEY_BITS,
+    PersonRows,
+    group_units,
+    keys_of_rows,
+    person_keys,
+)
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import read_frames
+from lexfed.data.reading.conversion import raw_places, raw_slots
 from lexfed.data.reading.frames import frame_of_arrays
-from lexfed.data.reading.raw_slots import raw_places, raw_slots
 from lexfed.data.schema import Column, ColumnKind, Schema
 from lexfed.errors import DataError
 from lexfed.federation.site.unit_batch import UnitBatch

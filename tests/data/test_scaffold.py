@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from lexfed.data.reading.checked_tables import read_frames
-from lexfed.data.reading.column_guesses import guess_columns
 from lexfed.data.reading.frames import frame_of_arrays, frame_of_pandas
+from lexfed.data.reading.table_files import guess_columns
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import DataError
 

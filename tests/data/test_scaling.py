@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexfed.data.encoding.scaling import scaled_values, tail, unscaled_values
-from lexfed.data.schema import SCALES, Column, NumberScale
-from lexfed.data.transforms import Transform, backward, forward
+from lexfed.data.encoding import scaled_values, tail, unscaled_values
+from lexfed.data.schema import SCALES, Column, NumberScale, Transform, backward, forward
 
 
 def number(

@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.arrays import Integers
-from lexfed.data.people.contribution_caps import (
-    cap_records,
-    check_sites_per_person,
-    earlier_rows,
-)
-from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.site_partition import (
     Partition,
     partition_by_column,
@@ -23,8 +18,13 @@ from lexfed.data.people.site_partition import (
     partition_dirichlet,
     partition_iid,
 )
-from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import PersonRows, group_units
+from lexfed.data.people.unit_blocks import (
+    PersonRows,
+    cap_records,
+    check_sites_per_person,
+    earlier_rows,
+    group_units,
+)
 from lexfed.data.problems import DataProblem
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.reading.frames import frame_of_arrays

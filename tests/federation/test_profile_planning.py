@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lexfed.data.encoding.letter_pairs import LEVELS, text_of
-from lexfed.data.reading.raw_slots import raw_places
+from lexfed.data.letter_pairs import LEVELS, text_of
+from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.coordinator.released_tables import tables_so_far
 from lexfed.federation.planning.profile_programme import (
     KEY_DEPTH,

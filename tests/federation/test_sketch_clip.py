@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.data.encoding.letter_pairs import PAIRS
+from lexfed.data.letter_pairs import PAIRS
 from lexfed.federation.programme.integer_sums import to_grid
 from lexfed.federation.site import table_counts
 from lexfed.federation.site.contributions import contribute

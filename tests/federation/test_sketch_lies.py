@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.data.encoding.letter_pairs import PAIRS
+from lexfed.data.letter_pairs import PAIRS
 from lexfed.federation.programme.follow_ups import follow_up_lengths
 from lexfed.federation.programme.messages import Query, Refusal
 from lexfed.federation.site.data_holder import Site

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lexfed.data.encoding.letter_pairs import PAIRS, pairs_of
+from lexfed.data.letter_pairs import PAIRS, pairs_of
 from lexfed.federation.programme.follow_ups import (
     ANY_ENDS,
     are_follow_ups,

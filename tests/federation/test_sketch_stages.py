@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS
+from lexfed.data.letter_pairs import LEVELS, PAIRS
 from lexfed.federation.programme.json_form import first_difference, from_bytes, to_bytes
 from lexfed.federation.programme.sequence import Programme
 from lexfed.sketch.queries.requested_tables import RequestedTable

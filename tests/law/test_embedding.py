@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexfed.law.tagger.semantics.embeddings import MOST_PIECES, Embedding
-from lexfed.law.tagger.semantics.word_pieces import LONGEST_WORD, WordPiece
+from lexfed.law.tagger.semantics.embeddings import (
+    LONGEST_WORD,
+    MOST_PIECES,
+    Embedding,
+    WordPiece,
+)
 
 PIECES = ("geo", "##lo", "##cation", "##location", "a", "##a", "ab", "##b", "birth")
 CUTTER = WordPiece(PIECES)

@@ -10,12 +10,12 @@ from lexfed.law.catalogue import BUILT_IN
 from lexfed.law.explanations import (
     NOTHING_KNOWN,
     PUBLIC_KINDS,
+    Proposal,
     decision_of,
     explain,
     reason_of,
     rule_of,
 )
-from lexfed.law.provenance import Proposal
 from lexfed.law.site_tags import SiteTag
 from lexfed.law.tagger.suggestions import (
     DescribedColumn,

@@ -29,7 +29,7 @@ from lexfed.law.tagger.suggestions import (
     TIERS,
     DescribedColumn,
 )
-from lexfed.law.tagger.words.table_readings import read_tables
+from lexfed.law.tagger.words.readings import read_tables
 
 ROOT = Path(__file__).parents[2]
 MODEL = Path(str(files("lexfed.law.tagger"))) / "model"
@@ -48,7 +48,7 @@ ASK = """
 import json, sys
 from lexfed.law.tagger.suggestions import DescribedColumn
 from lexfed.law.tagger.semantics.network import category_probabilities
-from lexfed.law.tagger.words.table_readings import read_tables
+from lexfed.law.tagger.words.readings import read_tables
 out = []
 for probe in json.load(open(sys.argv[1], encoding="utf-8")):
     tables = read_tables([DescribedColumn(*fields) for fields in probe["columns"]])

@@ -12,6 +12,7 @@ from lexfed.data.builtin.declarations import DeclaredTag
 from lexfed.data.schema import Column as DataColumn
 from lexfed.data.schema import Schema
 from lexfed.errors import ConfigError
+from lexfed.law import explanations as module
 from lexfed.law.articles import load_catalogues
 from lexfed.law.catalogue import BUILT_IN
 from lexfed.law.decisions import (
@@ -21,11 +22,13 @@ from lexfed.law.decisions import (
     suggest_by_names,
     tag_schema,
 )
-from lexfed.law.provenance import Consultation, Ground, Proposal
-from lexfed.law.tagger import fingerprint as module
-from lexfed.law.tagger.fingerprint import PARTS, fingerprint
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TagEvidence
+from lexfed.law.explanations import PARTS, Consultation, Ground, Proposal, fingerprint
+from lexfed.law.tagger.suggestions import (
+    DescribedColumn,
+    Suggestion,
+    TagEvidence,
+    TaggerSettings,
+)
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 

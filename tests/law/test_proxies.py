@@ -10,13 +10,15 @@ from scipy import stats
 from lexfed.law.tagger.pipeline import tag_columns
 from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
 from lexfed.law.tagger.values.association import (
+    LEAST,
+    MOST_PROXIES,
     Association,
     Variable,
     VariableStack,
     associations,
+    proxies_of,
     variable_of,
 )
-from lexfed.law.tagger.values.proxies import LEAST, MOST_PROXIES, proxies_of
 
 RNG = np.random.default_rng(11)
 N = 200

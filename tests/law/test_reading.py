@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexfed.errors import DataError
-from lexfed.law.tagger.sources.column_files import read_columns, read_schema
+from lexfed.law.tagger.sources.column_files import read_columns, read_schema, read_text
 from lexfed.law.tagger.sources.sql_schemas import columns_of_sql
-from lexfed.law.tagger.sources.text_files import read_text
 from lexfed.law.tagger.suggestions import DescribedColumn
 
 

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from lexfed.law.tagger.recognise.patterns.contact import street
+from lexfed.law.tagger.recognise.contact import street
 from lexfed.law.tagger.recognise.people import has_listed_name, listed_names, year_of
 from lexfed.law.tagger.recognise.recogniser import MOST_VALUES, chance_bound, sample_of
 from lexfed.law.tagger.suggestions import DescribedColumn

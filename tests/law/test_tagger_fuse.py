@@ -17,8 +17,13 @@ from lexfed.law.tagger.fusion import (
     probabilities,
     raised_to_table_tier,
 )
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import CATEGORIES, CATEGORIES_OF, TIER_OF, TIERS
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    CATEGORIES_OF,
+    TIER_OF,
+    TIERS,
+    TaggerSettings,
+)
 
 ODDS = st.dictionaries(st.sampled_from(CATEGORIES), st.floats(-20.0, 20.0))
 EVEN = dict.fromkeys(CATEGORIES, 1.0 / len(CATEGORIES))

@@ -10,8 +10,7 @@ from lexfed.law.tagger.words.lexicon import (
     load_lexicon,
     parse_lexicon,
 )
-from lexfed.law.tagger.words.phrases import NOTHING, read_phrase
-from lexfed.law.tagger.words.table_readings import languages_read, votes
+from lexfed.law.tagger.words.readings import NOTHING, languages_read, read_phrase, votes
 
 GERMAN = (
     "term\tcategory\tweight\tgloss\tnote\n"

@@ -14,9 +14,8 @@ from benchmarks.evaluate_tagger import (
 )
 
 from lexfed.errors import DataError
-from lexfed.law.tagger.metadata.schema_packs import parse_pack
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion
+from lexfed.law.tagger.metadata.packs import parse_pack
+from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TaggerSettings
 
 HEAD = "source,table,column,description,dtype,label_tier,label_category,lang\n"
 

@@ -4,12 +4,13 @@
 import pytest
 
 from lexfed.errors import ConfigError
-from lexfed.law.tagger.metadata.pack_evidence import evidence_of_packs, matching_packs
-from lexfed.law.tagger.metadata.schema_packs import (
+from lexfed.law.tagger.metadata.packs import (
     Pack,
     PackIndex,
+    evidence_of_packs,
     index_packs,
     load_packs,
+    matching_packs,
     parse_pack,
 )
 from lexfed.law.tagger.suggestions import DescribedColumn

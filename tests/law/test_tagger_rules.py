@@ -21,9 +21,13 @@ from lexfed.law.tagger.metadata.labelling_rules import (
 from lexfed.law.tagger.metadata.name_evidence import is_code
 from lexfed.law.tagger.metadata.table_roles import table_view
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import CATEGORIES, DescribedColumn, Suggestion
-from lexfed.law.tagger.words.phrases import read_phrase
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    DescribedColumn,
+    Suggestion,
+    TaggerSettings,
+)
+from lexfed.law.tagger.words.readings import read_phrase
 
 RULES_ALONE = TaggerSettings(alpha=1.0)
 """Without the semantic network, which has learned other things beside the rules."""

@@ -3,14 +3,18 @@
 
 import pytest
 
-from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.semantics.network_evidence import (
+from lexfed.law.tagger.pipeline import (
     evidence_of_network,
     network_probabilities,
+    tag_columns,
 )
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import CATEGORIES, TIER_OF, DescribedColumn
-from lexfed.law.tagger.words.table_readings import read_tables
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    TIER_OF,
+    DescribedColumn,
+    TaggerSettings,
+)
+from lexfed.law.tagger.words.readings import read_tables
 
 COLUMNS = [
     DescribedColumn("a", "email"),

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 
 from lexfed.errors import DataError
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, Suggestion
+from lexfed.law.tagger.suggestions import (
+    TIER_OF,
+    DescribedColumn,
+    Suggestion,
+    TaggerSettings,
+)
 
 CASES = """
 patients: patient_id=person_key first_name=direct_identifier email=contact

@@ -17,7 +17,7 @@ from lexfed.audit.entries import receipts
 from lexfed.config import loads
 from lexfed.config.declarations import tagged_schema_of
 from lexfed.config.rules.training import network_weights
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.errors import ConfigError, Refused, SecAggError
 from lexfed.federation.engines.masked_setting import epoch_settings
 from lexfed.federation.programme import messages

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lexfed.budget import column_importance
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.federation.planning import importance_programme as buying
 from lexfed.federation.planning.tower_shapes import tower_shapes
 from lexfed.models.towers.shape import TowerShape

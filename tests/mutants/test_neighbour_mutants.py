@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.data.people import lots, site_partition, test_split
-from lexfed.data.people.contribution_caps import cap_records
+from lexfed.data.people import lots, site_partition
 from lexfed.data.people.lots import LotKeys
+from lexfed.data.people.unit_blocks import cap_records
 from lexfed.federation.programme.stage import Stage
 from lexfed.run.intake import population
 from support import neighbour_checks as checks
@@ -33,11 +33,11 @@ def _places_decide(patch: Patch) -> None:
 def _holds_back_half(patch: Patch) -> None:
     """As many as asked for are held back, so that somebody takes a free place."""
 
-    def exactly(table: Any, test_size: float, coins: LotKeys) -> test_split.Split:
+    def exactly(table: Any, test_size: float, coins: LotKeys) -> lots.Split:
         drawn = lots.draw_lots(coins.split, table.person_keys)
         least = np.argsort(drawn)[: round(test_size * len(drawn))]
         held = np.isin(table.persons, least)
-        return test_split.Split(np.flatnonzero(~held), np.flatnonzero(held))
+        return lots.Split(np.flatnonzero(~held), np.flatnonzero(held))
 
     patch.setattr(population, "split_by_person", exactly)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lexfed.data.people.test_split import Split
-from lexfed.data.reading.raw_slots import raw_places
+from lexfed.data.people.lots import Split
+from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning import profile_programme
 from lexfed.federation.programme.sequence import Programme
 from lexfed.run.earlier_runs import used_profile

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from lexfed.law.provenance import Proposal
+from lexfed.law.explanations import Proposal
 from lexfed.law.tags import Tag
 from lexfed.report.sections.column_table import column_rows
 from lexfed.tiers import Tier

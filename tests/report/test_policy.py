@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from lexfed.audit.entries import PolicyEntry
-from lexfed.config.policy_file import read_policy
-from lexfed.config.policy_signature import PAYLOAD_TYPE
+from lexfed.config.policy_file import PAYLOAD_TYPE, read_policy
 from lexfed.report.facts.dossier import Dossier
 from lexfed.report.sections import guarantee
 from lexfed.signing.dsse import SignedEnvelope

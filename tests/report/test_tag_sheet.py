@@ -10,7 +10,7 @@ import pytest
 
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles
 from lexfed.law.catalogue import BUILT_IN
-from lexfed.law.tagger.fingerprint import fingerprint
+from lexfed.law.explanations import fingerprint
 from lexfed.law.tagger.suggestions import (
     DescribedColumn,
     Proxy,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lexfed.arrays import Floats
-from lexfed.config.open_columns import examine_open, load_open
-from lexfed.data.encoding.letter_pairs import text_of
-from lexfed.data.reading.raw_slots import raw_places
+from lexfed.config.open_decisions import examine_open, load_open
+from lexfed.data.letter_pairs import text_of
+from lexfed.data.reading.conversion import raw_places
 from lexfed.errors import ConfigError, DataError
 from lexfed.run.purchases.profile_population import (
     ProfilePopulation,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lexfed.config import load
-from lexfed.config.open_columns import load_open
+from lexfed.config.open_decisions import load_open
 from lexfed.errors import ConfigError, DataError, RunFolderError
 from lexfed.federation.planning.profile_resolution import PERSONS
 from lexfed.privacy.scopes import record_epsilon, tier_epsilon

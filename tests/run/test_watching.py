@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lexfed.data.encoding.scaling import scaled_values
-from lexfed.data.encoding.slots import Encoding, build_encoding
+from lexfed.data.encoding import Encoding, build_encoding, scaled_values
 from lexfed.data.schema import Column, Schema
 from lexfed.run.pricing.sketch_settings import expected_columns
 from lexfed.sketch.profile.answers import ProfiledHistogram, ProfiledNumber, ValueCount

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexfed.arrays import Floats, Integers
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.sketch.queries.value_cells import (
     DOUBLES,
     HALVES,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.letter_pairs import (
+from lexfed.data.letter_pairs import (
     END,
     LEVELS,
     PAIRS,

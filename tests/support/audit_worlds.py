@@ -46,7 +46,7 @@ from lexfed.audit.tree.checkpoint import Checkpoint, sign
 from lexfed.audit.tree.cosignature import cosign
 from lexfed.audit.tree.merkle import Tree, leaf_hash
 from lexfed.canonical import canonical_bytes
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.data.schema import Column, Schema
 from lexfed.errors import AuditError
 from lexfed.law.tags import Obligation, Tag, TaggedSchema

@@ -15,7 +15,7 @@ import torch
 from lexfed.arrays import Bools
 from lexfed.budget.record_classes import RecordClass
 from lexfed.data.conditions import RowCondition
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.data.people import unit_blocks
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.federation.planning import training_programme

@@ -23,8 +23,8 @@ import numpy as np
 import pytest
 
 from lexfed.config import load
-from lexfed.config.open_columns import load_open
-from lexfed.data.people import lots, site_partition, test_split
+from lexfed.config.open_decisions import load_open
+from lexfed.data.people import lots, site_partition
 from lexfed.data.people.lots import LotKeys
 from lexfed.errors import ConfigError
 from lexfed.federation.coordinator.learner import Learner
@@ -124,7 +124,7 @@ def coupled(identities: dict[str, str]) -> Iterator[None]:
         return _REAL_LOTS(secret, [identities[key] for key in keys])
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (test_split, site_partition):
+        for module in (lots, site_partition):
             patch.setattr(module, "draw_lots", draw)
         yield
 

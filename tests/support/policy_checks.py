@@ -17,8 +17,7 @@ from lexfed.budget import policy as policies
 from lexfed.budget.policy import PolicyTerms
 from lexfed.cli.commands.training import tune as tuning
 from lexfed.config import loads, policy_file
-from lexfed.config.policy_file import read_policy
-from lexfed.config.policy_signature import signature_path, with_signature
+from lexfed.config.policy_file import read_policy, signature_path, with_signature
 from lexfed.errors import ConfigError
 from lexfed.privacy import selection
 from lexfed.privacy.accountants import rdp

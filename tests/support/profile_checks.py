@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.config import load
-from lexfed.config.open_columns import load_open
+from lexfed.config.open_decisions import load_open
 from lexfed.data.people.lots import LotKeys
 from lexfed.federation.planning.profile_resolution import hidden_shares
 from lexfed.privacy.scopes import record_epsilon

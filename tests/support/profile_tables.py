@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
 from lexfed.sketch.estimates.intervals import Estimate, from_variance
 from lexfed.sketch.queries.refinements import ends_after, prefixes_after
 from lexfed.sketch.queries.requested_tables import ReleasedTable, RequestedTable

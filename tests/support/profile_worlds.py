@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from lexfed.budget.noise_plan import Budget
-from lexfed.data.encoding.letter_pairs import pairs_of
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
+from lexfed.data.letter_pairs import pairs_of
 from lexfed.data.people.unit_blocks import PersonRows, group_units
-from lexfed.data.reading.raw_slots import raw_places
+from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices
 from lexfed.federation.planning.profile_programme import plan_profile
 from lexfed.federation.site.unit_batch import SiteData

@@ -22,7 +22,7 @@ from lexfed.audit.entries.governance import (
 from lexfed.audit.entries.rounds import GroupEvent
 from lexfed.audit.vocabulary import DOCUMENTS
 from lexfed.data.schema import Column, Schema
-from lexfed.law.provenance import Consultation
+from lexfed.law.explanations import Consultation
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from lexfed.budget import allocation
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.noise_plan import Budget
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, pairs_of
-from lexfed.data.people.key_numbers import person_keys
-from lexfed.data.people.unit_blocks import UnitBlock
+from lexfed.data.letter_pairs import LEVELS, PAIRS, pairs_of
+from lexfed.data.people.unit_blocks import UnitBlock, person_keys
 from lexfed.federation.planning.choices import Choices
 from lexfed.federation.planning.programme_draft import DraftRelease, ProgrammeDraft
 from lexfed.federation.planning.programme_price import price_programme

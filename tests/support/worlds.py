@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lexfed.budget.noise_plan import Budget
 from lexfed.budget.sites.profiles import BudgetProfile
-from lexfed.data.encoding.slots import Encoding, build_encoding
+from lexfed.data.encoding import Encoding, build_encoding
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.schema import Column, Schema
 from lexfed.federation.coordinator.learner import Learner, Progress

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lexfed.law.tagger.metadata.schema_packs import load_packs
+from lexfed.law.tagger.metadata.packs import load_packs
 from lexfed.law.tagger.suggestions import CATEGORIES, DescribedColumn
 from lexfed.law.tagger.words.normalisation import squeeze
 

@@ -20,7 +20,7 @@ from safetensors.torch import load as load_tensors
 from torch.nn import functional
 from training.tagger.sources import VOCABULARY_SHA256, WEIGHTS_SHA256
 
-from lexfed.law.tagger.semantics.word_pieces import WordPiece
+from lexfed.law.tagger.semantics.embeddings import WordPiece
 from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, words
 
 WIDTH = 384

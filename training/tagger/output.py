@@ -25,7 +25,7 @@ from lexfed.law.tagger.semantics.network import (
     read_network,
 )
 from lexfed.law.tagger.suggestions import CATEGORIES
-from lexfed.law.tagger.words.table_readings import read_tables
+from lexfed.law.tagger.words.readings import read_tables
 
 EVERY_PACK, FIRST_COLUMNS = 4, 5
 NOTICE = """\

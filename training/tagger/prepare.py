@@ -18,7 +18,7 @@ from training.tagger.synthetic import blinded
 
 from lexfed.law.tagger.semantics.embeddings import Embedding
 from lexfed.law.tagger.semantics.features import FeatureLayout, feature_rows
-from lexfed.law.tagger.words.table_readings import TableReading, read_tables
+from lexfed.law.tagger.words.readings import TableReading, read_tables
 
 Rows = NDArray[np.float32]
 

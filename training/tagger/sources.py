@@ -10,7 +10,7 @@ answers were written down when the network was made.
 import hashlib
 from pathlib import Path
 
-from lexfed.law.tagger.fingerprint import fingerprint
+from lexfed.law.explanations import fingerprint
 
 ROOT = Path(__file__).parents[2]
 PROBES = Path(__file__).parent / "probes.json"

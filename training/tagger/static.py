@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from training.tagger.minilm import Teacher
 
-from lexfed.law.tagger.semantics.embeddings import Embedding
-from lexfed.law.tagger.semantics.word_pieces import LONGEST_WORD, WordPiece
+from lexfed.law.tagger.semantics.embeddings import LONGEST_WORD, Embedding, WordPiece
 from lexfed.law.tagger.words.lexicon import load_lexicon
 from lexfed.law.tagger.words.normalisation import words
 

@@ -21,8 +21,7 @@ from training.tagger.corpus import LabelledTable
 from lexfed.law.tagger.suggestions import CATEGORIES, DescribedColumn
 from lexfed.law.tagger.words.lexicon import LANGUAGES, LexiconEntry, load_lexicon
 from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, fold, skeleton, words
-from lexfed.law.tagger.words.phrases import NOTHING, PhraseReading
-from lexfed.law.tagger.words.table_readings import TableReading
+from lexfed.law.tagger.words.readings import NOTHING, PhraseReading, TableReading
 
 T = TypeVar("T")
 MOST_COLUMNS = 24

@@ -41,7 +41,7 @@ from training.tagger.synthetic import made_tables
 from lexfed.law.tagger.metadata.labelling_rules import ROLES
 from lexfed.law.tagger.semantics.features import FeatureLayout
 from lexfed.law.tagger.suggestions import CATEGORIES
-from lexfed.law.tagger.words.concepts import load_concepts
+from lexfed.law.tagger.words.lexicon import load_concepts
 
 SEED = 20260
 HEADS = 3

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 
 Groups = tuple[frozenset[str], ...]
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from lexfed.arrays import Floats
 from lexfed.budget.noise_plan import Budget
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
 from lexfed.privacy.accountants.steps import Step
 from lexfed.privacy.rounding import down

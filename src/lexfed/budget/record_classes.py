@@ -38,7 +38,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lexfed.data.conditions import RowCondition, check_condition
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError, Problem
 from lexfed.privacy.accountants.calibration import PrivacyTarget, scale_to_budget
 from lexfed.privacy.scopes import CountedRelease, release_per_person, steps_of

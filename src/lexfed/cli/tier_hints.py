@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lexfed.config import ConfigProblem
-from lexfed.config.tag_source import TagSource, tag_source
+from lexfed.config.open_decisions import TagSource, tag_source
 from lexfed.config.text.wording import dotted
 from lexfed.errors import ConfigError
 from lexfed.law.articles import TaggedColumn, load_catalogues, with_articles

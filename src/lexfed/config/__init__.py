@@ -25,8 +25,8 @@ from lexfed.config.examination import (
     load,
     loads,
 )
+from lexfed.config.first_draft import demo_config, scaffold
 from lexfed.config.tables.root import Config
-from lexfed.config.writing.scaffold import demo_config, scaffold
 
 __all__ = [
     "Config",

@@ -7,8 +7,7 @@ configuration says about one of its columns takes the place of what the source s
 
 from pathlib import Path, PurePath
 
-from lexfed.config.tables.data import ColumnTable
-from lexfed.config.tables.root import Config
+from lexfed.config.tables.root import ColumnTable, Config
 from lexfed.config.text.wording import did_you_mean
 from lexfed.data.builtin.declarations import BuiltinSource
 from lexfed.data.schema import Column, Schema

@@ -33,10 +33,15 @@ from lexfed.config.rules import (
     trust,
 )
 from lexfed.config.tables.root import Config
-from lexfed.config.text.findings import Finding, findings_of, hidden_in, undecided_in
+from lexfed.config.text.findings import (
+    Finding,
+    findings_of,
+    hidden_in,
+    syntax_finding,
+    undecided_in,
+)
 from lexfed.config.text.positions import KeyPath, key_lines, nearest_line
 from lexfed.config.text.repair import repaired_config, without_keys, without_lists
-from lexfed.config.text.syntax import syntax_finding
 from lexfed.config.text.wording import dotted
 from lexfed.errors import ConfigError, Problem, system_reason
 from lexfed.plain_files import read_plain

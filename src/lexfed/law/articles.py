@@ -19,7 +19,7 @@ from typing import Any
 
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.catalogue import BUILT_IN, Article, LawCatalogue, load_catalogue
-from lexfed.law.tagger.metadata.schema_packs import load_packs
+from lexfed.law.tagger.metadata.packs import load_packs
 from lexfed.law.tagger.suggestions import (
     DescribedColumn,
     Proxy,
@@ -28,8 +28,7 @@ from lexfed.law.tagger.suggestions import (
 )
 from lexfed.law.tagger.words.lexicon import LANGUAGES
 from lexfed.law.tagger.words.normalisation import TEXT_LIMIT, squeeze, words
-from lexfed.law.tagger.words.phrases import PhraseReading, read_phrase
-from lexfed.law.tagger.words.table_readings import read_tables
+from lexfed.law.tagger.words.readings import PhraseReading, read_phrase, read_tables
 
 _FEW = 3
 """Standards that a cryptic name may be in for their descriptions to be read."""

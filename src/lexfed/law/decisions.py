@@ -13,10 +13,14 @@ from lexfed.data.builtin.declarations import DeclaredTag
 from lexfed.data.schema import Schema
 from lexfed.law.articles import articles_of, words_of
 from lexfed.law.catalogue import LawCatalogue
-from lexfed.law.provenance import Consultation, Proposal
+from lexfed.law.explanations import Consultation, Proposal
 from lexfed.law.tagger.pipeline import tag_columns
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import TIER_OF, DescribedColumn, Suggestion
+from lexfed.law.tagger.suggestions import (
+    TIER_OF,
+    DescribedColumn,
+    Suggestion,
+    TaggerSettings,
+)
 from lexfed.law.tags import Obligation, Tag, TaggedSchema
 from lexfed.tiers import Tier
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lexfed.data.encoding.slots import effective_tiers
+from lexfed.data.encoding import effective_tiers
 from lexfed.data.schema import Column, Schema
 from lexfed.data.strict_fields import fields, items, mapping, text
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.provenance import Consultation, Proposal
+from lexfed.law.explanations import Consultation, Proposal
 from lexfed.law.tagger.suggestions import TIER_OF
 from lexfed.tiers import Tier
 

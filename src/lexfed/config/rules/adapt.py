@@ -7,8 +7,7 @@ Written like `data.py`.
 from collections.abc import Iterator
 
 from lexfed.config.rules.budget import MECHANISM, RATE, UNIT
-from lexfed.config.tables.adapt import AdaptTable
-from lexfed.config.tables.root import Config
+from lexfed.config.tables.root import AdaptTable, Config
 from lexfed.config.text.findings import Finding
 from lexfed.config.text.positions import KeyPath
 from lexfed.config.text.wording import shown

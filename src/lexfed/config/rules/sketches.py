@@ -7,8 +7,7 @@ Written like `data.py`.
 from collections.abc import Iterator
 
 from lexfed.config.rules.budget import MECHANISM, UNIT
-from lexfed.config.tables.root import Config
-from lexfed.config.tables.sketches import SketchesTable
+from lexfed.config.tables.root import Config, SketchesTable
 from lexfed.config.text.findings import Finding
 from lexfed.config.text.positions import KeyPath
 

@@ -13,10 +13,14 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lexfed import canonical
-from lexfed.config.tables.adapt import AdaptTable
+from lexfed.budget.adaptation.tower_steering import (
+    Adaptation,
+    ClipRule,
+    NoiseRule,
+    RateRule,
+)
 from lexfed.config.tables.audit import AuditTable
 from lexfed.config.tables.budget import BudgetTable
-from lexfed.config.tables.data import DataTable
 from lexfed.config.tables.field_types import (
     ConfigTable,
     NonEmptyText,
@@ -27,17 +31,109 @@ from lexfed.config.tables.field_types import (
     RoundCount,
     Seed,
 )
-from lexfed.config.tables.sketches import SketchesTable
-from lexfed.law.tagger.settings import TaggerSettings
+from lexfed.data.schema import ColumnKind, NumberScale
+from lexfed.law.tagger.suggestions import TaggerSettings
+from lexfed.privacy.filters.names import Guarantee
 from lexfed.terms import (
     Accountant,
+    ExcessHandling,
     Mechanism,
     ReportFormat,
     StepSchedule,
     TierName,
     Trust,
+    WeightRule,
 )
 from lexfed.tiers import Tier
+
+
+class SitesTable(ConfigTable):
+    """`data.sites`: by a column, by a partition into `count` parts, or by files."""
+
+    column: NonEmptyText | None = None
+    names: Annotated[tuple[NonEmptyText, ...], Field(min_length=1)] | None = None
+    count: PositiveCount | None = None
+    partition: Literal["iid", "dirichlet"] = "iid"
+    alpha: Positive | None = None
+    files: Annotated[tuple[NonEmptyText, ...], Field(min_length=1)] | None = None
+
+
+class GeneratorTable(ConfigTable):
+    """`[data.generator]`: sizes of a synthetic source; omitted ones are its own."""
+
+    patients: PositiveCount | None = None
+    clients: PositiveCount | None = None
+    sites: PositiveCount | None = None
+    seed: Seed | None = None
+
+
+class ColumnTable(ConfigTable):
+    """`[data.columns]`: the public declaration of one column."""
+
+    kind: ColumnKind
+    range: tuple[Real, Real] | None = None
+    values: tuple[str, ...] | None = None
+    scale: NumberScale = "auto"
+    sources: tuple[NonEmptyText, ...] = ()
+    missing: bool = True
+    public_stats: tuple[Real, Positive] | None = None
+
+
+class DataTable(ConfigTable):
+    """`[data]`: where the rows are, whom they are about, how they are spread."""
+
+    source: NonEmptyText | None = None
+    target: NonEmptyText | None = None
+    person: NonEmptyText | None = None
+    records_per_person: PositiveCount | None = None
+    excess_records: ExcessHandling = "error"
+    sites_per_person: PositiveCount = 1
+    units: PositiveCount | None = None
+    test_size: Annotated[Real, Field(ge=0, lt=1)] = 0.2
+    strict: bool = False
+    profile: NonEmptyText | None = None
+    sites: SitesTable | None = None
+    generator: GeneratorTable = GeneratorTable()
+    columns: Mapping[NonEmptyText, ColumnTable] = Field(default_factory=dict)
+
+    @property
+    def built_in(self) -> bool:
+        """True if schema, tags and number of persons come with the source."""
+        return (self.source or "").startswith(("synthetic:", "sklearn:"))
+
+
+class SketchesTable(ConfigTable):
+    """`[sketches]`: tables of counts while a model is trained."""
+
+    share: Annotated[Real, Field(ge=0, le=0.5)] = 0.0
+    every: Annotated[int, Field(ge=0, le=64)] = 1
+    weights: WeightRule = "none"
+    columns: Annotated[int, Field(ge=0, le=64)] = 3
+
+
+_DEFAULT = Adaptation()
+
+
+class AdaptTable(ConfigTable):
+    """`[adapt]`: noise, clip, step length and number of rounds along the way."""
+
+    noise: NoiseRule = "none"
+    guarantee: Guarantee = "envelope"
+    beta: Annotated[Real, Field(gt=0, le=0.9)] = _DEFAULT.beta
+    decay: Positive = _DEFAULT.decay
+    window: PositiveCount = _DEFAULT.window
+    clip: ClipRule = "none"
+    quantile: Annotated[Real, Field(gt=0, lt=1)] = _DEFAULT.quantile
+    clip_rate: Annotated[Real, Field(gt=0, le=1)] = _DEFAULT.clip_rate
+    learning_rate: RateRule = "none"
+    patience: PositiveCount | None = None
+    rounds_at_most: RoundCount | None = None
+
+    @property
+    def adapting(self) -> Adaptation:
+        """The same as the rest of lexfed knows it."""
+        return Adaptation(**self.model_dump())
+
 
 _TAGGER = TaggerSettings()
 

@@ -14,16 +14,153 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.checks import in_range
-from lexfed.data.builtin import bank_columns as declared
-from lexfed.data.builtin.declarations import BuiltinSource, builtin_source
-from lexfed.data.builtin.draws import (
+from lexfed.data.builtin.declarations import (
+    CCPA_PERSONAL,
+    CCPA_SENSITIVE,
+    HEALTH_DATA,
+    PERSONAL_DATA,
+    PSEUDONYM,
+    SPECIAL_DATA,
+    ArticleReference,
+    BuiltinSource,
+    DeclaredColumn,
+    DeclaredTag,
+    builtin_source,
     category_names,
+    declared_tag,
     draw_categories,
     draw_site_sizes,
     softmax,
     with_gaps,
 )
 from lexfed.data.reading.frames import frame_of_arrays
+from lexfed.data.schema import Column
+from lexfed.tiers import Tier
+
+SEXES = ("female", "male", "other")
+MARITAL = ("single", "married", "divorced", "widowed")
+EMPLOYMENT = ("permanent", "temporary", "self_employed", "unemployed", "retired")
+PRODUCTS = ("instalment", "card", "car", "mortgage")
+CHANNELS = ("branch", "online", "broker")
+AGE = (18.0, 100.0)
+INCOME = (2_000.0, 500_000.0)
+LOAN = (500.0, 200_000.0)
+LATE_PAYMENTS = (0.0, 12.0)
+HEALTH_SPENDING = (0.0, 20_000.0)
+UNEMPLOYMENT = (0.0, 20.0)
+BASE_RATE = (-1.0, 10.0)
+
+
+def _about_client(category: str, reason: str) -> DeclaredTag:
+    return declared_tag(Tier.PERSONAL, category, reason, PERSONAL_DATA, CCPA_PERSONAL)
+
+
+def _special(category: str, reason: str, *articles: ArticleReference) -> DeclaredTag:
+    return declared_tag(
+        Tier.SPECIAL, category, reason, SPECIAL_DATA, *articles, CCPA_SENSITIVE
+    )
+
+
+def _operational(reason: str) -> DeclaredTag:
+    return declared_tag(Tier.NON_PERSONAL, "operational", reason)
+
+
+DECLARED = (
+    DeclaredColumn(
+        Column("client_id", "text", missing=False),
+        declared_tag(
+            Tier.IDENTIFIER,
+            "pseudonym",
+            "a pseudonym that stands for one client",
+            PERSONAL_DATA,
+            PSEUDONYM,
+            CCPA_PERSONAL,
+        ),
+    ),
+    DeclaredColumn(
+        Column("bank", "text", missing=False),
+        _about_client("economic", "says with which bank the client deals"),
+    ),
+    DeclaredColumn(
+        Column("account_number", "text", missing=False),
+        declared_tag(
+            Tier.IDENTIFIER,
+            "account number",
+            "the account number names the client",
+            PERSONAL_DATA,
+            CCPA_PERSONAL,
+        ),
+    ),
+    DeclaredColumn(
+        Column("age", "number", range=AGE, missing=False),
+        _about_client("demographic", "age in years narrows down who somebody is"),
+    ),
+    DeclaredColumn(
+        Column("sex", "category", values=SEXES),
+        _about_client("demographic", "sex as registered, not a special category"),
+    ),
+    DeclaredColumn(
+        Column("marital_status", "category", values=MARITAL),
+        _about_client("social", "family status of the client"),
+    ),
+    DeclaredColumn(
+        Column("employment", "category", values=EMPLOYMENT),
+        _about_client("economic", "how the client earns a living"),
+    ),
+    DeclaredColumn(
+        Column("income", "number", range=INCOME, scale="log"),
+        _about_client("economic", "yearly income of the client"),
+    ),
+    DeclaredColumn(
+        Column("loan_amount", "number", range=LOAN, scale="log", missing=False),
+        _about_client("economic", "what the client borrowed"),
+    ),
+    DeclaredColumn(
+        Column("late_payments", "number", range=LATE_PAYMENTS),
+        _about_client("economic", "months of the last year with a late payment"),
+    ),
+    DeclaredColumn(
+        Column("health_spending", "number", range=HEALTH_SPENDING, scale="log"),
+        _special(
+            "health",
+            "payments to clinics and pharmacies in a year reveal the state of health",
+            HEALTH_DATA,
+        ),
+    ),
+    DeclaredColumn(
+        Column("disability_benefit", "flag"),
+        _special("health", "a disability benefit reveals a condition", HEALTH_DATA),
+    ),
+    DeclaredColumn(
+        Column("church_tax", "flag"),
+        _special("religion", "church tax on the account reveals a religious belief"),
+    ),
+    DeclaredColumn(
+        Column("union_dues", "flag"),
+        _special("trade union", "dues on the account reveal union membership"),
+    ),
+    DeclaredColumn(
+        Column("product", "category", values=PRODUCTS, missing=False),
+        _operational("the bank's product, offered to everybody alike"),
+    ),
+    DeclaredColumn(
+        Column("channel", "category", values=CHANNELS, missing=False),
+        _operational("through which sales channel the contract was closed"),
+    ),
+    DeclaredColumn(
+        Column("regional_unemployment", "number", range=UNEMPLOYMENT, missing=False),
+        _operational("published statistic of the bank's region in that quarter"),
+    ),
+    DeclaredColumn(
+        Column("base_rate", "number", range=BASE_RATE, missing=False),
+        _operational("the central bank's rate in that quarter"),
+    ),
+    DeclaredColumn(
+        Column("defaulted", "flag", missing=False),
+        _about_client("economic", "whether the client failed to repay"),
+    ),
+)
+
 
 # Effects on the odds that a loan fails, on the log-odds scale.
 _BASE = -2.45
@@ -56,11 +193,11 @@ def bank(seed: int = 7, sites: int = 6, clients: int = 8000) -> BuiltinSource:
         first += size
     columns = {
         item.column.name: np.concatenate([part[item.column.name] for part in parts])
-        for item in declared.DECLARED
+        for item in DECLARED
     }
     return builtin_source(
         frame_of_arrays("synthetic:bank", columns),
-        declared.DECLARED,
+        DECLARED,
         target="defaulted",
         person="client_id",
         site="bank",
@@ -81,7 +218,7 @@ def _one_bank(
     product_mix = rng.dirichlet(np.array([4.0, 3.0, 2.0, 2.0]))
     channel_mix = rng.dirichlet(np.array([4.0, 4.0, 2.0]))
 
-    age = np.clip(np.round(18.0 + rng.gamma(3.2, 9.0, size)), *declared.AGE)
+    age = np.clip(np.round(18.0 + rng.gamma(3.2, 9.0, size)), *AGE)
     years = (age - 45.0) / 15.0
     strain = rng.normal(size=size)
     illness = 0.3 * strain + 0.3 * years + 0.9 * rng.normal(size=size)
@@ -96,15 +233,15 @@ def _one_bank(
     marital = draw_categories(rng, softmax(family))
     paid = np.array([0.25, -0.15, 0.1, -1.0, -0.4])[employment]
     income = np.exp(10.35 + richer + paid + 0.45 * rng.normal(size=size))
-    income = np.clip(np.round(income, -2), *declared.INCOME)
+    income = np.clip(np.round(income, -2), *INCOME)
     product = draw_categories(rng, np.tile(product_mix, (size, 1)))
     ordered = np.array([8.8, 7.9, 9.7, 11.4])[product]
     loan = np.exp(ordered + 0.3 * (np.log(income) - 10.4) + 0.5 * rng.normal(size=size))
-    loan = np.clip(np.round(loan, -1), *declared.LOAN)
+    loan = np.clip(np.round(loan, -1), *LOAN)
     late = np.minimum(rng.poisson(np.exp(-0.8 + 0.8 * strain)), 12).astype(np.float64)
     benefit = rng.random(size) < 1.0 / (1.0 + np.exp(3.4 - 1.5 * illness))
     health = np.expm1(np.clip(5.4 + 1.3 * illness + 0.5 * rng.normal(size=size), 0, 9))
-    health = np.clip(np.round(health, -1), *declared.HEALTH_SPENDING)
+    health = np.clip(np.round(health, -1), *HEALTH_SPENDING)
     church = rng.random(size) < 1.0 / (1.0 + np.exp(0.4 - 0.3 * years))
     union = rng.random(size) < np.array([0.25, 0.1, 0.02, 0.08, 0.1])[employment]
     channel = draw_categories(rng, np.tile(channel_mix, (size, 1)))
@@ -135,13 +272,9 @@ def _one_bank(
             [f"ZZ00{site + 1:04d}{n:012d}" for n in numbers], dtype=object
         ),
         "age": age,
-        "sex": category_names(declared.SEXES, sex),
-        "marital_status": with_gaps(
-            rng, category_names(declared.MARITAL, marital), few
-        ),
-        "employment": with_gaps(
-            rng, category_names(declared.EMPLOYMENT, employment), few
-        ),
+        "sex": category_names(SEXES, sex),
+        "marital_status": with_gaps(rng, category_names(MARITAL, marital), few),
+        "employment": with_gaps(rng, category_names(EMPLOYMENT, employment), few),
         "income": np.where(rng.random(size) < some, np.nan, income),
         "loan_amount": loan,
         "late_payments": np.where(rng.random(size) < few, np.nan, late),
@@ -149,9 +282,9 @@ def _one_bank(
         "disability_benefit": benefit,
         "church_tax": church,
         "union_dues": union,
-        "product": category_names(declared.PRODUCTS, product),
-        "channel": category_names(declared.CHANNELS, channel),
-        "regional_unemployment": np.clip(unemployment, *declared.UNEMPLOYMENT),
+        "product": category_names(PRODUCTS, product),
+        "channel": category_names(CHANNELS, channel),
+        "regional_unemployment": np.clip(unemployment, *UNEMPLOYMENT),
         "base_rate": base_rate,
         "defaulted": defaulted,
     }

@@ -17,16 +17,161 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
 from lexfed.checks import in_range
-from lexfed.data.builtin import hospital_columns as declared
-from lexfed.data.builtin.declarations import BuiltinSource, builtin_source
-from lexfed.data.builtin.draws import (
+from lexfed.data.builtin.declarations import (
+    HEALTH_DATA,
+    HIPAA_AREA,
+    HIPAA_PHI,
+    HIPAA_RECORD_NUMBER,
+    PERSONAL_DATA,
+    PSEUDONYM,
+    SPECIAL_DATA,
+    BuiltinSource,
+    DeclaredColumn,
+    DeclaredTag,
+    builtin_source,
     category_names,
+    declared_tag,
     draw_categories,
     draw_site_sizes,
     softmax,
     with_gaps,
 )
 from lexfed.data.reading.frames import frame_of_arrays
+from lexfed.data.schema import Column
+from lexfed.tiers import Tier
+
+SEXES = ("female", "male", "other")
+AREAS = tuple(f"area-{number:02d}" for number in range(1, 9))
+INSURANCES = ("public", "private", "uninsured")
+LIVING = ("with_family", "alone", "care_home")
+DIAGNOSES = (
+    "cardiac", "respiratory", "cancer", "diabetes", "kidney", "mental_health",
+    "injury", "other",
+)  # fmt: skip
+MEDICATIONS = (
+    "none", "anticoagulant", "insulin", "opioid", "chemotherapy", "antidepressant",
+    "antibiotic",
+)  # fmt: skip
+ETHNICITIES = ("group-a", "group-b", "group-c", "group-d", "group-e")
+WARDS = tuple(f"W{number}" for number in range(1, 7))
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+SEASONS = ("winter", "spring", "summer", "autumn")
+AGE = (18.0, 105.0)
+HBA1C = (3.5, 16.0)
+OCCUPANCY = (50.0, 120.0)
+
+
+def _about_person(category: str, reason: str) -> DeclaredTag:
+    return declared_tag(Tier.PERSONAL, category, reason, PERSONAL_DATA, HIPAA_PHI)
+
+
+def _health(reason: str) -> DeclaredTag:
+    return declared_tag(
+        Tier.SPECIAL, "health", reason, SPECIAL_DATA, HEALTH_DATA, HIPAA_PHI
+    )
+
+
+def _operational(reason: str) -> DeclaredTag:
+    return declared_tag(Tier.NON_PERSONAL, "operational", reason)
+
+
+DECLARED = (
+    DeclaredColumn(
+        Column("patient_id", "text", missing=False),
+        declared_tag(
+            Tier.IDENTIFIER,
+            "pseudonym",
+            "a pseudonym that links all visits of a patient",
+            PERSONAL_DATA,
+            PSEUDONYM,
+            HIPAA_PHI,
+        ),
+    ),
+    DeclaredColumn(
+        Column("hospital", "text", missing=False),
+        _about_person("location", "says where the patient was treated"),
+    ),
+    DeclaredColumn(
+        Column("mrn", "text", missing=False),
+        declared_tag(
+            Tier.IDENTIFIER,
+            "record number",
+            "the medical record number names the patient inside the hospital",
+            PERSONAL_DATA,
+            HIPAA_RECORD_NUMBER,
+        ),
+    ),
+    DeclaredColumn(
+        Column("age", "number", range=AGE, missing=False),
+        _about_person("demographic", "age in years narrows down who somebody is"),
+    ),
+    DeclaredColumn(
+        Column("sex", "category", values=SEXES),
+        _about_person("demographic", "sex as registered, not a special category"),
+    ),
+    DeclaredColumn(
+        Column("postcode_area", "category", values=AREAS),
+        declared_tag(
+            Tier.PERSONAL,
+            "location",
+            "a district of some tens of thousands of people, linked to a patient",
+            PERSONAL_DATA,
+            HIPAA_PHI,
+            HIPAA_AREA,
+        ),
+    ),
+    DeclaredColumn(
+        Column("insurance", "category", values=INSURANCES),
+        _about_person("economic", "who pays says something about income, not health"),
+    ),
+    DeclaredColumn(
+        Column("living", "category", values=LIVING),
+        _about_person("social", "with whom the patient lives"),
+    ),
+    DeclaredColumn(
+        Column("diagnosis", "category", values=DIAGNOSES),
+        _health("the main diagnosis of the visit is data concerning health"),
+    ),
+    DeclaredColumn(
+        Column("medication", "category", values=MEDICATIONS),
+        _health("the class of the main medicine reveals the illness it treats"),
+    ),
+    DeclaredColumn(
+        Column("hba1c", "number", range=HBA1C),
+        _health("a laboratory value (glycated haemoglobin, percent)"),
+    ),
+    DeclaredColumn(
+        Column("ethnicity", "category", values=ETHNICITIES),
+        declared_tag(
+            Tier.SPECIAL,
+            "ethnic origin",
+            "reveals racial or ethnic origin",
+            SPECIAL_DATA,
+            HIPAA_PHI,
+        ),
+    ),
+    DeclaredColumn(
+        Column("ward", "category", values=WARDS, missing=False),
+        _operational("a building code shared by every speciality, not about a patient"),
+    ),
+    DeclaredColumn(
+        Column("weekday", "category", values=WEEKDAYS, missing=False),
+        _operational("the weekday of discharge follows the rota, no date is kept"),
+    ),
+    DeclaredColumn(
+        Column("season", "category", values=SEASONS, missing=False),
+        _operational("the quarter of the year, shared by all patients of that time"),
+    ),
+    DeclaredColumn(
+        Column("bed_occupancy", "number", range=OCCUPANCY),
+        _operational("percent of beds in use in the whole hospital that day"),
+    ),
+    DeclaredColumn(
+        Column("readmitted", "flag", missing=False),
+        _health("readmission within 30 days: the label itself is health data"),
+    ),
+)
+
 
 RECORDS_PER_PERSON = 4
 
@@ -84,11 +229,11 @@ def hospital(seed: int = 7, sites: int = 8, patients: int = 6000) -> BuiltinSour
         first += size
     columns = {
         item.column.name: np.concatenate([part[item.column.name] for part in parts])
-        for item in declared.DECLARED
+        for item in DECLARED
     }
     return builtin_source(
         frame_of_arrays("synthetic:hospital", columns),
-        declared.DECLARED,
+        DECLARED,
         target="readmitted",
         person="patient_id",
         site="hospital",
@@ -107,12 +252,12 @@ def _one_hospital(
     older, likelier = rng.normal(0.0, 3.0), rng.normal(0.0, 0.3)
     busier = rng.normal(0.0, 4.0)
     # Each hospital serves its own neighbourhood and people.
-    area_mix = rng.dirichlet(np.full(len(declared.AREAS), 1.5))
+    area_mix = rng.dirichlet(np.full(len(AREAS), 1.5))
     ethnic_mix = rng.dirichlet(np.array([8.0, 2.0, 1.5, 1.0, 0.5]))
-    ward_mix = rng.dirichlet(np.full(len(declared.WARDS), 4.0))
+    ward_mix = rng.dirichlet(np.full(len(WARDS), 4.0))
     unmeasured, unsaid = rng.uniform(0.1, 0.35), rng.uniform(0.02, 0.12)
 
-    age = np.clip(np.round(rng.normal(61.0 + older, 17.0, size)), *declared.AGE)
+    age = np.clip(np.round(rng.normal(61.0 + older, 17.0, size)), *AGE)
     years: Floats = (age - 61.0) / 17.0
     frailty = 0.55 * years + 0.85 * rng.normal(size=size)
     sex = draw_categories(rng, np.tile([0.52, 0.47, 0.01], (size, 1)))
@@ -134,26 +279,26 @@ def _one_hospital(
     )
     who = np.repeat(np.arange(size), visits)
     rows = len(who)
-    leaning = rng.gumbel(size=(size, len(declared.DIAGNOSES)))
+    leaning = rng.gumbel(size=(size, len(DIAGNOSES)))
     diagnosis = np.argmax(
         _DIAGNOSIS_BASE
         + frailty[who, None] * _DIAGNOSIS_BY_FRAILTY
         + leaning[who]
         # Most patients come back with the illness they had.
-        + 0.5 * rng.gumbel(size=(rows, len(declared.DIAGNOSES))),
+        + 0.5 * rng.gumbel(size=(rows, len(DIAGNOSES))),
         axis=1,
     )
     medication = draw_categories(rng, softmax(_MEDICATION_GIVEN_DIAGNOSIS[diagnosis]))
     sugar = 5.7 + 2.3 * (diagnosis == 3) + 0.9 * (medication == 2)
     hba1c = sugar + 0.25 * frailty[who] + rng.gamma(2.0, 0.45, rows)
-    hba1c = np.clip(np.round(hba1c, 1), *declared.HBA1C)
+    hba1c = np.clip(np.round(hba1c, 1), *HBA1C)
     ward = draw_categories(rng, np.tile(ward_mix, (rows, 1)))
     weekday = draw_categories(
         rng, np.tile([0.15, 0.16, 0.16, 0.16, 0.2, 0.1, 0.07], (rows, 1))
     )
     season = draw_categories(rng, np.tile([0.3, 0.25, 0.2, 0.25], (rows, 1)))
     full = np.array([6.0, 0.0, -4.0, 0.0])[season] + rng.normal(0.0, 9.0, rows)
-    occupancy = np.clip(np.round(86.0 + busier + full, 1), *declared.OCCUPANCY)
+    occupancy = np.clip(np.round(86.0 + busier + full, 1), *OCCUPANCY)
 
     score = (
         _BASE + likelier
@@ -177,31 +322,31 @@ def _one_hospital(
         "hospital": np.full(rows, _name(site), dtype=object),
         "mrn": np.array([f"MRN-{site + 1:02d}-{n:06d}" for n in numbers], object)[who],
         "age": age[who],
-        "sex": category_names(declared.SEXES, sex[who]),
+        "sex": category_names(SEXES, sex[who]),
         "postcode_area": with_gaps(
-            rng, category_names(declared.AREAS, area)[who], np.full(rows, 0.01)
+            rng, category_names(AREAS, area)[who], np.full(rows, 0.01)
         ),
         "insurance": with_gaps(
             rng,
-            category_names(declared.INSURANCES, insurance)[who],
+            category_names(INSURANCES, insurance)[who],
             np.full(rows, 0.03),
         ),
         "living": with_gaps(
-            rng, category_names(declared.LIVING, living)[who], np.full(rows, unsaid)
+            rng, category_names(LIVING, living)[who], np.full(rows, unsaid)
         ),
-        "diagnosis": category_names(declared.DIAGNOSES, diagnosis),
+        "diagnosis": category_names(DIAGNOSES, diagnosis),
         "medication": with_gaps(
-            rng, category_names(declared.MEDICATIONS, medication), np.full(rows, 0.02)
+            rng, category_names(MEDICATIONS, medication), np.full(rows, 0.02)
         ),
         "hba1c": np.where(rng.random(rows) < skipped, np.nan, hba1c),
         "ethnicity": with_gaps(
             rng,
-            category_names(declared.ETHNICITIES, ethnicity)[who],
+            category_names(ETHNICITIES, ethnicity)[who],
             np.full(rows, unsaid),
         ),
-        "ward": category_names(declared.WARDS, ward),
-        "weekday": category_names(declared.WEEKDAYS, weekday),
-        "season": category_names(declared.SEASONS, season),
+        "ward": category_names(WARDS, ward),
+        "weekday": category_names(WEEKDAYS, weekday),
+        "season": category_names(SEASONS, season),
         "bed_occupancy": np.where(rng.random(rows) < 0.02, np.nan, occupancy),
         "readmitted": readmitted,
     }

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lexfed.arrays import Floats
+from lexfed.arrays import Floats, Integers
+from lexfed.checks import in_range
+from lexfed.data.table import Table
 
 _KEY = 32
 
@@ -78,3 +80,27 @@ def _lot(secret: bytes, key: str) -> float:
         key.encode(), digest_size=8, key=secret[:64], person=b"lexfed lots"
     )
     return (int.from_bytes(hashed.digest(), "big") >> 11) / 2.0**53
+
+
+@dataclass(frozen=True)
+class Split:
+    """Positions of the training rows and of the test rows, in ascending order.
+
+    A side may be empty: that it is would tell something about who is there.
+    """
+
+    train: Integers
+    test: Integers
+
+
+def split_by_person(table: Table, test_size: float, coins: LotKeys) -> Split:
+    """Return a split in which all rows of a person are on one side.
+
+    Guarantees:
+        A person's side depends on the person's key, `test_size` and `coins` only.
+        Growing `test_size` moves persons from training to test, never back.
+    """
+    in_range(0.0, 1.0, test_size=test_size)
+    drawn = draw_lots(coins.split, table.person_keys)
+    held_back = (drawn < test_size)[table.persons]
+    return Split(np.flatnonzero(~held_back), np.flatnonzero(held_back))

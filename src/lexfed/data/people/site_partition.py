@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.arrays import Integers
-from lexfed.data.encoding.slots import encode_target
+from lexfed.data.encoding import encode_target
 from lexfed.data.people.lots import LotKeys, draw_lots
 from lexfed.data.problems import refuse
 from lexfed.data.table import Table

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.arrays import Integers
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.data.problems import Problems, refuse
 from lexfed.data.reading.conversion import convert_column, key_texts
 from lexfed.data.reading.frames import Frame

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.evaluate.attacks.attribute_inference import LabelledRows
 from lexfed.evaluate.attacks.auc_intervals import (
     CONFIDENCE,

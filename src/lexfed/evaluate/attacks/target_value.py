@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.arrays import Bools, Floats, Integers
-from lexfed.data.encoding.slots import Encoding, SlotKind
+from lexfed.data.encoding import Encoding, SlotKind
 from lexfed.errors import DataError, Problem
 
 LEAST = 10

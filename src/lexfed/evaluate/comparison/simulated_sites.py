@@ -14,8 +14,7 @@ import numpy as np
 
 from lexfed.arrays import Bools, Integers
 from lexfed.config.tables.root import Config
-from lexfed.data.people.lots import LotKeys
-from lexfed.data.people.test_split import split_by_person
+from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.data.table import Table
 from lexfed.errors import DataError, Problem

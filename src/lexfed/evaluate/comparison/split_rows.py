@@ -17,11 +17,9 @@ import pandas as pd
 from lexfed.arrays import Bools, Floats, Indices, Integers, Texts
 from lexfed.config import Config, from_mapping
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
-from lexfed.config.tables.data import SitesTable
-from lexfed.data.people.contribution_caps import cap_records
-from lexfed.data.people.lots import LotKeys
-from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import PersonRows, group_units
+from lexfed.config.tables.root import SitesTable
+from lexfed.data.people.lots import LotKeys, split_by_person
+from lexfed.data.people.unit_blocks import PersonRows, cap_records, group_units
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.data.table import Table
 from lexfed.errors import DataError, Problem

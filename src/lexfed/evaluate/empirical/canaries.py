@@ -21,8 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from lexfed.arrays import Bools, Floats, Indices
-from lexfed.data.encoding.scaling import scaled_values
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding, scaled_values
 from lexfed.data.people.unit_blocks import UnitBlock
 from lexfed.tiers import Tier
 

@@ -17,9 +17,9 @@ import pandas as pd
 
 from lexfed.arrays import Floats
 from lexfed.config.declarations import declared_column
-from lexfed.config.tables.data import ColumnTable
+from lexfed.config.tables.root import ColumnTable
 from lexfed.config.text.repair import without_lists
-from lexfed.data.encoding.scaling import unscaled_values
+from lexfed.data.encoding import unscaled_values
 from lexfed.data.schema import Column
 from lexfed.evaluate.datasets import Dataset
 

@@ -9,7 +9,7 @@ from lexfed.budget.allocation import TIER_MULTIPLIER, TIER_NOISE, Allocation
 from lexfed.budget.noise_schedule import NoiseSchedule
 from lexfed.budget.record_classes import RecordClass
 from lexfed.budget.sites.profiles import BudgetProfile
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.federation.planning.dropout_tolerance import noise_cohort
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.models.losses import LossName

@@ -25,8 +25,8 @@ from lexfed.budget import allocation
 from lexfed.budget.allocation import CappedShares
 from lexfed.budget.drafts import Draft, DraftGroup
 from lexfed.budget.noise_plan import Budget, tower_bounds
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS
-from lexfed.data.reading.raw_slots import raw_places
+from lexfed.data.letter_pairs import LEVELS, PAIRS
+from lexfed.data.reading.conversion import raw_places
 from lexfed.federation.planning.choices import Choices, PopulationFacts
 from lexfed.federation.planning.profile_resolution import PERSONS
 from lexfed.federation.planning.programme_draft import (

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.models.towers.shape import TowerShape
 from lexfed.terms import Mechanism
 from lexfed.tiers import Tier

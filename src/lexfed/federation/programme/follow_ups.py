@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.letter_pairs import PAIRS
+from lexfed.data.letter_pairs import PAIRS
 from lexfed.sketch.queries.refinements import ends_after, prefixes_after
 from lexfed.sketch.queries.requested_tables import (
     ReleasedTable,

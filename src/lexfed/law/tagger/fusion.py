@@ -29,8 +29,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import exp, log
 
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import CATEGORIES, CATEGORIES_OF, TIERS
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    CATEGORIES_OF,
+    TIERS,
+    TaggerSettings,
+)
 
 SENSITIVITY = {"special": 1.0, "identifier": 1.0, "personal": 0.5, "non_personal": 0.0}
 TIER_PRIOR = {

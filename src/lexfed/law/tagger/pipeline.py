@@ -9,6 +9,7 @@ Guarantees:
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import log
 
 from lexfed.errors import DataError, Problem
 from lexfed.law.tagger.fusion import (
@@ -18,23 +19,29 @@ from lexfed.law.tagger.fusion import (
     raised_to_table_tier,
 )
 from lexfed.law.tagger.metadata.name_evidence import evidence_of_name, is_code, nouns_of
-from lexfed.law.tagger.metadata.pack_evidence import evidence_of_packs, matching_packs
-from lexfed.law.tagger.metadata.schema_packs import PackIndex, load_packs
-from lexfed.law.tagger.metadata.table_evidence import evidence_of_table
+from lexfed.law.tagger.metadata.packs import (
+    PackIndex,
+    evidence_of_packs,
+    load_packs,
+    matching_packs,
+)
 from lexfed.law.tagger.metadata.table_roles import (
     STRONG,
+    evidence_of_table,
     evidence_sums,
     sums_of_both,
     sums_with_evidence,
     table_view,
 )
-from lexfed.law.tagger.semantics.network_evidence import (
-    evidence_of_network,
-    network_probabilities,
+from lexfed.law.tagger.suggestions import (
+    CATEGORIES,
+    TIER_OF,
+    DescribedColumn,
+    Suggestion,
+    TagEvidence,
+    TaggerSettings,
 )
-from lexfed.law.tagger.settings import TaggerSettings
-from lexfed.law.tagger.suggestions import DescribedColumn, Suggestion, TagEvidence
-from lexfed.law.tagger.words.table_readings import TableReading, read_tables
+from lexfed.law.tagger.words.readings import TableReading, read_tables
 
 _DEFAULTS = TaggerSettings()
 _MOST_PROBLEMS = 20
@@ -142,7 +149,52 @@ def _with_proxies(
 ) -> tuple[Suggestion, ...]:
     if not any(column.values for column in columns):
         return tuple(suggestions)
-    from lexfed.law.tagger.values.evidence import proxies_of
+    from lexfed.law.tagger.values.association import proxies_of
 
     pairs = zip(suggestions, proxies_of(columns, suggestions), strict=True)
     return tuple(replace(one, proxies=proxies) for one, proxies in pairs)
+
+
+_MOST = 6.0
+"""The log-odds at which the network's evidence is cut off."""
+
+
+def network_probabilities(
+    tables: Sequence[TableReading], settings: TaggerSettings
+) -> dict[int, Mapping[str, float]]:
+    """Return the probabilities of the categories, by the place of each column.
+
+    Empty if the network has no share.
+
+    Raises:
+        ConfigError: if the files of the network are missing or damaged.
+    """
+    if settings.alpha == 1.0 or not tables:
+        return {}
+    from lexfed.law.tagger.semantics.network import category_probabilities
+
+    places = [place for table in tables for place in table.places]
+    rows = category_probabilities(tables).tolist()
+    return {
+        place: dict(zip(CATEGORIES, row, strict=True))
+        for place, row in zip(places, rows, strict=True)
+    }
+
+
+def evidence_of_network(chances: Mapping[str, float], readable: bool) -> TagEvidence:
+    """Return the network's likeliest category as evidence.
+
+    Where no word of name or description is `readable`, the network knows little but
+    the neighbours, and the sentence says so.
+    """
+    best = max(CATEGORIES, key=lambda category: chances[category])
+    chance = min(max(chances[best], 1e-6), 1.0 - 1e-6)
+    weight = min(_MOST, log(chance / (1.0 - chance)))
+    alike = (
+        "names and descriptions that mean about the same"
+        if readable
+        else "nothing is known of the name, but columns beside such neighbours"
+    )
+    return TagEvidence(
+        "semantics", TIER_OF[best], best, weight, f"{alike} are mostly {best}"
+    )

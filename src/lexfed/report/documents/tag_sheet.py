@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lexfed.law.articles import TaggedColumn
 from lexfed.law.catalogue import Article, LawCatalogue
-from lexfed.law.explanations import KIND_WORDS, reason_of
-from lexfed.law.tagger.fingerprint import fingerprint
+from lexfed.law.explanations import KIND_WORDS, fingerprint, reason_of
 from lexfed.law.tagger.suggestions import TIERS
 from lexfed.report.markup import page_templates
 from lexfed.report.markup.escaping import csv_cell

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lexfed.audit.verify import Status, verify_run
 from lexfed.config.tables.root import Config
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.data.schema import Schema
 from lexfed.errors import ConfigError, Problem, RunFolderError
 from lexfed.plain_files import MOST_OF_A_MODEL, read_plain

@@ -7,7 +7,7 @@ from pathlib import Path
 from lexfed.audit.entries import CompletionEntry
 from lexfed.audit.log.evidence import Evidence, read_evidence
 from lexfed.audit.log.logged_files import ENCODING, MODEL, read_logged, unreadable
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.errors import AuditError, RunFolderError
 from lexfed.models.towers import cascade
 from lexfed.models.towers.cascade import Model

@@ -15,7 +15,7 @@ import numpy as np
 from lexfed.arrays import Floats
 from lexfed.budget import column_groups, column_importance
 from lexfed.config.tables.root import Config
-from lexfed.data.encoding.slots import Encoding, encode, encode_target
+from lexfed.data.encoding import Encoding, encode, encode_target
 from lexfed.data.reading.checked_tables import read_files
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.planning.importance_programme import RELEASE

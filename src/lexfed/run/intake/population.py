@@ -16,10 +16,8 @@ from lexfed.config.declarations import records_per_person_of, tagged_schema_of
 from lexfed.config.tables.root import Config
 from lexfed.data.builtin.registry import is_builtin, load_builtin
 from lexfed.data.conditions import matching_rows, parse_condition
-from lexfed.data.encoding.slots import Encoding, build_encoding, encode, encode_target
-from lexfed.data.people.contribution_caps import cap_records, check_sites_per_person
-from lexfed.data.people.key_numbers import keys_of_rows
-from lexfed.data.people.lots import LotKeys
+from lexfed.data.encoding import Encoding, build_encoding, encode, encode_target
+from lexfed.data.people.lots import LotKeys, split_by_person
 from lexfed.data.people.site_partition import (
     Partition,
     partition_by_column,
@@ -27,8 +25,14 @@ from lexfed.data.people.site_partition import (
     partition_dirichlet,
     partition_iid,
 )
-from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import PersonRows, UnitBlock, group_units
+from lexfed.data.people.unit_blocks import (
+    PersonRows,
+    UnitBlock,
+    cap_records,
+    check_sites_per_person,
+    group_units,
+    keys_of_rows,
+)
 from lexfed.data.reading.checked_tables import read_files, read_frames
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from lexfed.config.tables.root import Config
-from lexfed.data.encoding.scaling import scaled_values
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding, scaled_values
 from lexfed.data.schema import Column
 from lexfed.federation.programme.sketch_schedule import SketchSchedule
 from lexfed.run.earlier_runs.used_profile import read_profile

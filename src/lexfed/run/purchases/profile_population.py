@@ -3,7 +3,7 @@
 
 Who is here, at which site, and who is kept for tests is decided as for training, with
 coins of its own: whoever is in both pays for both. What differs is what a unit holds:
-values as they were read (`lexfed.data.reading.raw_slots`), since a profile looks for
+values as they were read (`lexfed.data.reading.conversion`), since a profile looks for
 the very ranges and lists that training scales by.
 """
 
@@ -15,18 +15,21 @@ import numpy as np
 
 from lexfed.arrays import Integers
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
-from lexfed.config.open_columns import OpenConfig
+from lexfed.config.open_decisions import OpenConfig
 from lexfed.data.builtin.registry import is_builtin, load_builtin
-from lexfed.data.encoding.slots import Encoding, build_encoding
-from lexfed.data.people.contribution_caps import cap_records, check_sites_per_person
-from lexfed.data.people.key_numbers import keys_of_rows
-from lexfed.data.people.lots import LotKeys
-from lexfed.data.people.test_split import split_by_person
-from lexfed.data.people.unit_blocks import PersonRows, group_units
+from lexfed.data.encoding import Encoding, build_encoding
+from lexfed.data.people.lots import LotKeys, split_by_person
+from lexfed.data.people.unit_blocks import (
+    PersonRows,
+    cap_records,
+    check_sites_per_person,
+    group_units,
+    keys_of_rows,
+)
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_frames
+from lexfed.data.reading.conversion import raw_slots
 from lexfed.data.reading.frames import Frame
-from lexfed.data.reading.raw_slots import raw_slots
 from lexfed.data.schema import Schema
 from lexfed.data.table import Table
 from lexfed.errors import ConfigError, Problem

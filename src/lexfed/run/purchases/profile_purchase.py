@@ -19,7 +19,7 @@ from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.log.exports import UnloggedExport, is_logged, log_export
 from lexfed.audit.log.logged_files import PROFILE
 from lexfed.config.examination import config_text
-from lexfed.config.open_columns import OpenConfig, load_open
+from lexfed.config.open_decisions import OpenConfig, load_open
 from lexfed.config.rules.importance import prepayment_obstacles
 from lexfed.config.tables.root import Config, EvaluationTable
 from lexfed.durable import write_atomically

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.slots import Encoding, decode_target, encode
+from lexfed.data.encoding import Encoding, decode_target, encode
 from lexfed.data.reading.checked_tables import read_inputs
 from lexfed.errors import DataError, RunFolderError
 from lexfed.models.losses import Loss

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.canonical import digest
-from lexfed.data.people.key_numbers import KEY_BITS, person_keys
+from lexfed.data.people.unit_blocks import KEY_BITS, person_keys
 from lexfed.sketch.tables.hashing import ItemKeys
 
 FORM = digest({"joining keys": 1, "form": "NFKC, spaces, case", "bits": KEY_BITS})

@@ -17,7 +17,7 @@ independent.
 import math
 from collections.abc import Sequence
 
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, is_ended, text_of
+from lexfed.data.letter_pairs import LEVELS, PAIRS, is_ended, text_of
 from lexfed.sketch.estimates.intervals import CONFIDENCE, Estimate, from_variance
 from lexfed.sketch.profile.answers import ProfiledNumber, ValueCount
 from lexfed.sketch.profile.cell_spread import Spread

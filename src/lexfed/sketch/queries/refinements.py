@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from lexfed.arrays import Floats
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS, is_ended, is_pair
+from lexfed.data.letter_pairs import LEVELS, PAIRS, is_ended, is_pair
 from lexfed.sketch.queries.requested_tables import ReleasedTable
 from lexfed.sketch.queries.value_cells import (
     BINS,

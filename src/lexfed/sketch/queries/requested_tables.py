@@ -28,7 +28,7 @@ from typing import Literal
 
 from lexfed import checks
 from lexfed.arrays import Floats
-from lexfed.data.encoding.letter_pairs import LEVELS, PAIRS
+from lexfed.data.letter_pairs import LEVELS, PAIRS
 from lexfed.sketch.queries.value_cells import DOUBLES, MOST_PREFIXES
 from lexfed.sketch.tables.hashing import check_power_of_two
 

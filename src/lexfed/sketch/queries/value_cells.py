@@ -22,7 +22,7 @@ from functools import cache
 import numpy as np
 
 from lexfed.arrays import Floats, Integers
-from lexfed.data.encoding.letter_pairs import PAIRS
+from lexfed.data.letter_pairs import PAIRS
 
 OCTAVES = (-32, 64)
 HALVES = 2 * (OCTAVES[1] - OCTAVES[0])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexfed.arrays import Floats, Integers
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.sketch.queries.drift import NoisedHistogram
 from lexfed.sketch.queries.requested_tables import RequestedTable
 

@@ -9,7 +9,7 @@ from lexfed.audit.log.evidence import Evidence
 from lexfed.audit.verify.guarantee.plan_price import read_plan
 from lexfed.audit.verify.verdict import Remark, Unsound
 from lexfed.canonical import digest
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError
 from lexfed.law.tags import TaggedSchema
 from lexfed.signing import strict_json

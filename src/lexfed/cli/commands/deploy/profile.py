@@ -11,7 +11,7 @@ from lexfed.cli.display import profiles
 from lexfed.cli.interrupt import INTERRUPTED
 from lexfed.cli.output import print_json
 from lexfed.cli.problem_lines import located_errors
-from lexfed.config.open_columns import load_open
+from lexfed.config.open_decisions import load_open
 from lexfed.errors import ConfigError, Problem
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.federation.flare.provision.startup_check import check_kit

@@ -38,7 +38,7 @@ def init(
 
 def _init_from_table(table: Path, out: Path) -> None:
     from lexfed.config import scaffold
-    from lexfed.data.reading.column_guesses import guess_columns
+    from lexfed.data.reading.table_files import guess_columns
 
     guesses = guess_columns(table)
     # Paths in a configuration are relative to its folder.

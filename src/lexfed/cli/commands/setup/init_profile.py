@@ -10,8 +10,8 @@ from lexfed.audit.log.evidence import read_evidence
 from lexfed.audit.log.logged_files import CONFIG, PROFILE, read_logged
 from lexfed.cli import talk
 from lexfed.cli.output import write_new
-from lexfed.config.open_columns import examine_open
-from lexfed.config.writing.edits import LearnedDomain, with_learned_domains
+from lexfed.config.edits import LearnedDomain, with_learned_domains
+from lexfed.config.open_decisions import examine_open
 from lexfed.errors import RunFolderError
 from lexfed.run.driver.open_run import base_of
 from lexfed.run.earlier_runs.used_profile import MAKE

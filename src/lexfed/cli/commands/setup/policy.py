@@ -59,8 +59,12 @@ def sign(
     ],
 ) -> None:
     """Sign a policy file; the signature is FILE.sig."""
-    from lexfed.config.policy_file import parse_policy, policy_bytes
-    from lexfed.config.policy_signature import signature_path, with_signature
+    from lexfed.config.policy_file import (
+        parse_policy,
+        policy_bytes,
+        signature_path,
+        with_signature,
+    )
     from lexfed.durable import write_atomically
     from lexfed.signing.keys import Signer, create_key, load_key, public_path
 
@@ -90,8 +94,7 @@ def verify(
     ],
 ) -> None:
     """Check who signed a policy file. Exit code 1 if somebody has not."""
-    from lexfed.config.policy_file import parse_policy, policy_bytes
-    from lexfed.config.policy_signature import check_signature
+    from lexfed.config.policy_file import check_signature, parse_policy, policy_bytes
 
     content = policy_bytes(file, str(file))
     found = parse_policy(content, str(file))

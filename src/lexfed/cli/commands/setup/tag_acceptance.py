@@ -18,9 +18,9 @@ from lexfed.cli.commands.setup.tag import (
     write_sheets,
 )
 from lexfed.cli.output import write_parts
-from lexfed.config.tag_source import TagSource, tag_source
+from lexfed.config.edits import ColumnDecision, with_decisions
+from lexfed.config.open_decisions import TagSource, tag_source
 from lexfed.config.text.wording import did_you_mean
-from lexfed.config.writing.edits import ColumnDecision, with_decisions
 from lexfed.errors import ConfigError, Problem
 from lexfed.law.articles import TaggedColumn
 from lexfed.law.explanations import decision_of

@@ -12,7 +12,7 @@ from lexfed.cli.output import print_json
 from lexfed.cli.problem_lines import located_errors
 from lexfed.cli.tier_hints import with_suggestions
 from lexfed.config.examination import config_text
-from lexfed.config.open_columns import OpenConfig, examine_open_file
+from lexfed.config.open_decisions import OpenConfig, examine_open_file
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError
 from lexfed.federation.planning.profile_resolution import PERSONS

@@ -23,8 +23,8 @@ from lexfed.law.tagger.metadata.labelling_rules import (
     CompoundRule,
 )
 from lexfed.law.tagger.suggestions import TIER_OF, EvidenceKind, TagEvidence
-from lexfed.law.tagger.words.concepts import NOUNS, concepts_of
-from lexfed.law.tagger.words.phrases import NOTHING, PhraseReading, TermHit
+from lexfed.law.tagger.words.lexicon import NOUNS, concepts_of
+from lexfed.law.tagger.words.readings import NOTHING, PhraseReading, TermHit
 
 _COMPOUND = {(row.said, row.noun): row for row in COMPOUNDS}
 _SAID = frozenset(row.said for row in COMPOUNDS)

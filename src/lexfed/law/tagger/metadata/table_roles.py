@@ -9,13 +9,27 @@ is about.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lexfed.law.tagger.metadata.labelling_rules import ROLES, TOPICS, TableRole
+from lexfed.law.tagger.metadata.labelling_rules import (
+    CONTENT,
+    CONTENTS,
+    DTYPES,
+    FLIPS,
+    HOUSEKEEPING,
+    NOUN_KEEPS,
+    PRIOR_WEIGHT,
+    ROLE_TEXT,
+    ROLES,
+    TOPICS,
+    TableRole,
+    dtype_kind,
+)
 from lexfed.law.tagger.metadata.name_evidence import nouns_of
-from lexfed.law.tagger.suggestions import TagEvidence
-from lexfed.law.tagger.words.phrases import PhraseReading
+from lexfed.law.tagger.suggestions import TIER_OF, TagEvidence
+from lexfed.law.tagger.words.lexicon import concepts_of
+from lexfed.law.tagger.words.readings import PhraseReading
 
 STRONG = 2.0
 """Weight from which a column's own evidence counts as sure."""
@@ -170,3 +184,76 @@ def _many(counts: Counter[str], category: str, total: int) -> bool:
 def _topic(counts: Counter[str], total: int) -> str:
     topics = [c for c in counts if c in TOPICS and _many(counts, c, total)]
     return max(topics, key=lambda c: (counts[c], c), default="")
+
+
+_FLIP = {(flip.role, flip.before): flip for flip in FLIPS}
+
+
+def evidence_of_table(
+    name: PhraseReading,
+    description: PhraseReading,
+    dtype: str,
+    own: Mapping[str, float],
+    seen: TableView,
+) -> Iterator[TagEvidence]:
+    """Yield the evidence of the table's role, given a column's own evidence.
+
+    A flip (`labelling_rules.FLIPS`) takes a share of a reading's weight away and gives
+    it to the meaning of that reading in such a table. `own` has the sums of the
+    column's own evidence, by category.
+    """
+    about = f"the table is about {ROLE_TEXT[seen.role]}"
+    named, told = _concepts(name), _concepts(description)
+    if not (named | told) & HOUSEKEEPING:
+        yield from _content(named or told, seen, about)
+    nouns = {*nouns_of(name), *nouns_of(description)}
+    left = dict(own)
+    for category, weight in own.items():
+        for kind, damped, share in DTYPES:
+            if kind == dtype_kind(dtype) and category in damped and weight > 0:
+                left[category] -= weight * share
+                yield TagEvidence(
+                    "table", TIER_OF[category], category, -weight * share,
+                    f"values of type {kind} are hardly {category}",
+                )  # fmt: skip
+    for category, weight in left.items():
+        flip = _FLIP.get((seen.role, category))
+        kept = any(category in NOUN_KEEPS.get(noun, ()) for noun in nouns) or (
+            category == "technical" and (named | told) & HOUSEKEEPING
+        )
+        if flip is None or kept or weight <= 0:
+            continue
+        if flip.only and (seen.medical or flip.only not in named | told):
+            continue
+        moved = weight * flip.share
+        for one, signed in ((flip.before, -moved), (flip.after, moved)):
+            yield TagEvidence(
+                "table", TIER_OF[one], one, signed,
+                f"{about}, where {flip.before} becomes {flip.after} "
+                f"(rule {flip.rule})", bool(flip.only),
+            )  # fmt: skip
+    content = CONTENT.get(seen.role) or seen.topic
+    if not content and seen.role == "person":
+        content = "other_personal"
+    if content:
+        yield TagEvidence(
+            "table", TIER_OF[content], content, PRIOR_WEIGHT[seen.role],
+            f"{about}, and most that is told there is {content}",
+        )  # fmt: skip
+
+
+def _concepts(reading: PhraseReading) -> frozenset[str]:
+    return frozenset[str]().union(*concepts_of(reading.english, reading.roles))
+
+
+def _content(
+    said: frozenset[str], seen: TableView, about: str
+) -> Iterator[TagEvidence]:
+    """Yield the evidence of a plain word (`value`, `date`) in a table of that role."""
+    for row in CONTENTS:
+        if row.role == seen.role and row.said in said:
+            yield TagEvidence(
+                "table", TIER_OF[row.category], row.category, row.weight,
+                f"{about}, and the name is a {row.said} (rule {row.rule})",
+            )  # fmt: skip
+            return

@@ -28,9 +28,8 @@ from lexfed.law.tagger.metadata.name_evidence import evidence_of_name, is_code, 
 from lexfed.law.tagger.metadata.table_roles import STRONG, evidence_sums, table_view
 from lexfed.law.tagger.semantics.embeddings import Embedding
 from lexfed.law.tagger.suggestions import CATEGORIES
-from lexfed.law.tagger.words.concepts import concepts_of
-from lexfed.law.tagger.words.phrases import PhraseReading
-from lexfed.law.tagger.words.table_readings import TableReading
+from lexfed.law.tagger.words.lexicon import concepts_of
+from lexfed.law.tagger.words.readings import PhraseReading, TableReading
 
 TYPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("time", ("time",)),

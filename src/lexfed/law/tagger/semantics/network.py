@@ -31,11 +31,10 @@ from numpy.typing import NDArray
 
 from lexfed.arrays import Singles
 from lexfed.errors import ConfigError, Problem
-from lexfed.law.tagger.semantics.embeddings import Embedding
+from lexfed.law.tagger.semantics.embeddings import Embedding, WordPiece
 from lexfed.law.tagger.semantics.features import FeatureLayout, feature_rows
-from lexfed.law.tagger.semantics.word_pieces import WordPiece
 from lexfed.law.tagger.suggestions import CATEGORIES
-from lexfed.law.tagger.words.table_readings import TableReading
+from lexfed.law.tagger.words.readings import TableReading
 
 LAYERS = 3
 INDEX = "network.json"

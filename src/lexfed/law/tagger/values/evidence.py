@@ -12,27 +12,36 @@ Guarantees:
 
 from collections.abc import Iterator, Sequence
 
-from lexfed.law.tagger.recognise.body_measures import evidence_of_measures
-from lexfed.law.tagger.recognise.choice_lists import evidence_of_vocabularies
-from lexfed.law.tagger.recognise.clinical_tables import evidence_of_clinical_tables
-from lexfed.law.tagger.recognise.free_text import evidence_of_texts
-from lexfed.law.tagger.recognise.patterns.americas import AMERICAN, AMERICAN_FIRMS
-from lexfed.law.tagger.recognise.patterns.asia_africa_oceania import OTHERS
-from lexfed.law.tagger.recognise.patterns.contact import POSTCODES, REACH
-from lexfed.law.tagger.recognise.patterns.europe_east import EASTERN
-from lexfed.law.tagger.recognise.patterns.europe_west import WESTERN
-from lexfed.law.tagger.recognise.patterns.finance import ACCOUNTS, GOODS
-from lexfed.law.tagger.recognise.patterns.medical import CODES, GENES, VEHICLES
-from lexfed.law.tagger.recognise.patterns.online import ONLINE
+from lexfed.law.tagger.recognise.cell_words import (
+    evidence_of_texts,
+    evidence_of_vocabularies,
+)
+from lexfed.law.tagger.recognise.codes import (
+    ACCOUNTS,
+    CODES,
+    GENES,
+    GOODS,
+    VEHICLES,
+)
+from lexfed.law.tagger.recognise.contact import ONLINE, POSTCODES, REACH
+from lexfed.law.tagger.recognise.europe import EASTERN, WESTERN
+from lexfed.law.tagger.recognise.measurements import (
+    evidence_of_measures,
+    evidence_of_places,
+)
+from lexfed.law.tagger.recognise.overseas import (
+    AMERICAN,
+    AMERICAN_FIRMS,
+    OTHERS,
+)
 from lexfed.law.tagger.recognise.people import evidence_of_people
-from lexfed.law.tagger.recognise.places import evidence_of_places
 from lexfed.law.tagger.recognise.recogniser import Recogniser, Sample, sample_of
-from lexfed.law.tagger.recognise.record_keys import (
+from lexfed.law.tagger.recognise.table_context import (
+    evidence_of_clinical_tables,
     evidence_of_keys,
     evidence_of_surrogates,
 )
 from lexfed.law.tagger.suggestions import DescribedColumn, TagEvidence
-from lexfed.law.tagger.values.proxies import proxies_of
 from lexfed.law.tagger.values.statistics import evidence_of_statistics
 
 NATIONAL: tuple[Recogniser, ...] = (*WESTERN, *EASTERN, *AMERICAN, *OTHERS)
@@ -44,8 +53,6 @@ RECOGNISERS: tuple[Recogniser, ...] = (
 """All recognisers of single values."""
 NEAR = 1.0
 """Most log-odds by which a second reading of the same values may be weaker."""
-
-__all__ = ["NATIONAL", "RECOGNISERS", "evidence_of_values", "proxies_of"]
 
 
 def evidence_of_values(

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from lexfed.audit.entries.fields import ClosedModel, Digest
 from lexfed.config.declarations import tagged_schema_of
 from lexfed.config.tables.root import Config
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.durable import write_atomically
 from lexfed.errors import AuditError, ConfigError, Problem, RunFolderError
 from lexfed.federation.flare.kit.folder import Kit

@@ -8,11 +8,9 @@ import numpy as np
 
 from lexfed.arrays import Integers
 from lexfed.config.declarations import records_per_person_of
-from lexfed.data.encoding.slots import build_encoding
-from lexfed.data.people.contribution_caps import cap_records
-from lexfed.data.people.lots import LotKeys
-from lexfed.data.people.test_split import Split, split_by_person
-from lexfed.data.people.unit_blocks import UnitBlock, group_units
+from lexfed.data.encoding import build_encoding
+from lexfed.data.people.lots import LotKeys, Split, split_by_person
+from lexfed.data.people.unit_blocks import UnitBlock, cap_records, group_units
 from lexfed.data.problems import Problems
 from lexfed.data.reading.checked_tables import raw_frames, read_files
 from lexfed.data.table import Table

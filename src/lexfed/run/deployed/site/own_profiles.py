@@ -19,7 +19,7 @@ from typing import Any
 
 from lexfed.canonical import canonical_bytes
 from lexfed.config.tables.root import Config
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError, LexfedError, Problem, RunFolderError
 from lexfed.federation.flare.kit.folder import Kit
 from lexfed.law.tags import TaggedSchema

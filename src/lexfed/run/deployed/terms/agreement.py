@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lexfed.config.declarations import records_per_person_of, tagged_schema_of
-from lexfed.data.encoding.slots import build_encoding
+from lexfed.data.encoding import build_encoding
 from lexfed.run.deployed.terms.bundle import Bundle
 from lexfed.run.deployed.terms.site_statements import limits_of, strictest_tags
 from lexfed.run.deployed.wire.messages import SiteStatement

@@ -19,9 +19,8 @@ from lexfed.audit.log.logged_files import PROFILE
 from lexfed.canonical import digest
 from lexfed.config import Config, loads
 from lexfed.config.examination import config_text
-from lexfed.config.open_columns import OpenConfig, examine_open
-from lexfed.config.policy_file import BUILT_IN
-from lexfed.config.policy_signature import SUFFIX
+from lexfed.config.open_decisions import OpenConfig, examine_open
+from lexfed.config.policy_file import BUILT_IN, SUFFIX
 from lexfed.durable import write_atomically
 from lexfed.errors import ConfigError, Problem, RunFolderError, system_reason
 from lexfed.federation.flare.kit.folder import COORDINATOR

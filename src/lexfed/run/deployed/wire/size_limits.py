@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from lexfed.config import Config
 from lexfed.config.rules.training import network_weights
-from lexfed.data.encoding.slots import Encoding
+from lexfed.data.encoding import Encoding
 from lexfed.errors import ConfigError, Problem
 
 MOST_ROUNDS = 10_000
